@@ -1,0 +1,34 @@
+"""What was checked, how often, and what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One kind of check: `checked` times done, `findings` in words (labels, never confidential values)."""
+
+    name: str
+    words: str
+    checked: int
+    faults: int
+    findings: tuple[str, ...] = ()
+    """The first few faults; `faults` counts them all."""
+
+    @property
+    def passed(self) -> bool:
+        return self.faults == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditReport:
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    def __str__(self) -> str:
+        lines = [f"{'passed' if check.passed else 'FAILED'}  {check.words}: {check.checked} checked, {check.faults} faults" for check in self.checks]
+        return "\n".join(lines)

@@ -1,0 +1,91 @@
+"""Every error statveil raises, in one tree.
+
+    StatveilError
+    ├── InputError            exit 2, HTTP 422   something given to us is wrong
+    │   ├── UnknownColumn
+    │   ├── HierarchyError
+    │   ├── TableNotAdditive
+    │   ├── RuleError
+    │   └── FormatError
+    ├── InfeasibleProblem     exit 3, HTTP 409   no safe table exists under the bounds given
+    ├── OutOfTime             exit 4, HTTP 504   the limit came before any safe table
+    ├── AuditFailed           exit 5, HTTP 409   the independent check found a fault: nothing is released
+    ├── BackendError          exit 6, HTTP 503   a solver or an engine let us down
+    │   ├── BackendMissing
+    │   ├── SolverFailed
+    │   └── EngineFailed
+    └── DisclosureRefused     exit 7, HTTP 403   the request itself would disclose
+
+A message says what happened, where, and what to do next. It never holds a confidential value,
+a respondent's id or a query.
+"""
+
+from __future__ import annotations
+
+
+class StatveilError(Exception):
+    """Base of all our errors: `exit_code` for the command line, `http_status` for the server."""
+
+    exit_code = 1
+    http_status = 500
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{message} {hint}".strip())
+        self.message = message
+        self.hint = hint
+
+
+class InputError(StatveilError):
+    exit_code, http_status = 2, 422
+
+
+class UnknownColumn(InputError):
+    pass
+
+
+class HierarchyError(InputError):
+    pass
+
+
+class TableNotAdditive(InputError):
+    pass
+
+
+class RuleError(InputError):
+    pass
+
+
+class FormatError(InputError):
+    pass
+
+
+class InfeasibleProblem(StatveilError):
+    exit_code, http_status = 3, 409
+
+
+class OutOfTime(StatveilError):
+    exit_code, http_status = 4, 504
+
+
+class AuditFailed(StatveilError):
+    exit_code, http_status = 5, 409
+
+
+class BackendError(StatveilError):
+    exit_code, http_status = 6, 503
+
+
+class BackendMissing(BackendError):
+    pass
+
+
+class SolverFailed(BackendError):
+    pass
+
+
+class EngineFailed(BackendError):
+    pass
+
+
+class DisclosureRefused(StatveilError):
+    exit_code, http_status = 7, 403

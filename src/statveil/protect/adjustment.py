@@ -1,0 +1,40 @@
+"""What a protection method answers: deviations, senses, and how good they are known to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from statveil.arrays import IntArray
+from statveil.solve.outcome import Ending
+
+
+class TracePoint(NamedTuple):
+    """The best objective and the best lower bound known after so many seconds (infinite: none yet)."""
+
+    seconds: float
+    objective: float
+    bound: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adjustment:
+    """A safe additive table as deviations from the original, in the problem's integer units."""
+
+    deviation: IntArray
+    senses: IntArray
+    """+1 up, -1 down, 0 for cells that are not sensitive."""
+    objective: float
+    bound: float
+    ending: Ending
+    trace: tuple[TracePoint, ...]
+    method: str
+    seed: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """(objective - bound) / bound, as everywhere in statveil; zero when both are zero."""
+        if self.objective <= self.bound:
+            return 0.0
+        return (self.objective - self.bound) / self.bound if self.bound > 0 else float("inf")

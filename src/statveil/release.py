@@ -1,0 +1,78 @@
+"""The gate: a `Release` exists only if the independent audit passed, and only a `Release` can be published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from statveil.audit.report import AuditReport
+from statveil.audit.tables import Requirements, audit_table
+from statveil.errors import AuditFailed
+from statveil.protect.adjustment import Adjustment
+from statveil.provenance import Provenance
+from statveil.risk.sensitivity import Sensitivity
+from statveil.table.protected import ProtectedTable
+from statveil.table.table import Table
+
+Edition = Literal["external", "internal"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A protected table with the proof that it is safe.
+
+    The confidential parts (`table`, `sensitivity`, `requirements`) are kept for the internal files and report only and never
+    show up in `repr`.
+    """
+
+    protected: ProtectedTable
+    adjustment: Adjustment = field(repr=False)
+    provenance: Provenance = field(repr=False)
+    table: Table = field(repr=False)
+    sensitivity: Sensitivity = field(repr=False)
+    requirements: Requirements = field(repr=False)
+    job: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The job that repeats this release, as the TOML file holds it (may be empty for releases made in Python)."""
+    audit: AuditReport = field(init=False)
+
+    def __post_init__(self) -> None:
+        report = audit_table(self.table, self.sensitivity, self.requirements, self.protected, self.provenance)
+        if not report.passed:
+            raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(report))
+        object.__setattr__(self, "audit", report)
+
+    @property
+    def gap(self) -> float:
+        return self.adjustment.gap
+
+    def to_csv(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:
+        from statveil.publish.export import write_csv
+
+        return write_csv(self, Path(path), edition=edition)
+
+    def to_parquet(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:
+        from statveil.publish.export import write_parquet
+
+        return write_parquet(self, Path(path), edition=edition)
+
+    def to_excel(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:
+        from statveil.publish.export import write_excel
+
+        return write_excel(self, Path(path), edition=edition)
+
+    def to_json_stat(self, path: str | Path) -> list[Path]:
+        from statveil.publish.export import write_json_stat
+
+        return write_json_stat(self, Path(path))
+
+    def to_sdmx_csv(self, path: str | Path) -> list[Path]:
+        from statveil.publish.export import write_sdmx_csv
+
+        return write_sdmx_csv(self, Path(path))
+
+    def to_report(self, path: str | Path, *, edition: Edition = "external") -> Path:
+        from statveil.publish.report import write_report
+
+        return write_report(self, Path(path), edition=edition)

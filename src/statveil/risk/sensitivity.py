@@ -1,0 +1,34 @@
+"""Which cells are sensitive, why, and how far each must move: confidential."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from statveil.arrays import BoolArray, FloatArray, IntArray
+
+
+UNBOUNDED = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """The verdict of the rules on every cell of a table, in the table's own units (10**-scale).
+
+    A sensitive cell must be released at `value - lower_level` or below, or at `value + upper_level` or above.
+    `reasons` maps the words of each rule to the cells it found; the strictest level has won, every reason is kept.
+    `frozen` cells must be released as they are. `weight` holds a user's cost per cell, NaN where none was given.
+    `minimum` and `maximum` bound the released value of single cells (plus or minus `UNBOUNDED` where nothing was asked).
+    """
+
+    sensitive: BoolArray
+    lower_level: IntArray
+    upper_level: IntArray
+    frozen: BoolArray
+    weight: FloatArray
+    minimum: IntArray
+    maximum: IntArray
+    reasons: Mapping[str, BoolArray] = field(default_factory=dict)
+
+    def reasons_of(self, cell: int) -> tuple[str, ...]:
+        return tuple(words for words, found in self.reasons.items() if found[cell])
