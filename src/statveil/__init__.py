@@ -1,0 +1,107 @@
+"""statveil protects statistical data before it is published.
+
+import statveil as sv
+
+The public names load on first use, so that `import statveil` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from statveil.version import VERSION as __version__
+
+_HOMES = {
+    "statveil.audit.report": ("AuditReport", "Check"),
+    "statveil.data.hierarchy": ("Hierarchy",),
+    "statveil.data.microdata": ("Microdata",),
+    "statveil.data.readers": ("read_microdata",),
+    "statveil.errors": (
+        "AuditFailed",
+        "BackendError",
+        "BackendMissing",
+        "DisclosureRefused",
+        "EngineFailed",
+        "FormatError",
+        "HierarchyError",
+        "InfeasibleProblem",
+        "InputError",
+        "OutOfTime",
+        "RuleError",
+        "SolverFailed",
+        "StatveilError",
+        "TableNotAdditive",
+        "UnknownColumn",
+    ),
+    "statveil.protect.adjustment": ("Adjustment",),
+    "statveil.protect.build": ("build_problem",),
+    "statveil.protect.cta": ("adjust",),
+    "statveil.protect.options": ("Bounds", "Limits", "Options", "Progress"),
+    "statveil.protect.problem": ("ProtectionProblem",),
+    "statveil.protect.system": ("read_jj",),
+    "statveil.release": ("Release",),
+    "statveil.risk.assess": ("assess",),
+    "statveil.risk.rules": ("Dominance", "Manual", "MinimumFrequency", "PPercent", "PriorPosterior", "Request", "Waiver", "ZeroRule"),
+    "statveil.risk.sensitivity": ("Sensitivity",),
+    "statveil.table.protected": ("ProtectedTable",),
+    "statveil.table.ready": ("table_from_cells",),
+    "statveil.table.relations": ("relations",),
+    "statveil.table.spec": ("TableSpec",),
+    "statveil.table.table": ("Table",),
+    "statveil.table.tabulate": ("tabulate",),
+    "statveil.workflow": ("protect_assessed", "protect_table"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from statveil.audit.report import AuditReport, Check
+    from statveil.data.hierarchy import Hierarchy
+    from statveil.data.microdata import Microdata
+    from statveil.data.readers import read_microdata
+    from statveil.errors import (
+        AuditFailed,
+        BackendError,
+        BackendMissing,
+        DisclosureRefused,
+        EngineFailed,
+        FormatError,
+        HierarchyError,
+        InfeasibleProblem,
+        InputError,
+        OutOfTime,
+        RuleError,
+        SolverFailed,
+        StatveilError,
+        TableNotAdditive,
+        UnknownColumn,
+    )
+    from statveil.protect.adjustment import Adjustment
+    from statveil.protect.build import build_problem
+    from statveil.protect.cta import adjust
+    from statveil.protect.options import Bounds, Limits, Options, Progress
+    from statveil.protect.problem import ProtectionProblem
+    from statveil.protect.system import read_jj
+    from statveil.release import Release
+    from statveil.risk.assess import assess
+    from statveil.risk.rules import Dominance, Manual, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
+    from statveil.risk.sensitivity import Sensitivity
+    from statveil.table.protected import ProtectedTable
+    from statveil.table.ready import table_from_cells
+    from statveil.table.relations import relations
+    from statveil.table.spec import TableSpec
+    from statveil.table.table import Table
+    from statveil.table.tabulate import tabulate
+    from statveil.workflow import protect_assessed, protect_table
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"statveil has no {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,242 @@
+"""The independent check of a protected table: exact integers, `==`, no tolerance, no solver.
+
+It shares nothing with the code that made the table: margins are summed from the labels, bounds are worked out from the
+user's wishes, and every comparison is in Python or 64-bit integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from statveil.arrays import AnyArray, IntArray
+from statveil.audit.report import AuditReport, Check
+from statveil.provenance import Provenance, sha256
+from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.table.protected import ProtectedTable
+from statveil.table.table import Table, View
+
+SHOWN = 10
+"""Findings written out per check; all are counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirements:
+    """What the user asked of every cell, as plain numbers (None: nothing asked)."""
+
+    exact: bool = False
+    percent_down: Fraction | None = None
+    percent_up: Fraction | None = None
+    minimum: Fraction | None = None
+    maximum: Fraction | None = None
+    cap: Fraction | None = None
+
+
+def audit_table(table: Table, sensitivity: Sensitivity, asked: Requirements, protected: ProtectedTable, provenance: Provenance) -> AuditReport:
+    """Every check of a released table. The release gate calls this and nothing else."""
+    shape = _shape(table, protected)
+    if not shape.passed:
+        return AuditReport(checks=(shape,))
+    cells = _Cells(table, sensitivity, protected)
+    checks = (shape, _additivity(protected), _protection(cells), _overshoot(cells, asked), _bounds(cells, asked), _zeros(cells), _signs(cells), _frozen(cells))
+    return AuditReport(checks=(*checks, _hashes(table, protected, provenance)))
+
+
+def release_hash(protected: ProtectedTable) -> str:
+    """SHA-256 of the released numbers with their labels, view by view."""
+    parts: list[bytes] = [str(protected.decimals).encode()]
+    for view in protected.views:
+        parts.append(view.name.encode())
+        for dimension in view.dimensions:
+            parts.append(dimension.name.encode())
+            parts.append("\x00".join(dimension.codes).encode())
+        parts.append(np.ascontiguousarray(view.coordinates, dtype="<i8").tobytes())
+        parts.append(np.ascontiguousarray(protected.value[view.cell], dtype="<i8").tobytes())
+    return sha256(*parts)
+
+
+def labels(view: View, coordinate: AnyArray) -> str:
+    """A position in words: region=11, industry=47."""
+    return ", ".join(f"{dimension.name}={dimension.codes[code]}" for dimension, code in zip(view.dimensions, coordinate, strict=True))
+
+
+class _Cells:
+    """True and released amounts side by side as Python integers, which never overflow.
+
+    All amounts are in common units, the finer of the table's and the published ones; `unit` of them are one published unit.
+    """
+
+    def __init__(self, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> None:
+        finest = max(table.scale, protected.decimals)
+        step = 10 ** (finest - table.scale)
+        self.views = protected.views
+        self.unit = 10 ** (finest - protected.decimals)
+        self.whole = 10**finest if finest >= 0 else Fraction(1, 10**-finest)
+        self.true = _wide(table.value) * step
+        self.published = _wide(protected.value)
+        self.sensitive = np.flatnonzero(sensitivity.sensitive)
+        self.safe = np.flatnonzero(~sensitivity.sensitive)
+        self.frozen = np.flatnonzero(sensitivity.frozen)
+        self.nearest = _round(self.true, self.unit)
+        self.down_to = _floor(self.true - _wide(sensitivity.lower_level) * step, self.unit)
+        self.up_to = _ceil(self.true + _wide(sensitivity.upper_level) * step, self.unit)
+        self.levels = (_wide(sensitivity.lower_level) * step, _wide(sensitivity.upper_level) * step)
+        self.own_minimum = _ceil(_wide(np.where(sensitivity.minimum > -UNBOUNDED, sensitivity.minimum, -(2**62))) * step, self.unit)
+        self.own_maximum = _floor(_wide(np.where(sensitivity.maximum < UNBOUNDED, sensitivity.maximum, 2**62)) * step, self.unit)
+
+    def name(self, cell: int) -> str:
+        """The labels of the cell's first position."""
+        view, row = next((view, rows[0]) for view in self.views if (rows := np.flatnonzero(view.cell == cell)).size)
+        return labels(view, view.coordinates[row])
+
+    def check(self, name: str, words: str, cells: IntArray, wrong: AnyArray) -> Check:
+        found = cells[np.asarray(wrong, dtype=np.bool_)]
+        return Check(name=name, words=words, checked=int(cells.size), faults=int(found.size), findings=tuple(self.name(int(cell)) for cell in found[:SHOWN]))
+
+
+def _shape(table: Table, protected: ProtectedTable) -> Check:
+    same_views = len(table.views) == len(protected.views) and all(
+        mine.name == theirs.name and np.array_equal(mine.coordinates, theirs.coordinates) and np.array_equal(mine.cell, theirs.cell)
+        for mine, theirs in zip(table.views, protected.views, strict=True)
+    )
+    wrong = [
+        (not same_views, "the views differ"),
+        (protected.value.shape != table.value.shape, "the number of cells differs"),
+        (protected.value.dtype != np.int64, "released values are not whole numbers of units"),
+        (protected.decimals != table.decimals, "the number of decimals differs"),
+    ]
+    findings = tuple(words for fault, words in wrong if fault)
+    return Check(name="shape", words="The release has the table's own cells and decimals", checked=len(wrong), faults=len(findings), findings=findings)
+
+
+def _additivity(protected: ProtectedTable) -> Check:
+    findings: list[str] = []
+    checked = faults = 0
+    for view in protected.views:
+        for differences, name in _totals(view, protected.value):
+            wrong = np.flatnonzero(differences)
+            checked, faults = checked + differences.size, faults + wrong.size
+            findings.extend(name(int(row)) for row in wrong[: SHOWN - len(findings)])
+    return Check(name="additivity", words="Every total is the sum of its parts", checked=checked, faults=faults, findings=tuple(findings))
+
+
+def _totals(view: View, value: IntArray) -> Iterator[tuple[IntArray, Callable[[int], str]]]:
+    """Per dimension and tree: each total minus the sum of its parts, added up from the labels, and a way to name it."""
+    sizes = [len(dimension.codes) for dimension in view.dimensions]
+    strides = np.array([math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))], dtype=np.int64)
+    keys, here = view.coordinates @ strides, value[view.cell]
+    for axis, dimension in enumerate(view.dimensions):
+        for tree in dimension.trees:
+            above = np.array([dimension.position[tree.parent[code]] if code in tree.parent else -1 for code in dimension.codes], dtype=np.int64)
+            code = view.coordinates[:, axis]
+            parts = np.flatnonzero(above[code] >= 0)
+            total_of_part = keys[parts] + (above[code[parts]] - code[parts]) * strides[axis]
+            yield _differences(view, keys, here, parts, total_of_part)
+
+
+def _differences(view: View, keys: IntArray, here: IntArray, parts: IntArray, total_of_part: IntArray) -> tuple[IntArray, Callable[[int], str]]:
+    """A part that holds records has a total that holds them too, so each total is found; if not, the difference is its sum."""
+    totals, first, which = np.unique(total_of_part, return_index=True, return_inverse=True)
+    sums = np.zeros(totals.size, dtype=np.int64)
+    np.add.at(sums, which, here[parts])
+    at = np.minimum(np.searchsorted(keys, totals), keys.size - 1)
+    shown = np.where(keys[at] == totals, here[at], 0)
+    return shown - sums, lambda row: f"the total above {labels(view, view.coordinates[parts[first[row]]])}"
+
+
+def _protection(cells: _Cells) -> Check:
+    where = cells.sensitive
+    x = cells.published[where]
+    unsafe = (x > cells.down_to[where]) & (x < cells.up_to[where])
+    unsafe |= x * cells.unit == cells.true[where]
+    return cells.check("protection", "Every sensitive cell is moved by its protection level or more", where, unsafe)
+
+
+def _overshoot(cells: _Cells, asked: Requirements) -> Check:
+    """At the nearest safe published value when the exact variant was asked; else within the cap, if there is one."""
+    where = cells.sensitive
+    x, down, up, true = cells.published[where], cells.down_to[where], cells.up_to[where], cells.true[where]
+    if asked.exact:
+        wrong = (x != down) & (x != up)
+    elif asked.cap is not None:
+        most_down = _ceil(true * asked.cap.denominator - cells.levels[0][where] * asked.cap.numerator, cells.unit * asked.cap.denominator)
+        most_up = _floor(true * asked.cap.denominator + cells.levels[1][where] * asked.cap.numerator, cells.unit * asked.cap.denominator)
+        wrong = (x < np.minimum(most_down, down)) | (x > np.maximum(most_up, up))
+    else:
+        where, wrong = where[:0], np.zeros(0, dtype=np.bool_)
+    return cells.check("overshoot", "No sensitive cell moves further than asked", where, wrong)
+
+
+def _bounds(cells: _Cells, asked: Requirements) -> Check:
+    """Within the percentages and amounts asked. Any cell may be rounded; a sensitive one may go as far as its level."""
+    low, high = _asked_range(cells, asked)
+    where = cells.sensitive
+    low[where], high[where] = np.minimum(low[where], cells.down_to[where]), np.maximum(high[where], cells.up_to[where])
+    low, high = np.maximum(low, cells.own_minimum), np.minimum(high, cells.own_maximum)
+    wrong = (cells.published < low) | (cells.published > high)
+    return cells.check("bounds", "Every cell stays within the bounds asked", np.arange(cells.true.size), wrong)
+
+
+def _asked_range(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
+    """Lowest and highest published value by the table-wide wishes, rounded inwards but never past the rounded truth."""
+    anything = 2**62 * cells.unit
+    low, high = cells.true * 0 - anything, cells.true * 0 + anything
+    if asked.percent_down is not None:
+        low = np.array([math.ceil(a - abs(a) * asked.percent_down / 100) for a in cells.true], dtype=object)
+    if asked.percent_up is not None:
+        high = np.array([math.floor(a + abs(a) * asked.percent_up / 100) for a in cells.true], dtype=object)
+    if asked.minimum is not None:
+        low = np.maximum(low, math.ceil(asked.minimum * cells.whole))
+    if asked.maximum is not None:
+        high = np.minimum(high, math.floor(asked.maximum * cells.whole))
+    return np.minimum(_ceil(low, cells.unit), cells.nearest), np.maximum(_floor(high, cells.unit), cells.nearest)
+
+
+def _zeros(cells: _Cells) -> Check:
+    where = cells.safe[np.asarray(cells.true[cells.safe] == 0, dtype=np.bool_)]
+    return cells.check("zeros", "Every zero that is not sensitive stays zero", where, cells.published[where] != 0)
+
+
+def _signs(cells: _Cells) -> Check:
+    """Positive stays positive and negative negative; only what rounds to zero may be published as zero (T18)."""
+    x, true, nearest = cells.published, cells.true, cells.nearest
+    wrong = ((true > 0) & (x < 0)) | ((true < 0) & (x > 0)) | ((nearest > 0) & (x <= 0)) | ((nearest < 0) & (x >= 0))
+    return cells.check("signs", "Every cell keeps its sign, and none vanishes", np.arange(true.size), wrong)
+
+
+def _frozen(cells: _Cells) -> Check:
+    where = cells.frozen
+    return cells.check("frozen", "Every frozen cell is released as it was", where, cells.published[where] != cells.nearest[where])
+
+
+def _hashes(table: Table, protected: ProtectedTable, provenance: Provenance) -> Check:
+    wrong = [
+        (provenance.input_hash != table.input_hash, "the input's hash differs"),
+        (provenance.release_hash != release_hash(protected), "the release's hash differs"),
+    ]
+    findings = tuple(words for fault, words in wrong if fault)
+    return Check(name="provenance", words="The provenance names this input and these numbers", checked=2, faults=len(findings), findings=findings)
+
+
+def _wide(values: AnyArray) -> AnyArray:
+    return np.asarray(values).astype(object)
+
+
+def _floor(amount: AnyArray, unit: int) -> AnyArray:
+    return amount // unit
+
+
+def _ceil(amount: AnyArray, unit: int) -> AnyArray:
+    return -((-amount) // unit)
+
+
+def _round(amount: AnyArray, unit: int) -> AnyArray:
+    """To the nearest whole number of units, halves to the even one."""
+    below = amount // unit
+    twice = (amount - below * unit) * 2
+    up = (twice > unit) | ((twice == unit) & (below % 2 == 1))
+    return below + np.asarray(up, dtype=object)

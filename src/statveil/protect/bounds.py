@@ -1,0 +1,175 @@
+"""Lower bounds on the cost of any safe table (METHODS 5): polygon and cover inequalities in the sizes u = |z|.
+
+polygon: where relation j reads  sum c z = r,  no term can be larger than all the others together:
+         |c_i| u_i <= sum over k != i of |c_k| u_k + |r|.
+cover:   with the sensitive terms at their levels, the best choice of signs still leaves d_j, which must be absorbed:
+         sum over k in j of |c_k| (u_k - level_k) >= d_j.
+The bound reported is not the solver's value but a Lagrangean one, worked out from its multipliers: any multipliers give a valid bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+
+from statveil.arrays import FloatArray, IntArray
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Search
+from statveil.solve.model import LinearModel
+
+MEET_IN_THE_MIDDLE = 26
+"""Cover cuts are made for relations with at most this many sensitive cells; longer ones can nearly always be balanced."""
+ROUNDS = 30
+CUTS_PER_ROUND = 20_000
+
+
+def bound_by_cuts(search: Search) -> None:
+    """Raise the search's bound by polygon and cover inequalities, generated where the last solution breaks them."""
+    from statveil.solve import highs
+
+    problem = search.problem
+    if problem.norm != "l1":
+        search.offer_bound(_least_change(problem))
+        return
+    sizes = _Sizes(problem, search.objective)
+    cuts = _Cuts(*cover_cuts(problem, sizes.lower))
+    search.offer_bound(float(problem.weight @ sizes.lower))
+    for _ in range(ROUNDS):
+        solution = highs.solve(sizes.model(cuts), seconds=search.seconds_left, algorithm="choose")
+        if solution.x is None or solution.row_duals is None:
+            return
+        search.offer_bound(sizes.lagrangean(cuts, solution.row_duals))
+        u = solution.x * sizes.unit
+        if search.done or not cuts.add(*broken_polygons(problem, u)):
+            return
+
+
+class _Cuts:
+    """Inequalities matrix u >= rhs, growing."""
+
+    def __init__(self, matrix: csr_matrix, rhs: FloatArray) -> None:
+        self.matrix, self.rhs = matrix, rhs
+
+    def add(self, matrix: csr_matrix, rhs: FloatArray) -> bool:
+        if rhs.size == 0:
+            return False
+        self.matrix, self.rhs = vstack([self.matrix, matrix], format="csr"), np.concatenate([self.rhs, rhs])
+        return True
+
+
+class _Sizes:
+    """The variables u = |z| with their ranges. A table that costs more than the incumbent is of no interest: u <= incumbent / w."""
+
+    def __init__(self, problem: ProtectionProblem, incumbent: float) -> None:
+        self.weight = problem.weight
+        self.lower = least_sizes(problem).astype(np.float64)
+        reach = np.maximum(np.abs(problem.free.low), np.abs(problem.free.high))
+        self.upper = np.where(reach >= NO_LIMIT // 2, np.inf, reach).astype(np.float64)
+        if np.isfinite(incumbent):
+            self.upper = np.minimum(self.upper, np.maximum(self.lower, incumbent / problem.weight * (1 + 1e-9)))
+        levels = self.lower[self.lower > 0]
+        self.unit = float(2.0 ** round(np.log2(np.median(levels) / 50))) if levels.size else 1.0
+        self.price = 1.0 / float(np.median(problem.weight)) if problem.size else 1.0
+
+    def model(self, cuts: _Cuts) -> LinearModel:
+        return LinearModel(
+            cost=self.weight * self.price,
+            matrix=cuts.matrix,
+            row_lower=cuts.rhs / self.unit,
+            row_upper=np.full(cuts.rhs.size, np.inf),
+            lower=self.lower / self.unit,
+            upper=self.upper / self.unit,
+        )
+
+    def lagrangean(self, cuts: _Cuts, duals: FloatArray) -> float:
+        """min over lower <= u <= upper of w u + y (rhs - M u), for y >= 0: a valid bound whatever the solver did."""
+        multipliers = np.maximum(duals, 0.0) / self.price
+        reduced = self.weight - cuts.matrix.T @ multipliers
+        at = np.where(reduced >= 0, self.lower, self.upper)
+        if np.isinf(at).any():
+            return 0.0
+        terms = reduced * at
+        slack = 1e-12 * float(np.abs(terms).sum() + np.abs(multipliers * cuts.rhs).sum())
+        return float(terms.sum() + multipliers @ cuts.rhs) - slack
+
+
+def least_sizes(problem: ProtectionProblem) -> IntArray:
+    """The least |z| of each cell: its smaller open level if sensitive, its distance from the bounds if they exclude zero."""
+    down = np.where(problem.can_go_down, -problem.down.high, NO_LIMIT)
+    up = np.where(problem.can_go_up, problem.up.low, NO_LIMIT)
+    forced = np.maximum(0, np.maximum(problem.free.low, -problem.free.high))
+    least = np.maximum(np.minimum(down, up), forced)
+    return np.where(problem.sensitive & (least < NO_LIMIT), least, forced).astype(np.int64)
+
+
+def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> tuple[csr_matrix, FloatArray]:
+    """Polygon inequalities that u breaks, at most one per relation and round (its largest term), the worst first."""
+    matrix = problem.relations
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    terms = np.abs(matrix.data) * u[matrix.indices]
+    totals = np.bincount(rows, weights=terms, minlength=matrix.shape[0]) + np.abs(problem.residual)
+    excess = 2 * terms - totals[rows]
+    broken = np.flatnonzero(excess > 1e-6 * (1.0 + totals[rows]))
+    broken = broken[np.argsort(-excess[broken], kind="stable")][:CUTS_PER_ROUND]
+    chosen = rows[broken]
+    cuts = abs(matrix[chosen]).astype(np.float64).tocsr()
+    own = csr_matrix((2.0 * np.abs(matrix.data[broken]), (np.arange(broken.size), matrix.indices[broken])), shape=cuts.shape)
+    return (cuts - own).tocsr(), -np.abs(problem.residual[chosen]).astype(np.float64)
+
+
+def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> tuple[csr_matrix, FloatArray]:
+    """For each relation that cannot be balanced by signs alone: sum |c| u >= sum |c| least + d."""
+    matrix = problem.relations
+    chosen, amounts = [], []
+    for row, imbalance in _imbalances(problem):
+        if imbalance > 0:
+            chosen.append(row)
+            amounts.append(imbalance)
+    cuts = abs(matrix[chosen]).astype(np.float64).tocsr() if chosen else csr_matrix((0, problem.size))
+    return cuts, np.asarray(cuts @ lower + np.array(amounts, dtype=np.float64), dtype=np.float64)
+
+
+def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:
+    """Relation and the least |r - sum of c z| with every sensitive z at a level of an open sense and the others at rest."""
+    matrix = problem.relations
+    sensitive = problem.sensitive
+    for row in range(matrix.shape[0]):
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        cells, factors = matrix.indices[part], matrix.data[part]
+        held = sensitive[cells]
+        if 0 < held.sum() <= MEET_IN_THE_MIDDLE:
+            yield row, least_imbalance(int(problem.residual[row]), _choices(problem, cells[held], factors[held]))
+
+
+def _choices(problem: ProtectionProblem, cells: IntArray, factors: IntArray) -> list[tuple[int, ...]]:
+    """The terms that each sensitive cell can bring at its level: one or two."""
+    return [
+        tuple(int(factor * z) for z, open_ in ((problem.up.low[cell], problem.can_go_up[cell]), (problem.down.high[cell], problem.can_go_down[cell])) if open_)
+        for cell, factor in zip(cells, factors, strict=True)
+    ]
+
+
+def least_imbalance(target: int, choices: list[tuple[int, ...]]) -> int:
+    """min |target - sum of one choice each|, by meeting in the middle: exact."""
+    half = len(choices) // 2
+    left, right = _all_sums(choices[:half]), np.sort(_all_sums(choices[half:]))
+    wanted = target - left
+    at = np.searchsorted(right, wanted)
+    above = np.abs(right[np.minimum(at, right.size - 1)] - wanted)
+    below = np.abs(right[np.maximum(at - 1, 0)] - wanted)
+    return int(np.minimum(above, below).min(initial=2**62))
+
+
+def _all_sums(choices: list[tuple[int, ...]]) -> IntArray:
+    sums = np.zeros(1, dtype=np.int64)
+    for terms in choices:
+        sums = np.unique(np.concatenate([sums + term for term in terms])) if terms else sums
+    return sums
+
+
+def _least_change(problem: ProtectionProblem) -> float:
+    least = least_sizes(problem).astype(np.float64)
+    return float(problem.weight @ (least * least))

@@ -1,0 +1,119 @@
+"""From a table and its sensitivity to the problem in published units: rounding, levels, bounds and weights."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from statveil.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray
+from statveil.errors import InputError
+from statveil.protect.options import NO_LIMIT, Options
+from statveil.protect.problem import ProtectionProblem
+from statveil.risk.sensitivity import Sensitivity
+from statveil.table.relations import relations
+from statveil.table.table import Table
+
+
+def build_problem(table: Table, sensitivity: Sensitivity, options: Options) -> ProtectionProblem:
+    """The problem whose solutions are the safe tables that may be published.
+
+    A table with more decimals than are published (weighted totals) is rounded first; the deviations then also restore the
+    sums. Levels are measured from the exact value, so a cell is safe after rounding, not before it.
+    """
+    unit = _published_unit(table)
+    value = nearest(table.value, unit)
+    if (np.abs(value) >= LARGEST_EXACT).any():
+        raise InputError("A cell is too large to be computed exactly (2^53 published units or more).", hint="Publish with fewer decimals, or in thousands (decimals = -3).")
+    down_to = (table.value - sensitivity.lower_level) // unit
+    up_to = -((-(table.value + sensitivity.upper_level)) // unit)
+    lower, upper = _bounds(table, sensitivity, options, value, down_to, up_to)
+    matrix = relations(table)
+    return ProtectionProblem(
+        relations=matrix,
+        rhs=np.zeros(matrix.shape[0], dtype=np.int64),
+        value=value,
+        weight=_weights(table, sensitivity, options, value),
+        lower=lower,
+        upper=upper,
+        sensitive=np.asarray(sensitivity.sensitive),
+        lower_level=np.where(sensitivity.sensitive, value - down_to, 0),
+        upper_level=np.where(sensitivity.sensitive, up_to - value, 0),
+        variant=options.variant,
+        norm=options.norm,
+    )
+
+
+def _published_unit(table: Table) -> int:
+    """How many table units make one published unit. (A table never has fewer decimals than it publishes.)"""
+    return int(10 ** (table.scale - table.decimals))
+
+
+def nearest(amount: IntArray, unit: int) -> IntArray:
+    """Amounts as whole numbers of units, halves to the even one."""
+    below = amount // unit
+    twice = (amount - below * unit) * 2
+    return below + ((twice > unit) | ((twice == unit) & (below % 2 == 1)))
+
+
+def _bounds(table: Table, sensitivity: Sensitivity, options: Options, value: IntArray, down_to: IntArray, up_to: IntArray) -> tuple[IntArray, IntArray]:
+    """Published bounds: the user's, widened so that a sensitive cell can reach its level, then sign, zero, cap and freeze."""
+    unit = _published_unit(table)
+    low, high = _asked_range(table, options, value)
+    sensitive = sensitivity.sensitive
+    low, high = np.where(sensitive, np.minimum(low, down_to), low), np.where(sensitive, np.maximum(high, up_to), high)
+    if options.cap is not None:
+        most_down = -(-(table.value - _multiple(sensitivity.lower_level, options.cap)) // unit)
+        most_up = (table.value + _multiple(sensitivity.upper_level, options.cap)) // unit
+        low = np.where(sensitive, np.maximum(low, np.minimum(most_down, down_to)), low)
+        high = np.where(sensitive, np.minimum(high, np.maximum(most_up, up_to)), high)
+    low, high = _keep_signs(table, value, low, high)
+    still = ~sensitive & ((table.value == 0) | sensitivity.frozen)
+    low, high = np.where(still, value, low), np.where(still, value, high)
+    minimum = np.where(sensitivity.minimum > -NO_LIMIT, -((-sensitivity.minimum) // unit), -NO_LIMIT)
+    maximum = np.where(sensitivity.maximum < NO_LIMIT, sensitivity.maximum // unit, NO_LIMIT)
+    return np.maximum(low, minimum), np.minimum(high, maximum)
+
+
+def _asked_range(table: Table, options: Options, value: IntArray) -> tuple[IntArray, IntArray]:
+    """The range asked for all cells, rounded inwards, never excluding the rounded value itself."""
+    bounds, unit = options.bounds, _published_unit(table)
+    low, high = np.full(value.size, -NO_LIMIT), np.full(value.size, NO_LIMIT)
+    size = np.abs(table.value)
+    if bounds.percent_down is not None:
+        low = -((-(table.value - _multiple(size, bounds.percent_down, per=100))) // unit)
+    if bounds.percent_up is not None:
+        high = (table.value + _multiple(size, bounds.percent_up, per=100)) // unit
+    factor = 10.0**table.decimals
+    if bounds.minimum is not None:
+        low = np.maximum(low, int(np.ceil(bounds.minimum * factor)))
+    if bounds.maximum is not None:
+        high = np.minimum(high, int(np.floor(bounds.maximum * factor)))
+    return np.minimum(low, value), np.maximum(high, value)
+
+
+def _multiple(size: IntArray, factor: float, *, per: int = 1) -> IntArray:
+    """factor / per times each amount, rounded down exactly."""
+    share = Fraction(str(factor)) / per
+    wide: AnyArray = size.astype(object) * share.numerator // share.denominator
+    return np.minimum(wide, NO_LIMIT).astype(np.int64)
+
+
+def _keep_signs(table: Table, value: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Positive stays positive, negative negative; what rounds to zero may stay zero. A released zero would tell (T18)."""
+    low = np.where(table.value > 0, np.maximum(low, np.minimum(value, 1)), low)
+    high = np.where(table.value < 0, np.minimum(high, np.maximum(value, -1)), high)
+    low = np.where(table.value == 0, np.maximum(low, 0), low)
+    return low, high
+
+
+def _weights(table: Table, sensitivity: Sensitivity, options: Options, value: IntArray) -> FloatArray:
+    """Cost per published unit of change, times the number of positions at which the cell is published."""
+    places = np.zeros(value.size)
+    for view in table.views:
+        places += np.bincount(view.cell, minlength=value.size)
+    unit = 10.0**-table.decimals
+    size = np.maximum(np.abs(value), 1) * unit
+    cost = {"unit": np.ones(value.size), "inverse": 1.0 / size, "inverse-sqrt": 1.0 / np.sqrt(size)}[options.weights]
+    cost = np.where(np.isnan(sensitivity.weight), cost, sensitivity.weight)
+    return np.asarray(cost * places * (unit if options.norm == "l1" else unit * unit))

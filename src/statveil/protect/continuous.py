@@ -1,0 +1,166 @@
+"""The problem with its senses fixed: a linear (L1) or quadratic (L2) program (METHODS 3), made whole afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+
+from statveil.arrays import FloatArray, IntArray
+from statveil.errors import SolverFailed
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.problem import Interval, ProtectionProblem
+from statveil.solve.model import LinearModel, Solution
+from statveil.solve.outcome import Ending
+
+EXPECTED_FAST_SIMPLEX = 3_000
+"""Below this many cells simplex is as quick as an interior point and its crossover."""
+
+
+class FixedSenses:
+    """Builds linear models of one problem for any choice of senses; the matrix is built once.
+
+    Each cell that can move has two columns, its rise and its fall. Amounts are divided by a power of two so that
+    solvers see numbers near one; that loses nothing, for doubles divide by two exactly.
+    """
+
+    def __init__(self, problem: ProtectionProblem) -> None:
+        self.problem = problem
+        self.moving = np.flatnonzero((problem.free.low < 0) | (problem.free.high > 0))
+        matrix = problem.relations[:, self.moving].astype(np.float64)
+        self.matrix: csr_matrix = hstack([matrix, -matrix], format="csr")
+        self.unit = _scale(problem)
+        self.residual = problem.residual / self.unit
+        weight = problem.weight[self.moving]
+        self.price = 1.0 / float(np.median(weight)) if weight.size else 1.0
+        self.cost = np.concatenate([weight, weight]) * self.price
+
+    def model(self, senses: IntArray, *, whole: bool = False) -> LinearModel:
+        """The program for these senses. Objective values are in cost x price / unit."""
+        lower, upper = self.column_bounds(self.problem.allowed(senses))
+        integer = np.ones(lower.size, dtype=np.bool_) if whole else None
+        unit = self.unit if whole else 1.0  # whole amounts are in original units
+        return LinearModel(
+            cost=self.cost,
+            matrix=self.matrix,
+            row_lower=self.residual * unit,
+            row_upper=self.residual * unit,
+            lower=lower * unit,
+            upper=upper * unit,
+            whole=integer,
+        )
+
+    def column_bounds(self, allowed: Interval) -> tuple[FloatArray, FloatArray]:
+        low, high = _as_float(allowed.low[self.moving]) / self.unit, _as_float(allowed.high[self.moving]) / self.unit
+        lower = np.concatenate([np.maximum(low, 0.0), np.maximum(-high, 0.0)])
+        upper = np.concatenate([np.maximum(high, 0.0), np.maximum(-low, 0.0)])
+        return lower, upper
+
+    def deviation(self, columns: FloatArray, *, whole: bool = False) -> FloatArray:
+        """Deviation of every cell, in original units, from a solution's columns."""
+        half = self.moving.size
+        deviation = np.zeros(self.problem.size)
+        deviation[self.moving] = (columns[:half] - columns[half:]) * (1.0 if whole else self.unit)
+        return deviation
+
+    def solve(self, senses: IntArray, *, seconds: float) -> Solution:
+        """Least cost for these senses, at a vertex."""
+        from statveil.solve import highs
+
+        algorithm: highs.Algorithm = "simplex" if self.moving.size < EXPECTED_FAST_SIMPLEX else "ipm"
+        solution = highs.solve(self.model(senses), seconds=seconds, algorithm=algorithm)
+        if solution.ending is Ending.FAILED:  # an interior point may stall where simplex does not
+            solution = highs.solve(self.model(senses), seconds=seconds, algorithm="simplex", presolve=False)
+        return solution
+
+
+def adjust_with_senses(problem: ProtectionProblem, senses: IntArray, *, seconds: float, program: FixedSenses | None = None) -> IntArray | None:
+    """The closest whole, additive table with these senses, or None when there is none (or none was found in time)."""
+    if problem.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    program = program or FixedSenses(problem)
+    if problem.norm == "l2":
+        target = _least_squares(program, senses)
+    else:
+        solution = program.solve(senses, seconds=seconds)
+        target = None if solution.x is None else program.deviation(solution.x)
+    return None if target is None else make_whole(program, senses, target, seconds=seconds)
+
+
+def make_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, seconds: float) -> IntArray | None:
+    """Whole deviations for a solved program (METHODS 1): the vertex itself when it is whole, else a small integer program.
+
+    Plain rounding breaks totals in three dimensions; so a fractional vertex is solved again over whole amounts inside the
+    full bounds. An L2 optimum is never whole: the whole table nearest to it is taken.
+    """
+    problem = program.problem
+    rounded = np.rint(target).astype(np.int64)
+    allowed = problem.allowed(senses)
+    inside = bool(((rounded >= allowed.low) & (rounded <= allowed.high)).all())
+    if inside and (problem.relations @ rounded == problem.residual).all():
+        return rounded
+    return _nearest_whole(program, senses, target, seconds=seconds) if problem.norm == "l2" else _whole_optimum(program, senses, seconds=seconds)
+
+
+def _whole_optimum(program: FixedSenses, senses: IntArray, *, seconds: float) -> IntArray | None:
+    from statveil.solve import highs
+
+    solution = highs.solve(program.model(senses, whole=True), seconds=seconds, gap=1e-6)
+    if solution.x is None:
+        return None
+    return _checked(program.problem, np.rint(program.deviation(solution.x, whole=True)).astype(np.int64))
+
+
+def _nearest_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, seconds: float) -> IntArray | None:
+    """Whole deviations least far (weighted) from the target, within the bounds of the senses: rounded(target) + rise - fall."""
+    from statveil.solve import highs
+
+    problem, moving, half = program.problem, program.moving, program.moving.size
+    base, allowed = np.rint(target).astype(np.int64), problem.allowed(senses)
+    base = np.clip(base, allowed.low, allowed.high)
+    lower, upper = np.zeros(2 * half), np.concatenate([_as_float((allowed.high - base)[moving]), _as_float((base - allowed.low)[moving])])
+    left = (problem.residual - problem.relations @ base).astype(np.float64)
+    model = LinearModel(cost=program.cost, matrix=program.matrix, row_lower=left, row_upper=left, lower=lower, upper=upper, whole=np.ones(2 * half, dtype=np.bool_))
+    solution = highs.solve(model, seconds=seconds, gap=1e-4)
+    if solution.x is None:
+        return None
+    return _checked(problem, base + np.rint(program.deviation(solution.x, whole=True)).astype(np.int64))
+
+
+def _checked(problem: ProtectionProblem, deviation: IntArray) -> IntArray | None:
+    return deviation if problem.accepts(deviation) else None
+
+
+def _least_squares(program: FixedSenses, senses: IntArray) -> FloatArray | None:
+    from statveil.solve import quadratic
+
+    problem, moving, unit = program.problem, program.moving, program.unit
+    allowed = problem.allowed(senses)
+    answer = quadratic.least_squares(
+        weight=problem.weight[moving] * program.price,
+        matrix=problem.relations[:, moving].astype(np.float64),
+        rhs=program.residual,
+        lower=_as_float(allowed.low[moving]) / unit,
+        upper=_as_float(allowed.high[moving]) / unit,
+    )
+    if answer is None:
+        return None
+    deviation = np.zeros(problem.size)
+    deviation[moving] = answer * unit
+    return deviation
+
+
+def _scale(problem: ProtectionProblem) -> float:
+    """A power of two near the median level / 50, so that solver tolerances mean the same on every table (METHODS 4)."""
+    levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
+    levels = levels[levels > 0]
+    if levels.size == 0:
+        return 1.0
+    return float(2.0 ** max(0, round(np.log2(float(np.median(levels)) / 50.0))))
+
+
+def _as_float(bound: IntArray) -> FloatArray:
+    """Integers as doubles, where `NO_LIMIT` becomes infinite."""
+    wide = np.where(bound >= NO_LIMIT // 2, np.inf, np.where(bound <= -NO_LIMIT // 2, -np.inf, bound.astype(np.float64)))
+    if (np.abs(wide[np.isfinite(wide)]) >= 2.0**53).any():
+        raise SolverFailed("A bound is too large to be computed exactly.", hint="Publish with fewer decimals.")
+    return wide

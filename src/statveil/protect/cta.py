@@ -1,0 +1,99 @@
+"""The verb: adjust a problem to a close safe table within limits (controlled tabular adjustment)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from statveil.arrays import IntArray
+from statveil.errors import InfeasibleProblem, InputError, OutOfTime
+from statveil.protect.adjustment import Adjustment, TracePoint
+from statveil.protect.methods import METHODS, run_method
+from statveil.protect.options import Limits, OnProgress, Progress, known
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Found
+from statveil.solve.isolate import Halt, run_isolated
+from statveil.solve.outcome import Ending
+
+GRACE = 1.0
+"""Seconds a child may overrun before it is killed."""
+
+
+def adjust(
+    problem: ProtectionProblem,
+    *,
+    method: str = "auto",
+    senses: IntArray | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> Adjustment:
+    """The best safe table that the method finds within the limits, with a lower bound on the best possible.
+
+    The work is done in a process of its own, killed at the limit. Ctrl-C ends it early; the best table so far is returned.
+    `senses` (+1 up, -1 down per cell) is for method "fixed".
+    """
+    limits = limits or Limits()
+    _check(problem, method, senses)
+    watch = _Watch(problem, limits, on_progress)
+    halt = run_isolated(run_method, problem, method, senses, limits, seed, seconds=limits.seconds + GRACE, on_message=watch.hear)
+    if watch.best is None:
+        raise _no_table(watch, halt, limits)
+    return Adjustment(
+        deviation=watch.best,
+        senses=problem.senses_of(watch.best),
+        objective=watch.objective,
+        bound=watch.bound,
+        ending=Ending.OPTIMAL if watch.objective - watch.bound <= 1e-6 * watch.bound else Ending.FEASIBLE,
+        trace=tuple(watch.trace),
+        method=method,
+        seed=seed,
+        seconds=watch.seconds,
+    )
+
+
+def _check(problem: ProtectionProblem, method: str, senses: IntArray | None) -> None:
+    known("method", method, tuple(METHODS))
+    if (method == "fixed") != (senses is not None):
+        raise InputError("Method 'fixed' takes the senses, and no other method does.")
+    if senses is not None and (senses.shape != problem.value.shape or not np.array_equal(np.abs(senses), problem.sensitive.astype(np.int64))):
+        raise InputError("The senses must be +1 or -1 for each sensitive cell and 0 for the others.")
+
+
+def _no_table(watch: _Watch, halt: Halt, limits: Limits) -> Exception:
+    if watch.infeasible:
+        return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
+    if halt is Halt.FINISHED:
+        return InfeasibleProblem("No safe table was found within the bounds given.", hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.")
+    return OutOfTime(f"No safe table was found within {limits.seconds:g} seconds.", hint="Give more time, or wider bounds.")
+
+
+class _Watch:
+    """The parent's record of a run. It verifies every table itself: the child's word is a claim."""
+
+    def __init__(self, problem: ProtectionProblem, limits: Limits, on_progress: OnProgress | None) -> None:
+        self.problem, self.limits = problem, limits
+        self.best: IntArray | None = None
+        self.objective, self.bound = float("inf"), 0.0
+        self.infeasible = False
+        self.trace: list[TracePoint] = []
+        self._tell: Callable[[Progress], None] = on_progress or (lambda _: None)
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def hear(self, found: Found) -> None:
+        self.infeasible |= found.infeasible
+        self.bound = max(self.bound, found.bound)
+        if found.deviation is not None and self.problem.accepts(found.deviation):
+            objective = self.problem.cost(found.deviation)
+            if objective < self.objective:
+                self.best, self.objective = found.deviation, objective
+        point = TracePoint(self.seconds, self.objective, self.bound)
+        if not self.trace or self.trace[-1][1:] != point[1:]:
+            self.trace.append(point)
+        self._tell(Progress(found.stage, point.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - point.seconds)))

@@ -1,0 +1,107 @@
+"""The whole problem as one mixed-integer program (S3, eq. 4), solved to the proof when it is small enough."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack, vstack
+
+from statveil.arrays import FloatArray, IntArray
+from statveil.protect.search import Search
+from statveil.solve.model import LinearModel
+from statveil.solve.outcome import Ending
+
+
+def solve_exactly(search: Search) -> None:
+    """Branch and bound from the best table known. Its senses are priced again and verified; its bound is offered."""
+    from statveil.solve import highs
+
+    search.enter("branch and bound")
+    program = _Disjunctions(search)
+
+    def improved(columns: FloatArray, bound: float) -> None:
+        search.offer_bound(program.in_costs(bound))
+        search.try_senses(program.senses(columns))
+
+    start = program.columns(search.best) if search.best is not None else None
+    solution = highs.solve(program.model, seconds=search.seconds_left, gap=search.limits.gap / (1 + search.limits.gap), start=start, on_incumbent=improved)
+    if solution.x is not None:
+        search.try_senses(program.senses(solution.x))
+    if solution.ending is Ending.INFEASIBLE and search.best is None:
+        search.prove_infeasible()
+    elif np.isfinite(solution.bound):
+        search.offer_bound(program.in_costs(solution.bound))
+
+
+class _Disjunctions:
+    """The program in columns rise, fall, and one y per cell with a choice (1 up, 0 down).
+
+    The switch between the senses is as tight as the bounds and the incumbent allow, for a loose one lets a solver
+    leave a cell under-protected within its tolerances.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self.problem, self.fixed = search.problem, search.program
+        problem, moving, unit = search.problem, search.program.moving, search.program.unit
+        self.choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+        forced = np.where(problem.can_go_up, 1, -1) * (problem.sensitive & ~(problem.can_go_up & problem.can_go_down))
+        lower, upper = self.fixed.column_bounds(problem.allowed(forced))
+        upper = np.minimum(upper, self._reach(search))
+        place = np.full(problem.size, -1)
+        place[moving] = np.arange(moving.size)
+        self.at = place[self.choice]
+        lower[self.at], lower[moving.size + self.at] = 0.0, 0.0
+        up_level, down_level = problem.up.low[self.choice] / unit, -problem.down.high[self.choice] / unit
+        up_most, down_most = np.maximum(upper[self.at], up_level), np.maximum(upper[moving.size + self.at], down_level)
+        if problem.variant == "exact":
+            up_most, down_most = up_level, down_level
+        switches = self._switches(up_level, up_most, down_level, down_most)
+        relations = hstack([self.fixed.matrix, csr_matrix((self.fixed.matrix.shape[0], self.choice.size))], format="csr")
+        rest = self.fixed.residual
+        count = self.choice.size
+        self.model = LinearModel(
+            cost=np.concatenate([self.fixed.cost, np.zeros(count)]),
+            matrix=vstack([relations, switches], format="csr"),
+            row_lower=np.concatenate([rest, np.zeros(count), np.full(count, -np.inf), down_level, np.full(count, -np.inf)]),
+            row_upper=np.concatenate([rest, np.full(count, np.inf), np.zeros(count), np.full(count, np.inf), down_most]),
+            lower=np.concatenate([lower, np.zeros(count)]),
+            upper=np.concatenate([upper, np.ones(count)]),
+            whole=np.concatenate([np.zeros(lower.size, dtype=np.bool_), np.ones(count, dtype=np.bool_)]),
+        )
+
+    def _reach(self, search: Search) -> FloatArray:
+        """No cell need move further than would cost the whole incumbent less the floors of the other sensitive cells."""
+        from statveil.protect.bounds import least_sizes
+
+        problem = search.problem
+        if not np.isfinite(search.objective):
+            return np.full(2 * self.fixed.moving.size, np.inf)
+        floor = problem.weight * least_sizes(problem)
+        spare = (search.objective - floor.sum() + floor) / problem.weight * (1 + 1e-9)
+        return np.tile(spare[self.fixed.moving] / self.fixed.unit, 2)
+
+    def _switches(self, up_level: FloatArray, up_most: FloatArray, down_level: FloatArray, down_most: FloatArray) -> csr_matrix:
+        """rise >= level y;  rise <= most y;  fall + level y >= level;  fall + most y <= most."""
+        count, half = self.choice.size, self.fixed.moving.size
+        each = np.arange(count)
+
+        def block(column: IntArray, factor: FloatArray) -> csr_matrix:
+            one = csr_matrix((np.ones(count), (each, column)), shape=(count, 2 * half + count))
+            return one + csr_matrix((factor, (each, 2 * half + each)), shape=one.shape)
+
+        rise, fall = self.at, half + self.at
+        return vstack([block(rise, -up_level), block(rise, -up_most), block(fall, down_level), block(fall, down_most)], format="csr")
+
+    def in_costs(self, objective: float) -> float:
+        """A solver's objective in the problem's own costs."""
+        return objective * self.fixed.unit / self.fixed.price
+
+    def senses(self, columns: FloatArray) -> IntArray:
+        senses = np.where(self.problem.sensitive, np.where(self.problem.can_go_up, 1, -1), 0).astype(np.int64)
+        senses[self.choice] = np.where(columns[2 * self.fixed.moving.size :] > 0.5, 1, -1)
+        return senses
+
+    def columns(self, deviation: IntArray) -> FloatArray:
+        """A table as a start for the solver."""
+        z = deviation[self.fixed.moving] / self.fixed.unit
+        up = (deviation[self.choice] > 0).astype(np.float64)
+        return np.concatenate([np.maximum(z, 0.0), np.maximum(-z, 0.0), up])

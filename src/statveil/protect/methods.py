@@ -1,0 +1,75 @@
+"""The methods by name, and the function that runs one of them inside the isolated process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from statveil.arrays import IntArray
+from statveil.protect.bounds import bound_by_cuts
+from statveil.protect.exact import solve_exactly
+from statveil.protect.options import Limits
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Found, Search
+from statveil.protect.senses.balance import all_up, anneal_senses
+from statveil.protect.senses.flips import flip_while_better
+
+EXACT_UP_TO = 60
+"""Sensitive cells with a real choice up to which branch and bound usually proves its optimum within a minute."""
+
+
+def run_method(problem: ProtectionProblem, method: str, senses: IntArray | None, limits: Limits, seed: int, send: Callable[[Found], None]) -> None:
+    """Run one method to its end or to the limit, sending each improvement."""
+    search = Search(problem, limits, seed, send)
+    if not problem.sensitive.any() and not problem.residual.any():
+        search.offer(np.zeros(problem.size, dtype=np.int64))
+        return
+    if (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any():
+        search.prove_infeasible()
+    elif senses is not None:
+        adjust_fixed(search, senses)
+    else:
+        METHODS[method](search)
+
+
+def adjust_fixed(search: Search, senses: IntArray) -> None:
+    """The best table with the senses given; the bound still holds for all senses."""
+    search.enter("fixed senses")
+    search.try_senses(senses)
+    bound_by_cuts(search)
+
+
+def exact(search: Search) -> None:
+    start(search)
+    search.enter("lower bound")
+    bound_by_cuts(search)
+    if not search.done:
+        solve_exactly(search)
+
+
+def auto(search: Search) -> None:
+    """A balanced start, dual-priced flips, the bound; branch and bound when few cells have a choice."""
+    start(search)
+    search.enter("lower bound")
+    bound_by_cuts(search)
+    choices = int((search.problem.can_go_up & search.problem.can_go_down).sum())
+    if search.done:
+        return
+    if search.problem.norm == "l1" and search.best is not None:
+        search.enter("flipping senses")
+        flip_while_better(search, search.problem.senses_of(search.best))
+    if search.problem.norm == "l1" and not search.done and (choices <= EXACT_UP_TO or search.best is None):
+        solve_exactly(search)
+
+
+def start(search: Search) -> None:
+    """First tables: annealed senses, and all cells up, which is feasible wherever upper bounds are free."""
+    search.enter("balancing senses")
+    search.try_senses(anneal_senses(search))
+    if search.best is None:
+        search.enter("all up")
+        search.try_senses(all_up(search.problem))
+
+
+METHODS: dict[str, Callable[[Search], None]] = {"auto": auto, "exact": exact, "fixed": lambda search: None}

@@ -1,0 +1,58 @@
+"""Dual-priced flips (METHODS 4): price each change of sense by the duals of the fixed-sense program, re-optimise exactly.
+
+The program's value is convex in the deviations forced on it, so the priced change never overstates the true one: a flip
+whose price is not negative cannot improve on its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil.arrays import FloatArray, IntArray
+from statveil.protect.continuous import EXPECTED_FAST_SIMPLEX, make_whole
+from statveil.protect.search import Search
+from statveil.solve.outcome import Ending
+
+
+def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) -> IntArray:
+    """Descend by flipping the most promising senses together, fewer when too many were tried; keep what is better."""
+    from statveil.solve.highs import WarmProgram
+
+    program, problem = search.program, search.problem
+    warm = WarmProgram(program.model(senses), first="simplex" if program.moving.size < EXPECTED_FAST_SIMPLEX else "ipm")
+    solution = warm.solve(*program.column_bounds(problem.allowed(senses)), seconds=search.seconds_left)
+    if solution.x is None or solution.row_duals is None:
+        return senses
+    value, duals = solution.objective, solution.row_duals
+    search.offer(make_whole(program, senses, program.deviation(solution.x), seconds=search.seconds_left))
+    batch, tried = 16, np.zeros(problem.size, dtype=np.int64)
+    for turn in range(1, rounds + 1):
+        candidates = _promising(search, senses, program.deviation(solution.x), duals, tried < turn)
+        if candidates.size == 0 or search.done:
+            break
+        chosen = candidates[:batch]
+        changed = senses.copy()
+        changed[chosen] *= -1
+        trial = warm.solve(*program.column_bounds(problem.allowed(changed)), seconds=search.seconds_left)
+        if trial.ending is Ending.OPTIMAL and trial.x is not None and trial.row_duals is not None and trial.objective < value - 1e-9 * abs(value):
+            senses, solution, value, duals = changed, trial, trial.objective, trial.row_duals
+            batch = min(batch * 2, 64)
+            search.offer(make_whole(program, senses, program.deviation(trial.x), seconds=search.seconds_left))
+        elif batch > 1:
+            batch = max(1, batch // 4)
+        else:
+            tried[chosen] = turn + 20  # leave it alone for a while
+    return senses
+
+
+def _promising(search: Search, senses: IntArray, deviation: FloatArray, duals: FloatArray, open_to: FloatArray) -> IntArray:
+    """Cells whose flip has a negative price, the most negative first."""
+    problem, program = search.problem, search.program
+    other = np.where(senses > 0, problem.down.high, problem.up.low).astype(np.float64)
+    both = problem.can_go_up & problem.can_go_down & open_to
+    step = (other - deviation) / program.unit
+    pull = problem.relations.T @ duals
+    own = problem.weight * program.price * (np.abs(other) - np.abs(deviation)) / program.unit
+    price = np.where(both, own - pull * step, np.inf)
+    order = np.argsort(price, kind="stable")
+    return order[price[order] < -1e-9]

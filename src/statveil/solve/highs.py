@@ -1,0 +1,146 @@
+"""Adapter to HiGHS: the only module that names it.
+
+One thread and a fixed seed, so that the same model gives the same answer. Its time limit is not always kept, and it may
+crash: callers run it inside an isolated process (`solve.isolate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import highspy
+import numpy as np
+
+from statveil.arrays import FloatArray
+from statveil.errors import SolverFailed
+from statveil.solve.model import LinearModel, Solution
+from statveil.solve.outcome import Ending
+
+Algorithm = Literal["simplex", "ipm", "choose"]
+OnIncumbent = Callable[[FloatArray, float], None]
+
+_STATUS = highspy.HighsModelStatus
+_ENDINGS = {
+    _STATUS.kOptimal: Ending.OPTIMAL,
+    _STATUS.kInfeasible: Ending.INFEASIBLE,
+    _STATUS.kUnboundedOrInfeasible: Ending.INFEASIBLE,
+    _STATUS.kTimeLimit: Ending.OUT_OF_TIME,
+    _STATUS.kIterationLimit: Ending.OUT_OF_TIME,
+    _STATUS.kSolutionLimit: Ending.FEASIBLE,
+    _STATUS.kInterrupt: Ending.FEASIBLE,
+    _STATUS.kObjectiveBound: Ending.FEASIBLE,
+    _STATUS.kObjectiveTarget: Ending.FEASIBLE,
+    _STATUS.kModelEmpty: Ending.OPTIMAL,
+}
+
+
+def solve(
+    model: LinearModel,
+    *,
+    seconds: float,
+    algorithm: Algorithm = "choose",
+    gap: float = 0.0,
+    start: FloatArray | None = None,
+    on_incumbent: OnIncumbent | None = None,
+    presolve: bool = True,
+) -> Solution:
+    """Solve once. An "infeasible" is checked by a second run without presolve, because presolve has been wrong before."""
+    highs = loaded(model)
+    highs.setOptionValue("time_limit", max(seconds, 0.01))
+    highs.setOptionValue("presolve", "on" if presolve else "off")
+    if model.whole is None:
+        highs.setOptionValue("solver", algorithm)
+    else:
+        highs.setOptionValue("mip_rel_gap", gap)
+        highs.setOptionValue("mip_abs_gap", 1e-9)
+        if start is not None:
+            _set_start(highs, start)
+        if on_incumbent is not None:
+            _listen(highs, on_incumbent)
+    highs.run()
+    solution = read_solution(highs, model)
+    if solution.ending is Ending.INFEASIBLE and presolve:
+        return solve(model, seconds=seconds, algorithm=algorithm, gap=gap, start=start, on_incumbent=on_incumbent, presolve=False)
+    return solution
+
+
+def loaded(model: LinearModel) -> Any:
+    """A silent one-thread HiGHS that holds the model."""
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("parallel", "off")
+    highs.setOptionValue("random_seed", 0)
+    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    if model.whole is not None:
+        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+    if highs.passModel(_as_highs(model)) == highspy.HighsStatus.kError:
+        raise SolverFailed("HiGHS refused the model.")
+    return highs
+
+
+def read_solution(highs: Any, model: LinearModel) -> Solution:
+    """The state of a finished run in our words."""
+    status = highs.getModelStatus()
+    ending = _ENDINGS.get(status, Ending.FAILED)
+    info, found = highs.getInfo(), highs.getSolution()
+    x = np.asarray(found.col_value, dtype=np.float64) if found.value_valid else None
+    duals = np.asarray(found.row_dual, dtype=np.float64) if found.dual_valid else None
+    if ending is Ending.OUT_OF_TIME and x is not None and model.whole is not None and info.primal_solution_status == 2:
+        ending = Ending.FEASIBLE
+    if ending not in (Ending.OPTIMAL, Ending.FEASIBLE):
+        x = None
+    bound = info.mip_dual_bound if model.whole is not None else (info.objective_function_value if ending is Ending.OPTIMAL else -np.inf)
+    return Solution(ending=ending, x=x, objective=info.objective_function_value, bound=bound, row_duals=duals, native=highs.modelStatusToString(status))
+
+
+def _as_highs(model: LinearModel) -> Any:
+    matrix = model.matrix.tocsr()
+    program = highspy.HighsLp()
+    program.num_row_, program.num_col_ = matrix.shape
+    program.col_cost_ = model.cost
+    program.col_lower_, program.col_upper_ = model.lower, model.upper
+    program.row_lower_, program.row_upper_ = model.row_lower, model.row_upper
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_ = matrix.indptr
+    program.a_matrix_.index_ = matrix.indices
+    program.a_matrix_.value_ = matrix.data.astype(np.float64)
+    if model.whole is not None:
+        kinds = highspy.HighsVarType
+        program.integrality_ = [kinds.kInteger if whole else kinds.kContinuous for whole in model.whole]
+    return program
+
+
+def _set_start(highs: Any, start: FloatArray) -> None:
+    solution = highspy.HighsSolution()
+    solution.col_value = start
+    highs.setSolution(solution)
+
+
+def _listen(highs: Any, on_incumbent: OnIncumbent) -> None:
+    def report(event: Any) -> None:
+        on_incumbent(np.asarray(event.data_out.mip_solution, dtype=np.float64), float(event.data_out.mip_dual_bound))
+
+    highs.cbMipImprovingSolution.subscribe(report)
+
+
+class WarmProgram:
+    """A linear program solved again and again with other column bounds, each time from the last basis."""
+
+    def __init__(self, model: LinearModel, *, first: Algorithm) -> None:
+        self._model = model
+        self._highs = loaded(model)
+        self._highs.setOptionValue("solver", first)
+        self._columns = np.arange(model.lower.size, dtype=np.int32)
+
+    def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float) -> Solution:
+        self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
+        self._highs.run()
+        self._highs.setOptionValue("solver", "simplex")  # from now on the dual simplex starts where it stood
+        return read_solution(self._highs, self._model)
+
+    def column_duals(self) -> FloatArray:
+        return np.asarray(self._highs.getSolution().col_dual, dtype=np.float64)

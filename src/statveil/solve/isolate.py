@@ -1,0 +1,155 @@
+"""Run a function in a process of its own, hear what it reports, and kill it when its time is up.
+
+Solvers hang, crash and ignore their limits; a killed process costs nothing but itself. The child is a plain
+`python -m statveil.solve.isolate` (never a fork: the parent may hold threads and database handles), kept warm between calls.
+It ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import selectors
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, BinaryIO
+
+from statveil.errors import SolverFailed, StatveilError
+
+_HEADER = struct.Struct(">Q")
+_idle: list[subprocess.Popen[bytes]] = []
+
+Send = Callable[[Any], None]
+
+
+class Halt(StrEnum):
+    """Why an isolated run stopped."""
+
+    FINISHED = "finished"
+    OUT_OF_TIME = "out of time"
+    INTERRUPTED = "interrupted"
+
+
+def run_isolated(function: Callable[..., None], *arguments: Any, seconds: float, on_message: Callable[[Any], None]) -> Halt:
+    """Call `function(*arguments, send)` in a child; `on_message` gets each thing it sends.
+
+    The function must be importable by name. Ctrl-C in the parent ends the child and is told as INTERRUPTED, not raised.
+    """
+    child = _idle.pop() if _idle else _start()
+    try:
+        _write(child.stdin, (function.__module__, function.__qualname__, arguments))
+        return _listen(child, time.monotonic() + seconds, on_message)
+    except KeyboardInterrupt:
+        return Halt.INTERRUPTED
+    except (BrokenPipeError, EOFError):
+        raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory; try a smaller table.") from None
+    finally:
+        if child not in _idle:
+            _stop(child)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "statveil.solve.isolate"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # ctrl-C reaches the parent only
+        env=environment,
+    )
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    child.wait()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _listen(child: subprocess.Popen[bytes], deadline: float, on_message: Callable[[Any], None]) -> Halt:
+    assert child.stdout is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not selector.select(left):
+                return Halt.OUT_OF_TIME
+            kind, content = _read(child.stdout)
+            if kind == "message":
+                on_message(content)
+            elif kind == "failure":
+                raise content
+            else:
+                _idle.append(child)
+                return Halt.FINISHED
+
+
+def _write(pipe: Any, content: Any) -> None:
+    payload = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
+    pipe.write(_HEADER.pack(len(payload)))
+    pipe.write(payload)
+    pipe.flush()
+
+
+def _read(pipe: Any) -> Any:
+    header = _read_exactly(pipe, _HEADER.size)
+    return pickle.loads(_read_exactly(pipe, _HEADER.unpack(header)[0]))
+
+
+def _read_exactly(pipe: Any, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size:
+        part = os.read(pipe.fileno(), min(size, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _serve(jobs: BinaryIO, answers: BinaryIO) -> None:
+    """The child's life: read a call, make it, say how it ended; die with the parent."""
+    inbox: list[Any] = []
+    arrived = threading.Semaphore(0)
+
+    def watch() -> None:
+        try:
+            while True:
+                inbox.append(_read(jobs))
+                arrived.release()
+        except EOFError:
+            os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+    while True:
+        arrived.acquire()
+        _write(answers, _call(*inbox.pop(0), lambda content: _write(answers, ("message", content))))
+
+
+def _call(module: str, name: str, arguments: tuple[Any, ...], send: Send) -> tuple[str, Any]:
+    import importlib
+
+    try:
+        getattr(importlib.import_module(module), name)(*arguments, send)
+    except StatveilError as error:
+        return "failure", error
+    except MemoryError:
+        return "failure", SolverFailed("The solver ran out of memory.", hint="Try a smaller table or a heuristic method.")
+    except Exception as error:
+        return "failure", SolverFailed(f"The solver's process failed ({type(error).__name__}).", hint="Run with --debug for details.")
+    return "done", None
+
+
+if __name__ == "__main__":
+    with open(os.dup(1), "wb", buffering=0) as own_channel, open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)  # whatever a solver prints must not mix with our messages
+        _serve(sys.stdin.buffer, own_channel)
