@@ -26,7 +26,7 @@ def solve_exactly(search: Search) -> None:
     solution = highs.solve(program.model, seconds=search.seconds_left, gap=search.limits.gap / (1 + search.limits.gap), start=start, on_incumbent=improved)
     if solution.x is not None:
         search.try_senses(program.senses(solution.x))
-    if solution.ending is Ending.INFEASIBLE and search.best is None:
+    if solution.ending is Ending.INFEASIBLE and search.best is None and not program.truncated:
         search.prove_infeasible()
     elif np.isfinite(solution.bound):
         search.offer_bound(program.in_costs(solution.bound))
@@ -36,7 +36,8 @@ class _Disjunctions:
     """The program in columns rise, fall, and one y per cell with a choice (1 up, 0 down).
 
     The switch between the senses is as tight as the bounds and the incumbent allow, for a loose one lets a solver
-    leave a cell under-protected within its tolerances.
+    leave a cell under-protected within its tolerances. Where neither says anything, a cell's reach is taken to be all that is
+    forced on the table together; `truncated` tells so, for then "infeasible" would prove nothing.
     """
 
     def __init__(self, search: Search) -> None:
@@ -46,6 +47,9 @@ class _Disjunctions:
         forced = np.where(problem.can_go_up, 1, -1) * (problem.sensitive & ~(problem.can_go_up & problem.can_go_down))
         lower, upper = self.fixed.column_bounds(problem.allowed(forced))
         upper = np.minimum(upper, self._reach(search))
+        endless = np.isinf(upper)
+        self.truncated = bool(endless.any())
+        upper = np.where(endless, self._all_that_is_forced(), upper)
         place = np.full(problem.size, -1)
         place[moving] = np.arange(moving.size)
         self.at = place[self.choice]
@@ -78,6 +82,11 @@ class _Disjunctions:
         floor = problem.weight * least_sizes(problem)
         spare = (search.objective - floor.sum() + floor) / problem.weight * (1 + 1e-9)
         return np.tile(spare[self.fixed.moving] / self.fixed.unit, 2)
+
+    def _all_that_is_forced(self) -> float:
+        problem = self.problem
+        levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
+        return float(levels.sum() + np.abs(problem.residual).sum() + 1) / self.fixed.unit
 
     def _switches(self, up_level: FloatArray, up_most: FloatArray, down_level: FloatArray, down_most: FloatArray) -> csr_matrix:
         """rise >= level y;  rise <= most y;  fall + level y >= level;  fall + most y <= most."""
