@@ -11,6 +11,7 @@ from statveil.protect.bounds import bound_by_cuts
 from statveil.protect.exact import solve_exactly
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.reduce import Reduction, reduce_problem
 from statveil.protect.search import Found, Search
 from statveil.protect.senses.balance import all_up, anneal_senses
 from statveil.protect.senses.flips import flip_while_better
@@ -20,17 +21,26 @@ EXACT_UP_TO = 60
 
 
 def run_method(problem: ProtectionProblem, method: str, senses: IntArray | None, limits: Limits, seed: int, send: Callable[[Found], None]) -> None:
-    """Run one method to its end or to the limit, sending each improvement."""
-    search = Search(problem, limits, seed, send)
-    if not problem.sensitive.any() and not problem.residual.any():
-        search.offer(np.zeros(problem.size, dtype=np.int64))
-        return
-    if (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any():
+    """Run one method to its end or to the limit on the reduced problem, sending each improvement in the original's terms."""
+    reduction = reduce_problem(problem)
+    search = Search(reduction.problem, limits, seed, lambda found: send(_translated(reduction, found)))
+    if not reduction.feasible:
         search.prove_infeasible()
+    elif not reduction.problem.sensitive.any() and not reduction.problem.residual.any() and reduction.problem.accepts(rest := _at_rest(reduction)):
+        search.offer(rest)
     elif senses is not None:
-        adjust_fixed(search, senses)
+        adjust_fixed(search, reduction.restrict(senses))
     else:
         METHODS[method](search)
+
+
+def _translated(reduction: Reduction, found: Found) -> Found:
+    deviation = None if found.deviation is None else reduction.expand(found.deviation)
+    return found._replace(deviation=deviation, bound=found.bound + reduction.fixed_cost)
+
+
+def _at_rest(reduction: Reduction) -> IntArray:
+    return np.zeros(reduction.problem.size, dtype=np.int64)
 
 
 def adjust_fixed(search: Search, senses: IntArray) -> None:

@@ -1,7 +1,8 @@
 """First senses: every cell up, and senses annealed on the imbalance they leave (METHODS 4, "Anneal").
 
 If each sensitive cell moves by just its level, relation j is left with an imbalance |sum of +-level|, which other cells must
-absorb. The energy is the sum of these, each priced at the cheapest cell that could absorb it. No program is solved here.
+absorb. The energy is the sum of these, each priced at the cheapest cell that could absorb it, plus what an up-move costs more
+than a down-move where the two levels differ. No program is solved here.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def anneal_senses(search: Search, *, sweeps: int = SWEEPS, start: IntArray | Non
         imbalance += problem.relations[:, choice] @ np.where(flips & ~flips_start, move, 0.0)
         flips &= flips_start
     seed = int(search.rng.integers(2**31))
-    best = _anneal(columns.indptr, columns.indices, columns.data.astype(np.float64), move, imbalance, relation_prices(problem), flips, sweeps, seed)
+    dearer_up = problem.weight[choice] * (problem.upper_level - problem.lower_level)[choice]
+    graph = (columns.indptr, columns.indices, columns.data.astype(np.float64))
+    best = _anneal(*graph, move, dearer_up, imbalance, relation_prices(problem), flips, sweeps, seed)
     senses[choice] = np.where(best, 1, -1)
     return senses
 
@@ -58,23 +61,23 @@ def relation_prices(problem: ProtectionProblem) -> FloatArray:
 
 
 @njit(cache=True)
-def _anneal(indptr, indices, data, move, imbalance, price, up, sweeps, seed):  # type: ignore[no-untyped-def]
+def _anneal(indptr, indices, data, move, dearer_up, imbalance, price, up, sweeps, seed):  # type: ignore[no-untyped-def]
     """Metropolis over single flips and over pairs within one relation; returns the best assignment seen."""
     np.random.seed(seed)
     size = move.size
-    energy = np.sum(price * np.abs(imbalance))
+    energy = np.sum(price * np.abs(imbalance)) + np.sum(dearer_up * up)
     best, best_energy = up.copy(), energy
     hot = 0.0
     for i in range(size):
         for k in range(indptr[i], indptr[i + 1]):
             hot += price[indices[k]] * abs(data[k]) * move[i]
-    hot = 0.5 * hot / size
+    hot = 0.5 * hot / size + 1e-12
     cold = hot * 1e-4
     steps = sweeps * size
     for step in range(steps):
         temperature = hot * (cold / hot) ** (step / steps)
         i = np.random.randint(size)
-        delta = _flip_cost(i, indptr, indices, data, move, imbalance, price, up)
+        delta = _flip_cost(i, indptr, indices, data, move, dearer_up, imbalance, price, up)
         if delta <= 0.0 or np.random.random() < np.exp(-delta / temperature):
             _flip(i, indptr, indices, data, move, imbalance, up)
             energy += delta
@@ -82,7 +85,7 @@ def _anneal(indptr, indices, data, move, imbalance, price, up, sweeps, seed):  #
             j = np.random.randint(size)
             if j != i and up[j] != up[i]:
                 _flip(i, indptr, indices, data, move, imbalance, up)
-                both = delta + _flip_cost(j, indptr, indices, data, move, imbalance, price, up)
+                both = delta + _flip_cost(j, indptr, indices, data, move, dearer_up, imbalance, price, up)
                 if both <= 0.0 or np.random.random() < np.exp(-both / temperature):
                     _flip(j, indptr, indices, data, move, imbalance, up)
                     energy += both
@@ -95,9 +98,9 @@ def _anneal(indptr, indices, data, move, imbalance, price, up, sweeps, seed):  #
 
 
 @njit(cache=True)
-def _flip_cost(i, indptr, indices, data, move, imbalance, price, up):  # type: ignore[no-untyped-def]
+def _flip_cost(i, indptr, indices, data, move, dearer_up, imbalance, price, up):  # type: ignore[no-untyped-def]
     change = move[i] if up[i] else -move[i]  # the cell's term falls by `move` when it goes from up to down
-    cost = 0.0
+    cost = -dearer_up[i] if up[i] else dearer_up[i]
     for k in range(indptr[i], indptr[i + 1]):
         j = indices[k]
         cost += price[j] * (abs(imbalance[j] + data[k] * change) - abs(imbalance[j]))
