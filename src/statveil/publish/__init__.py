@@ -1,0 +1,1 @@
+"""Release -> reader: data files and the report. Nothing here sees a table whose audit has not passed."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
 
-
 UNBOUNDED = 2**62
 
 

@@ -1,0 +1,48 @@
+"""Files that are either there in full or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from statveil.errors import InputError
+from statveil.publish.text import file_word
+from statveil.table.table import View
+
+
+def paths_of(path: Path, views: Sequence[View]) -> list[Path]:
+    """One path per view: `path` itself for a single view, otherwise with the view's name in it."""
+    if len(views) == 1:
+        return [path]
+    found: list[Path] = []
+    for view in views:
+        stem = f"{path.stem}-{file_word(view.name)}"
+        taken = {other.stem.casefold() for other in found}
+        number = next(n for n in range(1, len(views) + 1) if _numbered(stem, n).casefold() not in taken)
+        found.append(path.with_name(_numbered(stem, number) + path.suffix))
+    return found
+
+
+def _numbered(stem: str, number: int) -> str:
+    return stem if number == 1 else f"{stem}-{number}"
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> Path:
+    """Let `write` fill a temporary file beside `path`, then put it in place in one step."""
+    if not path.parent.is_dir():
+        raise InputError(f"Cannot write {path.name!r}: the folder {str(path.parent)!r} does not exist.", hint="Create the folder first.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"Cannot write {str(path)!r}: {reason}.", hint="Check that the folder can be written to and has room.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
+    return write_whole(path, lambda temporary: temporary.write_bytes(content))

@@ -1,0 +1,68 @@
+"""JSON-stat 2.0 (json-stat.org/full): one dataset per view, numbers written exactly."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statveil.publish.numbers import decimal_text
+from statveil.publish.positions import Positions, public_positions, shape_of
+from statveil.table.spec import Dimension
+from statveil.table.table import View
+
+if TYPE_CHECKING:
+    from statveil.release import Release
+
+
+def dataset_text(release: Release, view: View) -> str:
+    """The dataset's frame by the standard library, its values put in as exact decimal text."""
+    content = {
+        "version": "2.0",
+        "class": "dataset",
+        "label": view.name,
+        "id": [dimension.name for dimension in view.dimensions],
+        "size": list(shape_of(view)),
+        "dimension": {dimension.name: _dimension(dimension) for dimension in view.dimensions},
+        "extension": _extension(release),
+    }
+    positions = public_positions(view, release.protected.value)
+    head = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return f'{head[:-1]},"value":{_values(release, view, positions)}}}\n'
+
+
+def _dimension(dimension: Dimension) -> dict[str, Any]:
+    category: dict[str, Any] = {
+        "index": list(dimension.codes),
+        "label": {code: dimension.label(code) for code in dimension.codes},
+    }
+    child = _children(dimension)
+    return {"label": dimension.name, "category": {**category, "child": child} if child else category}
+
+
+def _children(dimension: Dimension) -> dict[str, list[str]]:
+    """Every tree's branches; a total with several trees has the children of all of them, each once."""
+    child: dict[str, dict[str, None]] = {}
+    for tree in dimension.trees:
+        for code, below in tree.children.items():
+            child.setdefault(code, {}).update(dict.fromkeys(below))
+    return {code: list(below) for code, below in child.items()}
+
+
+def _extension(release: Release) -> dict[str, Any]:
+    return {
+        "decimals": release.protected.decimals,
+        "provenance": {"release": release.provenance.release_hash, "software": dict(release.provenance.software)},
+    }
+
+
+def _values(release: Release, view: View, positions: Positions) -> str:
+    """An array over the whole grid, or an object of non-zero positions when the grid is too large."""
+    text = decimal_text(positions.pick(release.protected.value), release.protected.decimals, positions.structural)
+    words = ["null" if word is None else word for word in text.to_pylist()]
+    if positions.is_grid:
+        return "[" + ",".join(words) + "]"
+    shape = np.array(shape_of(view), dtype=object)
+    strides = np.append(np.cumprod(shape[:0:-1])[::-1], 1)
+    return "{" + ",".join(f'"{place}":{word}' for place, word in zip(positions.coordinates @ strides, words, strict=True)) + "}"

@@ -1,0 +1,60 @@
+"""A mapping as TOML text: just what a job needs."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def to_toml(content: Mapping[str, Any]) -> str:
+    """Plain values first, then tables and lists of tables; what is None is left out, as TOML has no word for it."""
+    return "\n".join(_lines(content, ())).strip() + "\n"
+
+
+def _lines(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    plain = [f"{_key(key)} = {_value(item)}" for key, item in content.items() if item is not None and not _is_table(item)]
+    tables = [line for key, item in content.items() if _is_table(item) for line in _table_lines(item, (*path, key))]
+    return [*plain, *tables]
+
+
+def _table_lines(item: Any, path: tuple[str, ...]) -> list[str]:
+    name = ".".join(_key(key) for key in path)
+    if isinstance(item, Mapping):
+        only_tables = bool(item) and all(_is_table(each) for each in item.values())
+        return _lines(item, path) if only_tables else ["", f"[{name}]", *_lines(item, path)]
+    return [line for each in item for line in ("", f"[[{name}]]", *_lines(each, path))]
+
+
+def _is_table(item: Any) -> bool:
+    return isinstance(item, Mapping) or (_is_list(item) and len(item) > 0 and all(isinstance(each, Mapping) for each in item))
+
+
+def _is_list(item: Any) -> bool:
+    return isinstance(item, Sequence) and not isinstance(item, str)
+
+
+def _key(key: str) -> str:
+    return key if BARE_KEY.fullmatch(key) else _string(key)
+
+
+def _value(item: Any) -> str:
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, int):
+        return str(item)
+    if isinstance(item, float):
+        return repr(item) if math.isfinite(item) else str(item)
+    if isinstance(item, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {_value(each)}" for key, each in item.items() if each is not None) + "}"
+    if _is_list(item):
+        return "[" + ", ".join(_value(each) for each in item) + "]"
+    return _string(str(item))
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,72 @@
+"""The verb of this folder: which cells of a table are sensitive, why, and how far each must move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from statveil.arrays import BoolArray, IntArray, frozen_array
+from statveil.errors import RuleError
+from statveil.risk.decisions import Decisions, decide
+from statveil.risk.finding import Finding
+from statveil.risk.manual import Waiver
+from statveil.risk.respondents import RespondentRule
+from statveil.risk.rules import Rule
+from statveil.risk.sensitivity import Sensitivity
+from statveil.table.table import Table
+
+
+def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
+    """Apply every rule; the strictest level wins, lower and upper apart, and every reason is kept.
+
+    The office's own word comes last: a cell it declares safe, or covers by a waiver, is not sensitive whatever a rule says.
+    A sensitive cell's levels are at least one unit of the published numbers.
+    """
+    _check(rules)
+    findings = [(rule.words, rule.find(table)) for rule in rules if not isinstance(rule, Waiver)]
+    decisions = decide(table, [rule for rule in rules if not isinstance(rule, RespondentRule)])
+    reasons = _reasons(table, findings)
+    sensitive = np.logical_or.reduce([np.zeros(table.size, bool), *reasons.values()]) & ~decisions.cleared
+    _refuse_frozen(sensitive, decisions)
+    return Sensitivity(
+        sensitive=frozen_array(sensitive),
+        lower_level=_strictest(table, sensitive, [(finding.cells, finding.lower) for _, finding in findings]),
+        upper_level=_strictest(table, sensitive, [(finding.cells, finding.upper) for _, finding in findings]),
+        frozen=frozen_array(decisions.frozen),
+        weight=frozen_array(decisions.weight),
+        minimum=frozen_array(decisions.minimum),
+        maximum=frozen_array(decisions.maximum),
+        reasons={words: frozen_array(found & sensitive) for words, found in reasons.items()},
+    )
+
+
+def _check(rules: Sequence[Rule]) -> None:
+    strangers = [rule for rule in rules if not isinstance(rule, Rule)]
+    if strangers:
+        raise RuleError(f"{strangers[0]!r} is not a rule.", hint="Use the rules of statveil, such as PPercent(10) or MinimumFrequency(3).")
+
+
+def _reasons(table: Table, findings: Sequence[tuple[str, Finding]]) -> Mapping[str, BoolArray]:
+    reasons = {words: np.zeros(table.size, bool) for words, _ in findings}
+    for words, finding in findings:
+        reasons[words][finding.cells] = True
+    return reasons
+
+
+def _strictest(table: Table, sensitive: BoolArray, levels: Sequence[tuple[IntArray, IntArray]]) -> IntArray:
+    """The largest level of each sensitive cell, never less than one published unit; zero elsewhere."""
+    unit = 10 ** max(table.scale - table.decimals, 0)
+    strictest = np.full(table.size, unit, dtype=np.int64)
+    for cells, level in levels:
+        np.maximum.at(strictest, cells, level)
+    return frozen_array(np.where(sensitive, strictest, 0))
+
+
+def _refuse_frozen(sensitive: BoolArray, decisions: Decisions) -> None:
+    clash = np.flatnonzero(sensitive & decisions.frozen)
+    if clash.size:
+        raise RuleError(
+            f"The cell {decisions.labels[int(clash[0])]} is frozen, but it is sensitive and may not be released as it is.",
+            hint="Declare it safe as well, or do not freeze it.",
+        )

@@ -1,0 +1,32 @@
+"""All the rules, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from statveil.risk.concentration import Dominance, PPercent, PriorPosterior
+from statveil.risk.frequency import MinimumFrequency, Request, ZeroRule
+from statveil.risk.manual import Manual, Waiver
+from statveil.risk.manual_cell import ManualCell
+from statveil.risk.respondents import RespondentRule
+
+__all__ = [
+    "Dominance",
+    "Manual",
+    "ManualCell",
+    "MinimumFrequency",
+    "PPercent",
+    "PriorPosterior",
+    "Request",
+    "Rule",
+    "Waiver",
+    "ZeroRule",
+    "contributions_needed",
+]
+
+Rule = RespondentRule | Manual | Waiver
+
+
+def contributions_needed(rules: Sequence[Rule]) -> int:
+    """How many of each cell's largest contributions these rules look at."""
+    return max((rule.contributions_needed for rule in rules if isinstance(rule, RespondentRule)), default=0)

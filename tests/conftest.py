@@ -1,0 +1,17 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The public instances that lie beside the project, or where STATVEIL_SHARED says."""
+    folder = Path(os.environ.get("STATVEIL_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data"
+    if not folder.is_dir():
+        pytest.skip("The public instances are not here; set STATVEIL_SHARED to the folder that holds data/.")
+    return folder
