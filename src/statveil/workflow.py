@@ -21,8 +21,8 @@ from statveil.protect.cta import adjust
 from statveil.protect.options import Limits, OnProgress, Options, Progress
 from statveil.provenance import Provenance
 from statveil.release import Release
-from statveil.risk.assess import assess, contributions_needed
-from statveil.risk.rules import Rule
+from statveil.risk.assess import assess
+from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec

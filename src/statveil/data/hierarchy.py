@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter
 from statveil.errors import HierarchyError
 
 DEFAULT_TOTAL = "Total"
+_CODES_SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy:
     """A tree of codes, of any depth, balanced or not.
 
-    `parent` maps every code but the total to its parent. Codes keep the order in which they were given.
+    `parent` maps every code but the total to its parent. Codes are text, taken as they are: blanks, dots and
+    leading zeros count. They keep the order in which they were given.
     """
 
     parent: Mapping[str, str]
@@ -26,14 +31,9 @@ class Hierarchy:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.total in self.parent:
-            raise HierarchyError(f"The total {self.total!r} has a parent.", hint="Give the total another code.")
-        orphans = [code for code, above in self.parent.items() if above != self.total and above not in self.parent]
-        if orphans:
-            raise HierarchyError(f"Code {orphans[0]!r} has parent {self.parent[orphans[0]]!r}, which the tree lacks.", hint="Add a line for the parent, or give the code the total as parent.")
-        if len(self.codes) != len(self.parent) + 1:
-            stray = sorted(set(self.parent) - set(self.codes))
-            raise HierarchyError(f"The tree has a cycle through {stray[0]!r}.", hint="Follow its parents and mend one of them.")
+        fault = _fault(self.parent, self.total)
+        if fault:
+            raise HierarchyError(fault.message, hint=fault.hint)
 
     @cached_property
     def children(self) -> Mapping[str, tuple[str, ...]]:
@@ -69,6 +69,189 @@ class Hierarchy:
             depth[code] = depth[self.parent[code]] + 1
         return depth
 
+    def check_codes(self, codes: Iterable[str], *, column: str) -> None:
+        """Refuse codes of a data column that are not leaves of this tree."""
+        strangers = sorted(set(codes) - set(self.leaves))
+        unknown = [code for code in strangers if code not in self.parent and code != self.total]
+        if unknown:
+            raise HierarchyError(
+                f"Column {column!r} has {len(unknown)} codes that its hierarchy lacks: {_shown(unknown)}.",
+                hint="Add them to the hierarchy, or recode them in the data. Codes are compared as text: blanks and leading zeros count.",
+            )
+        if strangers:
+            raise HierarchyError(
+                f"Column {column!r} has {len(strangers)} codes that are aggregates in its hierarchy: {_shown(strangers)}.",
+                hint="Records must carry the finest codes: recode them, or add a leaf below for what is not classified further.",
+            )
+
     @classmethod
     def flat(cls, codes: Iterable[str], *, total: str = DEFAULT_TOTAL) -> Hierarchy:
         return cls(parent=dict.fromkeys(_distinct(codes), total), total=total)
+
+    @classmethod
+    def from_dict(cls, nested: Mapping[str, Any] | Sequence[str], *, total: str = DEFAULT_TOTAL) -> Hierarchy:
+        """From a dict of dicts: `{"North": {"N1": {}, "N2": {}}, "South": ["S1", "S2"], "Abroad": None}`."""
+        pairs = list(_pairs(nested, total))
+        _distinct(code for code, _ in pairs)
+        return cls(parent=dict(pairs), total=total)
+
+    @classmethod
+    def from_digits(cls, codes: Iterable[str], *, digits: Sequence[int], total: str = DEFAULT_TOTAL) -> Hierarchy:
+        """From codes whose prefixes are their ancestors: `digits=[2, 1, 1]` puts "01" above "011" above "0111".
+
+        A code may stop at a higher level, as long as no other code continues it.
+        """
+        if not digits or min(digits) < 1:
+            raise HierarchyError("digits must be one or more positive numbers.", hint="Example: digits=[2, 1, 1] for codes of four digits.")
+        leaves = _distinct(codes)
+        lengths = list(accumulate(digits))
+        parent: dict[str, str] = {}
+        for code in leaves:
+            chain = _prefixes(code, lengths)
+            parent.update(zip(chain, (total, *chain), strict=False))
+        _refuse_continued(leaves, parent)
+        return cls(parent=parent, total=total)
+
+    @classmethod
+    def from_csv(cls, path: str | PathLike[str], *, total: str | None = None) -> Hierarchy:
+        """From a CSV file with columns code, parent and perhaps label, with or without those names as first line.
+
+        A code without parent stands right below the total; if it is the only one, it is the total itself.
+        """
+        file = require_file(Path(path))
+        lines = _read_lines(file)
+        total = total or _total_among(lines)
+        parent = {line.code: line.parent or total for line in lines if line.code != total or line.parent}
+        fault = _fault(parent, total)
+        if fault:
+            where = next((f", line {line.number}" for line in lines if line.code == fault.code), "")
+            raise HierarchyError(f"{file}{where}: {fault.message}", hint=fault.hint)
+        return cls(parent=parent, total=total, labels={line.code: line.label for line in lines if line.label})
+
+
+class _Fault(NamedTuple):
+    code: str
+    message: str
+    hint: str
+
+
+def _fault(parent: Mapping[str, str], total: str) -> _Fault | None:
+    """The first thing that keeps these codes from being a tree."""
+    for code in (total, *parent):
+        if not isinstance(code, str) or not code:
+            return _Fault(code, f"{code!r} cannot be a code.", "Codes are text and not empty: write '01', not 1.")
+    if total in parent:
+        return _Fault(total, f"Code {total!r} is the total and also stands below {parent[total]!r}.", "Give the total a code of its own.")
+    for code, above in parent.items():
+        if above != total and above not in parent:
+            return _Fault(
+                code,
+                f"Code {code!r} has parent {above!r}, which the tree lacks.",
+                "Add a line for the parent, or give the code the total as parent. Names of columns must be: code, parent, label.",
+            )
+    stray = _on_cycle(parent, total)
+    return _Fault(stray, f"The tree has a cycle through {stray!r}.", "Follow its parents and mend one of them.") if stray else None
+
+
+def _on_cycle(parent: Mapping[str, str], total: str) -> str | None:
+    sound = {total}
+    for start in parent:
+        path: dict[str, None] = {}
+        code = start
+        while code not in sound:
+            if code in path:
+                return code
+            path[code] = None
+            code = parent[code]
+        sound.update(path)
+    return None
+
+
+def _distinct(codes: Iterable[str]) -> list[str]:
+    listed = list(codes)
+    twice = [code for code, count in Counter(listed).items() if count > 1]
+    if twice:
+        raise HierarchyError(
+            f"{len(twice)} codes are given more than once: {_shown(twice)}.", hint="A code has one place in the tree: give each code once."
+        )
+    return listed
+
+
+def _shown(codes: Sequence[str]) -> str:
+    return ", ".join(repr(code) for code in codes[:_CODES_SHOWN]) + (", ..." if len(codes) > _CODES_SHOWN else "")
+
+
+def _pairs(nested: Mapping[str, Any] | Sequence[str] | None, above: str) -> Iterator[tuple[str, str]]:
+    """(code, parent) of everything in a nested dict, a parent before its children."""
+    if isinstance(nested, str) or not isinstance(nested, (Mapping, Sequence, type(None))):
+        raise HierarchyError(
+            f"Below {above!r} stands {type(nested).__name__}.", hint="Give a dict of codes, a list of codes, or None for a leaf."
+        )
+    for code in nested or ():
+        yield code, above
+        if isinstance(nested, Mapping):
+            yield from _pairs(nested[code], code)
+
+
+def _prefixes(code: str, lengths: Sequence[int]) -> list[str]:
+    if len(code) not in lengths:
+        raise HierarchyError(
+            f"Code {code!r} has {len(code)} characters.", hint=f"By the digits given, codes have {' or '.join(map(str, lengths))}."
+        )
+    return [code[:length] for length in lengths if length <= len(code)]
+
+
+def _refuse_continued(leaves: Sequence[str], parent: Mapping[str, str]) -> None:
+    both = sorted(set(leaves) & set(parent.values()))
+    if both:
+        raise HierarchyError(
+            f"{len(both)} codes are leaves and also begin other codes: {_shown(both)}.",
+            hint="Give their records a finer code, for example with zeros at the end.",
+        )
+
+
+class _Line(NamedTuple):
+    number: int
+    code: str
+    parent: str
+    label: str
+
+
+def _read_lines(file: Path) -> list[_Line]:
+    encoding = settle_encoding(file)
+    records = list(records_of(file, encoding, sniff_delimiter(file, encoding)))
+    names = [name.strip().casefold() for name in records[0][1]] if records else []
+    named = {"code", "parent"} <= set(names)
+    columns = [names.index(name) if name in names else -1 for name in ("code", "parent", "label")] if named else [0, 1, 2]
+    lines = [_line(file, number, fields, columns) for number, fields in (records[1:] if named else records)]
+    _refuse_repeated(file, lines)
+    return lines
+
+
+def _line(file: Path, number: int, fields: Sequence[str], columns: Sequence[int]) -> _Line:
+    code, parent, label = (fields[column] if 0 <= column < len(fields) else "" for column in columns)
+    if len(fields) < 2 or not code:
+        raise HierarchyError(f"{file}, line {number}: no code and parent.", hint="Each line holds code, parent and perhaps a label.")
+    return _Line(number, code, parent, label)
+
+
+def _refuse_repeated(file: Path, lines: Sequence[_Line]) -> None:
+    seen: dict[str, _Line] = {}
+    for line in lines:
+        first = seen.setdefault(line.code, line)
+        if first is not line:
+            fault = "is there twice" if first.parent == line.parent else f"has two parents, {first.parent!r} and {line.parent!r}"
+            raise HierarchyError(
+                f"{file}, line {line.number}: code {line.code!r} {fault} (first on line {first.number}).",
+                hint="Keep one of the lines. Another way to group the same codes is a second hierarchy.",
+            )
+
+
+def _total_among(lines: Sequence[_Line]) -> str:
+    """The only code without a parent but with children, or the only parent that is not a code, or the default."""
+    parents = {line.parent for line in lines if line.parent}
+    tops = [line.code for line in lines if not line.parent]
+    outside = parents - {line.code for line in lines}
+    if len(tops) == 1 and tops[0] in parents and not outside:
+        return tops[0]
+    return outside.pop() if len(outside) == 1 and not tops else DEFAULT_TOTAL

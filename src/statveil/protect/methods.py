@@ -13,6 +13,7 @@ from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import Reduction, reduce_problem
 from statveil.protect.search import Found, Search
+from statveil.protect.senses import ising
 from statveil.protect.senses.balance import all_up, anneal_senses
 from statveil.protect.senses.flips import flip_while_better
 
@@ -59,17 +60,24 @@ def exact(search: Search) -> None:
 
 
 def auto(search: Search) -> None:
-    """A balanced start, dual-priced flips, the bound; branch and bound when few cells have a choice."""
+    """A balanced start and the bound; Ising polish where it fits, dual-priced flips; branch and bound when few cells have a choice."""
     start(search)
     search.enter("lower bound")
     bound_by_cuts(search)
-    choices = int((search.problem.can_go_up & search.problem.can_go_down).sum())
-    if search.done:
+    problem = search.problem
+    if search.done or problem.norm != "l1":
         return
-    if search.problem.norm == "l1" and search.best is not None:
+    choices = int((problem.can_go_up & problem.can_go_down).sum())
+    if choices <= EXACT_UP_TO:
+        solve_exactly(search)
+        return
+    if ising.fits(problem):
+        search.enter("polishing senses")
+        ising.polish(search)
+    if search.best is not None and not search.done:
         search.enter("flipping senses")
-        flip_while_better(search, search.problem.senses_of(search.best))
-    if search.problem.norm == "l1" and not search.done and (choices <= EXACT_UP_TO or search.best is None):
+        flip_while_better(search, problem.senses_of(search.best))
+    if search.best is None:
         solve_exactly(search)
 
 

@@ -48,14 +48,20 @@ def read_system(path: str | Path, *, non_additive: bool = False) -> LinearSystem
     broken = np.flatnonzero(system.relations @ system.value != system.rhs)
     if broken.size and not non_additive:
         where = text.line_of(text.last_block + int(broken[0]))
-        raise TableNotAdditive(f"{text.name}: {broken.size} of {rhs.size} relations do not add up, the first on line {where}.", hint="Mend the file, or allow non-additive input.")
+        raise TableNotAdditive(
+            f"{text.name}: {broken.size} of {rhs.size} relations do not add up, the first on line {where}.",
+            hint="Mend the file, or allow non-additive input.",
+        )
     return system
 
 
 def write_system(system: LinearSystem, path: str | Path) -> None:
     """Write a JJ file that reads back to the same system."""
     lines = ["0", str(system.value.size)]
-    amounts = [[decimal_text(x, system.decimals) for x in column] for column in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)]
+    amounts = [
+        [decimal_text(x, system.decimals) for x in column]
+        for column in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)
+    ]
     for i, (value, low, high, down, up) in enumerate(zip(*amounts, strict=True)):
         lines.append(f"{i} {value} {system.cost[i]:.17g} {system.status[i]} {low} {high} {down} {up} 0")
     lines.append(str(system.rhs.size))
@@ -121,9 +127,16 @@ def _cells(text: _Text, size: int) -> AnyArray:
     lines = text.block(size, "a cell")
     table = str.maketrans({letter: str(code) for code, letter in enumerate(STATUSES)})
     rows = [line.split() for line in lines]
-    text.refuse_first(np.array([len(row) not in (_CELL_FIELDS - 1, _CELL_FIELDS) for row in rows], dtype=np.bool_), "a cell has nine fields: index value cost status lb ub lpl upl spl")
-    text.refuse_first(np.array([row[3] not in tuple(STATUSES) for row in rows], dtype=np.bool_), f"the status must be one of {', '.join(STATUSES)}")
-    columns = [_numbers(text, [row[field].translate(table) if field == 3 else row[field] for row in rows]) for field in range(_CELL_FIELDS - 1)]
+    text.refuse_first(
+        np.array([len(row) not in (_CELL_FIELDS - 1, _CELL_FIELDS) for row in rows], dtype=np.bool_),
+        "a cell has nine fields: index value cost status lb ub lpl upl spl",
+    )
+    text.refuse_first(
+        np.array([row[3] not in tuple(STATUSES) for row in rows], dtype=np.bool_), f"the status must be one of {', '.join(STATUSES)}"
+    )
+    columns = [
+        _numbers(text, [row[field].translate(table) if field == 3 else row[field] for row in rows]) for field in range(_CELL_FIELDS - 1)
+    ]
     cells = np.column_stack(columns) if size else np.zeros((0, _CELL_FIELDS - 1))
     text.refuse_first(cells[:, 0] != np.arange(size), "cells must be numbered 0, 1, 2, ... in order")
     text.refuse_first(~(cells[:, 2] > 0), "the cost must be above zero")

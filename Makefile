@@ -1,0 +1,58 @@
+# Needs Python 3.11 or newer, pip and make. Each target installs what it needs into .venv once; later runs need no network.
+#
+#   make demo     a protected table from invented records, in demo/
+#   make test     lint, types, layers, tests, coverage
+#   make lint     the first three only
+#   make docs     the documentation, in site/
+#   make bench    the measurements of benchmarks/
+#   make clean    remove what the targets made, .venv included
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+FULLY_COVERED := src/statveil/risk/*,src/statveil/audit/*,src/statveil/release.py
+
+.PHONY: demo test lint docs bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.plain
+	$(BIN)/statveil demo --out demo --force
+
+test: lint
+	$(BIN)/pytest -q --cov=statveil --cov-report=
+	$(BIN)/coverage report --include='$(FULLY_COVERED)' --show-missing --skip-covered --fail-under=100
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.docs
+	$(BIN)/zensical build --clean
+
+bench: $(VENV)/.test
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV) demo site .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp tells that an installation is complete, and is renewed when pyproject.toml changes.
+$(VENV)/.created:
+	@test -n '$(PYTHON)' || { echo 'make: Python 3.11 or newer is needed; name it with make PYTHON=/path/to/python'; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.plain: pyproject.toml | $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@

@@ -1,0 +1,174 @@
+"""What a run shows while it works and when it is done: live on a terminal, plain lines elsewhere, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from statveil.audit.report import AuditReport
+from statveil.folder import FolderRelease, audit_figures, figures
+from statveil.protect.options import OnProgress, Progress
+from statveil.release import Release
+from statveil.solve.outcome import Ending
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+EVERY = 2.0
+"""Seconds between two plain lines of the same stage."""
+
+
+def gap_of(objective: float, bound: float) -> float:
+    """(objective - bound) / bound; infinite until both are known."""
+    if not (math.isfinite(objective) and math.isfinite(bound)):
+        return math.inf
+    if objective <= bound:
+        return 0.0
+    return (objective - bound) / bound if bound > 0 else math.inf
+
+
+def in_words(progress: Progress) -> str:
+    """A line like: flipping senses  12 s  objective 1234  bound 1200  gap 2.83%  48 s left."""
+    words = [f"{progress.stage:<16}", f"{progress.seconds:.0f} s"]
+    gap = gap_of(progress.objective, progress.bound)
+    if math.isfinite(progress.objective):
+        words.append(f"objective {progress.objective:,.6g}")
+    if progress.bound > 0 or (math.isfinite(progress.objective) and progress.bound == 0):
+        words.append(f"bound {progress.bound:,.6g}")
+    if math.isfinite(gap):
+        words.append(f"gap {gap:.2%}")
+    if math.isfinite(progress.seconds_left):
+        words.append(f"{max(progress.seconds_left, 0):.0f} s left")
+    return "  ".join(words)
+
+
+@contextmanager
+def narrator(*, as_json: bool) -> Iterator[OnProgress]:
+    """Something to tell progress to, fit for where stderr goes."""
+    if as_json:
+        with _lines(lambda progress: json.dumps({"progress": _as_object(progress)})) as tell:
+            yield tell
+    elif sys.stderr.isatty():
+        with _live() as tell:
+            yield tell
+    else:
+        with _lines(in_words) as tell:
+            yield tell
+
+
+@contextmanager
+def _lines(write: Callable[[Progress], str]) -> Iterator[OnProgress]:
+    """A line for each new stage at once, and otherwise one every two seconds, news or not."""
+    clock, over, one_at_a_time = _Clock(), threading.Event(), threading.Lock()
+    stage = ""
+
+    def say() -> None:
+        nonlocal stage
+        with one_at_a_time:
+            stage = clock.last.stage
+            typer.echo(write(clock.now()), err=True)
+
+    def hear(progress: Progress) -> None:
+        clock.hear(progress)
+        if progress.stage != stage:
+            say()
+
+    def repeat() -> None:
+        while not over.wait(EVERY):
+            if clock.last.stage:
+                say()
+
+    heart = threading.Thread(target=repeat, daemon=True)
+    heart.start()
+    try:
+        yield hear
+    finally:
+        over.set()
+        heart.join()
+
+
+def _as_object(progress: Progress) -> dict[str, object]:
+    numbers = {name: value for name, value in progress._asdict().items() if name != "stage"}
+    numbers["gap"] = gap_of(progress.objective, progress.bound)
+    return {"stage": progress.stage, **{name: round(value, 9) if math.isfinite(value) else None for name, value in numbers.items()}}
+
+
+class _Clock:
+    """The newest progress, with its clock running on between two reports."""
+
+    def __init__(self) -> None:
+        self.started = self.heard = time.monotonic()
+        self.last = Progress("", 0.0, math.inf, -math.inf, math.inf)
+
+    def hear(self, progress: Progress) -> None:
+        self.last, self.heard = progress, time.monotonic()
+
+    def now(self) -> Progress:
+        left = self.last.seconds_left - (time.monotonic() - self.heard)
+        return self.last._replace(seconds=time.monotonic() - self.started, seconds_left=max(left, 0.0))
+
+
+class _Line:
+    """The clock as a line that rich draws anew four times a second."""
+
+    def __init__(self, clock: _Clock) -> None:
+        self.clock = clock
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(in_words(self.clock.now()), style="cyan", no_wrap=True, overflow="ellipsis")
+
+
+@contextmanager
+def _live() -> Iterator[OnProgress]:
+    from rich.console import Console
+    from rich.live import Live
+
+    clock = _Clock()
+    with Live(_Line(clock), console=Console(stderr=True), refresh_per_second=4, transient=True):
+        yield clock.hear
+
+
+def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
+    """What came out and where it lies."""
+    release, numbers = outcome.release, figures(outcome.release)
+    if as_json:
+        paths = {words: str(path) for words, path in outcome.files.items()}
+        typer.echo(
+            json.dumps({"folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), **numbers}, ensure_ascii=False)
+        )
+        return
+    typer.echo(f"Protected {numbers['cells']:,} cells in {outcome.seconds:.1f} s: {_quality(release)}.\n")
+    typer.echo(f"{release.audit}\n")
+    width = max(len(words) for words in outcome.files)
+    for words, path in outcome.files.items():
+        typer.echo(f"{words:<{width}}  {path}")
+    typer.echo(f"\nOpen {outcome.files.get('internal report', outcome.files['report'])} in a browser.")
+
+
+def _quality(release: Release) -> str:
+    if release.adjustment.ending is Ending.OPTIMAL:
+        return "proved the best possible"
+    if math.isfinite(release.gap):
+        return f"at most {release.gap:.2%} above the best possible"
+    return "how far from the best possible is not known"
+
+
+def show_audit(report: AuditReport, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"audit": audit_figures(report)}, ensure_ascii=False))
+        return
+    typer.echo(str(report))
+    for check in report.checks:
+        for finding in check.findings:
+            typer.echo(f"  {check.name}: {finding}")
+    typer.echo("The release is sound." if report.passed else "The release is NOT sound.")

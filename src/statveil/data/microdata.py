@@ -1,0 +1,37 @@
+"""Records, confidential: where they are and how their numbers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from statveil.data.engines import Engine
+from statveil.errors import UnknownColumn
+
+DecimalMark = Literal[".", ","]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Microdata:
+    """Records behind an engine, read when a table asks for them.
+
+    `decimal` is the mark in numbers written as text; None takes a comma in columns that use commas and no points.
+    """
+
+    engine: Engine
+    origin: str
+    decimal: DecimalMark | None = "."
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.engine.columns
+
+    def require(self, names: Iterable[str]) -> None:
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            known = ", ".join(repr(name) for name in self.columns)
+            raise UnknownColumn(f"{self.origin} has no column {missing[0]!r}.", hint=f"Its columns: {known}.")
+
+    def __repr__(self) -> str:
+        return f"Microdata({self.origin!r}, {len(self.columns)} columns)"

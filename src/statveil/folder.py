@@ -1,0 +1,179 @@
+"""A release as a folder: written in full or not at all.
+
+public/           what may leave the office: the table in each format, the external report
+internal/         confidential, only on request: the table with originals, statuses and reasons, the internal report
+provenance.json   software, parameters, seed and hashes; it holds the rules, so it stays in the office
+job.toml          the job as it was given
+run.json          when, how long, with what result, and where the job's paths start from
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from statveil.audit.report import AuditReport
+from statveil.errors import BackendMissing
+from statveil.job import Job
+from statveil.job_schema import FileFormat
+from statveil.protect.options import OnProgress
+from statveil.publish.text import file_word
+from statveil.release import Edition, Release
+from statveil.staging import MADE_BY, RUN_FILE, staged
+from statveil.version import VERSION
+from statveil.workflow import protect_table
+
+JOB_FILE = "job.toml"
+PROVENANCE_FILE = "provenance.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderRelease:
+    """A release and where its files are; `files` maps what a file is to its path."""
+
+    release: Release
+    folder: Path
+    files: Mapping[str, Path]
+    seconds: float
+
+
+def protect_to_folder(
+    job: Job, folder: Path, *, internal: bool = False, force: bool = False, on_progress: OnProgress | None = None
+) -> FolderRelease:
+    """Protect the job's table, audit it, and write everything into the folder."""
+    with staged(folder, force=force) as place:
+        release, seconds, files = run_in(place, job, internal=internal, paths_from=_relative(job.base, folder), on_progress=on_progress)
+    return FolderRelease(release=release, folder=folder, files=moved(files, place, folder), seconds=seconds)
+
+
+def run_in(
+    place: Path, job: Job, *, internal: bool, paths_from: str, on_progress: OnProgress | None
+) -> tuple[Release, float, dict[str, Path]]:
+    """Protect the job's table and write its files into `place`, which lies on the way to its folder."""
+    _check_formats(job)
+    started, clock = datetime.now(UTC), time.monotonic()
+    release = protect(job, on_progress=on_progress)
+    files = _write_public(release, job, place / "public")
+    if internal or job.parts.output.internal:
+        files |= _write_internal(release, job, place / "internal")
+    files["provenance"] = _write_text(place / PROVENANCE_FILE, release.provenance.to_json())
+    files["job"] = _write_text(place / JOB_FILE, job.text)
+    seconds = time.monotonic() - clock
+    files["run"] = place / RUN_FILE
+    run = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "paths_from": paths_from, **figures(release)}
+    run["software"] = {"statveil": VERSION}
+    _write_text(files["run"], _run_text(run, place))
+    return release, seconds, files
+
+
+def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
+    """The one call: the job's data through tabulation, rules, adjustment and audit."""
+    return protect_table(
+        job.microdata,
+        job.specs(),
+        rules=job.rules(),
+        options=job.options(),
+        method=job.parts.protection.method,
+        limits=job.limits(),
+        seed=job.parts.protection.seed,
+        on_progress=on_progress,
+        job=job.content,
+    )
+
+
+def figures(release: Release) -> dict[str, Any]:
+    """The result in numbers that may be told outside; infinite ones are None."""
+    adjustment = release.adjustment
+    return {
+        "cells": int(release.protected.value.size),
+        "objective": _finite(adjustment.objective),
+        "bound": _finite(adjustment.bound),
+        "gap": _finite(adjustment.gap),
+        "ending": str(adjustment.ending),
+        "method": adjustment.method,
+        "audit": audit_figures(release.audit),
+    }
+
+
+def audit_figures(report: AuditReport) -> dict[str, Any]:
+    checks = [{"name": check.name, "words": check.words, "checked": check.checked, "faults": check.faults} for check in report.checks]
+    return {"passed": report.passed, "checks": checks}
+
+
+def moved(files: Mapping[str, Path], source: Path, target: Path) -> dict[str, Path]:
+    return {words: target / path.relative_to(source) for words, path in files.items()}
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _check_formats(job: Job) -> None:
+    """Say now, not after the optimisation, that a format cannot be written."""
+    if "excel" in job.parts.output.formats and find_spec("xlsxwriter") is None:
+        raise BackendMissing("output.formats: excel needs the package xlsxwriter.", hint="pip install 'statveil[excel]'")
+
+
+def _relative(base: Path, folder: Path) -> str:
+    """The way from the release folder to the folder where the job's paths start."""
+    try:
+        return Path(os.path.relpath(base.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # another drive
+        return base.resolve().as_posix()
+
+
+def _write_public(release: Release, job: Job, folder: Path) -> dict[str, Path]:
+    folder.mkdir()
+    files = _write_tables(release, job, folder, "external", job.parts.output.formats)
+    files["report"] = release.to_report(folder / "report.html")
+    return files
+
+
+def _write_internal(release: Release, job: Job, folder: Path) -> dict[str, Path]:
+    folder.mkdir(mode=0o700)
+    files = _write_tables(release, job, folder, "internal", ["csv"])
+    files["internal report"] = release.to_report(folder / "report-internal.html", edition="internal")
+    return files
+
+
+def _write_tables(release: Release, job: Job, folder: Path, edition: Edition, formats: Sequence[FileFormat]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    name = file_word(job.name)
+    for wanted in dict.fromkeys(formats):
+        for path in _write_table(release, folder / name, edition, wanted):
+            view = "" if path.stem.removesuffix(".sdmx") in (name, f"{name}-internal") else f" {path.stem}"
+            files[f"{'internal ' if edition == 'internal' else ''}{wanted}{view}"] = path
+    return files
+
+
+def _write_table(release: Release, stem: Path, edition: Edition, wanted: FileFormat) -> list[Path]:
+    """One format; the name ends so that two formats never share a file."""
+    match wanted:
+        case "csv":
+            return release.to_csv(stem.with_name(f"{stem.name}{'-internal' if edition == 'internal' else ''}.csv"), edition=edition)
+        case "parquet":
+            return release.to_parquet(stem.with_name(f"{stem.name}.parquet"), edition=edition)
+        case "excel":
+            return release.to_excel(stem.with_name(f"{stem.name}.xlsx"), edition=edition)
+        case "json-stat":
+            return release.to_json_stat(stem.with_name(f"{stem.name}.json"))
+        case "sdmx-csv":
+            return release.to_sdmx_csv(stem.with_name(f"{stem.name}.sdmx.csv"))
+
+
+def _write_text(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _run_text(run: Mapping[str, Any], place: Path) -> str:
+    written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
+    return json.dumps({"made_by": MADE_BY, "entries": written, **run}, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,104 @@
+"""Ising polish (METHODS 4): anneal the senses on the L2 cost of absorbing the imbalance they leave.
+
+With every sensitive cell at its level, z = middle + half * s, the relations are out by d(s) = r - A_S z. The other cells (and
+overshoot) absorb d at a least weighted square cost d' G+ d with G = A W^-1 A', a quadratic form in the signs s. It is cheap to
+anneal and close to the truth; each state found is then priced by one linear program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.sparse import diags, identity
+from scipy.sparse.linalg import splu
+
+from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Search
+
+MOST_SENSITIVE = 4_000
+MOST_RELATIONS = 30_000
+SWEEPS_COLD_START = 800
+SWEEPS_FROM_BEST = 100
+TEMPERATURES = (0.05, 0.2, 0.5)
+"""Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IsingForm:
+    """E(s) = s' couple s + 2 field' s over the sensitive cells, scaled to a mean diagonal of one."""
+
+    cells: IntArray
+    couple: FloatArray
+    field: FloatArray
+    closed: BoolArray
+
+
+def fits(problem: ProtectionProblem) -> bool:
+    """Whether the dense form is affordable."""
+    return bool(0 < problem.sensitive.sum() <= MOST_SENSITIVE and problem.relations.shape[0] <= MOST_RELATIONS)
+
+
+def ising_form(problem: ProtectionProblem) -> IsingForm:
+    """Build the form: one sparse factorisation and as many solves as there are sensitive cells."""
+    cells = np.flatnonzero(problem.sensitive)
+    moving = np.flatnonzero(problem.free.low < problem.free.high)
+    relations = problem.relations.astype(np.float64)
+    through = relations[:, moving]
+    absorb = (through @ diags(1.0 / problem.weight[moving]) @ through.T).tocsc()
+    absorb = absorb + 1e-9 * float(np.abs(absorb.diagonal()).mean()) * identity(absorb.shape[0], format="csc")
+    up, down = problem.upper_level[cells].astype(np.float64), problem.lower_level[cells].astype(np.float64)
+    bring = (relations[:, cells] @ diags((up + down) / 2)).tocsc()
+    shifted = relations[:, cells] @ ((up - down) / 2) - problem.residual
+    solved = splu(absorb).solve(np.column_stack([bring.toarray(), shifted]))
+    couple = np.asarray(bring.T @ solved[:, :-1])
+    scale = float(np.abs(np.diag(couple)).mean()) or 1.0
+    choice = (problem.can_go_up & problem.can_go_down)[cells]
+    return IsingForm(cells=cells, couple=(couple + couple.T) / (2 * scale), field=np.asarray(bring.T @ solved[:, -1]) / scale, closed=~choice)
+
+
+def polish(search: Search, *, restarts: int = 12, patience: int = 40) -> None:
+    """Cold starts, then tries from the best senses until `patience` of them in a row bring nothing. Work limits, not clocks."""
+    problem = search.problem
+    form = ising_form(problem)
+    for _ in range(restarts):
+        if search.done:
+            return
+        signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
+        search.try_senses(_annealed(search, form, signs, SWEEPS_COLD_START, 2.0))
+    idle = turn = 0
+    while search.best is not None and idle < patience and not search.done:
+        signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
+        better = search.try_senses(_annealed(search, form, signs, SWEEPS_FROM_BEST, TEMPERATURES[turn % len(TEMPERATURES)]))
+        idle, turn = 0 if better else idle + 1, turn + 1
+
+
+def _annealed(search: Search, form: IsingForm, signs: FloatArray, sweeps: int, heat: float) -> IntArray:
+    problem = search.problem
+    forced = np.where(problem.can_go_up, 1, -1)[form.cells]
+    signs = np.where(form.closed, forced, signs).astype(np.float64)
+    senses = np.zeros(problem.size, dtype=np.int64)
+    senses[form.cells] = _anneal_signs(form.couple, form.field, signs, form.closed, sweeps, heat, int(search.rng.integers(2**31))).astype(np.int64)
+    return senses
+
+
+@njit(cache=True)
+def _anneal_signs(couple, field, signs, closed, sweeps, heat, seed):  # type: ignore[no-untyped-def]
+    """Metropolis over single flips with the local fields kept up to date; ends cold and returns where it is."""
+    np.random.seed(seed)
+    size = signs.size
+    local = couple @ signs + field
+    cold = 1e-3
+    steps = sweeps * size
+    for step in range(steps):
+        temperature = heat * (cold / heat) ** (step / steps)
+        i = np.random.randint(size)
+        if closed[i]:
+            continue
+        change = 4.0 * (couple[i, i] - signs[i] * local[i])
+        if change <= 0.0 or np.random.random() < np.exp(-change / temperature):
+            local -= 2.0 * signs[i] * couple[i]
+            signs[i] = -signs[i]
+    return signs

@@ -1,0 +1,161 @@
+"""Records as integers: a position per table, a number per holding, exact units. Made once, used by every query after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from statveil.data.engines import Session, column, scalar_row
+from statveil.data.hierarchy import Hierarchy
+from statveil.data.microdata import Microdata
+from statveil.errors import InputError
+from statveil.table.cells import REQUESTED, UNWAIVED
+from statveil.table.columns import MEASURE_DECIMALS, CheckedColumns, NumberColumn, flag
+from statveil.table.levels import Grid
+from statveil.table.spec import Dimension, TableSpec
+
+LARGEST_SUM = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """Decimals of everything that is added up, and whether a record stands for weight many respondents."""
+
+    measure_decimals: int
+    rule_decimals: int
+    weight_decimals: int
+    repeats: bool
+
+    @property
+    def scale(self) -> int:
+        return self.measure_decimals + self.weight_decimals
+
+    @property
+    def rule_scale(self) -> int:
+        return self.rule_decimals + self.weight_decimals
+
+    @property
+    def one(self) -> int:
+        """A weight of one."""
+        return int(10**self.weight_decimals)
+
+
+def settle_units(spec: TableSpec, columns: CheckedColumns) -> Units:
+    _check_decimals(spec)
+    measure = columns.measure.decimals if columns.measure else 0
+    weight = columns.weight.decimals if columns.weight else 0
+    if spec.weight_decimals is not None:
+        weight = min(weight, spec.weight_decimals)
+    # A table published with more decimals than its records have needs units as fine as that.
+    finer = max(measure, (spec.decimals or 0) - weight)
+    return Units(
+        measure_decimals=finer,
+        rule_decimals=columns.shadow.decimals if columns.shadow else finer,
+        weight_decimals=weight,
+        repeats=spec.weight is not None and spec.holding is None and spec.weight_policy == "units",
+    )
+
+
+def _check_decimals(spec: TableSpec) -> None:
+    if (spec.decimals or 0) > MEASURE_DECIMALS:
+        raise InputError(f"decimals of {spec.name!r} is {spec.decimals}.", hint=f"At most {MEASURE_DECIMALS}.")
+    if not 0 <= (spec.weight_decimals or 0) <= MEASURE_DECIMALS:
+        raise InputError(f"weight_decimals of {spec.name!r} is {spec.weight_decimals}.", hint=f"From 0 to {MEASURE_DECIMALS}.")
+
+
+def find_dimensions(session: Session, data: Microdata, spec: TableSpec, records: int) -> tuple[Dimension, ...]:
+    return tuple(_dimension(session, data, spec, name, records) for name in spec.dimensions)
+
+
+def _dimension(session: Session, data: Microdata, spec: TableSpec, name: str, records: int) -> Dimension:
+    answer = session.query(f"SELECT DISTINCT CAST({column(data.engine, name)} AS VARCHAR) AS code FROM records")
+    found = sorted(answer["code"].to_pylist())
+    trees = spec.dimensions[name]
+    if trees is None:
+        if not records:
+            raise InputError(f"{data.origin} has no records to take the codes of {name!r} from.", hint="Give the dimension a hierarchy.")
+        trees = Hierarchy.flat(found)
+    dimension = Dimension(name=name, trees=(trees,) if isinstance(trees, Hierarchy) else tuple(trees))
+    dimension.trees[0].check_codes(found, column=name)
+    return dimension
+
+
+def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: CheckedColumns, *, units: Units, grids: Sequence[Grid]) -> None:
+    """Keep the table `coded`: key0, key1, ... of the leaf cell in each table, holding, weight, value, amount, copies, flags."""
+    lookups, keys = _lookups(session, data, grids)
+    holding = "0"
+    if spec.holding:
+        identifier = column(data.engine, spec.holding)
+        session.keep(
+            "holdings",
+            f"SELECT holding, CAST(row_number() OVER () - 1 AS INTEGER) AS id FROM (SELECT DISTINCT {identifier} AS holding FROM records)",
+        )
+        lookups.append(f"JOIN holdings ON holdings.holding = records.{identifier}")
+        holding = "holdings.id"
+    numbers = [
+        f"{_units_of(columns.measure, units.measure_decimals)} AS measure",
+        f"{_units_of(columns.shadow or columns.measure, units.rule_decimals)} AS rule",
+        f"{_weight_units(spec, columns, units)} AS weight",
+    ]
+    selected = ", ".join([*keys, f"{holding} AS holding", *numbers, f"{_flags(data, spec)} AS flags"])
+    session.keep("coded", _with_products(f"SELECT {selected} FROM records {' '.join(lookups)}", len(grids), units))
+    _refuse_overflow(session, data)
+
+
+def _lookups(session: Session, data: Microdata, grids: Sequence[Grid]) -> tuple[list[str], list[str]]:
+    joins, keys = [], []
+    for table, grid in enumerate(grids):
+        terms = []
+        for axis, dimension in enumerate(grid.dimensions):
+            name = f"codes_{table}_{axis}"
+            leaves = dimension.trees[0].leaves
+            positions = pa.array([dimension.position[code] for code in leaves], pa.int64())
+            session.lend(name, pa.table({"code": pa.array(leaves, pa.string()), "position": positions}))
+            joins.append(f"JOIN {name} ON {name}.code = CAST(records.{column(data.engine, dimension.name)} AS VARCHAR)")
+            terms.append(f"{name}.position * {grid.strides[axis]}")
+        keys.append(f"{' + '.join(terms)} AS key{table}")
+    return joins, keys
+
+
+def _units_of(number: NumberColumn | None, decimals: int) -> str:
+    return number.units(decimals) if number else f"CAST({10**decimals} AS BIGINT)"
+
+
+def _weight_units(spec: TableSpec, columns: CheckedColumns, units: Units) -> str:
+    if columns.weight and spec.weight_decimals is not None and columns.weight.decimals > units.weight_decimals:
+        return columns.weight.rounded_units(units.weight_decimals)
+    return _units_of(columns.weight, units.weight_decimals)
+
+
+def _flags(data: Microdata, spec: TableSpec) -> str:
+    unwaived = f"CASE WHEN {flag(column(data.engine, spec.waiver))} THEN 0 ELSE {UNWAIVED} END" if spec.waiver else str(UNWAIVED)
+    requested = f"CASE WHEN {flag(column(data.engine, spec.request))} THEN {REQUESTED} ELSE 0 END" if spec.request else "0"
+    return f"CAST({unwaived} + {requested} AS UTINYINT)"
+
+
+def _with_products(source: str, tables: int, units: Units) -> str:
+    """value: weight x measure. amount: what the rules add up per respondent. mass: what it adds to the cell's magnitude."""
+    weighted = "CAST(weight AS HUGEINT) * rule"
+    amount, copies = ("rule", f"greatest(weight, {units.one})") if units.repeats else (weighted, "1")
+    products = [
+        "TRY_CAST(CAST(weight AS HUGEINT) * measure AS BIGINT) AS value",
+        f"TRY_CAST({amount} AS BIGINT) AS amount",
+        f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass",
+        f"CAST({copies} AS BIGINT) AS copies",
+    ]
+    keys = [f"key{table}" for table in range(tables)]
+    return f"SELECT {', '.join([*keys, 'holding', 'weight', *products, 'flags'])} FROM ({source})"
+
+
+def _refuse_overflow(session: Session, data: Microdata) -> None:
+    """Every sum fits if the sum of absolute values does. Doubles will do: there is a factor of two to spare."""
+    sums = ("weight", "value", "mass", "copies", "amount * CAST(copies AS DOUBLE)")
+    lost = [f"count(*) - count({name}) AS lost_{name}" for name in ("weight", "value", "amount", "mass")]
+    large = [f"coalesce(sum(abs(CAST({name} AS DOUBLE))), 0) >= {LARGEST_SUM} AS large_{index}" for index, name in enumerate(sums)]
+    if any(scalar_row(session.query(f"SELECT {', '.join(lost + large)} FROM coded")).values()):
+        raise InputError(
+            f"{data.origin}: the numbers are too large to be added up exactly with their decimals.",
+            hint="Use fewer decimals in measure and weight, or larger units (thousands).",
+        )

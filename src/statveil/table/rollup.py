@@ -1,0 +1,142 @@
+"""From leaf cells to every margin: sums are added up, respondents are ranked anew on each level."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from statveil.arrays import AnyArray, IntArray, frozen_array
+from statveil.data.engines import Session
+from statveil.table.cells import Positions, join_positions
+from statveil.table.coding import Units
+from statveil.table.levels import Grid, combinations
+from statveil.table.spec import TableSpec
+
+_MASK = "18446744073709551615::UHUGEINT"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafCells:
+    """Sums per leaf cell that holds a record, by ascending key."""
+
+    key: IntArray
+    records: IntArray
+    low_print: AnyArray
+    high_print: AnyArray
+    value: IntArray
+    weight: IntArray
+    mass: IntArray
+
+    def __post_init__(self) -> None:
+        _freeze(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contributions:
+    """What each respondent gives to each leaf cell, grouped by respondent: see `rank_respondents`."""
+
+    start: IntArray
+    leaf: AnyArray
+    amount: IntArray
+    copies: IntArray
+    flags: AnyArray
+
+    def __post_init__(self) -> None:
+        _freeze(self)
+
+
+def _freeze(arrays: LeafCells | Contributions) -> None:
+    """Close all arrays for writing: a loop is compiled anew for every mixture of open and closed ones."""
+    for field in fields(arrays):
+        object.__setattr__(arrays, field.name, frozen_array(getattr(arrays, field.name)))
+
+
+def read_leaf_cells(session: Session, table: int) -> LeafCells:
+    """A record's fingerprint is the MD5 of its row number; a set's is the exclusive or of its records'."""
+    sums = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in ("value", "weight", "mass"))
+    prints = f"(print & {_MASK})::UBIGINT AS low_print, (print >> 64)::UBIGINT AS high_print"
+    print_ = "bit_xor(md5_number(concat('statveil record ', rowid))) AS print"
+    grouped = f"SELECT key{table} AS key, count(*) AS records, {sums}, {print_} FROM coded GROUP BY 1"
+    answer = session.query(f"SELECT key, records, value, weight, mass, {prints} FROM ({grouped}) ORDER BY key")
+    return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
+
+
+def read_contributions(session: Session, table: int, leaves: LeafCells, spec: TableSpec, units: Units) -> Contributions:
+    nothing = np.zeros(0, dtype=np.int64)
+    if spec.holding:
+        sums = "CAST(sum(amount) AS BIGINT) AS amount, bit_or(flags) AS flags"
+        answer = session.query(f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY 1, 2 ORDER BY holding")
+        start = np.flatnonzero(np.diff(_array(answer, "holding"), prepend=-1))
+    else:
+        answer = session.query(f"SELECT key{table} AS key, amount, copies, flags FROM coded")
+        start = np.arange(answer.num_rows)
+    return Contributions(
+        start=np.append(start, answer.num_rows).astype(np.int64),
+        leaf=np.searchsorted(leaves.key, _array(answer, "key")).astype(np.int32),
+        amount=_array(answer, "amount"),
+        copies=_array(answer, "copies") if units.repeats else nothing,
+        flags=_array(answer, "flags") if spec.waiver or spec.request else nothing.astype(np.uint8),
+    )
+
+
+def _array(answer: pa.Table, name: str) -> AnyArray:
+    column: AnyArray = answer[name].to_numpy()
+    return column
+
+
+def roll_up(grid: Grid, leaves: LeafCells, contributions: Contributions, *, top: int, units: Units) -> Positions:
+    """All positions of a table, by ascending key."""
+    level = partial(_one_level, leaves, contributions, top, units)
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        positions = join_positions(list(pool.map(level, combinations(grid, grid.coordinates(leaves.key)))))
+    return positions.take(np.argsort(positions.key))
+
+
+def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units: Units, ancestor: IntArray) -> Positions:
+    from statveil.table.ranking import add_into, xor_into
+
+    inside = ancestor >= 0
+    key, places = np.unique(ancestor[inside], return_inverse=True)
+    position = np.full(ancestor.size, -1, dtype=np.int64)
+    position[inside] = places
+    sums = {}
+    for name in ("records", "value", "weight", "mass", "low_print", "high_print"):
+        source = getattr(leaves, name)
+        sums[name] = np.zeros(key.size, dtype=source.dtype)
+        (xor_into if name.endswith("print") else add_into)(sums[name], position, source)
+    return Positions(key=key, **sums, **_respondents(contributions, position, key.size, top, units=units, mass=sums["mass"]))
+
+
+def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: Units, mass: IntArray) -> dict[str, IntArray]:
+    from statveil.table.ranking import rank_respondents
+
+    ranked = rank_respondents(rows.start, rows.leaf, rows.amount, rows.copies, rows.flags, position, size, top)
+    respondents, magnitude, largest, copies, flagged = ranked
+    if not rows.flags.size:
+        flagged = np.stack([largest[:, 0], np.full(size, -1)], axis=1)
+    largest = np.maximum(largest, 0)
+    if units.repeats:
+        largest, magnitude, flagged = largest_units(largest, copies, units.one), mass, np.where(flagged < 0, -1, flagged * units.one)
+    return {
+        "respondents": respondents,
+        "magnitude": magnitude,
+        "top": largest,
+        "unwaived": np.ascontiguousarray(flagged[:, 0]),
+        "requested": np.ascontiguousarray(flagged[:, 1]),
+    }
+
+
+def largest_units(amounts: IntArray, copies: IntArray, one: int) -> IntArray:
+    """The largest units when the record of `amounts[i, j]` stands for `copies[i, j] / one` equal units.
+
+    The n largest units take the records in descending order, the last one in part; the n-th unit is what the n-th adds.
+    """
+    before = np.cumsum(copies, axis=1) - copies
+    wanted = np.arange(1, amounts.shape[1] + 1) * one
+    taken = [(np.clip(limit - before, 0, copies) * amounts).sum(axis=1) for limit in wanted]
+    return np.diff(np.stack(taken, axis=1), axis=1, prepend=0)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from statveil.data.microdata import Microdata
+from statveil.data.readers import read_microdata
+from statveil.errors import FormatError, InputError, StatveilError, UnknownColumn
+
+
+def written(folder: Path, content: str | bytes, name: str = "firms.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def rows(data: Microdata) -> list[tuple[Any, ...]]:
+    with data.engine.session() as session:
+        answer = session.query("SELECT * FROM records")
+    return sorted(zip(*(answer[name].to_pylist() for name in answer.column_names), strict=True))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16"])
+def test_delimiter_and_encoding_are_found_and_text_is_kept(tmp_path: Path, delimiter: str, encoding: str) -> None:
+    text = "région,code\n Århus ,01\n'Ö. b',1.5\n".replace(",", delimiter)
+    data = read_microdata(written(tmp_path, text.encode(encoding)))
+    assert data.columns == ("région", "code")
+    assert rows(data) == [(" Århus ", "01"), ("'Ö. b'", "1.5")]
+
+
+def test_windows_line_ends_quotes_and_no_last_line_end(tmp_path: Path) -> None:
+    assert rows(read_microdata(written(tmp_path, 'a;b\r\n"x;y";1\r\n"say ""hi""";2'))) == [('say "hi"', "2"), ("x;y", "1")]
+
+
+def test_a_single_column_needs_no_delimiter(tmp_path: Path) -> None:
+    assert rows(read_microdata(written(tmp_path, "a\nx\ny\n"))) == [("x",), ("y",)]
+
+
+def test_columns_that_differ_in_case_only_are_two(tmp_path: Path) -> None:
+    data = read_microdata(written(tmp_path, "Code,code\nA,b\n"))
+    assert (data.columns, rows(data)) == (("Code", "code"), [("A", "b")])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is empty"),
+        ("\n\n", "has no header"),
+        ("a,b,a\n1,2,3\n", "two columns named 'a'"),
+        ("a,,c\n1,2,3\n", "column 2 has no name"),
+        ("a,b\n1,2\n3\n", "line 3: 1 fields, but the header has 2"),
+        ("a,b\n1,2\n3,4,5\n", "line 3: 3 fields, but the header has 2"),
+        ('a,b\n1,"2\n3,4\n', "line 2: not a record"),
+        (b"a,b\n1,\x81\n", "byte 6: not text in cp1252"),
+        (b"a,b\n1,\x00\n", "not text"),
+    ],
+)
+def test_an_ugly_file_is_refused_in_our_words(tmp_path: Path, content: str | bytes, words: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_microdata(written(tmp_path, content))
+    assert words in str(caught.value)
+    assert "firms.csv" in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("options", [{"delimiter": ";;"}, {"decimal": "'"}, {"encoding": "klingon"}])
+def test_unknown_options_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        read_microdata(written(tmp_path, "a;b\n1;2\n"), **options)
+
+
+def test_a_wrong_encoding_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="byte 4: not text in utf-8"):
+        read_microdata(written(tmp_path, b"a;b\n\xc5;2\n"), encoding="utf-8")
+
+
+def test_there_must_be_a_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file"):
+        read_microdata(tmp_path / "nowhere.csv")
+    with pytest.raises(InputError, match="no file"):
+        read_microdata(tmp_path)
+
+
+def test_parquet_is_read_where_it_lies(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"Code": ["01"], "code": [2]}), tmp_path / "firms.parquet")
+    data = read_microdata(tmp_path / "firms.parquet")
+    assert (data.columns, rows(data)) == (("Code", "code"), [("01", 2)])
+
+
+def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="not a Parquet file"):
+        read_microdata(written(tmp_path, "a,b\n", "firms.parquet"))
+
+
+def test_a_parquet_file_that_vanished_is_reported(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "firms.parquet")
+    data = read_microdata(tmp_path / "firms.parquet")
+    (tmp_path / "firms.parquet").unlink()
+    with pytest.raises(StatveilError, match=r"firms\.parquet cannot be read"):
+        rows(data)
+
+
+FRAME = {"code": ["01", "02"], "turnover": [1.5, 2.0]}
+
+
+def duckdb_frame(columns: dict[str, list[Any]]) -> Any:
+    return duckdb.connect().from_arrow(pa.table(columns))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, duckdb_frame])
+def test_frames_of_all_kinds_are_read(make: Callable[[Any], Any]) -> None:
+    data = read_microdata(make(FRAME))
+    assert (data.columns, rows(data)) == (("code", "turnover"), [("01", 1.5), ("02", 2.0)])
+
+
+@pytest.mark.parametrize("thing", [3, None, {"a": [1]}, [1, 2]])
+def test_what_is_no_frame_is_refused(thing: Any) -> None:
+    with pytest.raises(InputError, match="cannot be read from"):
+        read_microdata(thing)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [pd.DataFrame({"a": ["x", 3.5]}), pd.DataFrame([[1, 2]], columns=["a", "a"]), pa.table([[1], [2]], names=["a", "a"])],
+    ids=["mixed", "pandas twice", "arrow twice"],
+)
+def test_a_frame_without_clear_columns_is_refused(frame: Any) -> None:
+    with pytest.raises(FormatError):
+        read_microdata(frame)
+
+
+def test_an_unknown_column_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UnknownColumn, match=r"no column 'nace'\. Its columns: 'code', 'turnover'"):
+        read_microdata(pa.table(FRAME)).require(["nace"])
+
+
+def test_microdata_does_not_show_itself() -> None:
+    assert repr(read_microdata(pa.table(FRAME))) == "Microdata('The frame', 2 columns)"
