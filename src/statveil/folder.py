@@ -90,7 +90,7 @@ def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
 
 
 def figures(release: Release) -> dict[str, Any]:
-    """The result in numbers that may be told outside; infinite ones are None."""
+    """The result in numbers for the one who ran the job (they hint at the sensitive cells: not for publication); infinite ones are None."""
     adjustment = release.adjustment
     return {
         "cells": int(release.protected.value.size),

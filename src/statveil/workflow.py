@@ -52,11 +52,19 @@ def protect_table(
     tell = _stages(on_progress, limits)
     tell("tabulating")
     microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table = tabulate(microdata, spec, top=contributions_needed(rules))
+    table = tabulate(microdata, spec, top=max(1, contributions_needed(rules)))
     tell("assessing")
     sensitivity = assess(table, rules)
     release = protect_assessed(
-        table, sensitivity, options=options, method=method, limits=limits, seed=seed, on_progress=on_progress, job=job, asked={"tables": _told(spec), "rules": _told(rules)}
+        table,
+        sensitivity,
+        options=options,
+        method=method,
+        limits=limits,
+        seed=seed,
+        on_progress=on_progress,
+        job=job,
+        asked={"tables": _told(spec), "rules": _told(rules)},
     )
     tell("audited")
     return release

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.protect.problems import problem_of, small_problems
-from tests.reference.cta import cheapest_cost
 
 from statveil.protect.methods import METHODS, run_method
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Found
+from tests.protect.problems import problem_of, small_problems
+from tests.reference.cta import cheapest_cost
 
 SENSE_METHODS = sorted(set(METHODS) - {"fixed"})
 
@@ -118,7 +118,9 @@ def test_least_squares_spreads_the_change() -> None:
 
 def test_fractional_vertices_are_made_whole() -> None:
     """x + y = t and x - y = d, d sensitive with an odd level, t fixed at an even value: no whole table keeps d at its level."""
-    problem = problem_of([6, 4, 10, 2], [[1, 1, -1, 0], [1, -1, 0, -1]], levels={3: 3}, lower=np.array([0, 0, 10, -99]), upper=np.array([99, 99, 10, 99]))
+    problem = problem_of(
+        [6, 4, 10, 2], [[1, 1, -1, 0], [1, -1, 0, -1]], levels={3: 3}, lower=np.array([0, 0, 10, -99]), upper=np.array([99, 99, 10, 99])
+    )
     heard = Heard(problem, "auto")
     assert heard.best is not None
     assert problem.cost(heard.best) == 2 + 2 + 4  # moved by 4, the next even amount
@@ -153,9 +155,20 @@ def test_the_order_of_cells_does_not_change_the_optimum(problem: ProtectionProbl
     order = np.random.default_rng(1).permutation(problem.size)
     names = ("value", "weight", "lower", "upper", "sensitive", "lower_level", "upper_level")
     shuffled = ProtectionProblem(
-        relations=problem.relations[:, order], rhs=problem.rhs, variant=problem.variant, **{name: getattr(problem, name)[order] for name in names}
+        relations=problem.relations[:, order],
+        rhs=problem.rhs,
+        variant=problem.variant,
+        **{name: getattr(problem, name)[order] for name in names},
     )
     first, second = Heard(problem, "exact"), Heard(shuffled, "exact")
     assert (first.best is None) == (second.best is None)
     if first.best is not None and second.best is not None:
         assert problem.cost(first.best) == pytest.approx(shuffled.cost(second.best))
+
+
+def test_the_bound_for_least_squares_is_valid_and_close() -> None:
+    """The level of 6 must be absorbed by three others: 6^2 + 3 * 2^2 = 48."""
+    problem = problem_of([50, 50, 50, 150], [[1, 1, 1, -1]], levels={0: 6}, norm="l2")
+    heard = Heard(problem, "auto")
+    assert heard.bound == pytest.approx(48, rel=1e-4)
+    assert heard.bound <= 48

@@ -30,5 +30,8 @@ class AuditReport:
         return bool(self.checks) and all(check.passed for check in self.checks)
 
     def __str__(self) -> str:
-        lines = [f"{'passed' if check.passed else 'FAILED'}  {check.words}: {check.checked} checked, {check.faults} faults" for check in self.checks]
+        lines = [
+            f"{'passed' if check.passed else 'FAILED'}  {check.words}: {check.checked} checked, {check.faults} faults"
+            for check in self.checks
+        ]
         return "\n".join(lines)

@@ -36,26 +36,41 @@ class Requirements:
     cap: Fraction | None = None
 
 
-def audit_table(table: Table, sensitivity: Sensitivity, asked: Requirements, protected: ProtectedTable, provenance: Provenance) -> AuditReport:
+def audit_table(
+    table: Table, sensitivity: Sensitivity, asked: Requirements, protected: ProtectedTable, provenance: Provenance
+) -> AuditReport:
     """Every check of a released table. The release gate calls this and nothing else."""
     shape = _shape(table, protected)
     if not shape.passed:
         return AuditReport(checks=(shape,))
     cells = _Cells(table, sensitivity, protected)
-    checks = (shape, _additivity(protected), _protection(cells), _overshoot(cells, asked), _bounds(cells, asked), _zeros(cells), _signs(cells), _frozen(cells))
+    checks = (
+        shape,
+        _additivity(protected),
+        _protection(cells),
+        _overshoot(cells, asked),
+        _bounds(cells, asked),
+        _zeros(cells),
+        _signs(cells),
+        _frozen(cells),
+    )
     return AuditReport(checks=(*checks, _hashes(table, protected, provenance)))
 
 
 def release_hash(protected: ProtectedTable) -> str:
-    """SHA-256 of the released numbers with their labels, view by view."""
+    """SHA-256 of the released numbers with their labels, view by view.
+
+    Zeros are left out, so that a reader can work it out from the public file, which does not tell empty cells from other zeros.
+    """
     parts: list[bytes] = [str(protected.decimals).encode()]
     for view in protected.views:
         parts.append(view.name.encode())
         for dimension in view.dimensions:
             parts.append(dimension.name.encode())
             parts.append("\x00".join(dimension.codes).encode())
-        parts.append(np.ascontiguousarray(view.coordinates, dtype="<i8").tobytes())
-        parts.append(np.ascontiguousarray(protected.value[view.cell], dtype="<i8").tobytes())
+        value = protected.value[view.cell]
+        parts.append(np.ascontiguousarray(view.coordinates[value != 0], dtype="<i8").tobytes())
+        parts.append(np.ascontiguousarray(value[value != 0], dtype="<i8").tobytes())
     return sha256(*parts)
 
 
@@ -95,7 +110,13 @@ class _Cells:
 
     def check(self, name: str, words: str, cells: IntArray, wrong: AnyArray) -> Check:
         found = cells[np.asarray(wrong, dtype=np.bool_)]
-        return Check(name=name, words=words, checked=int(cells.size), faults=int(found.size), findings=tuple(self.name(int(cell)) for cell in found[:SHOWN]))
+        return Check(
+            name=name,
+            words=words,
+            checked=int(cells.size),
+            faults=int(found.size),
+            findings=tuple(self.name(int(cell)) for cell in found[:SHOWN]),
+        )
 
 
 def _shape(table: Table, protected: ProtectedTable) -> Check:
@@ -110,7 +131,13 @@ def _shape(table: Table, protected: ProtectedTable) -> Check:
         (protected.decimals != table.decimals, "the number of decimals differs"),
     ]
     findings = tuple(words for fault, words in wrong if fault)
-    return Check(name="shape", words="The release has the table's own cells and decimals", checked=len(wrong), faults=len(findings), findings=findings)
+    return Check(
+        name="shape",
+        words="The release has the table's own cells and decimals",
+        checked=len(wrong),
+        faults=len(findings),
+        findings=findings,
+    )
 
 
 def _additivity(protected: ProtectedTable) -> Check:
@@ -131,14 +158,18 @@ def _totals(view: View, value: IntArray) -> Iterator[tuple[IntArray, Callable[[i
     keys, here = view.coordinates @ strides, value[view.cell]
     for axis, dimension in enumerate(view.dimensions):
         for tree in dimension.trees:
-            above = np.array([dimension.position[tree.parent[code]] if code in tree.parent else -1 for code in dimension.codes], dtype=np.int64)
+            above = np.array(
+                [dimension.position[tree.parent[code]] if code in tree.parent else -1 for code in dimension.codes], dtype=np.int64
+            )
             code = view.coordinates[:, axis]
             parts = np.flatnonzero(above[code] >= 0)
             total_of_part = keys[parts] + (above[code[parts]] - code[parts]) * strides[axis]
             yield _differences(view, keys, here, parts, total_of_part)
 
 
-def _differences(view: View, keys: IntArray, here: IntArray, parts: IntArray, total_of_part: IntArray) -> tuple[IntArray, Callable[[int], str]]:
+def _differences(
+    view: View, keys: IntArray, here: IntArray, parts: IntArray, total_of_part: IntArray
+) -> tuple[IntArray, Callable[[int], str]]:
     """A part that holds records has a total that holds them too, so each total is found; if not, the difference is its sum."""
     totals, first, which = np.unique(total_of_part, return_index=True, return_inverse=True)
     sums = np.zeros(totals.size, dtype=np.int64)
@@ -219,7 +250,9 @@ def _hashes(table: Table, protected: ProtectedTable, provenance: Provenance) -> 
         (provenance.release_hash != release_hash(protected), "the release's hash differs"),
     ]
     findings = tuple(words for fault, words in wrong if fault)
-    return Check(name="provenance", words="The provenance names this input and these numbers", checked=2, faults=len(findings), findings=findings)
+    return Check(
+        name="provenance", words="The provenance names this input and these numbers", checked=2, faults=len(findings), findings=findings
+    )
 
 
 def _wide(values: AnyArray) -> AnyArray:
@@ -239,4 +272,4 @@ def _round(amount: AnyArray, unit: int) -> AnyArray:
     below = amount // unit
     twice = (amount - below * unit) * 2
     up = (twice > unit) | ((twice == unit) & (below % 2 == 1))
-    return below + np.asarray(up, dtype=object)
+    return np.asarray(below + np.asarray(up, dtype=object))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from statveil.arrays import FloatArray, IntArray
+from statveil.arrays import AnyArray, FloatArray, IntArray
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
@@ -28,21 +28,16 @@ CUTS_PER_ROUND = 20_000
 
 def bound_by_cuts(search: Search) -> None:
     """Raise the search's bound by polygon and cover inequalities, generated where the last solution breaks them."""
-    from statveil.solve import highs
-
     problem = search.problem
-    if problem.norm != "l1":
-        search.offer_bound(_least_change(problem))
-        return
-    sizes = _Sizes(problem, search.objective)
+    sizes = _Sizes(problem, search.objective) if problem.norm == "l1" else _SquaredSizes(problem, search.objective)
     cuts = _Cuts(*cover_cuts(problem, sizes.lower))
-    search.offer_bound(float(problem.weight @ sizes.lower))
+    search.offer_bound(problem.cost(least_sizes(problem)))
     for _ in range(ROUNDS):
-        solution = highs.solve(sizes.model(cuts), seconds=search.seconds_left, algorithm="choose")
-        if solution.x is None or solution.row_duals is None:
+        solved = sizes.solve(cuts, search.seconds_left)
+        if solved is None:
             return
-        search.offer_bound(sizes.lagrangean(cuts, solution.row_duals))
-        u = solution.x * sizes.unit
+        u, multipliers = solved
+        search.offer_bound(sizes.lagrangean(cuts, multipliers))
         if search.done or not cuts.add(*broken_polygons(problem, u)):
             return
 
@@ -69,13 +64,17 @@ class _Sizes:
         reach = np.maximum(np.abs(problem.free.low), np.abs(problem.free.high))
         self.upper = np.where(reach >= NO_LIMIT // 2, np.inf, reach).astype(np.float64)
         if np.isfinite(incumbent):
-            self.upper = np.minimum(self.upper, np.maximum(self.lower, incumbent / problem.weight * (1 + 1e-9)))
+            reach = incumbent / problem.weight * (1 + 1e-9)
+            self.upper = np.minimum(self.upper, np.maximum(self.lower, reach if problem.norm == "l1" else np.sqrt(reach)))
         levels = self.lower[self.lower > 0]
         self.unit = float(2.0 ** round(np.log2(np.median(levels) / 50))) if levels.size else 1.0
         self.price = 1.0 / float(np.median(problem.weight)) if problem.size else 1.0
 
-    def model(self, cuts: _Cuts) -> LinearModel:
-        return LinearModel(
+    def solve(self, cuts: _Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+        """Least sizes under the cuts, and the multipliers of the cuts in the problem's own costs."""
+        from statveil.solve import highs
+
+        model = LinearModel(
             cost=self.weight * self.price,
             matrix=cuts.matrix,
             row_lower=cuts.rhs / self.unit,
@@ -83,17 +82,46 @@ class _Sizes:
             lower=self.lower / self.unit,
             upper=self.upper / self.unit,
         )
+        solution = highs.solve(model, seconds=seconds, algorithm="choose")
+        if solution.x is None or solution.row_duals is None:
+            return None
+        return solution.x * self.unit, np.maximum(solution.row_duals, 0.0) / self.price
 
-    def lagrangean(self, cuts: _Cuts, duals: FloatArray) -> float:
-        """min over lower <= u <= upper of w u + y (rhs - M u), for y >= 0: a valid bound whatever the solver did."""
-        multipliers = np.maximum(duals, 0.0) / self.price
-        reduced = self.weight - cuts.matrix.T @ multipliers
-        at = np.where(reduced >= 0, self.lower, self.upper)
-        if np.isinf(at).any():
+    def lagrangean(self, cuts: _Cuts, multipliers: FloatArray) -> float:
+        """min over lower <= u <= upper of cost(u) + y (rhs - M u), for y >= 0: a valid bound whatever the solver did."""
+        terms = self.least_terms(cuts.matrix.T @ multipliers)
+        if not np.isfinite(terms).all():
             return 0.0
-        terms = reduced * at
         slack = 1e-12 * float(np.abs(terms).sum() + np.abs(multipliers * cuts.rhs).sum())
         return float(terms.sum() + multipliers @ cuts.rhs) - slack
+
+    def least_terms(self, pull: FloatArray) -> FloatArray:
+        """For each cell the least of w u - pull u over its range."""
+        reduced = self.weight - pull
+        return np.asarray(reduced * np.where(reduced >= 0, self.lower, self.upper))
+
+
+class _SquaredSizes(_Sizes):
+    """The same for L2: the cost is w u^2, the program quadratic, and each cell's least term is at an end or at the vertex."""
+
+    def solve(self, cuts: _Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+        from statveil.solve import quadratic
+
+        scale = self.unit * self.price
+        solved = quadratic.least_squares_above(
+            weight=self.weight * self.price,
+            matrix=cuts.matrix,
+            rhs=cuts.rhs / self.unit,
+            lower=self.lower / self.unit,
+            upper=self.upper / self.unit,
+        )
+        if solved is None:
+            return None
+        return solved[0] * self.unit, np.maximum(solved[1], 0.0) * self.unit * self.unit / scale
+
+    def least_terms(self, pull: FloatArray) -> FloatArray:
+        at = np.clip(pull / (2 * self.weight), self.lower, self.upper)
+        return np.asarray(self.weight * at * at - pull * at)
 
 
 def least_sizes(problem: ProtectionProblem) -> IntArray:
@@ -144,10 +172,14 @@ def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:
             yield row, least_imbalance(int(problem.residual[row]), _choices(problem, cells[held], factors[held]))
 
 
-def _choices(problem: ProtectionProblem, cells: IntArray, factors: IntArray) -> list[tuple[int, ...]]:
+def _choices(problem: ProtectionProblem, cells: AnyArray, factors: AnyArray) -> list[tuple[int, ...]]:
     """The terms that each sensitive cell can bring at its level: one or two."""
     return [
-        tuple(int(factor * z) for z, open_ in ((problem.up.low[cell], problem.can_go_up[cell]), (problem.down.high[cell], problem.can_go_down[cell])) if open_)
+        tuple(
+            int(factor * z)
+            for z, open_ in ((problem.up.low[cell], problem.can_go_up[cell]), (problem.down.high[cell], problem.can_go_down[cell]))
+            if open_
+        )
         for cell, factor in zip(cells, factors, strict=True)
     ]
 
@@ -168,8 +200,3 @@ def _all_sums(choices: list[tuple[int, ...]]) -> IntArray:
     for terms in choices:
         sums = np.unique(np.concatenate([sums + term for term in terms])) if terms else sums
     return sums
-
-
-def _least_change(problem: ProtectionProblem) -> float:
-    least = least_sizes(problem).astype(np.float64)
-    return float(problem.weight @ (least * least))

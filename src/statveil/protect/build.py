@@ -24,7 +24,10 @@ def build_problem(table: Table, sensitivity: Sensitivity, options: Options) -> P
     unit = _published_unit(table)
     value = nearest(table.value, unit)
     if (np.abs(value) >= LARGEST_EXACT).any():
-        raise InputError("A cell is too large to be computed exactly (2^53 published units or more).", hint="Publish with fewer decimals, or in thousands (decimals = -3).")
+        raise InputError(
+            "A cell is too large to be computed exactly (2^53 published units or more).",
+            hint="Publish with fewer decimals, or in thousands (decimals = -3).",
+        )
     down_to = (table.value - sensitivity.lower_level) // unit
     up_to = -((-(table.value + sensitivity.upper_level)) // unit)
     lower, upper = _bounds(table, sensitivity, options, value, down_to, up_to)
@@ -53,10 +56,12 @@ def nearest(amount: IntArray, unit: int) -> IntArray:
     """Amounts as whole numbers of units, halves to the even one."""
     below = amount // unit
     twice = (amount - below * unit) * 2
-    return below + ((twice > unit) | ((twice == unit) & (below % 2 == 1)))
+    return np.asarray(below + ((twice > unit) | ((twice == unit) & (below % 2 == 1))), dtype=np.int64)
 
 
-def _bounds(table: Table, sensitivity: Sensitivity, options: Options, value: IntArray, down_to: IntArray, up_to: IntArray) -> tuple[IntArray, IntArray]:
+def _bounds(
+    table: Table, sensitivity: Sensitivity, options: Options, value: IntArray, down_to: IntArray, up_to: IntArray
+) -> tuple[IntArray, IntArray]:
     """Published bounds: the user's, widened so that a sensitive cell can reach its level, then sign, zero, cap and freeze."""
     unit = _published_unit(table)
     low, high = _asked_range(table, options, value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
@@ -11,6 +14,9 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.outcome import Ending
+
+if TYPE_CHECKING:
+    from statveil.solve.highs import WarmProgram
 
 EXPECTED_FAST_SIMPLEX = 3_000
 """Below this many cells simplex is as quick as an interior point and its crossover."""
@@ -62,27 +68,34 @@ class FixedSenses:
         deviation[self.moving] = (columns[:half] - columns[half:]) * (1.0 if whole else self.unit)
         return deviation
 
-    def solve(self, senses: IntArray, *, seconds: float) -> Solution:
-        """Least cost for these senses, at a vertex."""
-        from statveil.solve import highs
+    @cached_property
+    def warm(self) -> WarmProgram:
+        from statveil.solve.highs import WarmProgram
 
-        algorithm: highs.Algorithm = "simplex" if self.moving.size < EXPECTED_FAST_SIMPLEX else "ipm"
-        solution = highs.solve(self.model(senses), seconds=seconds, algorithm=algorithm)
-        if solution.ending is Ending.FAILED:  # an interior point may stall where simplex does not
-            solution = highs.solve(self.model(senses), seconds=seconds, algorithm="simplex", presolve=False)
+        rest = np.zeros(self.problem.size, dtype=np.int64)
+        return WarmProgram(self.model(rest), first="simplex" if self.moving.size < EXPECTED_FAST_SIMPLEX else "ipm")
+
+    def solve(self, senses: IntArray, *, seconds: float, worth: float = np.inf) -> Solution:
+        """Least cost for these senses, at a vertex, from the last basis; given up once it must cost more than `worth`."""
+        bounds = self.column_bounds(self.problem.allowed(senses))
+        solution = self.warm.solve(*bounds, seconds=seconds, worth=worth * self.price / self.unit)
+        if solution.ending in (Ending.FAILED, Ending.INFEASIBLE):  # not believed from a warm start alone
+            from statveil.solve import highs
+
+            solution = highs.solve(self.model(senses), seconds=seconds, algorithm="simplex")
         return solution
 
 
-def adjust_with_senses(problem: ProtectionProblem, senses: IntArray, *, seconds: float, program: FixedSenses | None = None) -> IntArray | None:
-    """The closest whole, additive table with these senses, or None when there is none (or none was found in time)."""
-    if problem.size == 0:
+def adjust_with_senses(program: FixedSenses, senses: IntArray, *, seconds: float, worth: float = np.inf) -> IntArray | None:
+    """The closest whole, additive table with these senses; None when there is none, none in time, or none cheaper than `worth`."""
+    if program.problem.size == 0:
         return np.zeros(0, dtype=np.int64)
-    program = program or FixedSenses(problem)
-    if problem.norm == "l2":
+    if program.problem.norm == "l2":
         target = _least_squares(program, senses)
     else:
-        solution = program.solve(senses, seconds=seconds)
-        target = None if solution.x is None else program.deviation(solution.x)
+        solution = program.solve(senses, seconds=seconds, worth=worth)
+        hopeless = solution.x is None or solution.objective * program.unit / program.price >= worth
+        target = None if solution.x is None or hopeless else program.deviation(solution.x)
     return None if target is None else make_whole(program, senses, target, seconds=seconds)
 
 
@@ -98,7 +111,11 @@ def make_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, se
     inside = bool(((rounded >= allowed.low) & (rounded <= allowed.high)).all())
     if inside and (problem.relations @ rounded == problem.residual).all():
         return rounded
-    return _nearest_whole(program, senses, target, seconds=seconds) if problem.norm == "l2" else _whole_optimum(program, senses, seconds=seconds)
+    return (
+        _nearest_whole(program, senses, target, seconds=seconds)
+        if problem.norm == "l2"
+        else _whole_optimum(program, senses, seconds=seconds)
+    )
 
 
 def _whole_optimum(program: FixedSenses, senses: IntArray, *, seconds: float) -> IntArray | None:
@@ -119,7 +136,15 @@ def _nearest_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *
     base = np.clip(base, allowed.low, allowed.high)
     lower, upper = np.zeros(2 * half), np.concatenate([_as_float((allowed.high - base)[moving]), _as_float((base - allowed.low)[moving])])
     left = (problem.residual - problem.relations @ base).astype(np.float64)
-    model = LinearModel(cost=program.cost, matrix=program.matrix, row_lower=left, row_upper=left, lower=lower, upper=upper, whole=np.ones(2 * half, dtype=np.bool_))
+    model = LinearModel(
+        cost=program.cost,
+        matrix=program.matrix,
+        row_lower=left,
+        row_upper=left,
+        lower=lower,
+        upper=upper,
+        whole=np.ones(2 * half, dtype=np.bool_),
+    )
     solution = highs.solve(model, seconds=seconds, gap=1e-4)
     if solution.x is None:
         return None

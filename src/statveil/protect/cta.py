@@ -36,7 +36,7 @@ def adjust(
     `senses` (+1 up, -1 down per cell) is for method "fixed".
     """
     limits = limits or Limits()
-    _check(problem, method, senses)
+    _check(problem, method, senses, seed)
     watch = _Watch(problem, limits, on_progress)
     halt = run_isolated(run_method, problem, method, senses, limits, seed, seconds=limits.seconds + GRACE, on_message=watch.hear)
     if watch.best is None:
@@ -54,11 +54,15 @@ def adjust(
     )
 
 
-def _check(problem: ProtectionProblem, method: str, senses: IntArray | None) -> None:
+def _check(problem: ProtectionProblem, method: str, senses: IntArray | None, seed: int) -> None:
+    if seed < 0:
+        raise InputError("The seed must be a whole number, zero or more.")
     known("method", method, tuple(METHODS))
     if (method == "fixed") != (senses is not None):
         raise InputError("Method 'fixed' takes the senses, and no other method does.")
-    if senses is not None and (senses.shape != problem.value.shape or not np.array_equal(np.abs(senses), problem.sensitive.astype(np.int64))):
+    if senses is not None and (
+        senses.shape != problem.value.shape or not np.array_equal(np.abs(senses), problem.sensitive.astype(np.int64))
+    ):
         raise InputError("The senses must be +1 or -1 for each sensitive cell and 0 for the others.")
 
 
@@ -66,7 +70,10 @@ def _no_table(watch: _Watch, halt: Halt, limits: Limits) -> Exception:
     if watch.infeasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
     if halt is Halt.FINISHED:
-        return InfeasibleProblem("No safe table was found within the bounds given.", hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.")
+        return InfeasibleProblem(
+            "No safe table was found within the bounds given.",
+            hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.",
+        )
     return OutOfTime(f"No safe table was found within {limits.seconds:g} seconds.", hint="Give more time, or wider bounds.")
 
 

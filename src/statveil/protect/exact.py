@@ -23,7 +23,9 @@ def solve_exactly(search: Search) -> None:
         search.try_senses(program.senses(columns))
 
     start = program.columns(search.best) if search.best is not None else None
-    solution = highs.solve(program.model, seconds=search.seconds_left, gap=search.limits.gap / (1 + search.limits.gap), start=start, on_incumbent=improved)
+    solution = highs.solve(
+        program.model, seconds=search.seconds_left, gap=search.limits.gap / (1 + search.limits.gap), start=start, on_incumbent=improved
+    )
     if solution.x is not None:
         search.try_senses(program.senses(solution.x))
     if solution.ending is Ending.INFEASIBLE and search.best is None and not program.truncated:
@@ -95,10 +97,10 @@ class _Disjunctions:
 
         def block(column: IntArray, factor: FloatArray) -> csr_matrix:
             one = csr_matrix((np.ones(count), (each, column)), shape=(count, 2 * half + count))
-            return one + csr_matrix((factor, (each, 2 * half + each)), shape=one.shape)
+            return csr_matrix(one + csr_matrix((factor, (each, 2 * half + each)), shape=one.shape))
 
         rise, fall = self.at, half + self.at
-        return vstack([block(rise, -up_level), block(rise, -up_most), block(fall, down_level), block(fall, down_most)], format="csr")
+        return csr_matrix(vstack([block(rise, -up_level), block(rise, -up_most), block(fall, down_level), block(fall, down_most)]))
 
     def in_costs(self, objective: float) -> float:
         """A solver's objective in the problem's own costs."""

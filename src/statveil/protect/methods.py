@@ -21,13 +21,19 @@ EXACT_UP_TO = 60
 """Sensitive cells with a real choice up to which branch and bound usually proves its optimum within a minute."""
 
 
-def run_method(problem: ProtectionProblem, method: str, senses: IntArray | None, limits: Limits, seed: int, send: Callable[[Found], None]) -> None:
+def run_method(
+    problem: ProtectionProblem, method: str, senses: IntArray | None, limits: Limits, seed: int, send: Callable[[Found], None]
+) -> None:
     """Run one method to its end or to the limit on the reduced problem, sending each improvement in the original's terms."""
     reduction = reduce_problem(problem)
     search = Search(reduction.problem, limits, seed, lambda found: send(_translated(reduction, found)))
     if not reduction.feasible:
         search.prove_infeasible()
-    elif not reduction.problem.sensitive.any() and not reduction.problem.residual.any() and reduction.problem.accepts(rest := _at_rest(reduction)):
+    elif (
+        not reduction.problem.sensitive.any()
+        and not reduction.problem.residual.any()
+        and reduction.problem.accepts(rest := _at_rest(reduction))
+    ):
         search.offer(rest)
     elif senses is not None:
         adjust_fixed(search, reduction.restrict(senses))

@@ -1,7 +1,7 @@
 """The table problem of METHODS 1 (S0 section 2, S2 and S3 section 2), in integer units, with no solver in sight.
 
-    min sum w|z|   s.t.   A z = b - A a,   lower - a <= z <= upper - a,
-                          and for each sensitive cell   z <= -lower_level   or   z >= upper_level
+min sum w|z|   s.t.   A z = b - A a,   lower - a <= z <= upper - a,
+                      and for each sensitive cell   z <= -lower_level   or   z >= upper_level
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class ProtectionProblem:
         if not (np.isfinite(self.weight).all() and (self.weight > 0).all()):
             raise InputError("Every cell's weight must be a positive number.")
         if (np.abs(self.value) >= LARGEST_EXACT).any():
-            raise InputError("A cell is too large to be computed exactly (2^53 units or more).", hint="Publish with fewer decimals, or in thousands.")
+            raise InputError(
+                "A cell is too large to be computed exactly (2^53 units or more).", hint="Publish with fewer decimals, or in thousands."
+            )
         if (self.lower > self.upper).any():
             raise InputError("A cell's lower bound is above its upper bound.")
         levels = np.minimum(self.lower_level, self.upper_level)[self.sensitive]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import FloatArray, IntArray
+from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 
@@ -110,12 +110,12 @@ class _Work:
             self.feasible &= self._allows(amount)[fixed].all() and bool((amount[cells] == forced).all())
             self._keep(~fixed, amount)
 
-    def _allows(self, amount: IntArray) -> IntArray:
+    def _allows(self, amount: IntArray) -> BoolArray:
         inside = (amount >= self.low) & (amount <= self.high)
         gap = self.sensitive & (amount > -self.down) & (amount < self.up)
         return np.asarray(inside & ~gap)
 
-    def _keep(self, kept: IntArray, amount: IntArray) -> None:
+    def _keep(self, kept: BoolArray, amount: IntArray) -> None:
         """Keep some groups; the others are fixed at their amounts."""
         moving = self.group >= 0
         fixed_cell = moving & ~kept[self.group]
@@ -163,7 +163,7 @@ class _Work:
         self.group = np.where(moving, to[self.group], -1)
         self.matrix = (self.matrix @ tie).tocsr()
         self.matrix.eliminate_zeros()
-        self.weight = np.bincount(to, weights=self.weight, minlength=heads.size)
+        self.weight = np.bincount(to, weights=self.weight, minlength=heads.size).astype(np.float64)
         self.sensitive = np.bincount(to, weights=self.sensitive, minlength=heads.size) > 0
         self.low, self.high, self.down, self.up = merged_low, merged_high, merged_down, merged_up
         self._shut_senses()
@@ -210,7 +210,9 @@ class _Work:
             variant=self.original.variant,
             norm=self.original.norm,
         )
-        return Reduction(original=self.original, problem=reduced, group=self.group, sign=self.sign, constant=self.constant, feasible=self.feasible)
+        return Reduction(
+            original=self.original, problem=reduced, group=self.group, sign=self.sign, constant=self.constant, feasible=self.feasible
+        )
 
 
 def _terms(factor: FloatArray, low: IntArray, high: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -236,7 +238,7 @@ def _two_term_pairs(matrix: csr_matrix, residual: IntArray) -> IntArray:
     first = matrix.indptr[rows]
     i, j, a, b = matrix.indices[first], matrix.indices[first + 1], matrix.data[first], matrix.data[first + 1]
     same = np.abs(a) == np.abs(b)
-    return np.column_stack([i, j, -np.sign(a * b)])[same]
+    return np.asarray(np.column_stack([i, j, -np.sign(a * b)])[same], dtype=np.int64)
 
 
 def _difference_pairs(matrix: csr_matrix, residual: IntArray) -> IntArray:
@@ -253,7 +255,11 @@ def _difference_pairs(matrix: csr_matrix, residual: IntArray) -> IntArray:
     mirrored = np.minimum(rest, np.uint64(0) - rest)  # a relation and its negative are alike
     order = np.argsort(mirrored, kind="stable")
     hits = np.flatnonzero(mirrored[order][1:] == mirrored[order][:-1])
-    found = [pair for k in hits if (pair := _checked_pair(matrix, residual, rows, order[k], order[k + 1], bool(rest[order[k]] == rest[order[k + 1]])))]
+    found = [
+        pair
+        for k in hits
+        if (pair := _checked_pair(matrix, residual, rows, order[k], order[k + 1], bool(rest[order[k]] == rest[order[k + 1]])))
+    ]
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
@@ -270,7 +276,7 @@ def _checked_pair(matrix: csr_matrix, residual: IntArray, rows: IntArray, one: i
     return int(i), int(j), -int(np.sign(difference.data[0] * difference.data[1]))
 
 
-def _first_of_equal_rows(matrix: csr_matrix, residual: IntArray) -> IntArray:
+def _first_of_equal_rows(matrix: csr_matrix, residual: IntArray) -> BoolArray:
     """Which relations are the first of their kind (also among negatives). Keyed sums find, full comparison decides."""
     count = matrix.shape[0]
     first = np.ones(count, dtype=np.bool_)
@@ -313,4 +319,8 @@ def _forest(count: int, pairs: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         else:
             parent[root_i], turn[root_i] = root_j, sign_i * sign * sign_j
     roots = [find(i) for i in range(count)]
-    return np.array([r for r, _ in roots], dtype=np.int64), np.array([s for _, s in roots], dtype=np.int64), np.array(sorted(set(zero)), dtype=np.int64)
+    return (
+        np.array([r for r, _ in roots], dtype=np.int64),
+        np.array([s for _, s in roots], dtype=np.int64),
+        np.array(sorted(set(zero)), dtype=np.int64),
+    )

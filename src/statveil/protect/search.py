@@ -78,7 +78,7 @@ class Search:
 
     def try_senses(self, senses: IntArray) -> bool:
         """Price senses exactly: continuous program, made whole, offered."""
-        return self.offer(adjust_with_senses(self.problem, senses, seconds=max(self.seconds_left, 0.1), program=self.program))
+        return self.offer(adjust_with_senses(self.program, senses, seconds=max(self.seconds_left, 0.1), worth=self.objective))
 
     def prove_infeasible(self) -> None:
         self._send(Found(self.stage, self.bound, infeasible=True))

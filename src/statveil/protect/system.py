@@ -14,12 +14,16 @@ from statveil.table.exchange.jj import LinearSystem, read_system
 SystemWeights = Literal["file", "unit", "value", "inverse"]
 
 
-def read_jj(path: str | Path, *, weights: SystemWeights = "file", variant: Variant = "at-least", norm: Norm = "l1", non_additive: bool = False) -> ProtectionProblem:
+def read_jj(
+    path: str | Path, *, weights: SystemWeights = "file", variant: Variant = "at-least", norm: Norm = "l1", non_additive: bool = False
+) -> ProtectionProblem:
     """The problem that a JJ file describes."""
     return problem_of(read_system(path, non_additive=non_additive), weights=weights, variant=variant, norm=norm)
 
 
-def problem_of(system: LinearSystem, *, weights: SystemWeights = "file", variant: Variant = "at-least", norm: Norm = "l1") -> ProtectionProblem:
+def problem_of(
+    system: LinearSystem, *, weights: SystemWeights = "file", variant: Variant = "at-least", norm: Norm = "l1"
+) -> ProtectionProblem:
     """Sensitive are the cells of status u with a level; a cell of status z stays as it is. Costs are per unit of the file's own amounts."""
     known("weights", weights, ("file", "unit", "value", "inverse"))
     unit = 10.0**-system.decimals

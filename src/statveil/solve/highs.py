@@ -93,7 +93,9 @@ def read_solution(highs: Any, model: LinearModel) -> Solution:
     if ending not in (Ending.OPTIMAL, Ending.FEASIBLE):
         x = None
     bound = info.mip_dual_bound if model.whole is not None else (info.objective_function_value if ending is Ending.OPTIMAL else -np.inf)
-    return Solution(ending=ending, x=x, objective=info.objective_function_value, bound=bound, row_duals=duals, native=highs.modelStatusToString(status))
+    return Solution(
+        ending=ending, x=x, objective=info.objective_function_value, bound=bound, row_duals=duals, native=highs.modelStatusToString(status)
+    )
 
 
 def _as_highs(model: LinearModel) -> Any:
@@ -135,7 +137,9 @@ class WarmProgram:
         self._highs.setOptionValue("solver", first)
         self._columns = np.arange(model.lower.size, dtype=np.int32)
 
-    def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float) -> Solution:
+    def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float, worth: float = np.inf) -> Solution:
+        """Solve with these column bounds. The run stops without a point once the objective must exceed `worth`."""
+        self._highs.setOptionValue("objective_bound", worth)
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
         self._highs.run()

@@ -48,7 +48,9 @@ def run_isolated(function: Callable[..., None], *arguments: Any, seconds: float,
     except KeyboardInterrupt:
         return Halt.INTERRUPTED
     except (BrokenPipeError, EOFError):
-        raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory; try a smaller table.") from None
+        raise SolverFailed(
+            "The solver's process ended without an answer.", hint="It may have run out of memory; try a smaller table."
+        ) from None
     finally:
         if child not in _idle:
             _stop(child)
@@ -132,7 +134,8 @@ def _serve(jobs: BinaryIO, answers: BinaryIO) -> None:
     threading.Thread(target=watch, daemon=True).start()
     while True:
         arrived.acquire()
-        _write(answers, _call(*inbox.pop(0), lambda content: _write(answers, ("message", content))))
+        module, name, arguments = inbox.pop(0)
+        _write(answers, _call(module, name, arguments, lambda content: _write(answers, ("message", content))))
 
 
 def _call(module: str, name: str, arguments: tuple[Any, ...], send: Send) -> tuple[str, Any]:

@@ -55,9 +55,7 @@ def raise_flagged(largest: Any, flags: int, contribution: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def rank_respondents(  # noqa: PLR0917 - compiled functions take no keywords
-    start: Any, leaf: Any, amount: Any, copies: Any, flags: Any, position: Any, size: int, top: int
-) -> Any:
+def rank_respondents(start: Any, leaf: Any, amount: Any, copies: Any, flags: Any, position: Any, size: int, top: int) -> Any:
     """Per position: respondents, their absolute contributions added up, the largest of them, of those unwaived, of those requesting.
 
     Rows `start[h]` to `start[h + 1]` are the contributions of respondent h to leaf cells. They are added up at

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.arrays import FloatArray, IntArray
+from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.continuous import EXPECTED_FAST_SIMPLEX, make_whole
 from statveil.protect.search import Search
 from statveil.solve.outcome import Ending
@@ -34,7 +34,12 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
         changed = senses.copy()
         changed[chosen] *= -1
         trial = warm.solve(*program.column_bounds(problem.allowed(changed)), seconds=search.seconds_left)
-        if trial.ending is Ending.OPTIMAL and trial.x is not None and trial.row_duals is not None and trial.objective < value - 1e-9 * abs(value):
+        if (
+            trial.ending is Ending.OPTIMAL
+            and trial.x is not None
+            and trial.row_duals is not None
+            and trial.objective < value - 1e-9 * abs(value)
+        ):
             senses, solution, value, duals = changed, trial, trial.objective, trial.row_duals
             batch = min(batch * 2, 64)
             search.offer(make_whole(program, senses, program.deviation(trial.x), seconds=search.seconds_left))
@@ -45,7 +50,7 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
     return senses
 
 
-def _promising(search: Search, senses: IntArray, deviation: FloatArray, duals: FloatArray, open_to: FloatArray) -> IntArray:
+def _promising(search: Search, senses: IntArray, deviation: FloatArray, duals: FloatArray, open_to: BoolArray) -> IntArray:
     """Cells whose flip has a negative price, the most negative first."""
     problem, program = search.problem, search.program
     other = np.where(senses > 0, problem.down.high, problem.up.low).astype(np.float64)

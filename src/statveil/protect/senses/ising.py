@@ -56,10 +56,12 @@ def ising_form(problem: ProtectionProblem) -> IsingForm:
     couple = np.asarray(bring.T @ solved[:, :-1])
     scale = float(np.abs(np.diag(couple)).mean()) or 1.0
     choice = (problem.can_go_up & problem.can_go_down)[cells]
-    return IsingForm(cells=cells, couple=(couple + couple.T) / (2 * scale), field=np.asarray(bring.T @ solved[:, -1]) / scale, closed=~choice)
+    return IsingForm(
+        cells=cells, couple=(couple + couple.T) / (2 * scale), field=np.asarray(bring.T @ solved[:, -1]) / scale, closed=~choice
+    )
 
 
-def polish(search: Search, *, restarts: int = 12, patience: int = 40) -> None:
+def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     """Cold starts, then tries from the best senses until `patience` of them in a row bring nothing. Work limits, not clocks."""
     problem = search.problem
     form = ising_form(problem)
@@ -80,7 +82,9 @@ def _annealed(search: Search, form: IsingForm, signs: FloatArray, sweeps: int, h
     forced = np.where(problem.can_go_up, 1, -1)[form.cells]
     signs = np.where(form.closed, forced, signs).astype(np.float64)
     senses = np.zeros(problem.size, dtype=np.int64)
-    senses[form.cells] = _anneal_signs(form.couple, form.field, signs, form.closed, sweeps, heat, int(search.rng.integers(2**31))).astype(np.int64)
+    senses[form.cells] = _anneal_signs(form.couple, form.field, signs, form.closed, sweeps, heat, int(search.rng.integers(2**31))).astype(
+        np.int64
+    )
     return senses
 
 

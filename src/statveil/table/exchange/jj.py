@@ -6,6 +6,7 @@ sides have; bounds are rounded inwards, so that what is allowed here is allowed 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -221,8 +222,8 @@ def _decimals_of(numbers: FloatArray) -> int:
     return MOST_DECIMALS
 
 
-def _bound(amounts: FloatArray, inwards: AnyArray) -> IntArray:
+def _bound(amounts: FloatArray, inwards: Callable[[FloatArray], FloatArray]) -> IntArray:
     """Bounds rounded inwards; beyond what is computed exactly they bind nothing and count as none."""
     near = np.rint(amounts)
-    whole = np.where(np.abs(amounts - near) < 1e-6, near, inwards(amounts))  # type: ignore[operator]
+    whole = np.where(np.abs(amounts - near) < 1e-6, near, inwards(amounts))
     return np.where(np.abs(whole) >= LARGEST_EXACT, np.where(whole > 0, NO_BOUND, -NO_BOUND), whole).astype(np.int64)
