@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from statveil.protect.methods import METHODS, run_method
+from statveil.protect.methods import METHODS, Team, run_method
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Found
@@ -24,7 +24,7 @@ class Heard:
     def __init__(self, problem: ProtectionProblem, method: str, *, seed: int = 0, senses: np.ndarray | None = None) -> None:
         self.best: np.ndarray | None = None
         self.bound, self.infeasible = 0.0, False
-        run_method(problem, method, senses, Limits(seconds=30), seed, self.hear)
+        run_method(problem, Team(method, {}), senses, Limits(seconds=30), seed, self.hear)
 
     def hear(self, found: Found) -> None:
         self.best = self.best if found.deviation is None else found.deviation

@@ -89,16 +89,21 @@ class _Sizes:
 
     def lagrangean(self, cuts: _Cuts, multipliers: FloatArray) -> float:
         """min over lower <= u <= upper of cost(u) + y (rhs - M u), for y >= 0: a valid bound whatever the solver did."""
+        multipliers = multipliers * self.fitting(cuts.matrix.T @ multipliers)
         terms = self.least_terms(cuts.matrix.T @ multipliers)
-        if not np.isfinite(terms).all():
-            return 0.0
         slack = 1e-12 * float(np.abs(terms).sum() + np.abs(multipliers * cuts.rhs).sum())
         return float(terms.sum() + multipliers @ cuts.rhs) - slack
+
+    def fitting(self, pull: FloatArray) -> float:
+        """How far the multipliers must shrink so that no cell of endless range has a negative cost left."""
+        over = np.isinf(self.upper) & (pull > self.weight)
+        return float((self.weight[over] / pull[over]).min(initial=1.0)) * (1 - 1e-12)
 
     def least_terms(self, pull: FloatArray) -> FloatArray:
         """For each cell the least of w u - pull u over its range."""
         reduced = self.weight - pull
-        return np.asarray(reduced * np.where(reduced >= 0, self.lower, self.upper))
+        at = np.where((reduced >= 0) | np.isinf(self.upper), self.lower, self.upper)
+        return np.asarray(np.where(np.isinf(self.upper), np.maximum(reduced, 0.0), reduced) * at)
 
 
 class _SquaredSizes(_Sizes):
@@ -118,6 +123,9 @@ class _SquaredSizes(_Sizes):
         if solved is None:
             return None
         return solved[0] * self.unit, np.maximum(solved[1], 0.0) * self.unit * self.unit / scale
+
+    def fitting(self, pull: FloatArray) -> float:
+        return 1.0
 
     def least_terms(self, pull: FloatArray) -> FloatArray:
         at = np.clip(pull / (2 * self.weight), self.lower, self.upper)

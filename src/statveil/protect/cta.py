@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from statveil.arrays import IntArray
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.protect.adjustment import Adjustment, TracePoint
-from statveil.protect.methods import METHODS, run_method
-from statveil.protect.options import Limits, OnProgress, Progress, known
+from statveil.protect.methods import run_method, teams_of
+from statveil.protect.options import Limits, OnProgress, Progress
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Found
 from statveil.solve.isolate import Halt, run_isolated
@@ -25,20 +26,24 @@ def adjust(
     problem: ProtectionProblem,
     *,
     method: str = "auto",
-    senses: IntArray | None = None,
+    start: IntArray | None = None,
+    settings: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> Adjustment:
     """The best safe table that the method finds within the limits, with a lower bound on the best possible.
 
-    The work is done in a process of its own, killed at the limit. Ctrl-C ends it early; the best table so far is returned.
-    `senses` (+1 up, -1 down per cell) is for method "fixed".
+    The work is done in processes of its own, killed at the limit. Ctrl-C ends it early; the best table so far is returned.
+    `start` holds senses to begin with (+1 up, -1 down, 0 not sensitive); method "fixed" keeps them. `settings` are the
+    method's own, such as the number of groups or blocks.
     """
     limits = limits or Limits()
-    _check(problem, method, senses, seed)
+    _check(problem, start, seed)
+    teams = teams_of(method, dict(settings or {}), start)
     watch = _Watch(problem, limits, on_progress)
-    halt = run_isolated(run_method, problem, method, senses, limits, seed, seconds=limits.seconds + GRACE, on_message=watch.hear)
+    calls = [(run_method, (problem, team, start, limits, seed + number)) for number, team in enumerate(teams)]
+    halt = run_isolated(calls, seconds=limits.seconds + GRACE, on_message=watch.hear)
     if watch.best is None:
         raise _no_table(watch, halt, limits)
     return Adjustment(
@@ -54,16 +59,11 @@ def adjust(
     )
 
 
-def _check(problem: ProtectionProblem, method: str, senses: IntArray | None, seed: int) -> None:
+def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> None:
     if seed < 0:
         raise InputError("The seed must be a whole number, zero or more.")
-    known("method", method, tuple(METHODS))
-    if (method == "fixed") != (senses is not None):
-        raise InputError("Method 'fixed' takes the senses, and no other method does.")
-    if senses is not None and (
-        senses.shape != problem.value.shape or not np.array_equal(np.abs(senses), problem.sensitive.astype(np.int64))
-    ):
-        raise InputError("The senses must be +1 or -1 for each sensitive cell and 0 for the others.")
+    if start is not None and not np.array_equal(np.abs(start), problem.sensitive.astype(np.int64)):
+        raise InputError("The start must hold +1 or -1 for each sensitive cell and 0 for the others.")
 
 
 def _no_table(watch: _Watch, halt: Halt, limits: Limits) -> Exception:

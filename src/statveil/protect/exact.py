@@ -7,6 +7,7 @@ from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.protect.search import Search
+from statveil.protect.senses import balance
 from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
 
@@ -15,6 +16,10 @@ def solve_exactly(search: Search) -> None:
     """Branch and bound from the best table known. Its senses are priced again and verified; its bound is offered."""
     from statveil.solve import highs
 
+    if search.best is None:
+        balance.run(search)
+    if search.done:
+        return
     search.enter("branch and bound")
     program = _Disjunctions(search)
 

@@ -35,6 +35,7 @@ class Search:
         self.limits = limits
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.stage = "start"
+        self.start: IntArray | None = None
         self.best: IntArray | None = None
         self.objective = float("inf")
         self.bound = 0.0

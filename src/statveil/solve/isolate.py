@@ -1,4 +1,4 @@
-"""Run a function in a process of its own, hear what it reports, and kill it when its time is up.
+"""Run functions in processes of their own, hear what they report, and kill them when their time is up.
 
 Solvers hang, crash and ignore their limits; a killed process costs nothing but itself. The child is a plain
 `python -m statveil.solve.isolate` (never a fork: the parent may hold threads and database handles), kept warm between calls.
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, BinaryIO
 
@@ -26,6 +26,7 @@ _HEADER = struct.Struct(">Q")
 _idle: list[subprocess.Popen[bytes]] = []
 
 Send = Callable[[Any], None]
+Call = tuple[Callable[..., None], tuple[Any, ...]]
 
 
 class Halt(StrEnum):
@@ -36,24 +37,25 @@ class Halt(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-def run_isolated(function: Callable[..., None], *arguments: Any, seconds: float, on_message: Callable[[Any], None]) -> Halt:
-    """Call `function(*arguments, send)` in a child; `on_message` gets each thing it sends.
+def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[[Any], None]) -> Halt:
+    """Make each call `function(*arguments, send)` in a child of its own, side by side; `on_message` gets each thing they send.
 
-    The function must be importable by name. Ctrl-C in the parent ends the child and is told as INTERRUPTED, not raised.
+    The functions must be importable by name. Ctrl-C in the parent ends the children and is told as INTERRUPTED, not raised.
     """
-    child = _idle.pop() if _idle else _start()
+    children: list[subprocess.Popen[bytes]] = []
     try:
-        _write(child.stdin, (function.__module__, function.__qualname__, arguments))
-        return _listen(child, time.monotonic() + seconds, on_message)
+        for function, arguments in calls:
+            children.append(_idle.pop() if _idle else _start())
+            _write(children[-1].stdin, (function.__module__, function.__qualname__, arguments))
+        return _listen(children, time.monotonic() + seconds, on_message)
     except KeyboardInterrupt:
         return Halt.INTERRUPTED
     except (BrokenPipeError, EOFError):
-        raise SolverFailed(
-            "The solver's process ended without an answer.", hint="It may have run out of memory; try a smaller table."
-        ) from None
+        raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory.") from None
     finally:
-        if child not in _idle:
-            _stop(child)
+        for child in children:
+            if child not in _idle:
+                _stop(child)
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -77,22 +79,26 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _listen(child: subprocess.Popen[bytes], deadline: float, on_message: Callable[[Any], None]) -> Halt:
-    assert child.stdout is not None
+def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message: Callable[[Any], None]) -> Halt:
+    """Hear all children until each has finished or the time is up."""
     with selectors.DefaultSelector() as selector:
-        selector.register(child.stdout, selectors.EVENT_READ)
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0 or not selector.select(left):
+        for child in children:
+            assert child.stdout is not None
+            selector.register(child.stdout, selectors.EVENT_READ, child)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
                 return Halt.OUT_OF_TIME
-            kind, content = _read(child.stdout)
-            if kind == "message":
-                on_message(content)
-            elif kind == "failure":
-                raise content
-            else:
-                _idle.append(child)
-                return Halt.FINISHED
+            for key, _ in ready:
+                kind, content = _read(key.fileobj)
+                if kind == "message":
+                    on_message(content)
+                elif kind == "failure":
+                    raise content
+                else:
+                    selector.unregister(key.fileobj)
+                    _idle.append(key.data)
+        return Halt.FINISHED
 
 
 def _write(pipe: Any, content: Any) -> None:

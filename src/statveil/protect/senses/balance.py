@@ -18,6 +18,14 @@ SWEEPS = 400
 """Annealing visits every sensitive cell about so often; a work limit, not a clock, so that runs repeat."""
 
 
+def run(search: Search, *, sweeps: int = SWEEPS) -> None:
+    """Method `anneal`: senses annealed from the start given or from chance, priced by one program; all up if they are infeasible."""
+    search.enter("balancing senses")
+    if not search.try_senses(anneal_senses(search, sweeps=sweeps, start=search.start)) and search.best is None:
+        search.enter("all up")
+        search.try_senses(all_up(search.problem))
+
+
 def all_up(problem: ProtectionProblem) -> IntArray:
     """Every cell up where it can go up. With free upper bounds this is always feasible: scale the table up."""
     return np.where(problem.sensitive, np.where(problem.can_go_up, 1, -1), 0).astype(np.int64)

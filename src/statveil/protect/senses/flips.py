@@ -11,7 +11,19 @@ import numpy as np
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.continuous import EXPECTED_FAST_SIMPLEX, make_whole
 from statveil.protect.search import Search
+from statveil.protect.senses import balance
 from statveil.solve.outcome import Ending
+
+
+def run(search: Search, *, rounds: int = 400) -> None:
+    """Method `flips`: descend from the start given, or from annealed senses."""
+    if search.start is not None:
+        search.try_senses(search.start)
+    if search.best is None:
+        balance.run(search)
+    if search.best is not None:
+        search.enter("flipping senses")
+        flip_while_better(search, search.problem.senses_of(search.best), rounds=rounds)
 
 
 def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) -> IntArray:

@@ -15,6 +15,7 @@ from scipy.sparse import diags, identity
 from scipy.sparse.linalg import splu
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
 
@@ -34,6 +35,16 @@ class IsingForm:
     couple: FloatArray
     field: FloatArray
     closed: BoolArray
+
+
+def run(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
+    """Method `ising`: cold starts and tries from the best, each priced by one program."""
+    if not fits(search.problem):
+        raise InputError(f"Method 'ising' needs at most {MOST_SENSITIVE} sensitive cells.", hint="Use 'anneal' or 'auto'.")
+    search.enter("polishing senses")
+    if search.start is not None:
+        search.try_senses(search.start)
+    polish(search, restarts=restarts, patience=patience)
 
 
 def fits(problem: ProtectionProblem) -> bool:
