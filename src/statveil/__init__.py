@@ -14,6 +14,7 @@ from statveil.version import VERSION as __version__
 
 _HOMES = {
     "statveil.audit.report": ("AuditReport", "Check"),
+    "statveil.audit.systems": ("audit_solution", "audit_system"),
     "statveil.data.hierarchy": ("Hierarchy",),
     "statveil.data.microdata": ("Microdata",),
     "statveil.data.readers": ("read_microdata",),
@@ -39,18 +40,20 @@ _HOMES = {
     "statveil.protect.cta": ("adjust",),
     "statveil.protect.options": ("Bounds", "Limits", "Options", "Progress"),
     "statveil.protect.problem": ("ProtectionProblem",),
-    "statveil.protect.system": ("read_jj",),
+    "statveil.protect.system": ("SystemOptions", "read_jj", "write_jj"),
     "statveil.release": ("Release",),
     "statveil.risk.assess": ("assess",),
     "statveil.risk.rules": ("Dominance", "Manual", "MinimumFrequency", "PPercent", "PriorPosterior", "Request", "Waiver", "ZeroRule"),
     "statveil.risk.sensitivity": ("Sensitivity",),
+    "statveil.table.exchange.jj": ("LinearSystem", "read_system"),
+    "statveil.table.exchange.solution": ("Solution", "read_directions", "read_solution", "write_directions", "write_solution"),
     "statveil.table.protected": ("ProtectedTable",),
     "statveil.table.ready": ("table_from_cells",),
     "statveil.table.relations": ("relations",),
     "statveil.table.spec": ("TableSpec",),
     "statveil.table.table": ("Table",),
     "statveil.table.tabulate": ("tabulate",),
-    "statveil.workflow": ("protect_assessed", "protect_table"),
+    "statveil.workflow": ("AdjustedSystem", "adjust_system", "protect_assessed", "protect_table"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -58,6 +61,7 @@ __all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604
 
 if TYPE_CHECKING:
     from statveil.audit.report import AuditReport, Check
+    from statveil.audit.systems import audit_solution, audit_system
     from statveil.data.hierarchy import Hierarchy
     from statveil.data.microdata import Microdata
     from statveil.data.readers import read_microdata
@@ -83,18 +87,20 @@ if TYPE_CHECKING:
     from statveil.protect.cta import adjust
     from statveil.protect.options import Bounds, Limits, Options, Progress
     from statveil.protect.problem import ProtectionProblem
-    from statveil.protect.system import read_jj
+    from statveil.protect.system import SystemOptions, read_jj, write_jj
     from statveil.release import Release
     from statveil.risk.assess import assess
     from statveil.risk.rules import Dominance, Manual, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
     from statveil.risk.sensitivity import Sensitivity
+    from statveil.table.exchange.jj import LinearSystem, read_system
+    from statveil.table.exchange.solution import Solution, read_directions, read_solution, write_directions, write_solution
     from statveil.table.protected import ProtectedTable
     from statveil.table.ready import table_from_cells
     from statveil.table.relations import relations
     from statveil.table.spec import TableSpec
     from statveil.table.table import Table
     from statveil.table.tabulate import tabulate
-    from statveil.workflow import protect_assessed, protect_table
+    from statveil.workflow import AdjustedSystem, adjust_system, protect_assessed, protect_table
 
 
 def __getattr__(name: str) -> Any:

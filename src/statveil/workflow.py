@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from statveil.arrays import IntArray, frozen_array
+from statveil.atomic import check_targets, written_together
+from statveil.audit.report import AuditReport
+from statveil.audit.systems import audit_solution
 from statveil.audit.tables import Requirements, release_hash
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.errors import InputError
+from statveil.errors import AuditFailed, InputError
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.build import build_problem
 from statveil.protect.cta import adjust
 from statveil.protect.options import Limits, OnProgress, Options, Progress
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.system import SystemOptions, problem_of
 from statveil.provenance import Provenance
 from statveil.release import Release
 from statveil.risk.assess import assess
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
+from statveil.solve.isolate import dismiss_idle
+from statveil.table.exchange.jj import read_system
+from statveil.table.exchange.solution import Solution, read_directions, write_solution
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table
@@ -87,7 +100,7 @@ def protect_assessed(
     problem = build_problem(table, sensitivity, options)
     adjustment = adjust(problem, method=method, limits=limits, seed=seed, on_progress=on_progress)
     protected = ProtectedTable(views=table.views, value=_released(problem.value, adjustment), decimals=table.decimals)
-    parameters = {**(asked or {}), "options": _told(options), "limits": _told(limits), "method": method, "seed": seed}
+    parameters = {**(asked or {}), "options": _told(options), "limits": _told(limits), "method": method, "seed": _told(seed)}
     provenance = Provenance(parameters=parameters, input_hash=table.input_hash, release_hash=release_hash(protected))
     return Release(
         protected=protected,
@@ -98,6 +111,109 @@ def protect_assessed(
         requirements=requirements_of(options),
         job=job or {},
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AdjustedSystem:
+    """What `adjust_system` made. `summary` is what the summary file holds."""
+
+    adjustment: Adjustment
+    audit: AuditReport
+    summary: Mapping[str, Any]
+    solution: Path
+
+
+def adjust_system(
+    path: str | Path,
+    *,
+    out: str | Path | None = None,
+    summary: str | Path | None = None,
+    options: SystemOptions | None = None,
+    method: str = "auto",
+    start: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> AdjustedSystem:
+    """A JJ file to an audited solution file (`out`, else beside it with the ending .sol) and, if asked, a summary in JSON.
+
+    `start` is a direction file. The audit reads the JJ file and the solution anew; nothing is written unless it passes.
+    """
+    path, options, limits = Path(path), options or SystemOptions(), limits or Limits()
+    targets = [Path(out or path.with_suffix(".sol")), *([Path(summary)] if summary else [])]
+    check_targets(targets, sources=[path, *([Path(start)] if start else [])])
+    tell = _stages(on_progress)
+    tell("reading")
+    system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
+    problem = problem_of(system, weights=options.weights, variant=options.variant, norm=options.norm)
+    senses = read_directions(start, problem.sensitive) if start else None
+    adjustment = adjust(problem, method=method, start=senses, settings=settings, limits=limits, seed=seed, on_progress=on_progress)
+    released = _released(problem.value, adjustment)
+    with written_together(targets) as places:
+        tell("auditing")
+        write_solution(Solution(value=problem.value, released=released, sensitive=problem.sensitive, decimals=system.decimals), places[0])
+        audit = _audit_written(path, places[0], options)
+        figures = _summary(problem, options, adjustment, audit)
+        for place in places[1:]:
+            place.write_text(_json_lines(figures), encoding="utf-8", newline="\n")
+    return AdjustedSystem(adjustment=adjustment, audit=audit, summary=figures, solution=targets[0])
+
+
+def _audit_written(path: Path, solution: Path, options: SystemOptions) -> AuditReport:
+    report = audit_solution(
+        path, solution, variant=options.variant, non_additive=options.non_additive, negative_levels=options.negative_levels
+    )
+    if not report.passed:
+        raise AuditFailed("The independent audit found faults; nothing is written.", hint=str(report))
+    return report
+
+
+def _summary(problem: ProtectionProblem, options: SystemOptions, adjustment: Adjustment, audit: AuditReport) -> dict[str, Any]:
+    """The figures of a run under their fixed names; infinite ones are None."""
+    return {
+        "cells": problem.size,
+        "sensitive": int(problem.sensitive.sum()),
+        "relations": int(problem.rhs.size),
+        "method": adjustment.method,
+        "norm": options.norm,
+        "weights": options.weights,
+        "variant": options.variant,
+        "objective": _finite(adjustment.objective),
+        "bound": _finite(adjustment.bound),
+        "gap": _finite(adjustment.gap),
+        "ending": str(adjustment.ending),
+        "seconds": round(adjustment.seconds, 3),
+        "peak_mb": _peak_mb(),
+        "seed": adjustment.seed,
+        "trace": [[round(point.seconds, 3), _finite(point.objective), _finite(point.bound)] for point in adjustment.trace],
+        "audit": {
+            "passed": audit.passed,
+            "findings": [f"{check.name}: {finding}" for check in audit.checks for finding in check.findings],
+            "checked": sum(check.checked for check in audit.checks),
+        },
+    }
+
+
+def _json_lines(figures: Mapping[str, Any]) -> str:
+    """JSON with a line for each key."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(content, allow_nan=False)}" for key, content in figures.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _peak_mb() -> float | None:
+    """Largest memory of this process plus that of its largest child, in megabytes; None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    dismiss_idle()
+    used = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return round(used / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
 def requirements_of(options: Options) -> Requirements:
@@ -121,10 +237,12 @@ def _released(value: IntArray, adjustment: Adjustment) -> IntArray:
     return frozen_array((value + adjustment.deviation).astype(np.int64))
 
 
-def _stages(on_progress: OnProgress | None, limits: Limits) -> Callable[[str], None]:
+def _stages(on_progress: OnProgress | None, limits: Limits | None = None) -> Callable[[str], None]:
+    """Something to tell stages to; without limits they take as long as they take."""
+
     def tell(stage: str) -> None:
         if on_progress is not None:
-            on_progress(Progress(stage, 0.0, UNKNOWN, 0.0, limits.seconds))
+            on_progress(Progress(stage, 0.0, UNKNOWN, 0.0, limits.seconds if limits else UNKNOWN))
 
     return tell
 
@@ -140,8 +258,9 @@ def _told(thing: Any) -> Any:
         return {str(key): _told(content) for key, content in thing.items()}
     if isinstance(thing, list | tuple):
         return [_told(part) for part in thing]
+    thing = thing.item() if isinstance(thing, np.generic) else thing
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
-    if isinstance(thing, Fraction):
+    if isinstance(thing, Decimal | Fraction):
         return str(thing)
     raise InputError(f"A setting of type {type(thing).__name__} cannot be written into the provenance.")

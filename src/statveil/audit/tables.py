@@ -120,10 +120,7 @@ class _Cells:
 
 
 def _shape(table: Table, protected: ProtectedTable) -> Check:
-    same_views = len(table.views) == len(protected.views) and all(
-        mine.name == theirs.name and np.array_equal(mine.coordinates, theirs.coordinates) and np.array_equal(mine.cell, theirs.cell)
-        for mine, theirs in zip(table.views, protected.views, strict=True)
-    )
+    same_views = len(table.views) == len(protected.views) and all(map(_same_view, table.views, protected.views))
     wrong = [
         (not same_views, "the views differ"),
         (protected.value.shape != table.value.shape, "the number of cells differs"),
@@ -140,6 +137,14 @@ def _shape(table: Table, protected: ProtectedTable) -> Check:
     )
 
 
+def _same_view(mine: View, theirs: View) -> bool:
+    """The same labels at the same places: codes in another order would put a number under another label."""
+    same_labels = mine.name == theirs.name and mine.dimensions == theirs.dimensions
+    same_order = [dimension.codes for dimension in mine.dimensions] == [dimension.codes for dimension in theirs.dimensions]
+    same_places = np.array_equal(mine.coordinates, theirs.coordinates) and np.array_equal(mine.cell, theirs.cell)
+    return same_labels and same_order and same_places and np.array_equal(mine.structural, theirs.structural)
+
+
 def _additivity(protected: ProtectedTable) -> Check:
     findings: list[str] = []
     checked = faults = 0
@@ -151,7 +156,7 @@ def _additivity(protected: ProtectedTable) -> Check:
     return Check(name="additivity", words="Every total is the sum of its parts", checked=checked, faults=faults, findings=tuple(findings))
 
 
-def _totals(view: View, value: IntArray) -> Iterator[tuple[IntArray, Callable[[int], str]]]:
+def _totals(view: View, value: IntArray) -> Iterator[tuple[AnyArray, Callable[[int], str]]]:
     """Per dimension and tree: each total minus the sum of its parts, added up from the labels, and a way to name it."""
     sizes = [len(dimension.codes) for dimension in view.dimensions]
     strides = np.array([math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))], dtype=np.int64)
@@ -168,15 +173,21 @@ def _totals(view: View, value: IntArray) -> Iterator[tuple[IntArray, Callable[[i
 
 
 def _differences(
-    view: View, keys: IntArray, here: IntArray, parts: IntArray, total_of_part: IntArray
-) -> tuple[IntArray, Callable[[int], str]]:
+    view: View, keys: IntArray, here: AnyArray, parts: IntArray, total_of_part: IntArray
+) -> tuple[AnyArray, Callable[[int], str]]:
     """A part that holds records has a total that holds them too, so each total is found; if not, the difference is its sum."""
     totals, first, which = np.unique(total_of_part, return_index=True, return_inverse=True)
-    sums = np.zeros(totals.size, dtype=np.int64)
+    here = _room_to_add(here)
+    sums = np.zeros(totals.size, dtype=here.dtype)
     np.add.at(sums, which, here[parts])
     at = np.minimum(np.searchsorted(keys, totals), keys.size - 1)
     shown = np.where(keys[at] == totals, here[at], 0)
     return shown - sums, lambda row: f"the total above {labels(view, view.coordinates[parts[first[row]]])}"
+
+
+def _room_to_add(values: IntArray) -> AnyArray:
+    """The values, as Python integers if their sums might not fit into 64 bits and wrap around."""
+    return _wide(values) if np.abs(values.astype(np.float64)).sum() >= 2**62 else values
 
 
 def _protection(cells: _Cells) -> Check:
@@ -233,9 +244,9 @@ def _zeros(cells: _Cells) -> Check:
 
 
 def _signs(cells: _Cells) -> Check:
-    """Positive stays positive and negative negative; only what rounds to zero may be published as zero (T18)."""
+    """Positive stays positive and negative negative, zero never falls; only what rounds to zero may be published as zero (T18)."""
     x, true, nearest = cells.published, cells.true, cells.nearest
-    wrong = ((true > 0) & (x < 0)) | ((true < 0) & (x > 0)) | ((nearest > 0) & (x <= 0)) | ((nearest < 0) & (x >= 0))
+    wrong = ((true >= 0) & (x < 0)) | ((true < 0) & (x > 0)) | ((nearest > 0) & (x <= 0)) | ((nearest < 0) & (x >= 0))
     return cells.check("signs", "Every cell keeps its sign, and none vanishes", np.arange(true.size), wrong)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from statveil.cli.adjust import adjust
 from statveil.cli.polite import polite
 
 app = typer.Typer(
@@ -83,6 +84,9 @@ def protect(
         with narrator(as_json=as_json) as tell:
             outcome = protect_to_folder(chosen, folder, internal=internal, force=force, on_progress=tell)
         show_release(outcome, as_json=as_json)
+
+
+app.command()(adjust)
 
 
 @app.command()

@@ -15,9 +15,10 @@ import typer
 
 from statveil.audit.report import AuditReport
 from statveil.folder import FolderRelease, audit_figures, figures
+from statveil.protect.adjustment import Adjustment
 from statveil.protect.options import OnProgress, Progress
-from statveil.release import Release
 from statveil.solve.outcome import Ending
+from statveil.workflow import AdjustedSystem
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -147,7 +148,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
             json.dumps({"folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), **numbers}, ensure_ascii=False)
         )
         return
-    typer.echo(f"Protected {numbers['cells']:,} cells in {outcome.seconds:.1f} s: {_quality(release)}.\n")
+    typer.echo(f"Protected {numbers['cells']:,} cells in {outcome.seconds:.1f} s: {_quality(release.adjustment)}.\n")
     typer.echo(f"{release.audit}\n")
     width = max(len(words) for words in outcome.files)
     for words, path in outcome.files.items():
@@ -155,11 +156,23 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     typer.echo(f"\nOpen {outcome.files.get('internal report', outcome.files['report'])} in a browser.")
 
 
-def _quality(release: Release) -> str:
-    if release.adjustment.ending is Ending.OPTIMAL:
+def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
+    """What came of a linear system; as JSON, just what the summary file holds."""
+    if as_json:
+        typer.echo(json.dumps(outcome.summary, allow_nan=False))
+        return
+    adjustment, cells = outcome.adjustment, outcome.summary["cells"]
+    typer.echo(f"Adjusted {cells:,} cells in {adjustment.seconds:.1f} s: {_quality(adjustment)}.")
+    typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g}.\n")
+    typer.echo(f"{outcome.audit}\n")
+    typer.echo(f"solution  {outcome.solution}")
+
+
+def _quality(adjustment: Adjustment) -> str:
+    if adjustment.ending is Ending.OPTIMAL:
         return "proved the best possible"
-    if math.isfinite(release.gap):
-        return f"at most {release.gap:.2%} above the best possible"
+    if math.isfinite(adjustment.gap):
+        return f"at most {adjustment.gap:.2%} above the best possible"
     return "how far from the best possible is not known"
 
 

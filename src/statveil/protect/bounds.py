@@ -157,7 +157,7 @@ def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> tuple[csr_matr
 
 
 def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> tuple[csr_matrix, FloatArray]:
-    """For each relation that cannot be balanced by signs alone: sum |c| u >= sum |c| least + d."""
+    """For each relation that cannot be balanced by signs alone: sum |c| u >= sum over the sensitive of |c| least + d."""
     matrix = problem.relations
     chosen, amounts = [], []
     for row, imbalance in _imbalances(problem):
@@ -165,7 +165,7 @@ def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> tuple[csr_matri
             chosen.append(row)
             amounts.append(imbalance)
     cuts = abs(matrix[chosen]).astype(np.float64).tocsr() if chosen else csr_matrix((0, problem.size))
-    return cuts, np.asarray(cuts @ lower + np.array(amounts, dtype=np.float64), dtype=np.float64)
+    return cuts, np.asarray(cuts @ np.where(problem.sensitive, lower, 0.0) + np.array(amounts, dtype=np.float64))
 
 
 def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -89,12 +90,20 @@ def _asked_range(table: Table, options: Options, value: IntArray) -> tuple[IntAr
         low = -((-(table.value - _multiple(size, bounds.percent_down, per=100))) // unit)
     if bounds.percent_up is not None:
         high = (table.value + _multiple(size, bounds.percent_up, per=100)) // unit
-    factor = 10.0**table.decimals
     if bounds.minimum is not None:
-        low = np.maximum(low, int(np.ceil(bounds.minimum * factor)))
+        low = np.maximum(low, _limited(math.ceil(_in_published_units(table, bounds.minimum))))
     if bounds.maximum is not None:
-        high = np.minimum(high, int(np.floor(bounds.maximum * factor)))
+        high = np.minimum(high, _limited(math.floor(_in_published_units(table, bounds.maximum))))
     return np.minimum(low, value), np.maximum(high, value)
+
+
+def _in_published_units(table: Table, amount: float) -> Fraction:
+    """The amount as it is written, not as a double holds it: 0.29 is 29 hundredths."""
+    return Fraction(str(amount)) * Fraction(10) ** table.decimals
+
+
+def _limited(units: int) -> int:
+    return max(-NO_LIMIT, min(units, NO_LIMIT))
 
 
 def _multiple(size: IntArray, factor: float, *, per: int = 1) -> IntArray:

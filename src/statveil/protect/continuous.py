@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, hstack, identity
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.errors import SolverFailed
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
+from statveil.protect.whole import MOST_FOR_PARTS, parts_of, round_by_parts
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.outcome import Ending
 
@@ -20,40 +22,56 @@ if TYPE_CHECKING:
 
 EXPECTED_FAST_SIMPLEX = 3_000
 """Below this many cells simplex is as quick as an interior point and its crossover."""
+LONGEST_WHOLE = 10.0
+"""Seconds given to one integer program that makes a table whole."""
 
 
 class FixedSenses:
     """Builds linear models of one problem for any choice of senses; the matrix is built once.
 
-    Each cell that can move has two columns, its rise and its fall. Amounts are divided by a power of two so that
-    solvers see numbers near one; that loses nothing, for doubles divide by two exactly.
+    Each cell that can move has two columns, its rise and its fall. The rows are the relations; or, where few parts make many
+    cells (hierarchies in several dimensions), one row per cell that says which parts it is the sum of: the same program, which
+    simplex re-solves several times faster. Amounts are divided by a power of two so that solvers see numbers near one; that
+    loses nothing, for doubles divide by two exactly.
     """
 
     def __init__(self, problem: ProtectionProblem) -> None:
         self.problem = problem
         self.moving = np.flatnonzero((problem.free.low < 0) | (problem.free.high > 0))
-        matrix = problem.relations[:, self.moving].astype(np.float64)
-        self.matrix: csr_matrix = hstack([matrix, -matrix], format="csr")
         self.unit = _scale(problem)
-        self.residual = problem.residual / self.unit
         weight = problem.weight[self.moving]
         self.price = 1.0 / float(np.median(weight)) if weight.size else 1.0
+        matrix = problem.relations[:, self.moving].astype(np.float64)
+        self.matrix: csr_matrix = hstack([matrix, -matrix], format="csr")
+        self.residual = problem.residual / self.unit
+        self.parts = parts_of(problem) if problem.size <= MOST_FOR_PARTS else None
+        self.by_parts = self.parts is not None and 3 * self.parts.part.size < self.moving.size == problem.size
+        self.rows, self.right, self.extra = self.matrix, self.residual, 0
+        if self.by_parts and self.parts is not None:
+            one, self.extra = identity(self.moving.size), self.parts.part.size
+            self.rows = hstack([one, -one, -self.parts.sums.astype(np.float64)], format="csr")
+            self.right = self.parts.constant / self.unit
         self.cost = np.concatenate([weight, weight]) * self.price
 
     def model(self, senses: IntArray, *, whole: bool = False) -> LinearModel:
-        """The program for these senses. Objective values are in cost x price / unit."""
+        """The program for these senses. Objective values are in cost x price / unit; whole amounts are in original units."""
         lower, upper = self.column_bounds(self.problem.allowed(senses))
-        integer = np.ones(lower.size, dtype=np.bool_) if whole else None
-        unit = self.unit if whole else 1.0  # whole amounts are in original units
+        endless = np.full(self.extra, np.inf)
+        unit = self.unit if whole else 1.0
+        needed = np.repeat([not self.by_parts, True], [lower.size, self.extra])  # whole parts make whole sums
         return LinearModel(
-            cost=self.cost,
-            matrix=self.matrix,
-            row_lower=self.residual * unit,
-            row_upper=self.residual * unit,
-            lower=lower * unit,
-            upper=upper * unit,
-            whole=integer,
+            cost=np.concatenate([self.cost, np.zeros(self.extra)]),
+            matrix=self.rows,
+            row_lower=self.right * unit,
+            row_upper=self.right * unit,
+            lower=np.concatenate([lower, -endless]) * unit,
+            upper=np.concatenate([upper, endless]) * unit,
+            whole=needed if whole else None,
         )
+
+    def pull(self, row_duals: FloatArray) -> FloatArray:
+        """What a forced unit of each cell's deviation takes off the cost of the rest."""
+        return row_duals if self.by_parts else np.asarray(self.problem.relations.T @ row_duals)
 
     def column_bounds(self, allowed: Interval) -> tuple[FloatArray, FloatArray]:
         low, high = _as_float(allowed.low[self.moving]) / self.unit, _as_float(allowed.high[self.moving]) / self.unit
@@ -65,7 +83,7 @@ class FixedSenses:
         """Deviation of every cell, in original units, from a solution's columns."""
         half = self.moving.size
         deviation = np.zeros(self.problem.size)
-        deviation[self.moving] = (columns[:half] - columns[half:]) * (1.0 if whole else self.unit)
+        deviation[self.moving] = (columns[:half] - columns[half : 2 * half]) * (1.0 if whole else self.unit)
         return deviation
 
     @cached_property
@@ -77,12 +95,12 @@ class FixedSenses:
 
     def solve(self, senses: IntArray, *, seconds: float, worth: float = np.inf) -> Solution:
         """Least cost for these senses, at a vertex, from the last basis; given up once it must cost more than `worth`."""
-        bounds = self.column_bounds(self.problem.allowed(senses))
-        solution = self.warm.solve(*bounds, seconds=seconds, worth=worth * self.price / self.unit)
+        model = self.model(senses)
+        solution = self.warm.solve(model.lower, model.upper, seconds=seconds, worth=worth * self.price / self.unit)
         if solution.ending in (Ending.FAILED, Ending.INFEASIBLE):  # not believed from a warm start alone
             from statveil.solve import highs
 
-            solution = highs.solve(self.model(senses), seconds=seconds, algorithm="simplex")
+            solution = highs.solve(model, seconds=seconds, algorithm="simplex")
         return solution
 
 
@@ -100,10 +118,10 @@ def adjust_with_senses(program: FixedSenses, senses: IntArray, *, seconds: float
 
 
 def make_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, seconds: float) -> IntArray | None:
-    """Whole deviations for a solved program (METHODS 1): the vertex itself when it is whole, else a small integer program.
+    """Whole deviations for a solved program (METHODS 1): the vertex itself when it is whole, else rounded by parts.
 
-    Plain rounding breaks totals in three dimensions; so a fractional vertex is solved again over whole amounts inside the
-    full bounds. An L2 optimum is never whole: the whole table nearest to it is taken.
+    Only where the table does not fall into parts, or no rounding of them is safe, is it solved again as an integer program
+    inside the full bounds (for L2: the whole table nearest to the optimum).
     """
     problem = program.problem
     rounded = np.rint(target).astype(np.int64)
@@ -111,6 +129,10 @@ def make_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, se
     inside = bool(((rounded >= allowed.low) & (rounded <= allowed.high)).all())
     if inside and (problem.relations @ rounded == problem.residual).all():
         return rounded
+    whole = None if program.parts is None else round_by_parts(problem, program.parts, senses, target)
+    if whole is not None:
+        return whole
+    seconds = min(seconds, LONGEST_WHOLE)
     return (
         _nearest_whole(program, senses, target, seconds=seconds)
         if problem.norm == "l2"
@@ -129,26 +151,19 @@ def _whole_optimum(program: FixedSenses, senses: IntArray, *, seconds: float) ->
 
 def _nearest_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, seconds: float) -> IntArray | None:
     """Whole deviations least far (weighted) from the target, within the bounds of the senses: rounded(target) + rise - fall."""
-    from statveil.solve import highs
-
-    problem, moving, half = program.problem, program.moving, program.moving.size
-    base, allowed = np.rint(target).astype(np.int64), problem.allowed(senses)
-    base = np.clip(base, allowed.low, allowed.high)
-    lower, upper = np.zeros(2 * half), np.concatenate([_as_float((allowed.high - base)[moving]), _as_float((base - allowed.low)[moving])])
-    left = (problem.residual - problem.relations @ base).astype(np.float64)
-    model = LinearModel(
-        cost=program.cost,
-        matrix=program.matrix,
-        row_lower=left,
-        row_upper=left,
-        lower=lower,
-        upper=upper,
-        whole=np.ones(2 * half, dtype=np.bool_),
+    problem = program.problem
+    allowed = problem.allowed(senses)
+    base = np.clip(np.rint(target).astype(np.int64), allowed.low, allowed.high)
+    moved = dataclasses.replace(
+        problem,
+        rhs=problem.rhs - problem.relations @ base,
+        lower=np.where(allowed.low <= -NO_LIMIT // 2, -NO_LIMIT, allowed.low - base + problem.value),
+        upper=np.where(allowed.high >= NO_LIMIT // 2, NO_LIMIT, allowed.high - base + problem.value),
+        sensitive=np.zeros(problem.size, dtype=np.bool_),
+        norm="l1",
     )
-    solution = highs.solve(model, seconds=seconds, gap=1e-4)
-    if solution.x is None:
-        return None
-    return _checked(problem, base + np.rint(program.deviation(solution.x, whole=True)).astype(np.int64))
+    rest = _whole_optimum(FixedSenses(moved), np.zeros(problem.size, dtype=np.int64), seconds=seconds)
+    return None if rest is None else _checked(problem, base + rest)
 
 
 def _checked(problem: ProtectionProblem, deviation: IntArray) -> IntArray | None:
@@ -163,7 +178,7 @@ def _least_squares(program: FixedSenses, senses: IntArray) -> FloatArray | None:
     answer = quadratic.least_squares(
         weight=problem.weight[moving] * program.price,
         matrix=problem.relations[:, moving].astype(np.float64),
-        rhs=program.residual,
+        rhs=problem.residual / unit,
         lower=_as_float(allowed.low[moving]) / unit,
         upper=_as_float(allowed.high[moving]) / unit,
     )

@@ -67,6 +67,8 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
 
 
 def _no_table(watch: _Watch, halt: Halt, limits: Limits) -> Exception:
+    if halt is Halt.INTERRUPTED:
+        return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     if watch.infeasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
     if halt is Halt.FINISHED:
@@ -98,9 +100,13 @@ class _Watch:
         self.bound = max(self.bound, found.bound)
         if found.deviation is not None and self.problem.accepts(found.deviation):
             objective = self.problem.cost(found.deviation)
-            if objective < self.objective:
+            if objective < self.objective or (objective == self.objective and self._comes_first(found.deviation)):
                 self.best, self.objective = found.deviation, objective
         point = TracePoint(self.seconds, self.objective, self.bound)
         if not self.trace or self.trace[-1][1:] != point[1:]:
             self.trace.append(point)
         self._tell(Progress(found.stage, point.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - point.seconds)))
+
+    def _comes_first(self, deviation: IntArray) -> bool:
+        """Between tables of equal cost the order must not depend on which process was quicker."""
+        return self.best is None or deviation.tobytes() < self.best.tobytes()

@@ -20,7 +20,21 @@ from statveil.protect.options import Limits, known
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import Reduction, reduce_problem
 from statveil.protect.search import Found, Search
-from statveil.protect.senses import balance, flips, ising, portfolio
+from statveil.protect.senses import (
+    alternate,
+    balance,
+    best_of_random,
+    blocks,
+    flips,
+    hybrid,
+    hybrid_swaps,
+    ising,
+    learn,
+    portfolio,
+    sat,
+    scatter,
+    tree_blocks,
+)
 
 Method = Callable[..., None]
 
@@ -42,10 +56,19 @@ def keep_start(search: Search) -> None:
 METHODS: dict[str, Method] = {
     "auto": portfolio.run,
     "exact": solve_exactly,
+    "random": best_of_random.run,
+    "alternate": alternate.run,
+    "hybrid": hybrid.run,
+    "hybrid-swaps": hybrid_swaps.run,
+    "scatter": scatter.run,
+    "learn": learn.run,
     "fixed": keep_start,
     "anneal": balance.run,
     "ising": ising.run,
     "flips": flips.run,
+    "sat": sat.run,
+    "bcd": blocks.run,
+    "tree-bcd": tree_blocks.run,
 }
 
 

@@ -2,6 +2,7 @@
 
 - a cell that cannot move is folded into the right-hand sides;
 - two cells that a relation, or the difference of two relations, makes equal (or opposite) are one cell;
+- so are two cells that are the same sum of independent parts (METHODS 4: proportional on the null space of A), found exactly;
 - bounds are tightened through the relations until nothing changes; that closes senses and fixes further cells;
 - relations left without cells, or said twice, are dropped.
 The reduced problem is in deviations (all values zero). Nothing is lost on the way back: costs agree, and every answer is
@@ -18,6 +19,7 @@ from scipy.sparse import csr_matrix
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.whole import MOST_FOR_PARTS, parts_of
 
 PASSES = 20
 _ENDLESS = NO_LIMIT // 2
@@ -54,12 +56,10 @@ class Reduction:
 def reduce_problem(problem: ProtectionProblem) -> Reduction:
     """Reduce until nothing more is found."""
     work = _Work(problem)
-    for _ in range(PASSES):
-        before = (work.count, work.bounds_key())
-        work.merge_and_fix()
-        work.tighten()
-        if not work.feasible or (work.count, work.bounds_key()) == before:
-            break
+    work.exhaust()
+    if work.feasible and 0 < work.count <= MOST_FOR_PARTS:
+        work.merge_equal_sums()
+        work.exhaust()
     return work.result()
 
 
@@ -88,6 +88,34 @@ class _Work:
 
     def bounds_key(self) -> tuple[int, int]:
         return (hash(self.low.tobytes()), hash(self.high.tobytes()))
+
+    def exhaust(self) -> None:
+        """Merge, fix and tighten until nothing changes."""
+        for _ in range(PASSES):
+            before = (self.count, self.bounds_key())
+            self.merge_and_fix()
+            self.tighten()
+            if not self.feasible or (self.count, self.bounds_key()) == before:
+                break
+
+    def merge_equal_sums(self) -> None:
+        """Tie cells that are the same sum of independent parts, up to sign: no single relation shows it, all together do."""
+        parts = parts_of(self.result().problem)
+        if parts is None:
+            return
+        sums = parts.sums.tocsr()
+        sums.sort_indices()
+        first: dict[bytes, tuple[int, int]] = {}
+        pairs = []
+        for cell in np.flatnonzero((parts.constant == 0) & (np.diff(sums.indptr) > 0)):
+            part = slice(sums.indptr[cell], sums.indptr[cell + 1])
+            turn = int(np.sign(sums.data[part][0]))
+            key = sums.indices[part].tobytes() + (turn * sums.data[part]).tobytes()
+            head, head_turn = first.setdefault(key, (int(cell), turn))
+            if head != cell:
+                pairs.append((int(cell), head, turn * head_turn))
+        if pairs:
+            self._merge(np.array(pairs, dtype=np.int64))
 
     def merge_and_fix(self) -> None:
         self.matrix.eliminate_zeros()

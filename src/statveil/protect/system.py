@@ -1,24 +1,65 @@
-"""Linear systems read from files as protection problems."""
+"""Linear systems read from files as protection problems, and problems written to files."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from statveil.arrays import AnyArray, BoolArray, FloatArray
+from statveil.errors import InputError
 from statveil.protect.options import Norm, Variant, known
 from statveil.protect.problem import ProtectionProblem
-from statveil.table.exchange.jj import LinearSystem, read_system
+from statveil.table.exchange.jj import LinearSystem, read_system, write_system
 
 SystemWeights = Literal["file", "unit", "value", "inverse"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions:
+    """How to take a linear system.
+
+    weights: cost of moving a cell by one: the `file`'s own, `unit`, the cell's `value`, or its `inverse`.
+    variant: move sensitive cells by `at-least` their level, or by `exact`-ly it. norm: sum of absolute (`l1`) or squared (`l2`) changes.
+    non_additive: accept relations that do not hold; they will hold in what is released.
+    negative_levels: accept levels below zero: nothing is asked on that side, as with a level of zero.
+    """
+
+    weights: SystemWeights = "file"
+    variant: Variant = "at-least"
+    norm: Norm = "l1"
+    non_additive: bool = False
+    negative_levels: bool = False
+
+    def __post_init__(self) -> None:
+        known("weights", self.weights, ("file", "unit", "value", "inverse"))
+        known("variant", self.variant, ("at-least", "exact"))
+        known("norm", self.norm, ("l1", "l2"))
+
+
 def read_jj(
-    path: str | Path, *, weights: SystemWeights = "file", variant: Variant = "at-least", norm: Norm = "l1", non_additive: bool = False
+    path: str | Path,
+    *,
+    weights: SystemWeights = "file",
+    variant: Variant = "at-least",
+    norm: Norm = "l1",
+    non_additive: bool = False,
+    negative_levels: bool = False,
 ) -> ProtectionProblem:
-    """The problem that a JJ file describes."""
-    return problem_of(read_system(path, non_additive=non_additive), weights=weights, variant=variant, norm=norm)
+    """The problem that a JJ file describes; the options are those of `SystemOptions`."""
+    options = SystemOptions(weights=weights, variant=variant, norm=norm, non_additive=non_additive, negative_levels=negative_levels)
+    system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
+    return problem_of(system, weights=weights, variant=variant, norm=norm)
+
+
+def write_jj(source: ProtectionProblem | LinearSystem, path: str | Path, *, decimals: int = 0) -> None:
+    """Write a system, or a problem whose amounts are in units of 10**-decimals, as a JJ file.
+
+    What such a file cannot tell, variant and norm, is given again when it is read.
+    """
+    write_system(source if isinstance(source, LinearSystem) else system_of(source, decimals=decimals), path)
 
 
 def problem_of(
@@ -26,15 +67,12 @@ def problem_of(
 ) -> ProtectionProblem:
     """Sensitive are the cells of status u with a level; a cell of status z stays as it is. Costs are per unit of the file's own amounts."""
     known("weights", weights, ("file", "unit", "value", "inverse"))
-    unit = 10.0**-system.decimals
-    size = np.maximum(np.abs(system.value) * unit, unit)
-    cost = {"file": system.cost, "unit": np.ones(size.size), "value": size, "inverse": 1.0 / size}[weights]
     fixed = system.status == "z"
     return ProtectionProblem(
         relations=system.relations,
         rhs=system.rhs,
         value=system.value,
-        weight=cost * (unit if norm == "l1" else unit * unit),
+        weight=_costs(system, weights, fixed) * _unit_price(norm, system.decimals),
         lower=np.where(fixed, system.value, system.lower),
         upper=np.where(fixed, system.value, system.upper),
         sensitive=(system.status == "u") & (np.maximum(system.lower_level, system.upper_level) > 0),
@@ -43,3 +81,41 @@ def problem_of(
         variant=variant,
         norm=norm,
     )
+
+
+def system_of(problem: ProtectionProblem, *, decimals: int = 0) -> LinearSystem:
+    """A problem as the system that reads back to it with the same variant and norm."""
+    fixed = ~problem.sensitive & (problem.lower == problem.value) & (problem.upper == problem.value)
+    status: AnyArray = np.where(problem.sensitive, "u", np.where(fixed, "z", "s"))
+    return LinearSystem(
+        relations=problem.relations,
+        rhs=problem.rhs,
+        value=problem.value,
+        cost=problem.weight / _unit_price(problem.norm, decimals),
+        status=status,
+        lower=problem.lower,
+        upper=problem.upper,
+        lower_level=np.where(problem.sensitive, problem.lower_level, 0),
+        upper_level=np.where(problem.sensitive, problem.upper_level, 0),
+        decimals=decimals,
+    )
+
+
+def _unit_price(norm: Norm, decimals: int) -> float:
+    """What moving by one unit costs where moving by one costs one."""
+    unit = 10.0**-decimals
+    return unit if norm == "l1" else unit * unit
+
+
+def _costs(system: LinearSystem, weights: SystemWeights, fixed: BoolArray) -> FloatArray:
+    """Cost per cell; a cell that never moves may have none."""
+    unit = 10.0**-system.decimals
+    size = np.maximum(np.abs(system.value) * unit, unit)
+    if weights == "file":
+        free = np.flatnonzero((system.cost == 0) & ~fixed)
+        if free.size:
+            raise InputError(
+                f"Cell {free[0]} costs nothing to move ({free.size} such cells).", hint="Choose other weights than the file's."
+            )
+        return np.where(system.cost == 0, 1.0, system.cost)
+    return {"unit": np.ones(size.size), "value": size, "inverse": 1.0 / size}[weights]

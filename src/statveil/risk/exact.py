@@ -94,12 +94,12 @@ def share(array: IntArray, part: Fraction) -> IntArray:
 
 def ceil_amount(amount: Number, scale: int) -> int:
     """An amount in the measure's own unit as units of 10**-scale, rounded up."""
-    return _small_enough(math.ceil(exact("An amount", amount) * 10**scale))
+    return _small_enough(math.ceil(exact("An amount", amount) * Fraction(10) ** scale))
 
 
 def floor_amount(amount: Number, scale: int) -> int:
     """The same, rounded down."""
-    return _small_enough(math.floor(exact("An amount", amount) * 10**scale))
+    return _small_enough(math.floor(exact("An amount", amount) * Fraction(10) ** scale))
 
 
 def _small_enough(units: int) -> int:

@@ -45,7 +45,7 @@ def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[
     children: list[subprocess.Popen[bytes]] = []
     try:
         for function, arguments in calls:
-            children.append(_idle.pop() if _idle else _start())
+            children.append(_warm() or _start())
             _write(children[-1].stdin, (function.__module__, function.__qualname__, arguments))
         return _listen(children, time.monotonic() + seconds, on_message)
     except KeyboardInterrupt:
@@ -56,6 +56,22 @@ def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[
         for child in children:
             if child not in _idle:
                 _stop(child)
+
+
+def _warm() -> subprocess.Popen[bytes] | None:
+    """A child kept from an earlier call; one that died meanwhile is forgotten."""
+    while _idle:
+        child = _idle.pop()
+        if child.poll() is None:
+            return child
+        _stop(child)
+    return None
+
+
+def dismiss_idle() -> None:
+    """End the children that are kept warm; the operating system tells what a child used only when it has ended."""
+    while _idle:
+        _stop(_idle.pop())
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -86,7 +102,8 @@ def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message
             assert child.stdout is not None
             selector.register(child.stdout, selectors.EVENT_READ, child)
         while selector.get_map():
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            left = deadline - time.monotonic()
+            ready = selector.select(left) if left > 0 else []  # one that never stops talking has its time too
             if not ready:
                 return Halt.OUT_OF_TIME
             for key, _ in ready:
@@ -134,7 +151,7 @@ def _serve(jobs: BinaryIO, answers: BinaryIO) -> None:
             while True:
                 inbox.append(_read(jobs))
                 arrived.release()
-        except EOFError:
+        finally:  # the parent is gone, or what it says cannot be read: then it hears that this process has ended
             os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()

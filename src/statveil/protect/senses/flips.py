@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
-from statveil.protect.continuous import EXPECTED_FAST_SIMPLEX, make_whole
+from statveil.protect.continuous import make_whole
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
 from statveil.solve.outcome import Ending
@@ -28,11 +28,8 @@ def run(search: Search, *, rounds: int = 400) -> None:
 
 def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) -> IntArray:
     """Descend by flipping the most promising senses together, fewer when too many were tried; keep what is better."""
-    from statveil.solve.highs import WarmProgram
-
     program, problem = search.program, search.problem
-    warm = WarmProgram(program.model(senses), first="simplex" if program.moving.size < EXPECTED_FAST_SIMPLEX else "ipm")
-    solution = warm.solve(*program.column_bounds(problem.allowed(senses)), seconds=search.seconds_left)
+    solution = program.solve(senses, seconds=search.seconds_left)
     if solution.x is None or solution.row_duals is None:
         return senses
     value, duals = solution.objective, solution.row_duals
@@ -45,7 +42,7 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
         chosen = candidates[:batch]
         changed = senses.copy()
         changed[chosen] *= -1
-        trial = warm.solve(*program.column_bounds(problem.allowed(changed)), seconds=search.seconds_left)
+        trial = program.solve(changed, seconds=search.seconds_left, worth=value * program.unit / program.price)
         if (
             trial.ending is Ending.OPTIMAL
             and trial.x is not None
@@ -68,7 +65,7 @@ def _promising(search: Search, senses: IntArray, deviation: FloatArray, duals: F
     other = np.where(senses > 0, problem.down.high, problem.up.low).astype(np.float64)
     both = problem.can_go_up & problem.can_go_down & open_to
     step = (other - deviation) / program.unit
-    pull = problem.relations.T @ duals
+    pull = program.pull(duals)
     own = problem.weight * program.price * (np.abs(other) - np.abs(deviation)) / program.unit
     price = np.where(both, own - pull * step, np.inf)
     order = np.argsort(price, kind="stable")

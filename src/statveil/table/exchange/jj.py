@@ -1,37 +1,42 @@
-"""JJ files: any linear system of cells as text, the form of tau-ARGUS, sdcTable and RCTA (FORMATS 1).
+"""JJ files: any linear system of cells as text, the form of tau-ARGUS, sdcTable and RCTA.
 
-A file is read to plain arrays in integer units of 10**-decimals, with as many decimals as its values, levels and right-hand
-sides have; bounds are rounded inwards, so that what is allowed here is allowed there.
+A file is read to plain arrays in integer units of 10**-decimals, with as many decimals as its values, right-hand sides and
+levels have (six at most). What has more is rounded to the safe side: levels up, bounds inwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
-from statveil.errors import FormatError, InputError, TableNotAdditive
+from statveil.arrays import AnyArray, FloatArray, IntArray
+from statveil.errors import TableNotAdditive
+from statveil.table.exchange.amounts import Numbers, Rounding, Units, decimal_text, decimal_texts
+from statveil.table.exchange.lines import Block, TextLines, Words
+from statveil.table.exchange.scan import COUNT, GRAMMAR, find_repeated, scan_relations
 
-NO_BOUND = 2**62
 STATUSES = "suzm"
 """Safe, primary unsafe, protected or empty, secondary."""
 MOST_DECIMALS = 6
-_CELL_FIELDS = 9
+_FIELDS = 9
+_TOO_LARGE = "an amount is too large to be computed exactly (2^53 units or more)"
+_NO_SUM = 2.0**62
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinearSystem:
-    """Cells and relations of a file, amounts in integer units of 10**-decimals."""
+    """Cells and relations of a file, amounts in integer units of 10**-decimals (plus or minus 2**62: no bound)."""
 
     relations: csr_matrix
     rhs: IntArray
     value: IntArray
     cost: FloatArray
     status: AnyArray
+    """A letter per cell: s safe, u sensitive, z fixed, m secondary."""
     lower: IntArray
     upper: IntArray
     lower_level: IntArray
@@ -39,191 +44,171 @@ class LinearSystem:
     decimals: int
 
 
-def read_system(path: str | Path, *, non_additive: bool = False) -> LinearSystem:
-    """Read a JJ file. A table that does not add up is refused unless `non_additive` allows it."""
-    text = _Text(Path(path))
-    text.block(1, "the constant 0")
-    cells = _cells(text, text.count("the number of cells"))
-    matrix, rhs = _relations(text, text.count("the number of relations"), cells.shape[0])
-    system = _in_units(text, cells, matrix, rhs)
-    broken = np.flatnonzero(system.relations @ system.value != system.rhs)
-    if broken.size and not non_additive:
-        where = text.line_of(text.last_block + int(broken[0]))
-        raise TableNotAdditive(
-            f"{text.name}: {broken.size} of {rhs.size} relations do not add up, the first on line {where}.",
-            hint="Mend the file, or allow non-additive input.",
-        )
+def read_system(path: str | Path, *, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
+    """Read a JJ file.
+
+    A table that does not add up is refused unless `non_additive` allows it. A level below zero is refused unless
+    `negative_levels` allows it: then it says that nothing is asked on that side, as a level of zero does.
+    """
+    text = TextLines(Path(path))
+    text.count("the constant 0")
+    cells = _read_cells(text)
+    terms = _read_relations(text, cells.value.digits.size)
+    text.finish("the last relation it announced")
+    system = _in_units(cells, terms, negative_levels=negative_levels)
+    _check_sums(system, terms.block, non_additive=non_additive)
     return system
 
 
 def write_system(system: LinearSystem, path: str | Path) -> None:
     """Write a JJ file that reads back to the same system."""
-    lines = ["0", str(system.value.size)]
-    amounts = [
-        [decimal_text(x, system.decimals) for x in column]
-        for column in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)
-    ]
-    for i, (value, low, high, down, up) in enumerate(zip(*amounts, strict=True)):
-        lines.append(f"{i} {value} {system.cost[i]:.17g} {system.status[i]} {low} {high} {down} {up} 0")
-    lines.append(str(system.rhs.size))
+    with Path(path).open("w", encoding="ascii", newline="\n") as file:
+        file.write(f"0\n{system.value.size}\n")
+        amounts = (system.value, system.lower, system.upper, system.lower_level, system.upper_level)
+        columns = zip(
+            system.cost.tolist(), system.status.tolist(), *(decimal_texts(each, system.decimals) for each in amounts), strict=True
+        )
+        file.writelines(
+            f"{cell} {value} {cost!r} {status} {low} {high} {down} {up} 0\n"
+            for cell, (cost, status, value, low, high, down, up) in enumerate(columns)
+        )
+        file.write(f"{system.rhs.size}\n")
+        file.writelines(f"{line}\n" for line in _relation_lines(system))
+
+
+def _relation_lines(system: LinearSystem) -> list[str]:
     matrix = system.relations
-    for row, rhs in enumerate(system.rhs):
-        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        terms = " ".join(f"{cell} ({factor})" for cell, factor in zip(matrix.indices[part], matrix.data[part], strict=True))
-        lines.append(f"{decimal_text(rhs, system.decimals)} {part.stop - part.start} : {terms}")
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
-
-
-def decimal_text(amount: int, decimals: int) -> str:
-    """An integer number of units as a decimal number: 12345 with two decimals is 123.45."""
-    if abs(int(amount)) >= NO_BOUND:
-        return "-1e+20" if amount < 0 else "1e+20"
-    digits = str(abs(int(amount))).rjust(decimals + 1, "0")
-    body = f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
-    return f"-{body}" if amount < 0 else body
-
-
-class _Text:
-    """The lines of a file that are not blank, taken in blocks, each knowing its number."""
-
-    def __init__(self, path: Path) -> None:
-        self.name = path.name
-        try:
-            lines = path.read_text(encoding="latin-1").split("\n")
-        except OSError as error:
-            raise FormatError(f"{path}: {error.strerror}.", hint="Check the name.") from None
-        self._numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
-        self._lines = [lines[number - 1] for number in self._numbers]
-        self._at = 0
-        self.last_block = 0
-
-    def block(self, size: int, wanted: str) -> list[str]:
-        """The next `size` lines."""
-        if self._at + size > len(self._lines):
-            ends = self._numbers[-1] if self._numbers else 1
-            raise FormatError(f"{self.name}, line {ends}: the file ends where {wanted} should be.", hint="It may be cut off.")
-        self.last_block, self._at = self._at, self._at + size
-        return self._lines[self.last_block : self._at]
-
-    def count(self, wanted: str) -> int:
-        line = self.block(1, wanted)[0].strip()
-        if not line.isdigit():
-            raise self.fault(0, f"{wanted} should stand here")
-        return int(line)
-
-    def line_of(self, index: int) -> int:
-        return self._numbers[index]
-
-    def fault(self, row: int, words: str) -> FormatError:
-        """A complaint about a row of the last block."""
-        return FormatError(f"{self.name}, line {self.line_of(self.last_block + row)}: {words}.")
-
-    def refuse_first(self, wrong: BoolArray, words: str) -> None:
-        if wrong.any():
-            raise self.fault(int(np.argmax(wrong)), words)
-
-
-def _cells(text: _Text, size: int) -> AnyArray:
-    """One row per cell: index, value, cost, status (index into STATUSES), lb, ub, lpl, upl, spl."""
-    lines = text.block(size, "a cell")
-    table = str.maketrans({letter: str(code) for code, letter in enumerate(STATUSES)})
-    rows = [line.split() for line in lines]
-    text.refuse_first(
-        np.array([len(row) not in (_CELL_FIELDS - 1, _CELL_FIELDS) for row in rows], dtype=np.bool_),
-        "a cell has nine fields: index value cost status lb ub lpl upl spl",
-    )
-    text.refuse_first(
-        np.array([row[3] not in tuple(STATUSES) for row in rows], dtype=np.bool_), f"the status must be one of {', '.join(STATUSES)}"
-    )
-    columns = [
-        _numbers(text, [row[field].translate(table) if field == 3 else row[field] for row in rows]) for field in range(_CELL_FIELDS - 1)
+    terms = [f"{cell} ({factor})" for cell, factor in zip(matrix.indices.tolist(), matrix.data.tolist(), strict=True)]
+    starts = matrix.indptr.tolist()
+    return [
+        " ".join([decimal_text(rhs, system.decimals), str(end - begin), ":", *terms[begin:end]])
+        for rhs, begin, end in zip(system.rhs.tolist(), starts[:-1], starts[1:], strict=True)
     ]
-    cells = np.column_stack(columns) if size else np.zeros((0, _CELL_FIELDS - 1))
-    text.refuse_first(cells[:, 0] != np.arange(size), "cells must be numbered 0, 1, 2, ... in order")
-    text.refuse_first(~(cells[:, 2] > 0), "the cost must be above zero")
-    text.refuse_first(cells[:, 4] > cells[:, 5], "the lower bound is above the upper bound")
-    text.refuse_first((cells[:, 6] < 0) | (cells[:, 7] < 0), "a protection level is below zero")
-    return cells
 
 
-def _numbers(text: _Text, words: list[str]) -> FloatArray:
-    try:
-        numbers = np.array(words, dtype=np.float64)
-    except ValueError:
-        bad = next(row for row, word in enumerate(words) if not _is_number(word))
-        raise text.fault(bad, "a field is not a number") from None
-    text.refuse_first(np.isnan(numbers), "a field is not a number")
-    return numbers
+class _Cells(NamedTuple):
+    block: Block
+    value: Numbers
+    cost: FloatArray
+    status: AnyArray
+    lower: Numbers
+    upper: Numbers
+    lower_level: Numbers
+    upper_level: Numbers
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+class _Terms(NamedTuple):
+    block: Block
+    matrix: csr_matrix
+    rhs: Numbers
 
 
-def _relations(text: _Text, size: int, cells: int) -> tuple[csr_matrix, FloatArray]:
-    lines = text.block(size, "a relation")
-    rhs = np.zeros(size)
-    starts, indices, factors = np.zeros(size + 1, dtype=np.int64), [], []
-    for row, line in enumerate(lines):
-        head, colon, body = line.partition(":")
-        terms = body.replace("(", " ").replace(")", " ").split()
-        try:
-            wanted_rhs, wanted_terms = head.split()
-            rhs[row] = float(wanted_rhs)
-            numbers = np.array(terms, dtype=np.int64)
-        except ValueError:
-            raise text.fault(row, "a relation reads: rhs n : cell (factor) cell (factor) ..., whole factors") from None
-        if not colon or numbers.size != 2 * int(wanted_terms):
-            raise text.fault(row, "the relation has another number of terms than it says")
-        indices.append(numbers[::2])
-        factors.append(numbers[1::2])
-        starts[row + 1] = starts[row] + numbers.size // 2
-    columns = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int64)
-    rows = np.repeat(np.arange(size), np.diff(starts))
+def _read_cells(text: TextLines) -> _Cells:
+    block = text.block(text.count("the number of cells"), "a cell")
+    words = block.table(_FIELDS, least=_FIELDS - 1, words="a cell has nine fields: index value cost status lb ub lpl upl spl")
+    words.require_numbering(0)
+    return _Cells(
+        block=block,
+        value=words.numbers(1, "value"),
+        cost=_costs(words),
+        status=words.letters(3, STATUSES, "status"),
+        lower=words.numbers(4, "lower bound"),
+        upper=words.numbers(5, "upper bound"),
+        lower_level=words.numbers(6, "lower protection level"),
+        upper_level=words.numbers(7, "upper protection level"),
+    )
+
+
+def _costs(words: Words) -> FloatArray:
+    """Costs as the nearest doubles; the few that need care are left to Python."""
+    numbers = words.numbers(2, "cost")
+    cost, sure = numbers.in_doubles()
+    for row in np.flatnonzero(~sure).tolist():
+        cost[row] = float(words.block.words(row)[2])
+    words.block.refuse(~(np.isfinite(cost) & (cost >= 0)), "the cost must be a number, zero or more")
+    return cost
+
+
+def _read_relations(text: TextLines, cells: int) -> _Terms:
+    block = text.block(text.count("the number of relations"), "a relation")
+    size = block.numbers.size
+    most = int(np.count_nonzero(text.data == ord("(")))
+    digits, powers = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int16)
+    starts, columns, factors = np.zeros(size + 1, dtype=np.int64), np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
+    row, fault = scan_relations(text.data, block.begins, block.ends, digits, powers, starts, columns, factors)
+    rhs = block.numbers_of(digits, powers, "right-hand side")
+    if fault == GRAMMAR:
+        raise block.fault(row, "a relation reads: rhs n : cell (factor) cell (factor) ..., with whole factors")
+    if fault == COUNT:
+        raise block.fault(row, "the relation has another number of terms than it says")
+    columns, factors = columns[: starts[-1]], factors[: starts[-1]]
+    _check_columns(block, starts, columns, cells)
+    matrix = csr_matrix((factors, columns, starts), shape=(size, cells))
+    matrix.eliminate_zeros()
+    return _Terms(block, matrix, rhs)
+
+
+def _check_columns(block: Block, starts: IntArray, columns: IntArray, cells: int) -> None:
     outside = (columns < 0) | (columns >= cells)
     if outside.any():
-        raise text.fault(int(rows[np.argmax(outside)]), f"a relation names a cell outside 0 to {cells - 1}")
-    text.refuse_first(~np.isfinite(rhs), "the right-hand side is not a number")
-    data = np.concatenate(factors) if factors else np.zeros(0, dtype=np.int64)
-    return csr_matrix((data, columns, starts), shape=(size, cells)), rhs
+        row = int(np.searchsorted(starts, np.argmax(outside), side="right")) - 1
+        raise block.fault(row, f"a relation names a cell outside 0 to {cells - 1}")
+    twice = find_repeated(starts, columns, np.full(cells, -1, dtype=np.int64))
+    if twice >= 0:
+        raise block.fault(twice, "the relation names a cell twice", hint="Add its factors up, or mend the index.")
 
 
-def _in_units(text: _Text, cells: AnyArray, matrix: csr_matrix, rhs: FloatArray) -> LinearSystem:
-    _, value, cost, status, low, high, down, up = cells.T
-    decimals = _decimals_of(np.concatenate([value, down, up, rhs]))
-    scale = 10**decimals
-    for amounts in (value, down, up, rhs):
-        if (np.abs(amounts) * scale >= LARGEST_EXACT).any():
-            raise InputError(f"{text.name}: an amount is too large to be computed exactly (2^53 units or more).")
+def _in_units(cells: _Cells, terms: _Terms, *, negative_levels: bool) -> LinearSystem:
+    decimals = _decimals_of(cells, terms)
+    value = cells.value.in_units(decimals)
+    cells.block.refuse(value.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
+    rhs = terms.rhs.in_units(decimals)
+    terms.block.refuse(rhs.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
+    lower, upper = cells.lower.in_units(decimals, Rounding.UP).units, cells.upper.in_units(decimals, Rounding.DOWN).units
+    cells.block.refuse(lower > upper, "the lower bound is above the upper bound")
     return LinearSystem(
-        relations=matrix,
-        rhs=np.rint(rhs * scale).astype(np.int64),
-        value=np.rint(value * scale).astype(np.int64),
-        cost=cost.copy(),
-        status=np.array(list(STATUSES))[status.astype(np.int64)],
-        lower=_bound(low * scale, np.ceil),
-        upper=_bound(high * scale, np.floor),
-        lower_level=np.rint(down * scale).astype(np.int64),
-        upper_level=np.rint(up * scale).astype(np.int64),
+        relations=terms.matrix,
+        rhs=rhs.units,
+        value=value.units,
+        cost=cells.cost,
+        status=cells.status,
+        lower=lower,
+        upper=upper,
+        lower_level=_level(cells, cells.lower_level, value, decimals, negative=negative_levels),
+        upper_level=_level(cells, cells.upper_level, value, decimals, negative=negative_levels),
         decimals=decimals,
     )
 
 
-def _decimals_of(numbers: FloatArray) -> int:
-    """The fewest decimals that write all these numbers."""
-    for decimals in range(MOST_DECIMALS):
-        shifted = numbers * 10**decimals
-        if (np.abs(shifted - np.rint(shifted)) <= 1e-9 * np.maximum(1.0, np.abs(shifted) * 1e-6)).all():
-            return decimals
-    return MOST_DECIMALS
+def _decimals_of(cells: _Cells, terms: _Terms) -> int:
+    """Enough for values and right-hand sides; for levels as many as leave every amount small enough to be exact."""
+    least = min(MOST_DECIMALS, max(cells.value.decimals, terms.rhs.decimals))
+    wanted = min(MOST_DECIMALS, max(cells.lower_level.decimals, cells.upper_level.decimals))
+    amounts = (cells.value, cells.lower_level, cells.upper_level, terms.rhs)
+    fitting = (d for d in range(wanted, least, -1) if not any(each.in_units(d).too_large.any() for each in amounts))
+    return next(fitting, least)
 
 
-def _bound(amounts: FloatArray, inwards: Callable[[FloatArray], FloatArray]) -> IntArray:
-    """Bounds rounded inwards; beyond what is computed exactly they bind nothing and count as none."""
-    near = np.rint(amounts)
-    whole = np.where(np.abs(amounts - near) < 1e-6, near, inwards(amounts))
-    return np.where(np.abs(whole) >= LARGEST_EXACT, np.where(whole > 0, NO_BOUND, -NO_BOUND), whole).astype(np.int64)
+def _level(cells: _Cells, level: Numbers, value: Units, decimals: int, *, negative: bool) -> IntArray:
+    """Levels rounded up; where the value itself was rounded, by one unit more, so that the true one is protected."""
+    if not negative:
+        cells.block.refuse(
+            level.digits < 0,
+            "a protection level is below zero",
+            hint="Mend it, or allow it: --negative-levels, in Python negative_levels=True.",
+        )
+    asked = level._replace(digits=np.maximum(level.digits, 0)).in_units(decimals, Rounding.UP)
+    cells.block.refuse(asked.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
+    return asked.units + (~value.exact & (asked.units > 0))
+
+
+def _check_sums(system: LinearSystem, block: Block, *, non_additive: bool) -> None:
+    sizes = abs(system.relations).astype(np.float64) @ np.abs(system.value).astype(np.float64)
+    block.refuse(sizes >= _NO_SUM, "the factors are too large to add up exactly")
+    broken = system.relations @ system.value != system.rhs
+    if broken.any() and not non_additive:
+        raise TableNotAdditive(
+            f"{block.file}, line {block.numbers[np.argmax(broken)]}: the relation does not add up"
+            f" ({np.count_nonzero(broken)} of {broken.size} do not).",
+            hint="Mend the file, or allow it: --non-additive, in Python non_additive=True.",
+        )

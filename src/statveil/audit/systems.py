@@ -1,0 +1,124 @@
+"""The independent check of a released linear system: exact integers, `==`, no tolerance, no solver.
+
+It shares nothing with the code that made the release: what is sensitive, how far it must move and what may not move are
+taken from the file's own columns, and the relations are added up here, in Python integers where 64 bits could overflow.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from statveil.arrays import AnyArray, IntArray
+from statveil.audit.report import AuditReport, Check
+from statveil.errors import InputError
+from statveil.table.exchange.jj import LinearSystem, read_system
+from statveil.table.exchange.solution import Solution, read_solution
+
+SHOWN = 10
+"""Findings written out per check; all are counted."""
+_LARGEST = 2**62
+"""Sums of two such amounts still fit 64 bits."""
+
+
+def audit_system(system: LinearSystem, released: IntArray, *, variant: Literal["at-least", "exact"] = "at-least") -> AuditReport:
+    """Every check of released numbers, in the system's own units, against the system they stand for."""
+    if variant not in ("at-least", "exact"):
+        raise InputError(f"Unknown variant {variant!r}. Known: at-least, exact.")
+    shape = _shape(system, released)
+    if not shape.passed:
+        return AuditReport(checks=(shape,))
+    checks = (_additivity(system, released), _protection(system, released), _overshoot(system, released, exact=variant == "exact"))
+    return AuditReport(checks=(shape, *checks, _bounds(system, released), _fixed(system, released)))
+
+
+def audit_solution(
+    original: str | Path,
+    solution: str | Path,
+    *,
+    variant: Literal["at-least", "exact"] = "at-least",
+    non_additive: bool = False,
+    negative_levels: bool = False,
+) -> AuditReport:
+    """The numbers written in a .sol file against the JJ file they came from, both read anew."""
+    system = read_system(original, non_additive=non_additive, negative_levels=negative_levels)
+    written = read_solution(solution, decimals=system.decimals)
+    report = audit_system(system, written.released, variant=variant)
+    return AuditReport(checks=(*report.checks, _columns(system, written))) if report.checks[0].passed else report
+
+
+def _shape(system: LinearSystem, released: AnyArray) -> Check:
+    same_size, whole = released.shape == system.value.shape, released.dtype == np.int64
+    wrong = [
+        (not same_size, "the number of cells differs"),
+        (not whole, "released values are not whole numbers of units"),
+        (bool(whole and ((released >= _LARGEST) | (released <= -_LARGEST)).any()), "a released value is too large"),
+    ]
+    findings = tuple(words for fault, words in wrong if fault)
+    words = "The release has the system's own cells, in whole units"
+    return Check(name="shape", words=words, checked=len(wrong), faults=len(findings), findings=findings)
+
+
+def _additivity(system: LinearSystem, released: IntArray) -> Check:
+    matrix = system.relations
+    rows = np.repeat(np.arange(system.rhs.size), np.diff(matrix.indptr))
+    factors, amounts = matrix.data.astype(np.int64), released[matrix.indices]
+    sums = np.zeros(system.rhs.size, dtype=np.int64)
+    np.add.at(sums, rows, factors * amounts)
+    sizes = np.zeros(system.rhs.size)
+    np.add.at(sizes, rows, np.abs(factors.astype(np.float64) * amounts.astype(np.float64)))
+    wrong = sums != system.rhs
+    for row in np.flatnonzero(sizes >= _LARGEST / 2).tolist():  # the products may have overflowed: add up again, without end
+        wrong[row] = _exact_sum(system, released, row) != int(system.rhs[row])
+    return _check("additivity", "Every relation holds", "relation", np.arange(system.rhs.size), wrong)
+
+
+def _exact_sum(system: LinearSystem, released: IntArray, row: int) -> int:
+    part = slice(system.relations.indptr[row], system.relations.indptr[row + 1])
+    terms = zip(system.relations.data[part], system.relations.indices[part], strict=True)
+    return sum(int(factor) * int(released[cell]) for factor, cell in terms)
+
+
+def _sensitive(system: LinearSystem) -> IntArray:
+    """Cells marked u that a level is asked for on at least one side."""
+    return np.flatnonzero((system.status == "u") & ((system.lower_level > 0) | (system.upper_level > 0)))
+
+
+def _protection(system: LinearSystem, released: IntArray) -> Check:
+    where = _sensitive(system)
+    moved = (released - system.value)[where]
+    wrong = (moved > -system.lower_level[where]) & (moved < system.upper_level[where])
+    return _check("protection", "Every sensitive cell is moved by its protection level or more", "cell", where, wrong)
+
+
+def _overshoot(system: LinearSystem, released: IntArray, *, exact: bool) -> Check:
+    where = _sensitive(system) if exact else np.zeros(0, dtype=np.int64)
+    moved = (released - system.value)[where]
+    wrong = (moved != -system.lower_level[where]) & (moved != system.upper_level[where])
+    return _check("overshoot", "No sensitive cell moves further than asked", "cell", where, wrong)
+
+
+def _bounds(system: LinearSystem, released: IntArray) -> Check:
+    where = np.flatnonzero(system.status != "z")
+    wrong = (released[where] < system.lower[where]) | (released[where] > system.upper[where])
+    return _check("bounds", "Every cell stays within its bounds", "cell", where, wrong)
+
+
+def _fixed(system: LinearSystem, released: IntArray) -> Check:
+    where = np.flatnonzero(system.status == "z")
+    return _check("fixed", "Every fixed cell is released as it was", "cell", where, released[where] != system.value[where])
+
+
+def _columns(system: LinearSystem, written: Solution) -> Check:
+    marks = np.zeros(system.value.size, dtype=np.bool_)
+    marks[_sensitive(system)] = True
+    wrong = (written.value != system.value) | (written.sensitive != marks)
+    return _check("file", "The file shows the original values and marks the sensitive cells", "cell", np.arange(marks.size), wrong)
+
+
+def _check(name: str, words: str, kind: str, where: IntArray, wrong: AnyArray) -> Check:
+    found = where[wrong]
+    findings = tuple(f"{kind} {place}" for place in found[:SHOWN])
+    return Check(name=name, words=words, checked=int(where.size), faults=int(found.size), findings=findings)

@@ -1,0 +1,95 @@
+"""`statveil adjust`: a linear system from a file to a solution file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from statveil.cli.polite import polite
+from statveil.errors import InputError
+
+if TYPE_CHECKING:
+    from statveil.protect.options import Norm, Variant
+    from statveil.protect.system import SystemWeights
+
+
+def adjust(
+    file: Annotated[Path, typer.Argument(metavar="FILE.jj", help="A linear system as tau-ARGUS, sdcTable and RCTA write it.")],
+    *,
+    method: Annotated[str, typer.Option("--method", metavar="M", help="How to search; an unknown name lists the known ones.")] = "auto",
+    norm: Annotated[str, typer.Option("--norm", metavar="l1|l2", help="Sum of absolute or of squared changes.")] = "l1",
+    weights: Annotated[
+        str, typer.Option("--weights", metavar="file|unit|value|inverse", help="What it costs to move a cell by one.")
+    ] = "file",
+    variant: Annotated[
+        str, typer.Option("--variant", metavar="at-least|exact", help="Sensitive cells move by at least, or exactly, their level.")
+    ] = "at-least",
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time limit of the optimisation.")] = 60.0,
+    gap: Annotated[float, typer.Option("--gap", metavar="G", help="Stop once the certified gap is this small (0.01 is 1%).")] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")] = 0,
+    start: Annotated[
+        Path | None, typer.Option("--start", metavar="FILE.dir", help="Directions to begin with: `cell 0|1` a line.", show_default=False)
+    ] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; may be repeated.", show_default=False)
+    ] = None,
+    non_additive: Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")] = False,
+    negative_levels: Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE.sol", help="Solution to write; else beside FILE.jj.", show_default=False)
+    ] = None,
+    summary: Annotated[Path | None, typer.Option("--summary", metavar="FILE.json", help="Summary to write.", show_default=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The summary on stdout, progress as JSON lines on stderr.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
+    ] = False,
+) -> None:
+    """Adjust a linear system (a JJ file) and write its solution, audited."""
+    with polite(as_json=as_json, debug=debug):
+        from statveil.cli.display import narrator, show_system
+        from statveil.protect.options import Limits
+        from statveil.protect.system import SystemOptions
+        from statveil.workflow import adjust_system
+
+        options = SystemOptions(
+            weights=cast("SystemWeights", weights),
+            variant=cast("Variant", variant),
+            norm=cast("Norm", norm),
+            non_additive=non_additive,
+            negative_levels=negative_levels,
+        )
+        limits, settings = Limits(seconds=seconds, gap=gap), settings_of(setting or [])
+        with narrator(as_json=as_json) as tell:
+            outcome = adjust_system(
+                file,
+                out=out,
+                summary=summary,
+                options=options,
+                method=method,
+                start=start,
+                settings=settings,
+                limits=limits,
+                seed=seed,
+                on_progress=tell,
+            )
+        show_system(outcome, as_json=as_json)
+
+
+def settings_of(words: Sequence[str]) -> dict[str, Any]:
+    """`key=value` words as settings; a value that reads as a number, true, false or a list is one, any other is text."""
+    settings: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key.strip() and equals):
+            raise InputError(f"--set {word!r} is not KEY=VALUE.", hint="For example: --set sweeps=400.")
+        if key.strip() in settings:
+            raise InputError(f"--set {key.strip()} is given twice.")
+        try:
+            settings[key.strip()] = json.loads(value)
+        except ValueError:
+            settings[key.strip()] = value.strip()
+    return settings
