@@ -17,13 +17,15 @@ from scipy.sparse import csr_matrix, vstack
 from statveil.arrays import AnyArray, FloatArray, IntArray
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search import Search
+from statveil.protect.search import BoundProof, Search
 from statveil.solve.model import LinearModel
 
 MEET_IN_THE_MIDDLE = 26
 """Cover cuts are made for relations with at most this many sensitive cells; longer ones can nearly always be balanced."""
 ROUNDS = 30
 CUTS_PER_ROUND = 20_000
+SHARE_OF_TIME = 0.3
+"""Part of the time left that the bound may take, so that the senses get the rest."""
 
 
 def bound_by_cuts(search: Search) -> None:
@@ -32,13 +34,18 @@ def bound_by_cuts(search: Search) -> None:
     sizes = _Sizes(problem, search.objective) if problem.norm == "l1" else _SquaredSizes(problem, search.objective)
     cuts = _Cuts(*cover_cuts(problem, sizes.lower))
     search.offer_bound(problem.cost(least_sizes(problem)))
+    leave = search.seconds_left * (1 - SHARE_OF_TIME)
     for _ in range(ROUNDS):
-        solved = sizes.solve(cuts, search.seconds_left)
+        solved = sizes.solve(cuts, search.seconds_left - leave)
         if solved is None:
             return
         u, multipliers = solved
         search.offer_bound(sizes.lagrangean(cuts, multipliers))
-        if search.done or not cuts.add(*broken_polygons(problem, u)):
+        binding = np.flatnonzero(multipliers > 1e-7 * problem.weight.min(initial=np.inf))
+        search.cuts = BoundProof(
+            cuts.matrix[binding], cuts.rhs[binding], sizes.reduced(cuts, multipliers), sizes.lagrangean(cuts, multipliers)
+        )
+        if search.done or search.seconds_left <= leave or not cuts.add(*broken_polygons(problem, u)):
             return
 
 
@@ -82,7 +89,7 @@ class _Sizes:
             lower=self.lower / self.unit,
             upper=self.upper / self.unit,
         )
-        solution = highs.solve(model, seconds=seconds, algorithm="choose")
+        solution = highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False)
         if solution.x is None or solution.row_duals is None:
             return None
         return solution.x * self.unit, np.maximum(solution.row_duals, 0.0) / self.price
@@ -93,6 +100,10 @@ class _Sizes:
         terms = self.least_terms(cuts.matrix.T @ multipliers)
         slack = 1e-12 * float(np.abs(terms).sum() + np.abs(multipliers * cuts.rhs).sum())
         return float(terms.sum() + multipliers @ cuts.rhs) - slack
+
+    def reduced(self, cuts: _Cuts, multipliers: FloatArray) -> FloatArray:
+        """What a further unit of each cell's size costs beyond the bound (L1)."""
+        return np.asarray(self.weight - cuts.matrix.T @ multipliers)
 
     def fitting(self, pull: FloatArray) -> float:
         """How far the multipliers must shrink so that no cell of endless range has a negative cost left."""

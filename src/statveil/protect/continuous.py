@@ -94,10 +94,13 @@ class FixedSenses:
         return WarmProgram(self.model(rest), first="simplex" if self.moving.size < EXPECTED_FAST_SIMPLEX else "ipm")
 
     def solve(self, senses: IntArray, *, seconds: float, worth: float = np.inf) -> Solution:
-        """Least cost for these senses, at a vertex, from the last basis; given up once it must cost more than `worth`."""
+        """Least cost for these senses, at a vertex, from the last basis; given up once it must cost more than `worth`.
+
+        An "infeasible" from here only drops a candidate; it proves nothing, so it is not checked again.
+        """
         model = self.model(senses)
         solution = self.warm.solve(model.lower, model.upper, seconds=seconds, worth=worth * self.price / self.unit)
-        if solution.ending in (Ending.FAILED, Ending.INFEASIBLE):  # not believed from a warm start alone
+        if solution.ending is Ending.FAILED:
             from statveil.solve import highs
 
             solution = highs.solve(model, seconds=seconds, algorithm="simplex")

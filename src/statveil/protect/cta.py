@@ -11,13 +11,15 @@ import numpy as np
 from statveil.arrays import IntArray
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.protect.adjustment import Adjustment, TracePoint
-from statveil.protect.methods import run_method, teams_of
+from statveil.protect.methods import run_team, teams_of
 from statveil.protect.options import Limits, OnProgress, Progress
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Found
 from statveil.solve.isolate import Halt, run_isolated
 from statveil.solve.outcome import Ending
 
+PROVED = 1e-6
+"""Relative distance between objective and bound at which a table counts as optimal."""
 GRACE = 1.0
 """Seconds a child may overrun before it is killed."""
 
@@ -40,9 +42,9 @@ def adjust(
     """
     limits = limits or Limits()
     _check(problem, start, seed)
-    teams = teams_of(method, dict(settings or {}), start)
+    teams = teams_of(problem, method, dict(settings or {}), start)
     watch = _Watch(problem, limits, on_progress)
-    calls = [(run_method, (problem, team, start, limits, seed + number)) for number, team in enumerate(teams)]
+    calls = [(run_team, (number, problem, team, start, limits, seed + number)) for number, team in enumerate(teams)]
     halt = run_isolated(calls, seconds=limits.seconds + GRACE, on_message=watch.hear)
     if watch.best is None:
         raise _no_table(watch, halt, limits)
@@ -51,7 +53,7 @@ def adjust(
         senses=problem.senses_of(watch.best),
         objective=watch.objective,
         bound=watch.bound,
-        ending=Ending.OPTIMAL if watch.objective - watch.bound <= 1e-6 * watch.bound else Ending.FEASIBLE,
+        ending=Ending.OPTIMAL if watch.objective <= watch.bound * (1 + PROVED) else Ending.FEASIBLE,
         trace=tuple(watch.trace),
         method=method,
         seed=seed,
@@ -87,6 +89,7 @@ class _Watch:
         self.best: IntArray | None = None
         self.objective, self.bound = float("inf"), 0.0
         self.infeasible = False
+        self._team = 0
         self.trace: list[TracePoint] = []
         self._tell: Callable[[Progress], None] = on_progress or (lambda _: None)
         self._began = time.monotonic()
@@ -95,18 +98,21 @@ class _Watch:
     def seconds(self) -> float:
         return time.monotonic() - self._began
 
-    def hear(self, found: Found) -> None:
+    def hear(self, news: tuple[int, Found]) -> bool:
+        """Take in a team's news; tell whether the best possible table is known, so that nobody need go on."""
+        team, found = news
         self.infeasible |= found.infeasible
         self.bound = max(self.bound, found.bound)
         if found.deviation is not None and self.problem.accepts(found.deviation):
-            objective = self.problem.cost(found.deviation)
-            if objective < self.objective or (objective == self.objective and self._comes_first(found.deviation)):
-                self.best, self.objective = found.deviation, objective
+            self._compare(team, found.deviation)
         point = TracePoint(self.seconds, self.objective, self.bound)
         if not self.trace or self.trace[-1][1:] != point[1:]:
             self.trace.append(point)
         self._tell(Progress(found.stage, point.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - point.seconds)))
+        return self.objective <= self.bound * (1 + PROVED) and team == self._team
 
-    def _comes_first(self, deviation: IntArray) -> bool:
-        """Between tables of equal cost the order must not depend on which process was quicker."""
-        return self.best is None or deviation.tobytes() < self.best.tobytes()
+    def _compare(self, team: int, deviation: IntArray) -> None:
+        """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""
+        objective = self.problem.cost(deviation)
+        if (objective, team) < (self.objective, self._team):
+            self.best, self.objective, self._team = deviation, objective, team

@@ -24,7 +24,8 @@ def solve_exactly(search: Search) -> None:
     program = _Disjunctions(search)
 
     def improved(columns: FloatArray, bound: float) -> None:
-        search.offer_bound(program.in_costs(bound))
+        if not program.truncated:
+            search.offer_bound(program.in_costs(bound))
         search.try_senses(program.senses(columns))
 
     start = program.columns(search.best) if search.best is not None else None
@@ -35,7 +36,7 @@ def solve_exactly(search: Search) -> None:
         search.try_senses(program.senses(solution.x))
     if solution.ending is Ending.INFEASIBLE and search.best is None and not program.truncated:
         search.prove_infeasible()
-    elif np.isfinite(solution.bound):
+    elif np.isfinite(solution.bound) and not program.truncated:
         search.offer_bound(program.in_costs(solution.bound))
 
 
@@ -69,26 +70,40 @@ class _Disjunctions:
         relations = hstack([self.fixed.matrix, csr_matrix((self.fixed.matrix.shape[0], self.choice.size))], format="csr")
         rest = self.fixed.residual
         count = self.choice.size
+        cuts, cut_rhs = self._cuts(search)
+        none = np.full(count, np.inf)
         self.model = LinearModel(
             cost=np.concatenate([self.fixed.cost, np.zeros(count)]),
-            matrix=vstack([relations, switches], format="csr"),
-            row_lower=np.concatenate([rest, np.zeros(count), np.full(count, -np.inf), down_level, np.full(count, -np.inf)]),
-            row_upper=np.concatenate([rest, np.full(count, np.inf), np.zeros(count), np.full(count, np.inf), down_most]),
+            matrix=vstack([relations, switches, cuts], format="csr"),
+            row_lower=np.concatenate([rest, np.zeros(count), -none, down_level, -none, cut_rhs]),
+            row_upper=np.concatenate([rest, none, np.zeros(count), none, down_most, np.full(cut_rhs.size, np.inf)]),
             lower=np.concatenate([lower, np.zeros(count)]),
             upper=np.concatenate([upper, np.ones(count)]),
             whole=np.concatenate([np.zeros(lower.size, dtype=np.bool_), np.ones(count, dtype=np.bool_)]),
         )
 
+    def _cuts(self, search: Search) -> tuple[csr_matrix, FloatArray]:
+        """The inequalities of the lower bound in |z| = rise + fall: without them the relaxation knows nothing (METHODS 5)."""
+        width = 2 * self.fixed.moving.size + self.choice.size
+        if search.cuts is None:
+            return csr_matrix((0, width)), np.zeros(0)
+        sizes = search.cuts.matrix[:, self.fixed.moving]
+        return hstack([sizes, sizes, csr_matrix((sizes.shape[0], self.choice.size))], format="csr"), search.cuts.rhs / self.fixed.unit
+
     def _reach(self, search: Search) -> FloatArray:
-        """No cell need move further than would cost the whole incumbent less the floors of the other sensitive cells."""
+        """No cell need move further than would cost as much as the incumbent, by the floors and by the lower bound's reduced costs."""
         from statveil.protect.bounds import least_sizes
 
         problem = search.problem
         if not np.isfinite(search.objective):
             return np.full(2 * self.fixed.moving.size, np.inf)
-        floor = problem.weight * least_sizes(problem)
-        spare = (search.objective - floor.sum() + floor) / problem.weight * (1 + 1e-9)
-        return np.tile(spare[self.fixed.moving] / self.fixed.unit, 2)
+        least = least_sizes(problem)
+        spare = least + (search.objective - problem.weight @ least) / problem.weight
+        if search.cuts is not None:
+            dear = search.cuts.reduced > 1e-9 * problem.weight
+            by_proof = (search.objective - search.cuts.bound) / np.where(dear, search.cuts.reduced, 1.0)
+            spare = np.where(dear, np.minimum(spare, least + by_proof), spare)
+        return np.tile((spare[self.fixed.moving] * (1 + 1e-6) + 1) / self.fixed.unit, 2)
 
     def _all_that_is_forced(self) -> float:
         problem = self.problem

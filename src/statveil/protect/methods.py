@@ -25,6 +25,7 @@ from statveil.protect.senses import (
     balance,
     best_of_random,
     blocks,
+    dive,
     flips,
     hybrid,
     hybrid_swaps,
@@ -66,14 +67,15 @@ METHODS: dict[str, Method] = {
     "anneal": balance.run,
     "ising": ising.run,
     "flips": flips.run,
+    "dive": dive.run,
     "sat": sat.run,
     "bcd": blocks.run,
     "tree-bcd": tree_blocks.run,
 }
 
 
-def teams_of(method: str, settings: dict[str, Any], start: IntArray | None) -> list[Team]:
-    """Check a method's name and settings at the door; `auto` sends two teams, for two cores."""
+def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any], start: IntArray | None) -> list[Team]:
+    """Check a method's name and settings at the door, and tell what to run side by side."""
     known("method", method, tuple(METHODS))
     if method == "fixed" and start is None:
         raise InputError("Method 'fixed' needs the senses to keep: give them as the start.")
@@ -81,7 +83,22 @@ def teams_of(method: str, settings: dict[str, Any], start: IntArray | None) -> l
     unknown = sorted(set(settings) - set(allowed))
     if unknown:
         raise InputError(f"Method {method!r} has no setting {unknown[0]!r}.", hint=f"Known: {', '.join(allowed) or 'none'}.")
+    if method == "auto" and not settings:
+        return [Team(method, {"role": role}) for role in portfolio.teams_for(problem)]
     return [Team(method, settings)]
+
+
+def run_team(
+    number: int,
+    problem: ProtectionProblem,
+    team: Team,
+    start: IntArray | None,
+    limits: Limits,
+    seed: int,
+    send: Callable[[tuple[int, Found]], None],
+) -> None:
+    """`run_method` for one of several teams: its news bears its number."""
+    run_method(problem, team, start, limits, seed, lambda found: send((number, found)))
 
 
 def run_method(

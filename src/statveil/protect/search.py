@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
-from statveil.arrays import IntArray
+from statveil.arrays import FloatArray, IntArray
 from statveil.protect.continuous import FixedSenses, adjust_with_senses
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
@@ -27,6 +28,15 @@ class Found(NamedTuple):
     infeasible: bool = False
 
 
+class BoundProof(NamedTuple):
+    """What the lower bound rests on: inequalities matrix |z| >= rhs, and what a unit more of each |z| costs beyond the bound."""
+
+    matrix: csr_matrix
+    rhs: FloatArray
+    reduced: FloatArray
+    bound: float
+
+
 class Search:
     """What a method needs and may do. `offer` believes nothing: a deviation counts only if the problem accepts it."""
 
@@ -36,6 +46,7 @@ class Search:
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.stage = "start"
         self.start: IntArray | None = None
+        self.cuts: BoundProof | None = None
         self.best: IntArray | None = None
         self.objective = float("inf")
         self.bound = 0.0

@@ -44,6 +44,7 @@ def solve(
     start: FloatArray | None = None,
     on_incumbent: OnIncumbent | None = None,
     presolve: bool = True,
+    crossover: bool = True,
 ) -> Solution:
     """Solve once. An "infeasible" is checked by a second run without presolve, because presolve has been wrong before."""
     highs = loaded(model)
@@ -51,6 +52,7 @@ def solve(
     highs.setOptionValue("presolve", "on" if presolve else "off")
     if model.whole is None:
         highs.setOptionValue("solver", algorithm)
+        highs.setOptionValue("run_crossover", "on" if crossover else "off")
     else:
         highs.setOptionValue("mip_rel_gap", gap)
         highs.setOptionValue("mip_abs_gap", 1e-9)

@@ -37,8 +37,10 @@ class Halt(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[[Any], None]) -> Halt:
+def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[[Any], object]) -> Halt:
     """Make each call `function(*arguments, send)` in a child of its own, side by side; `on_message` gets each thing they send.
+
+    It may answer True: that is enough, stop.
 
     The functions must be importable by name. Ctrl-C in the parent ends the children and is told as INTERRUPTED, not raised.
     """
@@ -95,7 +97,7 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message: Callable[[Any], None]) -> Halt:
+def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message: Callable[[Any], object]) -> Halt:
     """Hear all children until each has finished or the time is up."""
     with selectors.DefaultSelector() as selector:
         for child in children:
@@ -109,7 +111,8 @@ def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message
             for key, _ in ready:
                 kind, content = _read(key.fileobj)
                 if kind == "message":
-                    on_message(content)
+                    if on_message(content) is True:
+                        return Halt.FINISHED
                 elif kind == "failure":
                     raise content
                 else:

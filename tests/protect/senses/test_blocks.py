@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.reduce import reduce_problem
 from statveil.protect.search import Search
 from statveil.protect.senses import blocks, tree_blocks
-from statveil.protect.senses.subproblem import contract, improve_block, open_choices, restrict
+from statveil.protect.senses.subproblem import improve_block, open_choices, restrict
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 
@@ -93,16 +92,6 @@ def test_a_block_step_never_worsens(problem: ProtectionProblem, chosen: int) -> 
     if better:
         assert (problem.senses_of(search.best)[closed] == kept[closed]).all()
     assert problem.accepts(search.best)
-
-
-@given(small_problems())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_the_way_into_a_reduction_leads_back(problem: ProtectionProblem) -> None:
-    search = search_of(problem)
-    blocks.sat.begin(search)
-    if search.best is not None:
-        reduction = reduce_problem(problem)
-        assert (reduction.expand(contract(reduction, search.best)) == search.best).all()
 
 
 @pytest.mark.parametrize("method", [blocks.run, tree_blocks.run])

@@ -124,3 +124,18 @@ def test_sat_finds_a_table_just_when_there_is_one(problem: ProtectionProblem) ->
     else:
         pytest.fail("a table exists, and sat found none")
     assert math.isinf(best) or not any(found.infeasible for found in heard)
+
+
+def test_senses_without_a_whole_table_are_left_behind() -> None:
+    """2a = c and b + c = t, t fixed: c moves by even amounts only, and going down it has no even one at its level or beyond."""
+    problem = problem_of(
+        [5, 20, 10, 30],
+        [[2, 0, -1, 0], [0, 1, 1, -1]],
+        levels={2: 3},
+        lower=np.array([-99, 0, 7, 30]),
+        upper=np.array([99, 99, 99, 30]),
+    )
+    search = search_of(problem)
+    sat.run(search)
+    assert search.best is not None
+    assert search.best[2] == 4

@@ -10,7 +10,7 @@ from statveil.protect.senses import sat
 from statveil.protect.senses.subproblem import improve_block, open_choices
 
 
-def run(search: Search, *, blocks: int = 10, gap: float = 0.01, seconds: float = 10.0, patience: int = 3) -> None:
+def run(search: Search, *, blocks: int = 10, gap: float = 0.01, seconds: float = 20.0, patience: int = 3) -> None:
     """Method `bcd`: blocks drawn anew in each outer iteration, until `patience` iterations in a row bring nothing.
 
     `gap` and `seconds` end a block's branch and bound. S3 found 5 to 10 blocks and gaps of 1 to 10% alike.

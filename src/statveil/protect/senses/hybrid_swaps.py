@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix, hstack
 from statveil.arrays import IntArray
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
-from statveil.protect.senses.hybrid import deal, group_counts, solve_grouped
+from statveil.protect.senses.hybrid import begin, deal, group_counts, solve_grouped
 
 SWAPS_SHARE = 0.3
 """Swapping stops after this share of a run's time, so that huge tables are left time for the MILP."""
@@ -23,8 +23,7 @@ SWAPS_SHARE = 0.3
 
 def run(search: Search, *, groups: int = 16, runs: int = 8) -> None:
     """Like `hybrid`, with swaps before each MILP."""
-    if search.start is not None:
-        search.try_senses(search.start)
+    begin(search)
     for count, seconds in group_counts(search, groups, runs):
         search.enter(f"swapping cells of {count} groups")
         until = search.seconds_left - seconds

@@ -7,6 +7,8 @@ The details here are ours:
 - Goals are drawn around an anchor: the best table's senses, or before there is one the directions learnt so far. A table and its
   mirror image often cost the same, so directions can only be learnt relative to each other.
 - The binaries left open are those that resist the anchor most, after those long open in vain have had their turn.
+- Where the first rest has no table, the senses with every goal UP are priced (a table without upper bounds can always meet
+  them), so that the next round has a table to learn from.
 - Where a rest is solved to the proof without gain, more are left open next time; where it runs out of time, fewer.
 """
 
@@ -20,6 +22,7 @@ from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.errors import InputError
 from statveil.protect.exact import _Disjunctions
 from statveil.protect.search import Search
+from statveil.protect.senses.balance import all_up
 from statveil.protect.senses.image import ParametricImage, resistance
 from statveil.solve.outcome import Ending
 
@@ -34,7 +37,7 @@ TIRED = 0.5
 LEARNING_SHARE = 0.4
 """Learning stops for the round after this share of the time left, so that large tables are left time for the rest."""
 REST_SHARE = 0.1
-"""The rest is given at most this share of the whole time."""
+"""The rest is given at most this share of the whole time; while there is no table, a third of what is left."""
 
 
 def run(search: Search, *, goals: int = 8, free: float = 0.5, opened: int = 40, rounds: int = 200, penalty: float = 10.0) -> None:
@@ -54,8 +57,11 @@ def run(search: Search, *, goals: int = 8, free: float = 0.5, opened: int = 40, 
         if search.done:
             return
         search.enter(f"learning senses, round {turn + 1}")
-        if not memory.learn(goals if search.best is not None else FIRST_ROUND * goals, free, penalty) or memory.solve_rest():
+        samples = goals * (FIRST_ROUND if search.best is None and turn == 0 else 1)
+        if not memory.learn(samples, free, penalty) or memory.solve_rest():
             return
+        if search.best is None and turn == 0:
+            search.try_senses(all_up(search.problem))
 
 
 class Memory:
@@ -97,7 +103,8 @@ class Memory:
         anchor, search = self.anchor(), self.search
         left_open = most_resisting(self.lean * anchor + TIRED * self.tired, self.opened)
         before = search.objective
-        ending = solve_open(search, left_open, anchor, seconds=REST_SHARE * search.limits.seconds)
+        seconds = search.seconds_left / 3 if search.best is None else REST_SHARE * search.limits.seconds
+        ending = solve_open(search, left_open, anchor, seconds=seconds)
         if search.objective < before:
             self.tired[:] = 0
         else:

@@ -1,27 +1,80 @@
-"""Method `auto`: members chosen by structure and size, until the time, the gap or the ideas run out."""
+"""Method `auto`: members chosen by structure and size, until the time, the gap or the ideas run out (METHODS 4).
+
+Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
+- the *proof* team dives for a good table and then runs branch and bound with the cuts of the lower bound;
+- the *search* team polishes senses by the Ising form, by dives into reopened parts and by dual-priced flips.
+Few choices need no search; very many leave no hope of a proof, and both teams search, from different seeds.
+"""
 
 from __future__ import annotations
 
 from statveil.protect.exact import solve_exactly
+from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
-from statveil.protect.senses import balance, flips, ising
+from statveil.protect.senses import balance, dive, flips, ising, sat
 
-EXACT_UP_TO = 60
-"""Sensitive cells with a real choice up to which branch and bound usually proves its optimum within a minute."""
+PROOF_ALONE_UP_TO = 30
+PROOF_UP_TO = 250
+"""Cells with a choice up to which branch and bound is worth a core."""
+DIVES = 4
 
 
-def run(search: Search) -> None:
-    """A balanced start; branch and bound when few cells have a choice; else Ising polish where it fits, and dual-priced flips."""
-    problem = search.problem
-    balance.run(search)
-    if search.done or problem.norm != "l1":
+def teams_for(problem: ProtectionProblem) -> list[str]:
+    """The roles to run side by side."""
+    choices = count_choices(problem)
+    if choices <= PROOF_ALONE_UP_TO or problem.norm != "l1":
+        return ["proof"]
+    return ["proof", "search"] if choices <= PROOF_UP_TO else ["search", "search"]
+
+
+def count_choices(problem: ProtectionProblem) -> int:
+    return int((problem.can_go_up & problem.can_go_down).sum())
+
+
+def run(search: Search, *, role: str = "proof") -> None:
+    """A first table whatever happens, then the role's own work."""
+    first_table(search)
+    if search.done or search.problem.norm != "l1":
         return
-    if int((problem.can_go_up & problem.can_go_down).sum()) <= EXACT_UP_TO or search.best is None:
-        solve_exactly(search)
+    if role == "proof":
+        prove(search)
+    else:
+        improve(search)
+
+
+def first_table(search: Search) -> None:
+    """Annealed senses; if they leave no table, senses near them that satisfy all relations one by one; else all cells up."""
+    search.enter("balancing senses")
+    senses = balance.anneal_senses(search, start=search.start)
+    if search.try_senses(senses):
         return
-    if ising.fits(problem):
-        search.enter("polishing senses")
-        ising.polish(search)
+    search.enter("satisfying relations")
+    near = sat.find_feasible(search, senses)
+    if near is not None:
+        search.try_senses(near)
+    if search.best is None:
+        search.enter("all up")
+        search.try_senses(balance.all_up(search.problem))
+
+
+def prove(search: Search) -> None:
+    """Dives for a good incumbent, which tightens every bound; then branch and bound to the end."""
+    if count_choices(search.problem) > 8:
+        dive.run(search, dives=DIVES, patience=2 * DIVES)
     if not search.done:
-        search.enter("flipping senses")
-        flips.flip_while_better(search, problem.senses_of(search.best))
+        solve_exactly(search)
+
+
+def improve(search: Search) -> None:
+    """Members in turn, as long as a whole turn brings something."""
+    before = float("inf")
+    while search.objective < before and not search.done:
+        before = search.objective
+        if ising.fits(search.problem):
+            search.enter("polishing senses")
+            ising.polish(search)
+        if search.best is not None and not search.done:
+            search.enter("flipping senses")
+            flips.flip_while_better(search, search.problem.senses_of(search.best))
+        if count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
+            dive.run(search, dives=DIVES, patience=40)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
@@ -25,7 +26,9 @@ from statveil.protect.senses import balance
 from statveil.protect.senses.forbidden import Combination, Forbidden
 from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
-from statveil.solve.sat import Formula
+
+if TYPE_CHECKING:
+    from statveil.solve.highs import WarmProgram
 
 ROUNDS = 100
 CLAUSES_PER_ROUND = 20
@@ -65,7 +68,7 @@ def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int
         if search.try_senses(senses):
             return senses
         duals = programs.multipliers(senses, seconds=search.seconds_left)
-        if duals is None:  # feasible, but no better than what is known
+        if duals is None and search.best is not None:  # feasible, but no better than what is known
             return senses
         clauses.learn(duals, senses)
     if clauses.exhausted:
@@ -78,6 +81,8 @@ class _Senses:
     """The clauses known so far. `exhausted` once they exclude every choice: then no table exists."""
 
     def __init__(self, problem: ProtectionProblem) -> None:
+        from statveil.solve.sat import Formula
+
         self.problem, self.forbidden, self.formula = problem, Forbidden(problem), Formula()
         self.exhausted, self._proved = False, True
         self.cells = np.flatnonzero(self.forbidden.choice)
@@ -103,16 +108,16 @@ class _Senses:
         senses[self.cells] = chosen[self.cells + 1]
         return senses
 
-    def learn(self, duals: FloatArray, senses: IntArray) -> None:
+    def learn(self, duals: FloatArray | None, senses: IntArray) -> None:
         """Exclude these senses: by what the sum of the relations, with the multipliers made whole, forbids among them."""
-        factors = _whole(duals)
+        factors = np.zeros(self.problem.rhs.size, dtype=np.int64) if duals is None else _whole(duals)
         summed = np.asarray(self.problem.relations.T @ factors, dtype=np.int64)
         cells = np.flatnonzero(summed)
         right = sum(int(factor) * int(amount) for factor, amount in zip(factors, self.problem.residual, strict=True) if factor)
         found = [*islice(self.forbidden.of(cells, summed[cells], right, among=senses), CLAUSES_PER_ROUND)]
         for combination in found:
             self._forbid(combination)
-        if not found:  # the program says no, but its multipliers do not show why
+        if not found:  # no whole table was found, but no multipliers show why
             self._proved = False
             self._forbid(tuple(((self.cells + 1) * senses[self.cells]).tolist()))
 
@@ -148,7 +153,7 @@ class _Violation:
         )
 
     @cached_property
-    def _warm(self):  # type: ignore[no-untyped-def]
+    def _warm(self) -> WarmProgram:
         from statveil.solve.highs import WarmProgram
 
         return WarmProgram(self._model, first="simplex")

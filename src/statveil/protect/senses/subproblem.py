@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.protect.exact import _Disjunctions
-from statveil.protect.options import NO_LIMIT, Limits
+from statveil.protect.independent import independent_relations
+from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.reduce import Reduction, reduce_problem
 from statveil.protect.search import Search
+from statveil.solve.model import LinearModel
 
 
 def open_choices(problem: ProtectionProblem) -> IntArray:
@@ -45,58 +47,51 @@ def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: 
     from statveil.solve import highs
 
     assert search.best is not None, "a block step needs a table to start from"
-    before, block = search.objective, _Block(search, open_cells, seconds)
-    if block.program is None:
-        return False
+    before = search.objective
+    program = _program(search, open_cells)
     solution = highs.solve(
-        block.program.model,
-        seconds=block.inner.seconds_left,
+        _slim(search, program.model),
+        seconds=min(seconds, search.seconds_left),
         gap=gap,
-        start=block.program.columns(block.start),
-        on_incumbent=lambda columns, _: block.offer(columns),
+        start=program.columns(search.best),
+        on_incumbent=lambda columns, _: _offer(search, program, columns),
     )
     if solution.x is not None:
-        block.offer(solution.x)
-    if open_cells.size == open_choices(search.problem).size and search.problem.norm == "l1" and np.isfinite(solution.bound):
-        search.offer_bound(block.program.in_costs(solution.bound) + block.reduction.fixed_cost)
+        _offer(search, program, solution.x)
+    complete = bool(np.isin(open_choices(search.problem), open_cells).all()) and not program.truncated
+    if complete and search.problem.norm == "l1" and np.isfinite(solution.bound):
+        search.offer_bound(program.in_costs(solution.bound))
     return search.objective < before
 
 
-class _Block:
-    """A block's program on the reduced subproblem, and the way back to the search."""
-
-    def __init__(self, search: Search, open_cells: IntArray, seconds: float) -> None:
-        assert search.best is not None
-        self.search = search
-        part = restrict(search.problem, search.problem.senses_of(search.best), open_cells)
-        self.reduction = reduce_problem(dataclasses.replace(part, norm="l1"))
-        self.start = contract(self.reduction, search.best)
-        limits = Limits(seconds=max(min(seconds, search.seconds_left), 0.01))
-        self.inner = Search(self.reduction.problem, limits, 0, lambda _: None)
-        self.inner.offer(self.start)
-        self.program = _Disjunctions(self.inner) if self.reduction.problem.size and self.inner.best is not None else None
-
-    def offer(self, columns: FloatArray) -> None:
-        """Offer the solver's table as it is; where it is not whole, the senses it shows."""
-        assert self.program is not None
-        amounts = np.rint(self.program.fixed.deviation(columns[: 2 * self.program.fixed.moving.size])).astype(np.int64)
-        deviation = self.reduction.expand(amounts)
-        problem = self.search.problem
-        if problem.norm == "l1" and problem.accepts(deviation):
-            self.search.offer(deviation)
-        else:
-            whole = self.reduction.expand(self._levels(self.program.senses(columns)))
-            self.search.try_senses(problem.senses_of(whole))
-
-    def _levels(self, senses: IntArray) -> IntArray:
-        """Each cell at the end of its allowed amounts nearest to rest: enough to show the senses."""
-        allowed = self.reduction.problem.allowed(senses)
-        return np.clip(np.zeros_like(senses), allowed.low, allowed.high)
+def _program(search: Search, open_cells: IntArray) -> _Disjunctions:
+    """The block's program. It is linear also for L2, where its tables are proposals only."""
+    assert search.best is not None
+    part = restrict(search.problem, search.problem.senses_of(search.best), open_cells)
+    inner = Search(dataclasses.replace(part, norm="l1"), search.limits, 0, lambda _: None)
+    inner.offer(search.best)
+    return _Disjunctions(inner)
 
 
-def contract(reduction: Reduction, deviation: IntArray) -> IntArray:
-    """Deviations of the reduced cells that expand to these."""
-    reduced = np.zeros(reduction.problem.size, dtype=np.int64)
-    cells = np.flatnonzero(reduction.group >= 0)
-    reduced[reduction.group[cells]] = (deviation - reduction.constant)[cells] * reduction.sign[cells]
-    return reduced
+_independent: WeakKeyDictionary[Search, IntArray] = WeakKeyDictionary()
+"""Found once for each search: the relations are the same in all its blocks."""
+
+
+def _slim(search: Search, model: LinearModel) -> LinearModel:
+    """The model without the relations that follow from others (they come first among its rows): branch and bound is far quicker."""
+    if search not in _independent:
+        _independent[search] = independent_relations(search.problem)
+    others = np.arange(search.problem.rhs.size, model.row_lower.size)
+    rows = np.concatenate([_independent[search], others])
+    return dataclasses.replace(model, matrix=model.matrix[rows], row_lower=model.row_lower[rows], row_upper=model.row_upper[rows])
+
+
+def _offer(search: Search, program: _Disjunctions, columns: FloatArray) -> None:
+    """Offer the solver's table as it is; where it is not whole, the senses it shows."""
+    problem = search.problem
+    deviation = np.rint(program.fixed.deviation(columns[: 2 * program.fixed.moving.size])).astype(np.int64)
+    if problem.norm == "l1" and problem.accepts(deviation):
+        search.offer(deviation)
+    else:
+        allowed = program.problem.allowed(program.senses(columns))
+        search.try_senses(problem.senses_of(np.clip(np.zeros_like(deviation), allowed.low, allowed.high)))
