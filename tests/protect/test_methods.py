@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from statveil.protect.methods import METHODS, Team, run_method
+from statveil.protect.methods import METHODS, Task, Team, run_method
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.reduce import reduce_problem
 from statveil.protect.search import Found
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost
@@ -24,7 +25,7 @@ class Heard:
     def __init__(self, problem: ProtectionProblem, method: str, *, seed: int = 0, senses: np.ndarray | None = None) -> None:
         self.best: np.ndarray | None = None
         self.bound, self.infeasible = 0.0, False
-        run_method(problem, Team(method, {}), senses, Limits(seconds=30), seed, self.hear)
+        run_method(reduce_problem(problem), Team(method, {}), Task(senses, Limits(seconds=30), seed), self.hear)
 
     def hear(self, found: Found) -> None:
         self.best = self.best if found.deviation is None else found.deviation

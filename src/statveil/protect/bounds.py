@@ -40,11 +40,10 @@ def bound_by_cuts(search: Search) -> None:
         if solved is None:
             return
         u, multipliers = solved
-        search.offer_bound(sizes.lagrangean(cuts, multipliers))
         binding = np.flatnonzero(multipliers > 1e-7 * problem.weight.min(initial=np.inf))
-        search.cuts = BoundProof(
-            cuts.matrix[binding], cuts.rhs[binding], sizes.reduced(cuts, multipliers), sizes.lagrangean(cuts, multipliers)
-        )
+        bound = sizes.lagrangean(cuts, multipliers)
+        search.cuts = BoundProof(cuts.matrix[binding], cuts.rhs[binding], sizes.reduced(cuts, multipliers), bound)
+        search.offer_bound(bound)
         if search.done or search.seconds_left <= leave or not cuts.add(*broken_polygons(problem, u)):
             return
 

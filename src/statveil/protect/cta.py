@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,9 +12,10 @@ import numpy as np
 from statveil.arrays import IntArray
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.protect.adjustment import Adjustment, TracePoint
-from statveil.protect.methods import run_team, teams_of
+from statveil.protect.methods import Task, run_team, teams_of
 from statveil.protect.options import Limits, OnProgress, Progress
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.reduce import reduce_problem
 from statveil.protect.search import Found
 from statveil.solve.isolate import Halt, run_isolated
 from statveil.solve.outcome import Ending
@@ -42,9 +44,11 @@ def adjust(
     """
     limits = limits or Limits()
     _check(problem, start, seed)
-    teams = teams_of(problem, method, dict(settings or {}), start)
     watch = _Watch(problem, limits, on_progress)
-    calls = [(run_team, (number, problem, team, start, limits, seed + number)) for number, team in enumerate(teams)]
+    reduction = reduce_problem(problem)
+    teams = teams_of(reduction.problem, method, dict(settings or {}), start)
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds, 0.1))
+    calls = [(run_team, (number, reduction, team, Task(start, left, seed + number))) for number, team in enumerate(teams)]
     halt = run_isolated(calls, seconds=limits.seconds + GRACE, on_message=watch.hear)
     if watch.best is None:
         raise _no_table(watch, halt, limits)

@@ -21,7 +21,7 @@ def solve_exactly(search: Search) -> None:
     if search.done:
         return
     search.enter("branch and bound")
-    program = _Disjunctions(search)
+    program = Disjunctions(search)
 
     def improved(columns: FloatArray, bound: float) -> None:
         if not program.truncated:
@@ -40,7 +40,7 @@ def solve_exactly(search: Search) -> None:
         search.offer_bound(program.in_costs(solution.bound))
 
 
-class _Disjunctions:
+class Disjunctions:
     """The program in columns rise, fall, and one y per cell with a choice (1 up, 0 down).
 
     The switch between the senses is as tight as the bounds and the incumbent allow, for a loose one lets a solver

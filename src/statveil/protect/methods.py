@@ -18,7 +18,7 @@ from statveil.protect.bounds import bound_by_cuts
 from statveil.protect.exact import solve_exactly
 from statveil.protect.options import Limits, known
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.reduce import Reduction, reduce_problem
+from statveil.protect.reduce import Reduction
 from statveil.protect.search import Found, Search
 from statveil.protect.senses import (
     alternate,
@@ -45,6 +45,14 @@ class Team(NamedTuple):
 
     method: str
     settings: dict[str, Any]
+
+
+class Task(NamedTuple):
+    """What a method is asked: senses to start from, when to stop, and the seed."""
+
+    start: IntArray | None
+    limits: Limits
+    seed: int
 
 
 def keep_start(search: Search) -> None:
@@ -88,26 +96,15 @@ def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any], 
     return [Team(method, settings)]
 
 
-def run_team(
-    number: int,
-    problem: ProtectionProblem,
-    team: Team,
-    start: IntArray | None,
-    limits: Limits,
-    seed: int,
-    send: Callable[[tuple[int, Found]], None],
-) -> None:
+def run_team(number: int, reduction: Reduction, team: Team, task: Task, send: Callable[[tuple[int, Found]], None]) -> None:
     """`run_method` for one of several teams: its news bears its number."""
-    run_method(problem, team, start, limits, seed, lambda found: send((number, found)))
+    run_method(reduction, team, task, lambda found: send((number, found)))
 
 
-def run_method(
-    problem: ProtectionProblem, team: Team, start: IntArray | None, limits: Limits, seed: int, send: Callable[[Found], None]
-) -> None:
+def run_method(reduction: Reduction, team: Team, task: Task, send: Callable[[Found], None]) -> None:
     """Run one method to its end or to the limit on the reduced problem, sending each improvement in the original's terms."""
-    reduction = reduce_problem(problem)
-    search = Search(reduction.problem, limits, seed, lambda found: send(_translated(reduction, found)))
-    search.start = None if start is None else reduction.restrict(start)
+    search = Search(reduction.problem, task.limits, task.seed, lambda found: send(_translated(reduction, found)))
+    search.start = None if task.start is None else reduction.restrict(task.start)
     rest = np.zeros(reduction.problem.size, dtype=np.int64)
     if not reduction.feasible:
         search.prove_infeasible()

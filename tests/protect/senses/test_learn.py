@@ -116,7 +116,7 @@ def test_learn_finds_the_best_senses_of_five_cells_and_proves_them() -> None:
 def test_where_the_first_rest_has_no_table_all_up_is_tried() -> None:
     """Ten parts that must all go the way of their total by exactly its share: nearly any senses but all up or down have no table."""
     total = np.r_[np.ones(10, dtype=np.int64), -1]
-    problem = problem_of([20] * 10 + [200], [total], levels={**{cell: 4 for cell in range(10)}, 10: 40}, variant="exact")
+    problem = problem_of([20] * 10 + [200], [total], levels={**dict.fromkeys(range(10), 4), 10: 40}, variant="exact")
     search = search_of(problem)
     learn.run(search, rounds=1, opened=1)
     assert search.objective == 80

@@ -16,7 +16,7 @@ from scipy.sparse import block_diag, csr_matrix, identity
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.errors import InputError
-from statveil.protect.exact import _Disjunctions
+from statveil.protect.exact import Disjunctions
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
 from statveil.protect.senses.alternate import largest_first
@@ -72,7 +72,7 @@ def solve_grouped(search: Search, group: IntArray, *, seconds: float) -> None:
     """
     from statveil.solve import highs
 
-    program = _Disjunctions(search)
+    program = Disjunctions(search)
     model, tie = tied_model(program.model, group)
 
     def improved(columns: FloatArray, _: float) -> None:

@@ -22,10 +22,11 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from statveil.arrays import FloatArray, IntArray
-from statveil.protect.continuous import EXPECTED_FAST_SIMPLEX
-from statveil.protect.exact import _Disjunctions
+from statveil.protect.exact import Disjunctions
 from statveil.protect.search import Search
 
+FAST_SIMPLEX = 1_000
+"""Below this many cells simplex solves an image as quickly as an interior point and its crossover; at 15x15x15 it takes twice as long."""
 POTENTIAL = 0.1
 """Weight of the potential resistances beside the overt and the free ones; more of it led to dearer tables in trials."""
 
@@ -49,10 +50,10 @@ class ParametricImage:
     """The program (LP') of eq. 9 for any goals: +1 UP, -1 DN, 0 free."""
 
     def __init__(self, search: Search, *, penalty: float) -> None:
-        program, fixed, problem = _Disjunctions(search), search.program, search.problem
+        program, fixed, problem = Disjunctions(search), search.program, search.problem
         self._model = replace(program.model, whole=None)
         self._first = program.model.cost.size - program.choice.size
-        self._algorithm: Literal["simplex", "ipm"] = "simplex" if problem.size < EXPECTED_FAST_SIMPLEX else "ipm"
+        self._algorithm: Literal["simplex", "ipm"] = "simplex" if problem.size < FAST_SIMPLEX else "ipm"
         self.large = penalty * _dearest_turn(search, program.choice)
         up, down = problem.up.low[program.choice] / fixed.unit, problem.down.high[program.choice] / fixed.unit
         rise, fall = self._model.matrix[:, program.at], self._model.matrix[:, fixed.moving.size + program.at]

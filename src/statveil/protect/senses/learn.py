@@ -20,7 +20,7 @@ import numpy as np
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.errors import InputError
-from statveil.protect.exact import _Disjunctions
+from statveil.protect.exact import Disjunctions
 from statveil.protect.search import Search
 from statveil.protect.senses.balance import all_up
 from statveil.protect.senses.image import ParametricImage, resistance
@@ -58,10 +58,13 @@ def run(search: Search, *, goals: int = 8, free: float = 0.5, opened: int = 40, 
             return
         search.enter(f"learning senses, round {turn + 1}")
         samples = goals * (FIRST_ROUND if search.best is None and turn == 0 else 1)
-        if not memory.learn(samples, free, penalty) or memory.solve_rest():
+        answered = memory.learn(samples, free, penalty)
+        if answered and memory.solve_rest():
             return
         if search.best is None and turn == 0:
             search.try_senses(all_up(search.problem))
+        elif not answered:
+            return
 
 
 class Memory:
@@ -88,7 +91,7 @@ class Memory:
         until, answered = (1 - LEARNING_SHARE) * self.search.seconds_left, False
         for _ in range(samples):
             goals = draw_goals(self.anchor(), free, self.search.rng)
-            answer = image.answer(goals, seconds=self.search.seconds_left)
+            answer = image.answer(goals, seconds=self.search.seconds_left - until)
             if answer is None:
                 break
             up, down = resistance(goals, answer, image.large)
@@ -132,7 +135,7 @@ def solve_open(search: Search, left_open: BoolArray, directions: IntArray, *, se
     """The MILP with all binaries but the open ones fixed at these directions, from the best table where that keeps them."""
     from statveil.solve import highs
 
-    program = _Disjunctions(search)
+    program = Disjunctions(search)
     model = program.model
     first = model.cost.size - left_open.size
     lower, upper = model.lower.copy(), model.upper.copy()

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix, hstack, identity
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.protect.continuous import FixedSenses
-from statveil.protect.exact import _Disjunctions
+from statveil.protect.exact import Disjunctions
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
@@ -175,7 +175,7 @@ def _nearest_feasible(search: Search, senses: IntArray) -> IntArray | None:
     from statveil.solve import highs
 
     search.enter("looking for a first table")
-    program = _Disjunctions(search)
+    program = Disjunctions(search)
     changes = np.where(senses[program.choice] > 0, -1.0, 1.0)
     cost = np.concatenate([np.zeros(program.model.cost.size - changes.size), changes])
     solution = highs.solve(dataclasses.replace(program.model, cost=cost), seconds=search.seconds_left, gap=FIRST_FOUND)

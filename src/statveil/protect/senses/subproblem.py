@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from statveil.arrays import FloatArray, IntArray
-from statveil.protect.exact import _Disjunctions
+from statveil.protect.exact import Disjunctions
 from statveil.protect.independent import independent_relations
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
@@ -64,13 +64,13 @@ def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: 
     return search.objective < before
 
 
-def _program(search: Search, open_cells: IntArray) -> _Disjunctions:
+def _program(search: Search, open_cells: IntArray) -> Disjunctions:
     """The block's program. It is linear also for L2, where its tables are proposals only."""
     assert search.best is not None
     part = restrict(search.problem, search.problem.senses_of(search.best), open_cells)
     inner = Search(dataclasses.replace(part, norm="l1"), search.limits, 0, lambda _: None)
     inner.offer(search.best)
-    return _Disjunctions(inner)
+    return Disjunctions(inner)
 
 
 _independent: WeakKeyDictionary[Search, IntArray] = WeakKeyDictionary()
@@ -86,7 +86,7 @@ def _slim(search: Search, model: LinearModel) -> LinearModel:
     return dataclasses.replace(model, matrix=model.matrix[rows], row_lower=model.row_lower[rows], row_upper=model.row_upper[rows])
 
 
-def _offer(search: Search, program: _Disjunctions, columns: FloatArray) -> None:
+def _offer(search: Search, program: Disjunctions, columns: FloatArray) -> None:
     """Offer the solver's table as it is; where it is not whole, the senses it shows."""
     problem = search.problem
     deviation = np.rint(program.fixed.deviation(columns[: 2 * program.fixed.moving.size])).astype(np.int64)
