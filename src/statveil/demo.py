@@ -38,7 +38,8 @@ type = "minimum-frequency"
 n = 3
 
 [limits]
-seconds = 45
+seconds = 120
+gap = 0.045
 
 [output]
 formats = ["csv", "parquet", "json-stat", "sdmx-csv"]

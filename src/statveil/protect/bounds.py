@@ -21,7 +21,9 @@ from statveil.protect.search import BoundProof, Search
 from statveil.solve.model import LinearModel
 
 MEET_IN_THE_MIDDLE = 26
-"""Cover cuts are made for relations with at most this many sensitive cells; longer ones can nearly always be balanced."""
+"""Sensitive cells of a relation up to which sums are listed from both ends; beyond, they are marked in a row of bits."""
+WIDEST_SPAN = 4_000_000
+"""Longest row of bits; a longer relation of large levels can nearly always be balanced and gets no cover cut."""
 ROUNDS = 30
 CUTS_PER_ROUND = 20_000
 SHARE_OF_TIME = 0.3
@@ -186,8 +188,12 @@ def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:
         part = slice(matrix.indptr[row], matrix.indptr[row + 1])
         cells, factors = matrix.indices[part], matrix.data[part]
         held = sensitive[cells]
-        if 0 < held.sum() <= MEET_IN_THE_MIDDLE:
-            yield row, least_imbalance(int(problem.residual[row]), _choices(problem, cells[held], factors[held]))
+        if held.any():
+            choices = _choices(problem, cells[held], factors[held])
+            long = held.sum() > MEET_IN_THE_MIDDLE
+            span = sum(max(terms) - min(terms) for terms in choices)
+            if not long or span <= WIDEST_SPAN:
+                yield row, (imbalance_of_long if long else least_imbalance)(int(problem.residual[row]), choices)
 
 
 def _choices(problem: ProtectionProblem, cells: AnyArray, factors: AnyArray) -> list[tuple[int, ...]]:
@@ -211,6 +217,27 @@ def least_imbalance(target: int, choices: list[tuple[int, ...]]) -> int:
     above = np.abs(right[np.minimum(at, right.size - 1)] - wanted)
     below = np.abs(right[np.maximum(at - 1, 0)] - wanted)
     return int(np.minimum(above, below).min(initial=2**62))
+
+
+def imbalance_of_long(target: int, choices: list[tuple[int, ...]]) -> int:
+    """The same for many cells of small levels: bit b of a long integer says that the sum base + b can be reached."""
+    base, bits = 0, 1
+    for terms in choices:
+        least = min(terms)
+        base += least
+        bits = _united(bits << (term - least) for term in terms)
+    at = target - base
+    below = (bits & ((1 << (at + 1)) - 1)).bit_length() - 1 if at >= 0 else -1
+    above = bits >> max(at, 0)
+    nearest_above = (above & -above).bit_length() - 1 + max(at, 0) - at if above else 2**62
+    return min(at - below if below >= 0 else 2**62, nearest_above)
+
+
+def _united(rows: Iterator[int]) -> int:
+    together = 0
+    for row in rows:
+        together |= row
+    return together
 
 
 def _all_sums(choices: list[tuple[int, ...]]) -> IntArray:

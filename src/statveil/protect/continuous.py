@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 EXPECTED_FAST_SIMPLEX = 3_000
 """Below this many cells simplex is as quick as an interior point and its crossover."""
+SLOW_ITERATIONS = 4_000
+"""Simplex iterations from the last basis after which an interior point is taken instead. Counted, not timed: runs must repeat."""
 LONGEST_WHOLE = 10.0
 """Seconds given to one integer program that makes a table whole."""
 
@@ -52,6 +54,7 @@ class FixedSenses:
             self.rows = hstack([one, -one, -self.parts.sums.astype(np.float64)], format="csr")
             self.right = self.parts.constant / self.unit
         self.cost = np.concatenate([weight, weight]) * self.price
+        self.cold = False  # whether an interior point from scratch beats simplex from the last basis
 
     def model(self, senses: IntArray, *, whole: bool = False) -> LinearModel:
         """The program for these senses. Objective values are in cost x price / unit; whole amounts are in original units."""
@@ -98,13 +101,15 @@ class FixedSenses:
 
         An "infeasible" from here only drops a candidate; it proves nothing, so it is not checked again.
         """
-        model = self.model(senses)
-        solution = self.warm.solve(model.lower, model.upper, seconds=seconds, worth=worth * self.price / self.unit)
-        if solution.ending is Ending.FAILED:
-            from statveil.solve import highs
+        from statveil.solve import highs
 
-            solution = highs.solve(model, seconds=seconds, algorithm="simplex")
-        return solution
+        model = self.model(senses)
+        if not self.cold:
+            solution = self.warm.solve(model.lower, model.upper, seconds=seconds, worth=worth * self.price / self.unit)
+            self.cold = self.warm.iterations > SLOW_ITERATIONS
+            if solution.ending is not Ending.FAILED:
+                return solution
+        return highs.solve(model, seconds=seconds, algorithm="ipm")
 
 
 def adjust_with_senses(program: FixedSenses, senses: IntArray, *, seconds: float, worth: float = np.inf) -> IntArray | None:

@@ -148,5 +148,7 @@ class WarmProgram:
         self._highs.setOptionValue("solver", "simplex")  # from now on the dual simplex starts where it stood
         return read_solution(self._highs, self._model)
 
-    def column_duals(self) -> FloatArray:
-        return np.asarray(self._highs.getSolution().col_dual, dtype=np.float64)
+    @property
+    def iterations(self) -> int:
+        """Simplex iterations of the last run."""
+        return int(self._highs.getInfo().simplex_iteration_count)

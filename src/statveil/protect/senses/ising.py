@@ -7,21 +7,28 @@ anneal and close to the truth; each state found is then priced by one linear pro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from scipy.sparse import diags, identity
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csc_matrix, csr_matrix, diags, identity
 from scipy.sparse.linalg import splu
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
+from statveil.protect.senses import balance
 
 MOST_SENSITIVE = 4_000
 MOST_RELATIONS = 30_000
+DENSE_UP_TO = 3_000
+LARGE = 1_000
 SWEEPS_COLD_START = 800
+SWEEPS_BALANCE = 3_200
+SWEEPS_WARM_START = 1_600
 SWEEPS_FROM_BEST = 100
 TEMPERATURES = (0.05, 0.2, 0.5)
 """Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
@@ -35,6 +42,8 @@ class IsingForm:
     couple: FloatArray
     field: FloatArray
     closed: BoolArray
+    mates: csr_matrix
+    """Which sensitive cells share a relation."""
 
 
 def run(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
@@ -55,32 +64,47 @@ def fits(problem: ProtectionProblem) -> bool:
 def ising_form(problem: ProtectionProblem) -> IsingForm:
     """Build the form: one sparse factorisation and as many solves as there are sensitive cells."""
     cells = np.flatnonzero(problem.sensitive)
-    moving = np.flatnonzero(problem.free.low < problem.free.high)
+    absorbing = (problem.free.low < problem.free.high) & ~(problem.sensitive & (problem.variant == "exact"))
+    moving = np.flatnonzero(absorbing)
     relations = problem.relations.astype(np.float64)
     through = relations[:, moving]
     absorb = (through @ diags(1.0 / problem.weight[moving]) @ through.T).tocsc()
     absorb = absorb + 1e-9 * float(np.abs(absorb.diagonal()).mean()) * identity(absorb.shape[0], format="csc")
+    solve = _dense_solver(absorb) if absorb.shape[0] <= DENSE_UP_TO else splu(absorb).solve
     up, down = problem.upper_level[cells].astype(np.float64), problem.lower_level[cells].astype(np.float64)
     bring = (relations[:, cells] @ diags((up + down) / 2)).tocsc()
     shifted = relations[:, cells] @ ((up - down) / 2) - problem.residual
-    solved = splu(absorb).solve(np.column_stack([bring.toarray(), shifted]))
+    solved = solve(np.column_stack([bring.toarray(), shifted]))
     couple = np.asarray(bring.T @ solved[:, :-1])
     scale = float(np.abs(np.diag(couple)).mean()) or 1.0
     choice = (problem.can_go_up & problem.can_go_down)[cells]
+    shared = abs(problem.relations[:, cells])
+    mates = csr_matrix(shared.T @ shared)
+    mates.setdiag(0)
+    mates.eliminate_zeros()
     return IsingForm(
-        cells=cells, couple=(couple + couple.T) / (2 * scale), field=np.asarray(bring.T @ solved[:, -1]) / scale, closed=~choice
+        cells=cells,
+        couple=(couple + couple.T) / (2 * scale),
+        field=np.asarray(bring.T @ solved[:, -1]) / scale,
+        closed=~choice,
+        mates=mates,
     )
+
+
+def _dense_solver(matrix: csc_matrix) -> Callable[[FloatArray], FloatArray]:
+    """With many right-hand sides a small dense factorisation beats a sparse one by far."""
+    factor = cho_factor(matrix.toarray())
+    return lambda right: np.asarray(cho_solve(factor, right))
 
 
 def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     """Cold starts, then tries from the best senses until `patience` of them in a row bring nothing. Work limits, not clocks."""
     problem = search.problem
     form = ising_form(problem)
-    for _ in range(restarts):
+    for number in range(restarts):
         if search.done:
             return
-        signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
-        search.try_senses(_annealed(search, form, signs, SWEEPS_COLD_START, 2.0))
+        search.try_senses(_fresh(search, form, from_chance=number % 2 == 0 and form.cells.size < LARGE))
     idle = turn = 0
     while search.best is not None and idle < patience and not search.done:
         signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
@@ -88,20 +112,32 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
         idle, turn = 0 if better else idle + 1, turn + 1
 
 
+def _fresh(search: Search, form: IsingForm, *, from_chance: bool) -> IntArray:
+    """New senses: from chance and hot, or from senses balanced relation by relation and only warm, which suits large tables."""
+    if from_chance:
+        signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
+        return _annealed(search, form, signs, SWEEPS_COLD_START, 2.0)
+    balanced = balance.anneal_senses(search, sweeps=SWEEPS_BALANCE)
+    return _annealed(search, form, balanced[form.cells].astype(np.float64), SWEEPS_WARM_START, 0.2)
+
+
 def _annealed(search: Search, form: IsingForm, signs: FloatArray, sweeps: int, heat: float) -> IntArray:
     problem = search.problem
     forced = np.where(problem.can_go_up, 1, -1)[form.cells]
     signs = np.where(form.closed, forced, signs).astype(np.float64)
     senses = np.zeros(problem.size, dtype=np.int64)
-    senses[form.cells] = _anneal_signs(form.couple, form.field, signs, form.closed, sweeps, heat, int(search.rng.integers(2**31))).astype(
-        np.int64
-    )
+    seed = int(search.rng.integers(2**31))
+    signs = _anneal_signs(form.couple, form.field, form.mates.indptr, form.mates.indices, signs, form.closed, sweeps, heat, seed)
+    senses[form.cells] = signs.astype(np.int64)
     return senses
 
 
 @njit(cache=True)
-def _anneal_signs(couple, field, signs, closed, sweeps, heat, seed):  # type: ignore[no-untyped-def]
-    """Metropolis over single flips with the local fields kept up to date; ends cold and returns where it is."""
+def _anneal_signs(couple, field, mates_at, mates, signs, closed, sweeps, heat, seed):  # type: ignore[no-untyped-def]
+    """Metropolis over single flips and over pairs that share a relation, local fields kept up to date; ends cold, returns where it is.
+
+    When it is cold a single flip unbalances its relations too much; flipped together with a mate, what one takes the other gives.
+    """
     np.random.seed(seed)
     size = signs.size
     local = couple @ signs + field
@@ -116,4 +152,12 @@ def _anneal_signs(couple, field, signs, closed, sweeps, heat, seed):  # type: ig
         if change <= 0.0 or np.random.random() < np.exp(-change / temperature):
             local -= 2.0 * signs[i] * couple[i]
             signs[i] = -signs[i]
+        elif mates_at[i + 1] > mates_at[i]:
+            j = mates[np.random.randint(mates_at[i], mates_at[i + 1])]
+            if closed[j]:
+                continue
+            change += 4.0 * (couple[j, j] - signs[j] * local[j]) + 8.0 * signs[i] * signs[j] * couple[i, j]
+            if change <= 0.0 or np.random.random() < np.exp(-change / temperature):
+                local -= 2.0 * (signs[i] * couple[i] + signs[j] * couple[j])
+                signs[i], signs[j] = -signs[i], -signs[j]
     return signs
