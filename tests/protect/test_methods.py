@@ -13,7 +13,7 @@ from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import reduce_problem
 from statveil.protect.search import Found
-from tests.protect.problems import problem_of, small_problems
+from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 
 SENSE_METHODS = sorted(set(METHODS) - {"fixed"})
@@ -173,3 +173,24 @@ def test_the_bound_for_least_squares_is_valid_and_close() -> None:
     heard = Heard(problem, "auto")
     assert heard.bound == pytest.approx(48, rel=1e-4)
     assert heard.bound <= 48
+
+
+@pytest.mark.parametrize("method", SENSE_METHODS)
+def test_exact_moves_that_cannot_add_up_are_infeasible(method: str) -> None:
+    """Two zeros and their total must each rise by exactly one: 1 + 1 is not 1."""
+    nothing = np.zeros(3, dtype=np.int64)
+    problem = problem_of([0, 0, 0], [[1, 1, -1]], levels={0: 1, 1: 1, 2: 1}, lower=nothing, variant="exact")
+    heard = Heard(problem, method)
+    assert heard.best is None
+    assert heard.infeasible
+
+
+def test_forced_cells_are_not_counted_twice_in_the_bound() -> None:
+    """A zero in a table of zeros must rise by one; its row total, column total and grand total rise with it: cost 4 quarters."""
+    value = with_margins(np.zeros((2, 3), dtype=np.int64)).ravel()
+    nothing = np.zeros(value.size, dtype=np.int64)
+    problem = problem_of(value, two_way_relations(2, 3), levels={0: 1}, lower=nothing, weight=np.full(value.size, 0.25))
+    heard = Heard(problem, "exact")
+    assert heard.best is not None
+    assert problem.cost(heard.best) == 1.0
+    assert heard.bound == pytest.approx(1.0)

@@ -191,7 +191,7 @@ def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:
         if held.any():
             choices = _choices(problem, cells[held], factors[held])
             long = held.sum() > MEET_IN_THE_MIDDLE
-            span = sum(max(terms) - min(terms) for terms in choices)
+            span = sum(max(terms) - min(terms) for terms in choices if terms)
             if not long or span <= WIDEST_SPAN:
                 yield row, (imbalance_of_long if long else least_imbalance)(int(problem.residual[row]), choices)
 
@@ -222,7 +222,7 @@ def least_imbalance(target: int, choices: list[tuple[int, ...]]) -> int:
 def imbalance_of_long(target: int, choices: list[tuple[int, ...]]) -> int:
     """The same for many cells of small levels: bit b of a long integer says that the sum base + b can be reached."""
     base, bits = 0, 1
-    for terms in choices:
+    for terms in filter(None, choices):
         least = min(terms)
         base += least
         bits = _united(bits << (term - least) for term in terms)

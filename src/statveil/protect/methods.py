@@ -106,7 +106,8 @@ def run_method(reduction: Reduction, team: Team, task: Task, send: Callable[[Fou
     search = Search(reduction.problem, task.limits, task.seed, lambda found: send(_translated(reduction, found)))
     search.start = None if task.start is None else reduction.restrict(task.start)
     rest = np.zeros(reduction.problem.size, dtype=np.int64)
-    if not reduction.feasible:
+    problem = reduction.problem
+    if not reduction.feasible or (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any():
         search.prove_infeasible()
     elif reduction.problem.accepts(rest):
         search.offer(rest)

@@ -68,7 +68,7 @@ class _Work:
 
     def __init__(self, problem: ProtectionProblem) -> None:
         self.original = problem
-        self.exact = problem.variant == "exact"
+        self.exact = np.bool_(problem.variant == "exact")
         self.group = np.arange(problem.size)
         self.sign = np.ones(problem.size, dtype=np.int64)
         self.constant = np.zeros(problem.size, dtype=np.int64)
@@ -214,8 +214,8 @@ class _Work:
 
     def _shut_senses(self) -> None:
         """A closed sense moves the bound to the other one's level; no open sense, or empty bounds, means no table."""
-        down_open = ~self.sensitive | (self.low <= -self.down)
-        up_open = ~self.sensitive | (self.high >= self.up)
+        down_open = ~self.sensitive | ((self.low <= -self.down) & (~self.exact | (-self.down <= self.high)))
+        up_open = ~self.sensitive | ((self.high >= self.up) & (~self.exact | (self.up >= self.low)))
         self.low = np.where(self.sensitive & ~down_open, np.maximum(self.low, self.up), self.low)
         self.high = np.where(self.sensitive & ~up_open, np.minimum(self.high, -self.down), self.high)
         self.feasible &= bool((self.low <= self.high).all() and (down_open | up_open).all())

@@ -44,16 +44,35 @@ def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[
 
     The functions must be importable by name. Ctrl-C in the parent ends the children and is told as INTERRUPTED, not raised.
     """
+    heard: list[Any] = []
+
+    def hear(content: Any) -> object:
+        heard.append(None)
+        return on_message(content)
+
+    deadline = time.monotonic() + seconds
+    warm = bool(_idle)
+    try:
+        return _run(calls, deadline, hear)
+    except (BrokenPipeError, EOFError):
+        if not warm or heard:  # a child kept from an earlier call may have died unseen: then a new one is worth a try
+            raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory.") from None
+    dismiss_idle()
+    try:
+        return _run(calls, deadline, on_message)
+    except (BrokenPipeError, EOFError):
+        raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory.") from None
+
+
+def _run(calls: Sequence[Call], deadline: float, on_message: Callable[[Any], object]) -> Halt:
     children: list[subprocess.Popen[bytes]] = []
     try:
         for function, arguments in calls:
             children.append(_warm() or _start())
             _write(children[-1].stdin, (function.__module__, function.__qualname__, arguments))
-        return _listen(children, time.monotonic() + seconds, on_message)
+        return _listen(children, deadline, on_message)
     except KeyboardInterrupt:
         return Halt.INTERRUPTED
-    except (BrokenPipeError, EOFError):
-        raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory.") from None
     finally:
         for child in children:
             if child not in _idle:
