@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from statveil.cli.adjust import adjust
+from statveil.cli.bench import bench
 from statveil.cli.polite import polite
 
 app = typer.Typer(
@@ -87,6 +88,7 @@ def protect(
 
 
 app.command()(adjust)
+app.add_typer(bench, name="bench")
 
 
 @app.command()
