@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ from typer.testing import CliRunner, Result
 
 import statveil.folder
 from statveil import errors
+from statveil.audit.report import Check
 from statveil.cli.app import app
-from statveil.cli.display import gap_of, in_words
+from statveil.cli.display import check_in_words, gap_of, in_words, narrator
 from statveil.cli.meanings import MEANINGS
 from statveil.job import read_job
 from statveil.protect.options import Progress
@@ -208,9 +211,26 @@ def test_linked_tables_have_a_file_each_and_agree(village: Path, decimals: int) 
         if line.startswith("Total,"):
             _, street, income = line.split(",")
             assert released["Total" if street == "Everywhere" else street] == income
+    assert (village / "out" / "public" / "tables-by_street.sdmx.csv").is_file()
+    assert "sdmx-csv tables-by_street" in json.loads(result.stdout)["paths"]
     assert run("audit", village / "out").exit_code == 0
     streets.write_text(streets.read_text(encoding="utf-8").replace(f"B,{released['B']}", f"B,{released['C']}"), encoding="utf-8")
     assert run("audit", village / "out").exit_code == 5
+
+
+def test_the_result_says_how_many_cells_are_sensitive(village: Path) -> None:
+    result = run("protect", village / "job.toml", "--out", village / "out")
+    assert re.match(r"Protected a table of 12 cells, \d+ of them sensitive, in [\d.]+ s: ", result.stdout), result.stdout
+    assert ": 0 checked" not in result.stdout
+    assert "nothing to check  Frozen" in result.stdout or ": nothing to check" in result.stdout
+
+
+def test_a_table_without_sensitive_cells_is_told_so(village: Path) -> None:
+    (village / "job.toml").write_text(JOB.replace("p = 10", "p = 1").replace("n = 3", "n = 1"), encoding="utf-8")
+    (village / "village.csv").write_text("street,trade,income\n" + "A,vet,9\nB,vet,9\n" * 9, encoding="utf-8")
+    result = run("protect", village / "job.toml", "--out", village / "out")
+    assert "Nothing was sensitive; " in told(result)
+    assert "best possible" not in result.stdout
 
 
 # -- where to write -----------------------------------------------------------------------------------------------------
@@ -499,6 +519,30 @@ def test_progress_in_words() -> None:
     assert in_words(Progress("tabulating", 0.0, float("inf"), float("-inf"), float("inf"))) == "tabulating        0 s"
 
 
+def test_the_last_line_keeps_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    with narrator(as_json=True) as tell:
+        tell(Progress("tabulating", 0.0, float("inf"), 0.0, 60.0))
+        tell(Progress("flipping", 1.0, 103.0, 100.0, 59.0))
+        tell(Progress("audited", 0.0, float("inf"), 0.0, 60.0))
+    lines = [json.loads(line)["progress"] for line in capsys.readouterr().err.splitlines()]
+    assert [(line["stage"], line["objective"], line["bound"]) for line in lines] == [
+        ("tabulating", None, 0.0),
+        ("flipping", 103.0, 100.0),
+        ("audited", 103.0, 100.0),
+    ]
+    assert lines[-1]["seconds_left"] == 0
+
+
+@pytest.mark.parametrize(("checked", "faults", "words"), [
+    (0, 0, "passed  All is well: nothing to check"),
+    (1, 1, "FAILED  All is well: 1 checked, 1 fault"),
+    (1200, 2, "FAILED  All is well: 1,200 checked, 2 faults"),
+    (3, 0, "passed  All is well: 3 checked, no faults"),
+])  # fmt: skip
+def test_a_check_in_words(checked: int, faults: int, words: str) -> None:
+    assert check_in_words(Check(name="x", words="All is well", checked=checked, faults=faults)) == words
+
+
 def test_the_gap_is_unknown_until_both_ends_are_known() -> None:
     assert gap_of(float("inf"), 3.0) == float("inf")
     assert gap_of(3.0, 0.0) == float("inf")
@@ -527,3 +571,50 @@ def test_a_terminal_shows_a_live_line(village: Path) -> None:
     assert process.returncode == 0
     assert "Protected" in stdout
     assert "\x1b[" in shown
+
+
+# -- stopped from outside -----------------------------------------------------------------------------------------------
+
+SLOW = """
+import statveil.folder, time, sys
+def slow(*_, **__):
+    print("ready", flush=True)
+    {inside}
+statveil.folder.protect_table = slow
+from statveil.cli import main
+main()
+"""
+WAIT = "time.sleep(60)"
+CAUGHT = """
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("again", flush=True)
+        time.sleep(60)
+"""
+
+
+def stopped(village: Path, inside: str, signals: list[signal.Signals]) -> tuple[int, str]:
+    command = [sys.executable, "-c", SLOW.format(inside=inside), "protect", str(village / "job.toml"), "--out", str(village / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.001)
+        _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("inside", [WAIT, CAUGHT.strip()], ids=["raised", "caught once"])
+@pytest.mark.parametrize("times", [1, 2, 5])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_run_told_to_stop_ends_in_words_and_leaves_nothing(village: Path, name: str, times: int, inside: str) -> None:
+    if inside != WAIT and times == 1:
+        pytest.skip("it would go on with its best table")
+    code, said = stopped(village, inside, [signal.Signals[name]] * times)
+    assert code == 130
+    assert "Interrupted: Stopped before the release was complete." in said
+    assert "Traceback" not in said
+    assert not (village / "out").exists()

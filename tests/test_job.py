@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,13 @@ def test_numbers_stay_as_they_are_written() -> None:
             {"table": {"dimensions": {"a": {"hierarchy": "x", "digits": [1]}}}},
             ["table.dimensions.a: hierarchy and digits exclude each other"],
         ),
-        ({"table": {}}, ["table.dimensions: is missing"]),
+        ({"table": {}}, ["table.dimensions: is missing", "[table.dimensions]"]),
+        ({"table": {"dimensions": {"a": "flat"}, "name": ""}}, ["table.name: must not be empty"]),
+        ({"table": {"dimensions": {"a": "flat"}, "name": " "}}, ["table.name: must not be empty"]),
+        *(
+            ({"table": {"dimensions": {"a": "flat", "x": "flat"}, key: "x"}}, [f"table: the column 'x' is the {key} and cannot be a dimension"])
+            for key in ("measure", "weight", "holding", "shadow")
+        ),
         ({"limits": {"seconds": "1"}}, ["limits.seconds: must be a number, not text ('1')"]),
         ({"output": {"formats": ["csv", "xls"]}}, ["output.formats[2]: 'xls' is not allowed", "excel"]),
         ({"data": {"file": "x", "decimal": ";"}}, ["data.decimal: ';' is not allowed"]),
@@ -110,6 +117,12 @@ def test_a_fault_is_told_by_its_key(changes: dict[str, Any], words: list[str]) -
     message = complaint(**changes)
     for each in words:
         assert each in message
+
+
+def test_a_missing_part_is_told_with_what_to_add() -> None:
+    for part, words in (("rule", "[[rule]]"), ("data", "[data]"), ("table", "[table]")):
+        with pytest.raises(InputError, match=rf"^{part}: is missing\. Add {re.escape(words)}"):
+            check_job({name: content for name, content in SMALLEST.items() if name != part})
 
 
 def test_all_faults_are_told_at_once() -> None:
@@ -248,8 +261,9 @@ def test_a_job_that_is_no_toml_or_no_utf8_is_refused(tmp_path: Path) -> None:
     file.write_bytes('file = "d\u00f6rp"'.encode("latin-1"))
     with pytest.raises(FormatError, match="is not UTF-8 text"):
         read_job(file)
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(InputError, match="There is no file") as caught:
         read_job(tmp_path / "none.toml")
+    assert "Paths in a job" not in caught.value.hint
 
 
 def test_a_byte_order_mark_does_no_harm(village: Path) -> None:

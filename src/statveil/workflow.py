@@ -22,16 +22,16 @@ from statveil.audit.tables import Requirements, release_hash
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.errors import AuditFailed, InputError
+from statveil.errors import AuditFailed, InputError, RuleError
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.build import build_problem
 from statveil.protect.cta import adjust
-from statveil.protect.options import Limits, OnProgress, Options, Progress
+from statveil.protect.options import Limits, OnProgress, Options, Progress, check_kind, check_seed
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import SystemOptions, problem_of
 from statveil.provenance import Provenance
 from statveil.release import Release
-from statveil.risk.assess import assess
+from statveil.risk.assess import assess, check_rules
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.solve.isolate import dismiss_idle
@@ -40,7 +40,7 @@ from statveil.table.exchange.solution import Solution, read_directions, write_so
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table
-from statveil.table.tabulate import tabulate
+from statveil.table.tabulate import listed_specs, tabulate
 
 UNKNOWN = float("inf")
 
@@ -61,11 +61,13 @@ def protect_table(
 
     `data` is a `Microdata` or anything that `read_microdata` takes. Several specs are linked tables, protected together.
     """
-    limits = limits or Limits()
+    options, limits = _settled(options, limits, seed)
+    specs = listed_specs(spec)
+    _require_rules(rules)
     tell = _stages(on_progress, limits)
     tell("tabulating")
     microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table = tabulate(microdata, spec, top=max(1, contributions_needed(rules)))
+    table = tabulate(microdata, specs, top=max(1, contributions_needed(rules)))
     tell("assessing")
     sensitivity = assess(table, rules)
     release = protect_assessed(
@@ -96,7 +98,7 @@ def protect_assessed(
     asked: Mapping[str, Any] | None = None,
 ) -> Release:
     """A table whose sensitive cells are known to an audited release: adjust, audit."""
-    options, limits = options or Options(), limits or Limits()
+    options, limits = _settled(options, limits, seed)
     problem = build_problem(table, sensitivity, options)
     adjustment = adjust(problem, method=method, limits=limits, seed=seed, on_progress=on_progress)
     protected = ProtectedTable(views=table.views, value=_released(problem.value, adjustment), decimals=table.decimals)
@@ -111,6 +113,25 @@ def protect_assessed(
         requirements=requirements_of(options),
         job=job or {},
     )
+
+
+def _settled(options: Options | None, limits: Limits | None, seed: int) -> tuple[Options, Limits]:
+    """The settings with the defaults filled in, refused now rather than after the records are read."""
+    options = Options() if options is None else options
+    limits = Limits() if limits is None else limits
+    check_kind("options", options, Options)
+    check_kind("limits", limits, Limits)
+    check_seed(seed)
+    return options, limits
+
+
+def _require_rules(rules: Sequence[Rule]) -> None:
+    check_rules(rules)
+    if not rules:
+        raise RuleError(
+            "No rules are given, so nothing would be protected and the true values would be released.",
+            hint="Rules are required: even a table with nothing to protect needs one that says so, such as MinimumFrequency(3).",
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -140,7 +161,11 @@ def adjust_system(
 
     `start` is a direction file. The audit reads the JJ file and the solution anew; nothing is written unless it passes.
     """
-    path, options, limits = Path(path), options or SystemOptions(), limits or Limits()
+    options, limits = SystemOptions() if options is None else options, Limits() if limits is None else limits
+    check_kind("options", options, SystemOptions)
+    check_kind("limits", limits, Limits)
+    check_seed(seed)
+    path = Path(path)
     targets = [Path(out or path.with_suffix(".sol")), *([Path(summary)] if summary else [])]
     check_targets(targets, sources=[path, *([Path(start)] if start else [])])
     tell = _stages(on_progress)

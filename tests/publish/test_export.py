@@ -218,6 +218,23 @@ def test_linked_views_give_a_file_each(make_release: MakeRelease, tmp_path: Path
     assert all(path.exists() for path in paths)
 
 
+def test_linked_views_keep_both_endings_of_sdmx_csv(make_release: MakeRelease, tmp_path: Path) -> None:
+    release = make_release({"r": Hierarchy.flat("ab")}, {("a",): 1, ("b",): 2}, names=("one", "one.sdmx"))
+    paths = [*export.write_csv(release, tmp_path / "x.csv"), *export.write_sdmx_csv(release, tmp_path / "x.sdmx.csv")]
+    assert [path.name for path in paths] == ["x-one.csv", "x-one_sdmx.csv", "x-one.sdmx.csv", "x-one_sdmx.sdmx.csv"]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_dimension_called_like_labels_is_read_by_its_place(make_release: MakeRelease, tmp_path: Path, labelled: bool) -> None:
+    tree = Hierarchy(parent={"p": "Total"}, labels={"p": "Pea"} if labelled else {})
+    release = make_release({"a": tree, "a_label": Hierarchy.flat("q")}, {("p", "q"): 4})
+    [path] = export.write_csv(release, tmp_path / "x.csv")
+    table = read_public_csv(path, release.protected.views[0].dimensions)
+    assert table.dimensions == ("a", "a_label")
+    assert table.row_codes(3) == ("p", "q")
+    assert table.labels == ({"Total": "Total", "p": "Pea"} if labelled else {}, {})
+
+
 def test_an_empty_table_is_all_zeros(make_release: MakeRelease, tmp_path: Path) -> None:
     release = make_release({"r": Hierarchy.flat("ab")}, {})
     for write in WRITERS:

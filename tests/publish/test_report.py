@@ -55,6 +55,13 @@ def test_the_external_report_does_not_depend_on_what_was_hidden(village: Any) ->
     assert report_html(other, "external") == report_html(village, "external")
 
 
+def test_the_external_report_names_the_checks_without_a_tick_for_each(village: Any) -> None:
+    html = report_html(village, "external")
+    assert all(check.words in unescape(html) for check in village.audit.checks)
+    assert 'class="ticks"' not in html
+    assert "No check found a fault." in html
+
+
 def test_the_internal_report_is_marked_confidential_and_complete(village: Any) -> None:
     html = report_html(village, "internal")
     assert html.count("CONFIDENTIAL") >= 2

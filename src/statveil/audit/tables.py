@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from statveil.arrays import AnyArray, IntArray
+from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.audit.report import AuditReport, Check
 from statveil.provenance import Provenance, sha256
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
@@ -158,9 +158,16 @@ def _additivity(protected: ProtectedTable) -> Check:
 
 def _totals(view: View, value: IntArray) -> Iterator[tuple[AnyArray, Callable[[int], str]]]:
     """Per dimension and tree: each total minus the sum of its parts, added up from the labels, and a way to name it."""
+    here = value[view.cell]
+    for keys, parts, total_of_part in _parts_and_totals(view):
+        yield _differences(view, keys, here, parts, total_of_part)
+
+
+def _parts_and_totals(view: View) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Per dimension and tree: the keys of all positions, the positions that have a parent there, and their parents' keys."""
     sizes = [len(dimension.codes) for dimension in view.dimensions]
     strides = np.array([math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))], dtype=np.int64)
-    keys, here = view.coordinates @ strides, value[view.cell]
+    keys = view.coordinates @ strides
     for axis, dimension in enumerate(view.dimensions):
         for tree in dimension.trees:
             above = np.array(
@@ -168,8 +175,7 @@ def _totals(view: View, value: IntArray) -> Iterator[tuple[AnyArray, Callable[[i
             )
             code = view.coordinates[:, axis]
             parts = np.flatnonzero(above[code] >= 0)
-            total_of_part = keys[parts] + (above[code[parts]] - code[parts]) * strides[axis]
-            yield _differences(view, keys, here, parts, total_of_part)
+            yield keys, parts, keys[parts] + (above[code[parts]] - code[parts]) * strides[axis]
 
 
 def _differences(
@@ -239,8 +245,27 @@ def _asked_range(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray
 
 
 def _zeros(cells: _Cells) -> Check:
-    where = cells.safe[np.asarray(cells.true[cells.safe] == 0, dtype=np.bool_)]
-    return cells.check("zeros", "Every zero that is not sensitive stays zero", where, cells.published[where] != 0)
+    """A zero that is a total of zeros that must rise cannot stay zero; every other zero that is not sensitive must."""
+    free = _over_sensitive_zeros(cells)
+    where = cells.safe[np.asarray(cells.true[cells.safe] == 0, dtype=np.bool_) & ~free[cells.safe]]
+    words = "Every zero that is neither sensitive nor a total of such zeros stays zero"
+    return cells.check("zeros", words, where, cells.published[where] != 0)
+
+
+def _over_sensitive_zeros(cells: _Cells) -> BoolArray:
+    """Sensitive zeros and, level by level up the labels, the zeros above them."""
+    zero = np.asarray(cells.true == 0, dtype=np.bool_)
+    over = np.zeros(zero.size, dtype=np.bool_)
+    over[cells.sensitive] = zero[cells.sensitive]
+    while True:
+        grown = over.copy()
+        for view in cells.views if over.any() else ():
+            for keys, parts, total_of_part in _parts_and_totals(view):
+                at = view.cell[np.searchsorted(keys, total_of_part[over[view.cell[parts]]])]
+                grown[at] |= zero[at]
+        if (grown == over).all():
+            return over
+        over = grown
 
 
 def _signs(cells: _Cells) -> Check:

@@ -1,6 +1,6 @@
 """Where queries on records run. The only module that names an engine: DuckDB.
 
-Another engine needs an `Engine` (the names of the columns, a session) and a `Session` with three verbs.
+Another engine needs an `Engine` (the names of the columns, a session) and a `Session` with four verbs.
 Queries call the records `records` and its columns by `column(engine, name)`: a user's words never enter a query.
 """
 
@@ -35,6 +35,9 @@ class Session(Protocol):
     def lend(self, name: str, table: pa.Table) -> None:
         """Give a table of ours to later queries."""
 
+    def first(self, condition: str) -> int:
+        """The number of the first record that meets the condition (some record must), counted from 1."""
+
 
 class Engine(Protocol):
     @property
@@ -42,6 +45,9 @@ class Engine(Protocol):
 
     def session(self) -> AbstractContextManager[Session]:
         """A session whose table `records` holds the records."""
+
+    def place(self, record: int) -> str:
+        """Where a user finds the record of that number: its line or its row."""
 
 
 def column(engine: Engine, name: str) -> str:
@@ -60,6 +66,8 @@ class DuckEngine:
     columns: tuple[str, ...]
     origin: str
     attach: Callable[[duckdb.DuckDBPyConnection], duckdb.DuckDBPyRelation]
+    line_of: Callable[[int], int] | None = None
+    """The line of the file on which a record begins; None where records are rows."""
     holds: object = None
     """Whatever must live as long as the records: a temporary copy of the file."""
 
@@ -71,6 +79,9 @@ class DuckEngine:
                 self.attach(connection).create_view("source")
                 connection.execute(f"CREATE VIEW records AS SELECT * FROM source AS source({names})")
             yield DuckSession(connection=connection, origin=self.origin)
+
+    def place(self, record: int) -> str:
+        return f"line {self.line_of(record)}" if self.line_of else f"row {record} (counted from 1)"
 
 
 def _settings(spill: str) -> dict[str, Any]:
@@ -99,8 +110,19 @@ class DuckSession:
     def lend(self, name: str, table: pa.Table) -> None:
         self.connection.register(name, table)
 
+    def first(self, condition: str) -> int:
+        """Records come in their own order only to a single thread; this is for messages, not for speed."""
+        with _in_our_words(self.origin):
+            self.connection.execute("SET threads = 1; SET preserve_insertion_order = true")
+            numbered = f"SELECT row_number() OVER () AS number, {condition} AS meant FROM records"
+            return int(
+                scalar_row(self.connection.sql(f"SELECT min(number) AS first FROM ({numbered}) WHERE meant").to_arrow_table())["first"]
+            )
 
-def engine_over_csv(path: Path, *, columns: Sequence[str], delimiter: str, origin: str, holds: object = None) -> DuckEngine:
+
+def engine_over_csv(
+    path: Path, *, columns: Sequence[str], delimiter: str, origin: str, line_of: Callable[[int], int], holds: object = None
+) -> DuckEngine:
     """Over a UTF-8 file; all columns are text, so that codes keep their zeros and decimals stay exact."""
     types = {_internal_name(index): "VARCHAR" for index in range(len(columns))}
 
@@ -109,7 +131,7 @@ def engine_over_csv(path: Path, *, columns: Sequence[str], delimiter: str, origi
             str(path), header=True, sep=delimiter, quotechar='"', escapechar='"', columns=types, auto_detect=False, strict_mode=True
         )
 
-    return DuckEngine(columns=tuple(columns), origin=origin, attach=attach, holds=holds)
+    return DuckEngine(columns=tuple(columns), origin=origin, attach=attach, line_of=line_of, holds=holds)
 
 
 def engine_over_parquet(path: Path, *, columns: Sequence[str], origin: str) -> DuckEngine:
@@ -138,12 +160,6 @@ def _in_our_words(origin: str) -> Iterator[None]:
 def _translated(origin: str, error: duckdb.Error) -> StatveilError:
     text = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", text)
-    widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if line and widths:
-        return FormatError(
-            f"{origin}, line {line[1]}: {widths[2]} fields, but the header has {widths[1]}.",
-            hint="Look for a missing field, or for a delimiter inside a field without quotation marks.",
-        )
     if line:
         return FormatError(
             f"{origin}, line {line[1]}: not a record of a CSV file.", hint="Look for a stray quotation mark on this line or before it."

@@ -15,10 +15,11 @@ from statveil.data.textfiles import records_of, require_file, settle_encoding, s
 from statveil.errors import HierarchyError
 
 DEFAULT_TOTAL = "Total"
+CHOOSE_TOTAL = "Choose another code for the total: Hierarchy.flat(codes, total='All'), or total = \"All\" in a job file."
 _CODES_SHOWN = 10
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Hierarchy:
     """A tree of codes, of any depth, balanced or not.
 
@@ -34,6 +35,9 @@ class Hierarchy:
         fault = _fault(self.parent, self.total)
         if fault:
             raise HierarchyError(fault.message, hint=fault.hint)
+
+    def __repr__(self) -> str:
+        return f"Hierarchy({self.total!r}, {len(self.parent)} codes below)"
 
     @cached_property
     def children(self) -> Mapping[str, tuple[str, ...]]:
@@ -141,7 +145,8 @@ def _fault(parent: Mapping[str, str], total: str) -> _Fault | None:
         if not isinstance(code, str) or not code:
             return _Fault(code, f"{code!r} cannot be a code.", "Codes are text and not empty: write '01', not 1.")
     if total in parent:
-        return _Fault(total, f"Code {total!r} is the total and also stands below {parent[total]!r}.", "Give the total a code of its own.")
+        below = "is itself one of the codes below it" if parent[total] == total else f"also stands below {parent[total]!r}"
+        return _Fault(total, f"Code {total!r} is the total and {below}.", CHOOSE_TOTAL)
     for code, above in parent.items():
         if above != total and above not in parent:
             return _Fault(

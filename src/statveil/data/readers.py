@@ -6,6 +6,7 @@ import csv
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -50,13 +51,19 @@ def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: 
     if decimal is None and delimiter == ",":
         decimal = "."
     engine = _csv_engine(path, encoding, delimiter, names)
-    _read_through(engine)
+    try:
+        _read_through(engine)
+    except FormatError:
+        _refuse_ragged(path, encoding, delimiter)
+        raise
     return Microdata(engine=engine, origin=str(path), decimal=decimal)
 
 
 def _header(path: Path, encoding: str, delimiter: str) -> list[str]:
     csv.field_size_limit(1 << 24)
-    _, names = next(records_of(path, encoding, delimiter), (0, []))
+    line, names = next(records_of(path, encoding, delimiter), (1, []))
+    if line > 1:
+        raise FormatError(f"{path} begins with a blank line.", hint="The first line must name the columns.")
     if not names:
         raise FormatError(f"{path} has no header.", hint="The first line must name the columns.")
     return _checked_names(names, str(path))
@@ -75,18 +82,35 @@ def _checked_names(names: Sequence[str], origin: str) -> list[str]:
 
 
 def _csv_engine(path: Path, encoding: str, delimiter: str, names: Sequence[str]) -> Engine:
+    def line_of(record: int) -> int:
+        # The header is record 0. Where there is only one column, the engine takes a blank line for a record.
+        records = records_of(path, encoding, delimiter, blank=len(names) == 1)
+        return next(islice(records, record, None))[0]
+
     if encoding == "utf-8-sig":
-        return engine_over_csv(path, columns=names, delimiter=delimiter, origin=str(path))
+        return engine_over_csv(path, columns=names, delimiter=delimiter, origin=str(path), line_of=line_of)
     # The engine reads other encodings only with an extension that must be downloaded.
     copy = tempfile.NamedTemporaryFile(prefix="statveil-", suffix=".csv")  # noqa: SIM115 - it lives as long as the engine
     transcode(path, encoding, copy)
-    return engine_over_csv(Path(copy.name), columns=names, delimiter=delimiter, origin=str(path), holds=copy)
+    return engine_over_csv(Path(copy.name), columns=names, delimiter=delimiter, origin=str(path), line_of=line_of, holds=copy)
 
 
 def _read_through(engine: Engine) -> None:
     """Ragged lines show only when all lines are read: better now than in the middle of a table."""
     with engine.session() as session:
         session.query("SELECT count(*) AS records FROM records")
+
+
+def _refuse_ragged(path: Path, encoding: str, delimiter: str) -> None:
+    """Name the first line with more or fewer fields than the header: the engine stops counting at one too many."""
+    records = records_of(path, encoding, delimiter)
+    _, names = next(records)
+    for line, fields in records:
+        if len(fields) != len(names):
+            raise FormatError(
+                f"{path}, line {line}: {len(fields)} field{'s' if len(fields) != 1 else ''}, but the header has {len(names)}.",
+                hint="Look for a missing field, or for a delimiter inside a field without quotation marks.",
+            ) from None
 
 
 def _from_parquet(path: Path, decimal: DecimalMark | None) -> Microdata:

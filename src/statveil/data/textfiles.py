@@ -93,12 +93,16 @@ def _agreement(path: Path, encoding: str, delimiter: str) -> tuple[bool, int]:
     return header > 1 and len(set(widths)) == 1, header
 
 
-def records_of(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(line number, fields) of every record that is not blank."""
+def records_of(path: Path, encoding: str, delimiter: str, *, blank: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """(number of its first line, fields) of every record; of a blank line only if asked."""
     with path.open("r", encoding=encoding, newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         try:
-            yield from ((reader.line_num, fields) for fields in reader if fields)
+            line = 1
+            for fields in reader:
+                if fields or blank:
+                    yield line, fields
+                line = reader.line_num + 1
         except csv.Error:
             raise FormatError(
                 f"{path}, line {reader.line_num}: not a record of a CSV file.", hint="Look for a stray quotation mark."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from statveil.arrays import IntArray
+from statveil.arrays import IntArray, frozen_array
 from statveil.solve.outcome import Ending
 
 
@@ -21,20 +21,24 @@ class TracePoint(NamedTuple):
 class Adjustment:
     """A safe additive table as deviations from the original, in the problem's integer units."""
 
-    deviation: IntArray
-    senses: IntArray
+    deviation: IntArray = field(repr=False)
+    senses: IntArray = field(repr=False)
     """+1 up, -1 down, 0 for cells that are not sensitive."""
     objective: float
     bound: float
     ending: Ending
-    trace: tuple[TracePoint, ...]
+    trace: tuple[TracePoint, ...] = field(repr=False)
     method: str
     seed: int
     seconds: float
 
+    def __post_init__(self) -> None:
+        for name in ("deviation", "senses"):
+            object.__setattr__(self, name, frozen_array(getattr(self, name)))
+
     @property
     def gap(self) -> float:
-        """(objective - bound) / bound, as everywhere in statveil; zero when both are zero."""
-        if self.objective <= self.bound:
+        """(objective - bound) / bound, as everywhere in statveil; zero when both are zero or the table is proved optimal."""
+        if self.ending is Ending.OPTIMAL or self.objective <= self.bound:
             return 0.0
         return (self.objective - self.bound) / self.bound if self.bound > 0 else float("inf")

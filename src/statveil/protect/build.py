@@ -6,8 +6,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
-from statveil.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray
+from statveil.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
 from statveil.errors import InputError
 from statveil.protect.options import NO_LIMIT, Options
 from statveil.protect.problem import ProtectionProblem
@@ -31,8 +32,11 @@ def build_problem(table: Table, sensitivity: Sensitivity, options: Options) -> P
         )
     down_to = (table.value - sensitivity.lower_level) // unit
     up_to = -((-(table.value + sensitivity.upper_level)) // unit)
-    lower, upper = _bounds(table, sensitivity, options, value, down_to, up_to)
     matrix = relations(table)
+    lower, upper = _bounds(table, sensitivity, options, value, down_to, up_to)
+    still = (table.value == 0) & ~_over_sensitive_zeros(table, sensitivity, matrix)
+    held = ~sensitivity.sensitive & (sensitivity.frozen | still)
+    lower, upper = _own_bounds(table, sensitivity, np.where(held, value, lower), np.where(held, value, upper))
     return ProtectionProblem(
         relations=matrix,
         rhs=np.zeros(matrix.shape[0], dtype=np.int64),
@@ -63,7 +67,7 @@ def nearest(amount: IntArray, unit: int) -> IntArray:
 def _bounds(
     table: Table, sensitivity: Sensitivity, options: Options, value: IntArray, down_to: IntArray, up_to: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Published bounds: the user's, widened so that a sensitive cell can reach its level, then sign, zero, cap and freeze."""
+    """Published bounds: the user's, widened so that a sensitive cell can reach its level, then cap and sign."""
     unit = _published_unit(table)
     low, high = _asked_range(table, options, value)
     sensitive = sensitivity.sensitive
@@ -73,12 +77,27 @@ def _bounds(
         most_up = (table.value + _multiple(sensitivity.upper_level, options.cap)) // unit
         low = np.where(sensitive, np.maximum(low, np.minimum(most_down, down_to)), low)
         high = np.where(sensitive, np.minimum(high, np.maximum(most_up, up_to)), high)
-    low, high = _keep_signs(table, value, low, high)
-    still = ~sensitive & ((table.value == 0) | sensitivity.frozen)
-    low, high = np.where(still, value, low), np.where(still, value, high)
+    return _keep_signs(table, value, low, high)
+
+
+def _own_bounds(table: Table, sensitivity: Sensitivity, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """The bounds that the user gave for single cells, on top of all others."""
+    unit = _published_unit(table)
     minimum = np.where(sensitivity.minimum > -NO_LIMIT, -((-sensitivity.minimum) // unit), -NO_LIMIT)
     maximum = np.where(sensitivity.maximum < NO_LIMIT, sensitivity.maximum // unit, NO_LIMIT)
     return np.maximum(low, minimum), np.minimum(high, maximum)
+
+
+def _over_sensitive_zeros(table: Table, sensitivity: Sensitivity, matrix: csr_matrix) -> BoolArray:
+    """Zeros that are totals of zeros that must rise: they cannot stay zero, any other zero can and does."""
+    zero = table.value == 0
+    part, total = matrix > 0, (matrix < 0).T
+    over = zero & sensitivity.sensitive
+    while True:
+        grown = over | (zero & (total @ (part @ over)))
+        if (grown == over).all():
+            return np.asarray(over)
+        over = grown
 
 
 def _asked_range(table: Table, options: Options, value: IntArray) -> tuple[IntArray, IntArray]:

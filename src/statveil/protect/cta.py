@@ -13,7 +13,7 @@ from statveil.arrays import IntArray
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.methods import Task, run_team, teams_of
-from statveil.protect.options import Limits, OnProgress, Progress
+from statveil.protect.options import Limits, OnProgress, Progress, check_kind, check_seed
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import reduce_problem
 from statveil.protect.search import Found
@@ -42,7 +42,8 @@ def adjust(
     `start` holds senses to begin with (+1 up, -1 down, 0 not sensitive); method "fixed" keeps them. `settings` are the
     method's own, such as the number of groups or blocks.
     """
-    limits = limits or Limits()
+    limits = Limits() if limits is None else limits
+    check_kind("limits", limits, Limits)
     _check(problem, start, seed)
     watch = _Watch(problem, limits, on_progress)
     reduction = reduce_problem(problem)
@@ -66,8 +67,7 @@ def adjust(
 
 
 def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> None:
-    if seed < 0:
-        raise InputError("The seed must be a whole number, zero or more.")
+    check_seed(seed)
     if start is not None and not np.array_equal(np.abs(start), problem.sensitive.astype(np.int64)):
         raise InputError("The start must hold +1 or -1 for each sensitive cell and 0 for the others.")
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import Literal, NamedTuple
+
+import numpy as np
 
 from statveil.errors import InputError
 
@@ -23,6 +27,21 @@ def known(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise InputError(f"Unknown {name} {value!r}. Known: {', '.join(allowed)}.")
 
 
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Refuse a thing of another type."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be {kind.__name__}, not {type(value).__name__}.", hint=f"Write {name}={kind.__name__}(...).")
+
+
+def check_seed(seed: object) -> None:
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise InputError("The seed must be a whole number, zero or more.")
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, Real | Decimal | np.number) and not isinstance(number, bool) and math.isfinite(number)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """How far any cell may move: in percent of its value, and between absolute published values.
@@ -38,11 +57,11 @@ class Bounds:
     def __post_init__(self) -> None:
         for name in ("percent_down", "percent_up"):
             percent = getattr(self, name)
-            if percent is not None and not (math.isfinite(percent) and percent >= 0):
+            if percent is not None and not (_is_finite(percent) and percent >= 0):
                 raise InputError(f"Bound {name} must be a number of percent, zero or more.")
         for name in ("minimum", "maximum"):
             bound = getattr(self, name)
-            if bound is not None and not math.isfinite(bound):
+            if bound is not None and not _is_finite(bound):
                 raise InputError(f"Bound {name} must be a finite number.")
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
             raise InputError("Bound minimum is above maximum.")
@@ -66,7 +85,8 @@ class Options:
         known("variant", self.variant, ("at-least", "exact"))
         known("norm", self.norm, ("l1", "l2"))
         known("weights", self.weights, ("unit", "inverse", "inverse-sqrt"))
-        if self.cap is not None and not (math.isfinite(self.cap) and self.cap >= 1):
+        check_kind("bounds", self.bounds, Bounds)
+        if self.cap is not None and not (_is_finite(self.cap) and self.cap >= 1):
             raise InputError("The cap is a multiple of the protection level, one or more.")
 
 
@@ -78,9 +98,9 @@ class Limits:
     gap: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.seconds) and self.seconds > 0):
+        if not (_is_finite(self.seconds) and self.seconds > 0):
             raise InputError("Limits: seconds must be a positive number.")
-        if not (math.isfinite(self.gap) and self.gap >= 0):
+        if not (_is_finite(self.gap) and self.gap >= 0):
             raise InputError("Limits: gap must be zero or more.")
 
 

@@ -23,7 +23,7 @@ def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
     The office's own word comes last: a cell it declares safe, or covers by a waiver, is not sensitive whatever a rule says.
     A sensitive cell's levels are at least one unit of the published numbers.
     """
-    _check(rules)
+    check_rules(rules)
     findings = [(rule.words, rule.find(table)) for rule in rules if not isinstance(rule, Waiver)]
     decisions = decide(table, [rule for rule in rules if not isinstance(rule, RespondentRule)])
     reasons = _reasons(table, findings)
@@ -41,7 +41,10 @@ def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
     )
 
 
-def _check(rules: Sequence[Rule]) -> None:
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Refuse what is not a list of rules."""
+    if isinstance(rules, str) or not isinstance(rules, Sequence):
+        raise RuleError(f"rules must be a list, not {type(rules).__name__}.", hint="Write rules=[PPercent(10)], also for a single rule.")
     strangers = [rule for rule in rules if not isinstance(rule, Rule)]
     if strangers:
         raise RuleError(f"{strangers[0]!r} is not a rule.", hint="Use the rules of statveil, such as PPercent(10) or MinimumFrequency(3).")

@@ -20,14 +20,14 @@ class Sensitivity:
     `minimum` and `maximum` bound the released value of single cells (plus or minus `UNBOUNDED` where nothing was asked).
     """
 
-    sensitive: BoolArray
-    lower_level: IntArray
-    upper_level: IntArray
-    frozen: BoolArray
-    weight: FloatArray
-    minimum: IntArray
-    maximum: IntArray
-    reasons: Mapping[str, BoolArray] = field(default_factory=dict)
+    sensitive: BoolArray = field(repr=False)
+    lower_level: IntArray = field(repr=False)
+    upper_level: IntArray = field(repr=False)
+    frozen: BoolArray = field(repr=False)
+    weight: FloatArray = field(repr=False)
+    minimum: IntArray = field(repr=False)
+    maximum: IntArray = field(repr=False)
+    reasons: Mapping[str, BoolArray] = field(default_factory=dict, repr=False)
 
     def reasons_of(self, cell: int) -> tuple[str, ...]:
         return tuple(words for words, found in self.reasons.items() if found[cell])

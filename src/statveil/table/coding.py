@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from statveil.data.engines import Session, column, scalar_row
-from statveil.data.hierarchy import Hierarchy
+from statveil.data.hierarchy import CHOOSE_TOTAL, DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
-from statveil.errors import InputError
+from statveil.errors import HierarchyError, InputError
 from statveil.table.cells import REQUESTED, UNWAIVED
 from statveil.table.columns import MEASURE_DECIMALS, CheckedColumns, NumberColumn, flag
 from statveil.table.levels import Grid
@@ -76,6 +76,8 @@ def _dimension(session: Session, data: Microdata, spec: TableSpec, name: str, re
     if trees is None:
         if not records:
             raise InputError(f"{data.origin} has no records to take the codes of {name!r} from.", hint="Give the dimension a hierarchy.")
+        if DEFAULT_TOTAL in found:
+            raise HierarchyError(f"Column {name!r} has a code {DEFAULT_TOTAL!r}, which is also the code of its total.", hint=CHOOSE_TOTAL)
         trees = Hierarchy.flat(found)
     dimension = Dimension(name=name, trees=(trees,) if isinstance(trees, Hierarchy) else tuple(trees))
     dimension.trees[0].check_codes(found, column=name)

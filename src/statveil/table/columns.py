@@ -1,7 +1,7 @@
 """The columns a table uses, checked at the door: numbers, weights, flags, codes.
 
 Everything is read as text, so that codes keep their zeros and numbers become exact integers: units of 10**-decimals.
-Messages give counts and columns, never a value.
+Messages give counts, columns and the first place, never a value.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from statveil.data.engines import Session, column, scalar_row
 from statveil.data.microdata import DecimalMark, Microdata
@@ -89,13 +89,9 @@ def check_columns(session: Session, data: Microdata, specs: Sequence[TableSpec])
     used = used_columns(specs)
     data.require(used)
     numbers = _number_columns(session, data, spec)
-    flags = [name for name in dict.fromkeys((spec.request, spec.waiver)) if name]
-    weight = numbers.get(spec.weight or "")
-    facts = _facts(session, data, used, [*_number_facts(numbers.values(), weight), *_flag_facts(data, flags)])
-    _refuse_missing(data, used, facts)
-    _refuse_words(data, numbers, flags, facts)
-    if weight and facts["negative_weights"]:
-        _refuse(data, weight.name, facts["negative_weights"], "negative weights", "A weight says how many units a record stands for.")
+    doubts = [*_missing(data, used), *_words(numbers.values()), *_unclear(data, spec), *_negative(numbers.get(spec.weight or ""))]
+    facts = _facts(session, data, used, [*_counts(doubts), *_decimals(numbers.values())])
+    _refuse_doubtful(session, data, doubts, facts)
     found = {name: _with_decimals(data, spec, number, facts) for name, number in numbers.items()}
     return CheckedColumns(
         records=facts["records"],
@@ -131,38 +127,90 @@ def _marks(session: Session, data: Microdata, names: Sequence[str]) -> dict[str,
         for label, mark in (("commas", ","), ("points", "."))
     ]
     found = scalar_row(session.query(f"SELECT {', '.join(counts)} FROM records"))
-    return {name: _mark(data, name, found) for name in names}
+    return {name: _mark(session, data, name, found) for name in names}
 
 
-def _mark(data: Microdata, name: str, found: Mapping[str, int]) -> DecimalMark:
+def _mark(session: Session, data: Microdata, name: str, found: Mapping[str, int]) -> DecimalMark:
     identifier = column(data.engine, name)
     commas, points = found[f"commas_{identifier}"], found[f"points_{identifier}"]
     if commas and points:
-        _refuse(data, name, min(commas, points), "numbers with another decimal mark than the rest", "Use one mark, and none for thousands.")
+        rarer = "," if commas <= points else "."
+        doubt = _Doubt(
+            name,
+            f"contains(CAST({identifier} AS VARCHAR), '{rarer}')",
+            "number with another decimal mark than the rest",
+            "numbers with another decimal mark than the rest",
+            "Use one mark, and none for thousands.",
+        )
+        raise _refusal(session, data, doubt, min(commas, points))
     return "," if commas else "."
 
 
-def _number_facts(numbers: Iterable[NumberColumn], weight: NumberColumn | None) -> Iterator[str]:
+class _Doubt(NamedTuple):
+    """What may be wrong with a record: the condition that finds it, and what one and several are called."""
+
+    column: str
+    condition: str
+    one: str
+    many: str
+    hint: str
+
+
+def _missing(data: Microdata, used: Iterable[str]) -> Iterator[_Doubt]:
+    for name in used:
+        identifier = column(data.engine, name)
+        yield _Doubt(
+            name,
+            f"({identifier} IS NULL OR CAST({identifier} AS VARCHAR) = '')",
+            "missing value",
+            "missing values",
+            "Drop these records, impute them, or give them a code of their own such as 'unknown'.",
+        )
+
+
+def _words(numbers: Iterable[NumberColumn]) -> Iterator[_Doubt]:
     for number in numbers:
-        yield f"count(*) FILTER (NOT {number.is_number}) AS words_{number.identifier}"
-        yield f"max({number.decimals_found}) AS decimals_{number.identifier}"
+        yield _Doubt(
+            number.name,
+            f"NOT {number.is_number}",
+            "value that is not a number",
+            "values that are not numbers",
+            "Look for words, NaN, signs for thousands, or another decimal mark (give decimal=',').",
+        )
+
+
+def _unclear(data: Microdata, spec: TableSpec) -> Iterator[_Doubt]:
+    for name in dict.fromkeys(name for name in (spec.request, spec.waiver) if name):
+        text = f"lower(trim(CAST({column(data.engine, name)} AS VARCHAR)))"
+        yield _Doubt(
+            name,
+            f"({text} NOT IN {_TRUE} AND {text} NOT IN {_FALSE})",
+            "value that is neither true nor false",
+            "values that are neither true nor false",
+            "Known: true, false, 1, 0, yes, no.",
+        )
+
+
+def _negative(weight: NumberColumn | None) -> Iterator[_Doubt]:
     if weight:
-        yield f"count(*) FILTER ({weight.is_negative}) AS negative_weights"
+        hint = "A weight says how many units a record stands for."
+        yield _Doubt(weight.name, weight.is_negative, "negative weight", "negative weights", hint)
 
 
-def _flag_facts(data: Microdata, flags: Iterable[str]) -> Iterator[str]:
-    for identifier in (column(data.engine, name) for name in flags):
-        text = f"lower(trim(CAST({identifier} AS VARCHAR)))"
-        yield f"count(*) FILTER ({text} NOT IN {_TRUE} AND {text} NOT IN {_FALSE}) AS unclear_{identifier}"
+def _counts(doubts: Iterable[_Doubt]) -> Iterator[str]:
+    return (f"count(*) FILTER ({doubt.condition}) AS doubt_{number}" for number, doubt in enumerate(doubts))
+
+
+def _decimals(numbers: Iterable[NumberColumn]) -> Iterator[str]:
+    return (f"max({number.decimals_found}) AS decimals_{number.identifier}" for number in numbers)
 
 
 def _facts(session: Session, data: Microdata, used: Sequence[str], further: Sequence[str]) -> Mapping[str, Any]:
     """One pass over the records that counts everything that can be wrong with them."""
     identifiers = [column(data.engine, name) for name in used]
     digests = ["sum((digest >> 64)::UBIGINT) AS high_digest", f"sum((digest & {_LOW_BITS})::UBIGINT) AS low_digest"]
-    missing = [f"count(*) FILTER ({each} IS NULL OR CAST({each} AS VARCHAR) = '') AS missing_{each}" for each in identifiers]
     digest = f"md5_number(concat({', '.join(_fenced(identifier) for identifier in identifiers)}))"
-    wanted = ", ".join(["count(*) AS records", *digests, *missing, *further])
+    wanted = ", ".join(["count(*) AS records", *digests, *further])
     return scalar_row(session.query(f"SELECT {wanted} FROM (SELECT *, {digest} AS digest FROM records)"))
 
 
@@ -177,34 +225,16 @@ def _input_hash(used: Sequence[str], facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([list(used), sums]).encode()).hexdigest()
 
 
-def _refuse(data: Microdata, name: str, count: int, what: str, hint: str) -> None:
-    raise InputError(f"{data.origin}: column {name!r} has {count} {what}.", hint=hint)
+def _refuse_doubtful(session: Session, data: Microdata, doubts: Sequence[_Doubt], facts: Mapping[str, Any]) -> None:
+    for number, doubt in enumerate(doubts):
+        if facts[f"doubt_{number}"]:
+            raise _refusal(session, data, doubt, facts[f"doubt_{number}"])
 
 
-def _refuse_missing(data: Microdata, used: Iterable[str], facts: Mapping[str, Any]) -> None:
-    for name in used:
-        count = facts[f"missing_{column(data.engine, name)}"]
-        if count:
-            _refuse(
-                data, name, count, "missing values", "Drop these records, impute them, or give them a code of their own such as 'unknown'."
-            )
-
-
-def _refuse_words(data: Microdata, numbers: Mapping[str, NumberColumn], flags: Iterable[str], facts: Mapping[str, Any]) -> None:
-    for name, number in numbers.items():
-        count = facts[f"words_{number.identifier}"]
-        if count:
-            _refuse(
-                data,
-                name,
-                count,
-                "values that are not numbers",
-                "Look for words, NaN, signs for thousands, or another decimal mark (give decimal=',').",
-            )
-    for name in flags:
-        count = facts[f"unclear_{column(data.engine, name)}"]
-        if count:
-            _refuse(data, name, count, "values that are neither true nor false", "Known: true, false, 1, 0, yes, no.")
+def _refusal(session: Session, data: Microdata, doubt: _Doubt, count: int) -> InputError:
+    place = data.engine.place(session.first(doubt.condition))
+    found = f"one {doubt.one}, in {place}" if count == 1 else f"{count} {doubt.many}, the first in {place}"
+    return InputError(f"{data.origin}: column {doubt.column!r} has {found}.", hint=doubt.hint)
 
 
 def _with_decimals(data: Microdata, spec: TableSpec, number: NumberColumn, facts: Mapping[str, Any]) -> NumberColumn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from statveil.arrays import IntArray
 from statveil.table.table import View
@@ -13,5 +13,5 @@ class ProtectedTable:
     """Released numbers: `value[view.cell[i]]` stands at position i of a view, in units of 10**-decimals."""
 
     views: tuple[View, ...]
-    value: IntArray
+    value: IntArray = field(repr=False)
     decimals: int

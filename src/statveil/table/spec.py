@@ -15,6 +15,11 @@ from statveil.errors import HierarchyError, InputError
 
 Trees = Hierarchy | Sequence[Hierarchy] | None
 WeightPolicy = Literal["units", "contribution"]
+_COLUMNS = ("measure", "weight", "holding", "shadow", "request", "waiver")
+_OF_RECORDS = ("measure", "weight", "holding", "shadow")
+"""Columns whose contents belong to single records or owners: as codes of a dimension they would be published."""
+_TREES = "Give a Hierarchy, a list of alternative ones, or None for a flat dimension of the codes found."
+_PATTERN = "Example: [{'region': 'Sea', 'trade': 'farming'}]."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +102,62 @@ class TableSpec:
     name: str = "table"
 
     def __post_init__(self) -> None:
-        if not self.dimensions:
-            raise InputError("A table needs at least one dimension.")
+        _check_dimensions(self.dimensions)
+        self._check_columns()
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InputError("The name of a table must be text and not empty.")
         if self.weight_policy not in ("units", "contribution"):
             raise InputError(f"Unknown weight_policy {self.weight_policy!r}.", hint="Known: 'units', 'contribution'.")
+        for name in ("decimals", "weight_decimals"):
+            if getattr(self, name) is not None and not is_whole(getattr(self, name)):
+                raise InputError(f"{name} must be a whole number or None, not {type(getattr(self, name)).__name__}.")
+        if isinstance(self.structural_zeros, Mapping | str) or not isinstance(self.structural_zeros, Sequence):
+            raise InputError("structural_zeros must be a list.", hint=_PATTERN)
         for pattern in self.structural_zeros:
+            if not isinstance(pattern, Mapping):
+                raise InputError(f"structural_zeros holds {type(pattern).__name__}.", hint=_PATTERN)
             unknown = sorted(set(pattern) - set(self.dimensions))
             if unknown:
                 raise InputError(f"structural_zeros names {unknown[0]!r}, which is not a dimension of {self.name!r}.")
+
+    def _check_columns(self) -> None:
+        for role in _COLUMNS:
+            name = getattr(self, role)
+            if name is not None and (not isinstance(name, str) or not name):
+                raise InputError(f"{role} must be the name of a column or None.", hint="Names of columns are text and not empty.")
+            if name is not None and role in _OF_RECORDS and name in self.dimensions:
+                raise InputError(
+                    f"Column {name!r} is the {role} and also a dimension: what single records hold would be published as codes.",
+                    hint="Take another column, or group its values into classes in a column of its own.",
+                )
+
+
+def is_whole(number: object) -> bool:
+    """Whether it is an integer, ours or numpy's; True and False are not."""
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _check_dimensions(dimensions: object) -> None:
+    if not isinstance(dimensions, Mapping):
+        raise InputError(
+            f"dimensions must be a dict from columns to hierarchies, not {type(dimensions).__name__}.",
+            hint="For flat dimensions: {'region': None, 'size': None}.",
+        )
+    if not dimensions:
+        raise InputError("A table needs at least one dimension.")
+    for name, trees in dimensions.items():
+        if not isinstance(name, str) or not name:
+            raise InputError("A dimension must be the name of a column.", hint="Names of columns are text and not empty.")
+        _check_trees(name, trees)
+
+
+def _check_trees(name: str, trees: object) -> None:
+    if trees is None or isinstance(trees, Hierarchy):
+        return
+    if isinstance(trees, str) or not isinstance(trees, Sequence):
+        raise InputError(f"Dimension {name!r} is given as {type(trees).__name__}.", hint=_TREES)
+    if not trees:
+        raise InputError(f"Dimension {name!r} has an empty list of hierarchies.", hint=_TREES)
+    strangers = [tree for tree in trees if not isinstance(tree, Hierarchy)]
+    if strangers:
+        raise InputError(f"Dimension {name!r} has {type(strangers[0]).__name__} among its hierarchies.", hint=_TREES)

@@ -7,7 +7,7 @@ each of its positions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from statveil.arrays import IntArray
 from statveil.table.spec import Dimension
@@ -24,9 +24,9 @@ class View:
 
     name: str
     dimensions: tuple[Dimension, ...]
-    coordinates: IntArray
-    cell: IntArray
-    structural: IntArray
+    coordinates: IntArray = field(repr=False)
+    cell: IntArray = field(repr=False)
+    structural: IntArray = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,21 +40,21 @@ class Table:
     """
 
     views: tuple[View, ...]
-    value: IntArray
+    value: IntArray = field(repr=False)
     scale: int
     decimals: int
-    records: IntArray
-    respondents: IntArray
-    frequency: IntArray
+    records: IntArray = field(repr=False)
+    respondents: IntArray = field(repr=False)
+    frequency: IntArray = field(repr=False)
     """What a frequency rule compares, in units of 10**-frequency_scale: respondents, or the sum of weights."""
     frequency_scale: int
-    magnitude: IntArray
+    magnitude: IntArray = field(repr=False)
     """Sum of the respondents' absolute contributions: T in the rules."""
-    top: IntArray
+    top: IntArray = field(repr=False)
     """`top[i, j]`: the (j+1)-th largest respondent's contribution to cell i, zero where there is none."""
-    largest_unwaived: IntArray
+    largest_unwaived: IntArray = field(repr=False)
     """Largest contribution of a respondent who has not waived protection; -1 when all have."""
-    largest_requested: IntArray
+    largest_requested: IntArray = field(repr=False)
     """Largest contribution of a respondent who asked for protection; -1 when none did."""
     rule_scale: int
     has_shadow: bool

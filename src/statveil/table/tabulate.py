@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from statveil.table.spec import TableSpec
 from statveil.table.structural import check_structural, structural_positions
 from statveil.table.table import Table, View
 
+_SPECS = "Give one TableSpec, or a list of them for linked tables."
 _SHARED_BY_LINKED = ("measure", "weight", "weight_policy", "holding", "shadow", "request", "waiver", "decimals", "weight_decimals")
 
 
@@ -28,7 +29,7 @@ def tabulate(data: Microdata, specs: TableSpec | Sequence[TableSpec], *, top: in
     Linked tables share measure, weight, holding and the like; positions that aggregate the same records are one cell.
     `top` is the number of largest contributions kept per cell: as many as the strictest rule looks at.
     """
-    specs = _linked([specs] if isinstance(specs, TableSpec) else list(specs))
+    specs = _linked(listed_specs(specs))
     if top < 1:
         raise InputError("top must be at least 1.")
     spec = specs[0]
@@ -42,6 +43,18 @@ def tabulate(data: Microdata, specs: TableSpec | Sequence[TableSpec], *, top: in
             for index, (each, grid) in enumerate(zip(specs, grids, strict=True))
         ]
     return _assemble(specs, grids, tables, units, columns)
+
+
+def listed_specs(specs: object) -> list[TableSpec]:
+    """One spec or several as a list; anything else is refused."""
+    if isinstance(specs, TableSpec):
+        return [specs]
+    if isinstance(specs, Mapping | str) or not isinstance(specs, Sequence):
+        raise InputError(f"A table is asked for by a TableSpec, not by {type(specs).__name__}.", hint=_SPECS)
+    strangers = [each for each in specs if not isinstance(each, TableSpec)]
+    if strangers:
+        raise InputError(f"Among the specs of linked tables is {type(strangers[0]).__name__}.", hint=_SPECS)
+    return list(specs)
 
 
 def _linked(specs: Sequence[TableSpec]) -> Sequence[TableSpec]:

@@ -30,7 +30,7 @@ class Units(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Decimal numbers: digits times ten to the power."""
+    """Decimal numbers: digits (at most 18) times ten to the power."""
 
     digits: IntArray
     powers: AnyArray
@@ -44,7 +44,9 @@ class Numbers(NamedTuple):
         """As whole numbers of 10**-decimals."""
         shift = self.powers.astype(np.int64) + decimals
         factor = _POWERS[np.clip(shift, 0, 18)]
-        rounded, exact = _divided(self.digits, _POWERS[np.clip(-shift, 0, 18)], rounding)
+        # Moved by more places than there are digits, less than half a unit is left: only the sign counts.
+        digits = np.where(shift < -18, np.sign(self.digits), self.digits)
+        rounded, exact = _divided(digits, _POWERS[np.clip(-shift, 0, 18)], rounding)
         too_large = (np.abs(rounded) > (LARGEST_EXACT - 1) // factor) | ((shift > 18) & (rounded != 0))
         units = np.where(too_large, 0, rounded) * factor
         return Units(np.where(too_large, np.sign(rounded) * NO_BOUND, units), exact, too_large)
