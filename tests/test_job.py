@@ -104,7 +104,10 @@ def test_numbers_stay_as_they_are_written() -> None:
         ({"table": {"dimensions": {"a": "flat"}, "name": ""}}, ["table.name: must not be empty"]),
         ({"table": {"dimensions": {"a": "flat"}, "name": " "}}, ["table.name: must not be empty"]),
         *(
-            ({"table": {"dimensions": {"a": "flat", "x": "flat"}, key: "x"}}, [f"table: the column 'x' is the {key} and cannot be a dimension"])
+            (
+                {"table": {"dimensions": {"a": "flat", "x": "flat"}, key: "x"}},
+                [f"table: the column 'x' is the {key} and cannot be a dimension"],
+            )
             for key in ("measure", "weight", "holding", "shadow")
         ),
         ({"limits": {"seconds": "1"}}, ["limits.seconds: must be a number, not text ('1')"]),

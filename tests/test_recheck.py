@@ -16,7 +16,12 @@ from statveil.recheck import audit_folder
 
 RECORDS = "a,a_label,income\n" + "".join(
     f"{street},{trade},{income}\n"
-    for street, trade, incomes in [("N", "vet", (900,)), ("N", "baker", (100, 120, 140)), ("S", "vet", (200, 180)), ("S", "baker", (50, 60))]
+    for street, trade, incomes in [
+        ("N", "vet", (900,)),
+        ("N", "baker", (100, 120, 140)),
+        ("S", "vet", (200, 180)),
+        ("S", "baker", (50, 60)),
+    ]
     for income in incomes
 )
 JOB = """
@@ -80,21 +85,20 @@ def test_weakened_rules_are_found(out: Path) -> None:
         ("[limits]", '[protection]\nvariant = "exact"\n[limits]', "options"),
         ("[limits]", "[protection]\nseed = 3\n[limits]", "seed"),
         ("[limits]", '[protection]\nmethod = "exact"\n[limits]', "method"),
-        ('name = "income"', 'name = "income"\nstructural_zeros = [{ a = "N", a_label = "smith" }]', "tables"),
+        ('a_label = "flat"', 'a_label = { total = "Total" }', "tables"),
     ],
 )
 def test_any_other_wish_is_found(out: Path, old: str, new: str, part: str) -> None:
-    if part == "tables":
-        edit(out / "job.toml", 'a_label = "flat"', 'a_label = { total = "Total" }')
-    else:
-        edit(out / "job.toml", old, new)
+    edit(out / "job.toml", old, new)
     assert findings(audit_folder(out))["job"] == (f"{part}: job.toml and provenance.json differ",)
 
 
 def test_rules_weakened_in_both_files_are_found(out: Path) -> None:
     edit(out / "job.toml", "p = 10", "p = 1")
     edit(out / "provenance.json", '"p": 10', '"p": 1')
-    assert findings(audit_folder(out)) == {"contents": ("job.toml: changed since the release", "provenance.json: changed since the release")}
+    assert findings(audit_folder(out)) == {
+        "contents": ("job.toml: changed since the release", "provenance.json: changed since the release")
+    }
 
 
 def test_only_the_wording_of_the_job_may_not_change_either(out: Path) -> None:

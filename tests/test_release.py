@@ -10,6 +10,7 @@ import pytest
 
 import statveil as sv
 from statveil.audit.tables import release_hash
+from statveil.solve.outcome import Ending
 
 TRUE_VALUES = (90125, 98113, 17814, 115927)
 """The vet of the north, the northern total, the baker total, and the grand total."""
@@ -82,3 +83,21 @@ def test_a_release_cannot_be_changed(release: sv.Release) -> None:
         release.protected.value[0] = 1
     with pytest.raises(ValueError, match="read-only"):
         release.protected.views[0].cell[0] = 1
+
+
+def test_an_adjustment_cannot_be_changed(release: sv.Release) -> None:
+    for array in (release.adjustment.deviation, release.adjustment.senses):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_a_release_and_its_parts_show_themselves_in_a_few_words(release: sv.Release) -> None:
+    for part in (release.protected, release.protected.views[0], release.adjustment, release.table, release.sensitivity):
+        assert "array" not in repr(part)
+        assert len(repr(part)) < 600
+
+
+def test_the_gap_of_a_table_proved_optimal_is_zero(release: sv.Release) -> None:
+    proved = replace(release.adjustment, objective=1.0 + 2**-50, bound=1.0, ending=Ending.OPTIMAL)
+    assert proved.gap == 0
+    assert replace(proved, ending=Ending.FEASIBLE).gap > 0

@@ -114,9 +114,54 @@ def test_nothing_sensitive_changes_nothing() -> None:
     assert (release.gap, release.adjustment.objective) == (0, 0)
 
 
-def test_no_rule_at_all_changes_nothing() -> None:
-    release = protect(FIVE, table("area", "trade"))
-    assert released(release) == original(release)
+def test_no_rule_at_all_is_refused() -> None:
+    with pytest.raises(sv.RuleError, match=r"No rules are given.*MinimumFrequency"):
+        protect(FIVE, table("area", "trade"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rules": sv.PPercent(10)}, "rules must be a list, not PPercent"),
+        ({"rules": "p%"}, "rules must be a list, not str"),
+        ({"rules": None}, "rules must be a list, not NoneType"),
+        ({"rules": [10]}, "10 is not a rule"),
+        ({"limits": 5}, "limits must be Limits, not int"),
+        ({"limits": 0}, "limits must be Limits, not int"),
+        ({"options": {"norm": "l2"}}, "options must be Options, not dict"),
+        ({"options": {}}, "options must be Options, not dict"),
+        ({"spec": [table("area"), "area"]}, "Among the specs of linked tables is str"),
+        ({"spec": "area"}, "by a TableSpec, not by str"),
+        ({"seed": "one"}, "seed must be a whole number"),
+        ({"seed": 1.0}, "seed must be a whole number"),
+        ({"seed": True}, "seed must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused_before_the_records_are_read(wrong: dict[str, Any], words: str) -> None:
+    asked = {"spec": table("area"), "rules": [sv.PPercent(10)], **wrong}
+    with pytest.raises(sv.InputError, match=words):
+        sv.protect_table("no such file.csv", **asked)
+
+
+def test_a_system_asked_wrongly_is_refused(tmp_path: Path) -> None:
+    for wrong, words in (({"limits": 5}, "limits must be"), ({"options": sv.Options()}, "SystemOptions, not"), ({"seed": "one"}, "seed")):
+        with pytest.raises(sv.InputError, match=words):
+            sv.adjust_system(tmp_path / "none.jj", **wrong)  # type: ignore[arg-type]
+
+
+def test_settings_of_another_kind_are_refused() -> None:
+    wrong: list[tuple[Any, dict[str, Any]]] = [
+        (sv.Limits, {"seconds": "ten"}),
+        (sv.Limits, {"gap": None}),
+        (sv.Options, {"cap": "twice"}),
+        (sv.Options, {"bounds": 5}),
+        (sv.Bounds, {"percent_up": "all"}),
+        (sv.Bounds, {"minimum": True}),
+    ]
+    for kind, settings in wrong:
+        with pytest.raises(sv.InputError):
+            kind(**settings)
 
 
 def test_everything_sensitive_is_all_moved() -> None:
@@ -233,7 +278,7 @@ def test_known_weights() -> None:
 def test_rounding_alone_is_mended() -> None:
     """Three cells of 0.5 round to 0 each, and their sum of 1.5 to 2: nothing is sensitive, yet something must give."""
     data = {"area": list("pqr"), "sales": [1, 1, 1], "weight": ["0.5"] * 3}
-    release = protect(data, table("area", weight="weight", decimals=0))
+    release = protect(data, table("area", weight="weight", decimals=0), sv.ZeroRule(5))
     assert released(release)["Total",] == sum(released(release)[code,] for code in "pqr")
 
 

@@ -4,11 +4,12 @@ public/           what may leave the office: the table in each format, the exter
 internal/         confidential, only on request: the table with originals, statuses and reasons, the internal report
 provenance.json   software, parameters, seed and hashes; it holds the rules, so it stays in the office
 job.toml          the job as it was given
-run.json          when, how long, with what result, and where the job's paths start from
+run.json          when, how long, with what result, where the job's paths start from, and the hash of each file to be audited
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -25,6 +26,7 @@ from statveil.errors import BackendMissing
 from statveil.job import Job
 from statveil.job_schema import FileFormat
 from statveil.protect.options import OnProgress
+from statveil.publish.files import ending
 from statveil.publish.text import file_word
 from statveil.release import Edition, Release
 from statveil.staging import MADE_BY, RUN_FILE, staged
@@ -33,6 +35,7 @@ from statveil.workflow import protect_table
 
 JOB_FILE = "job.toml"
 PROVENANCE_FILE = "provenance.json"
+PUBLIC = "public"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +64,7 @@ def run_in(
     _check_formats(job)
     started, clock = datetime.now(UTC), time.monotonic()
     release = protect(job, on_progress=on_progress)
-    files = _write_public(release, job, place / "public")
+    files = _write_public(release, job, place / PUBLIC)
     if internal or job.parts.output.internal:
         files |= _write_internal(release, job, place / "internal")
     files["provenance"] = _write_text(place / PROVENANCE_FILE, release.provenance.to_json())
@@ -94,6 +97,7 @@ def figures(release: Release) -> dict[str, Any]:
     adjustment = release.adjustment
     return {
         "cells": int(release.protected.value.size),
+        "sensitive": int(release.sensitivity.sensitive.sum()),
         "objective": _finite(adjustment.objective),
         "bound": _finite(adjustment.bound),
         "gap": _finite(adjustment.gap),
@@ -149,7 +153,8 @@ def _write_tables(release: Release, job: Job, folder: Path, edition: Edition, fo
     name = file_word(job.name)
     for wanted in dict.fromkeys(formats):
         for path in _write_table(release, folder / name, edition, wanted):
-            view = "" if path.stem.removesuffix(".sdmx") in (name, f"{name}-internal") else f" {path.stem}"
+            stem = path.name.removesuffix(ending(path))
+            view = "" if stem in (name, f"{name}-internal") else f" {stem}"
             files[f"{'internal ' if edition == 'internal' else ''}{wanted}{view}"] = path
     return files
 
@@ -176,4 +181,18 @@ def _write_text(path: Path, text: str) -> Path:
 
 def _run_text(run: Mapping[str, Any], place: Path) -> str:
     written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
-    return json.dumps({"made_by": MADE_BY, "entries": written, **run}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"made_by": MADE_BY, "entries": written, **run, "files": file_hashes(place)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of all that is public, of the job and of the provenance, by path within the folder."""
+    public = [path for path in (folder / PUBLIC).rglob("*") if not path.is_dir()]
+    files = [path for path in (folder / JOB_FILE, folder / PROVENANCE_FILE) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): _hash(path) for path in sorted(files + public)}
+
+
+def _hash(path: Path) -> str:
+    if not path.is_file():  # a link that leads nowhere, a pipe
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

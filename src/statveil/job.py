@@ -135,18 +135,18 @@ def read_job(path: Path, *, base: Path | None = None) -> Job:
 
 def _text(path: Path) -> str:
     try:
-        return _existing(path, written=str(path)).read_bytes().decode("utf-8-sig")
+        return _existing(path, written=str(path), hint="`statveil init` writes a job file to start from.").read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} is not UTF-8 text (byte {error.start}).", hint="Save the job file as UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def _existing(path: Path, *, written: str) -> Path:
+def _existing(path: Path, *, written: str, hint: str = "Paths in a job start from the folder of the job file.") -> Path:
     if path.is_dir():
         raise InputError(f"{written} is a folder, not a file.")
     if not path.is_file():
-        raise InputError(f"There is no file {written}.", hint="Paths in a job start from the folder of the job file.")
+        raise InputError(f"There is no file {written}.", hint=hint)
     return path
 
 

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from statveil.errors import InputError
@@ -30,6 +30,12 @@ def _level(given: Any) -> Any:
     if len(given) != 2:
         raise PydanticCustomError("pair", "{words}", {"words": "must be one number, or two: [lower, upper]."})
     return tuple(_number(each) for each in given)
+
+
+def _word(given: str) -> str:
+    if not given.strip():
+        raise PydanticCustomError("empty", "{words}", {"words": "must not be empty."})
+    return given
 
 
 Number = Annotated[int | float, BeforeValidator(_number)]
@@ -77,7 +83,7 @@ class DimensionPart(Part):
 
 class TablePart(Part):
     dimensions: dict[str, DimensionPart]
-    name: str = "table"
+    name: Annotated[str, AfterValidator(_word)] = "table"
     measure: str | None = None
     weight: str | None = None
     weight_policy: Literal["units", "contribution"] = "units"
@@ -97,6 +103,16 @@ class TablePart(Part):
             return content
         dimensions = {name: {} if tree == "flat" else tree for name, tree in content["dimensions"].items()}
         return {**content, "dimensions": dimensions}
+
+    @model_validator(mode="after")
+    def _no_values_as_codes(self) -> Self:
+        """Codes are published: a column of values of single records must not become codes."""
+        for key in ("measure", "weight", "holding", "shadow"):
+            column = getattr(self, key)
+            if column in self.dimensions:
+                words = f"the column {column!r} is the {key} and cannot be a dimension: the values of single records would be published."
+                raise PydanticCustomError("value_as_code", "{words}", {"words": words})
+        return self
 
 
 class MinimumFrequencyPart(Part):
@@ -229,7 +245,7 @@ def _words(fault: ErrorDetails) -> str:
     """What is wrong, in our words; settings may be shown, they are the office's own and hold no data."""
     kind, given, context = fault["type"], fault["input"], fault.get("ctx", {})
     told = {
-        "missing": "is missing.",
+        "missing": f"is missing. {_WHAT_TO_ADD.get(fault['loc'][-1:], 'Add it.')}",
         "literal_error": f"{given!r} is not allowed. Known: {context.get('expected')}.",
         "union_tag_invalid": f"type {context.get('tag')!r} is not a rule. Known: {', '.join(RULE_TYPES)}.",
         "union_tag_not_found": f"type is missing. Known: {', '.join(RULE_TYPES)}.",
@@ -240,6 +256,13 @@ def _words(fault: ErrorDetails) -> str:
         return f"must be {_WANTED[kind]}, not {_kind(given)}."
     return told.get(kind, fault["msg"])
 
+
+_WHAT_TO_ADD: Mapping[tuple[str | int, ...], str] = {
+    ("data",): 'Add [data] with file = "records.csv".',
+    ("table",): "Add [table] and [table.dimensions]: what to add up, and by what.",
+    ("dimensions",): 'Add [table.dimensions] with a line for each column, such as region = "flat".',
+    ("rule",): 'Add [[rule]] with a type, such as type = "p-percent" and p = 10.',
+}
 
 _WANTED = {
     "string_type": "text in quotes",

@@ -14,43 +14,89 @@ from statveil.arrays import BoolArray, IntArray
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import audit_table, labels
 from statveil.errors import AuditFailed, FormatError, InputError
-from statveil.folder import JOB_FILE, PROVENANCE_FILE
-from statveil.job import read_job
+from statveil.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, file_hashes
+from statveil.job import Job, read_job
 from statveil.provenance import Provenance
 from statveil.publish.files import paths_of
 from statveil.publish.reading import PublicTable, read_public_csv
 from statveil.publish.text import file_word
 from statveil.risk.assess import assess
-from statveil.risk.rules import contributions_needed
+from statveil.risk.rules import Rule, contributions_needed
 from statveil.staging import MADE_BY, RUN_FILE
 from statveil.table.protected import ProtectedTable
+from statveil.table.spec import TableSpec
 from statveil.table.table import Table, View
 from statveil.table.tabulate import tabulate
-from statveil.workflow import requirements_of
+from statveil.workflow import as_json, requirements_of
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
 SHOWN = 10
-WORDS = "Every number in the files has its place, once, and is the same wherever its cell is shown"
+WORDS = "Every number in the public CSV has its place, once, and is the same wherever its cell is shown"
 
 
 def audit_folder(folder: Path) -> AuditReport:
     """Every check anew, on the numbers in the public CSV files, from the records up."""
     run = _read_run(folder)
+    contents = _check_contents(run.get("files"), file_hashes(folder))
     job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
     if "csv" not in job.parts.output.formats:
         raise AuditFailed("The release has no public CSV file, so no check could be made.", hint="Add csv to output.formats.")
     try:
         rules, asked = job.rules(), requirements_of(job.options())
-        table = tabulate(job.microdata, job.specs(), top=max(contributions_needed(rules), 1))
+        specs = job.specs()
+        table = tabulate(job.microdata, specs, top=max(contributions_needed(rules), 1))
         sensitivity = assess(table, rules)
     except InputError as error:
         raise AuditFailed(
             f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",
             hint=f"These checks could not be made: {NEED_RECORDS}. {error.hint}",
         ) from None
-    protected, placed = _read_public(table, paths_of(folder / "public" / f"{file_word(job.name)}.csv", table.views))
-    found = audit_table(table, sensitivity, asked, protected, read_provenance(folder / PROVENANCE_FILE))
-    return AuditReport(checks=(placed, *found.checks))
+    protected, placed = _read_public(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
+    provenance = read_provenance(folder / PROVENANCE_FILE)
+    same_job = _check_job(asked_for(job, specs, rules), provenance.parameters)
+    found = audit_table(table, sensitivity, asked, protected, provenance)
+    return AuditReport(checks=(contents, same_job, placed, *found.checks))
+
+
+def _check_contents(written: Any, present: Mapping[str, str]) -> Check:
+    """Every file is the one that the run wrote; `written` and `present` are hashes by name."""
+    if not isinstance(written, Mapping) or not {JOB_FILE, PROVENANCE_FILE} <= set(written):
+        findings = [f"{RUN_FILE}: the hashes of the files are missing"]
+    else:
+        names = sorted({*written, *present})
+        findings = [f"{name}: {_fate(name, written, present)}" for name in names if written.get(name) != present.get(name)]
+    return _check("contents", "Every public file, the job and the provenance are as the release wrote them", len(present), findings)
+
+
+def _fate(name: str, written: Mapping[str, Any], present: Mapping[str, str]) -> str:
+    if name not in present:
+        return "missing"
+    return "changed since the release" if name in written else "not part of the release"
+
+
+def asked_for(job: Job, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> dict[str, Any]:
+    """What the job asks, in the words of the provenance."""
+    chosen = job.parts.protection
+    parts = {
+        "tables": specs,
+        "rules": rules,
+        "options": job.options(),
+        "limits": job.limits(),
+        "method": chosen.method,
+        "seed": chosen.seed,
+    }
+    return {name: as_json(part) for name, part in parts.items()}
+
+
+def _check_job(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> Check:
+    findings = [
+        f"{part}: {JOB_FILE} and {PROVENANCE_FILE} differ" for part in sorted({*asked, *recorded}) if asked.get(part) != recorded.get(part)
+    ]
+    return _check("job", "The job is the one the release was made by", len(asked), findings)
+
+
+def _check(name: str, words: str, checked: int, findings: Sequence[str]) -> Check:
+    return Check(name=name, words=words, checked=checked, faults=len(findings), findings=tuple(findings[:SHOWN]))
 
 
 def _read_public(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable, Check]:
@@ -80,7 +126,10 @@ def read_provenance(path: Path) -> Provenance:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return Provenance(
-            parameters=content["parameters"], input_hash=content["input"], release_hash=content["release"], software=content["software"]
+            parameters=dict(content["parameters"]),
+            input_hash=content["input"],
+            release_hash=content["release"],
+            software=content["software"],
         )
     except (OSError, ValueError, KeyError, TypeError):
         raise AuditFailed(
@@ -92,19 +141,17 @@ def read_protected(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable,
     """The table that the files show (one per view), and a check of how they show it."""
     value = np.zeros(table.size, dtype=np.int64)
     known = np.zeros(table.size, dtype=np.bool_)
-    checked, findings, faults = 0, [], 0
+    checked, findings = 0, list[str]()
     for view, file in zip(table.views, files, strict=True):
-        shown = _Shown(view, read_public_csv(file), table.decimals)
+        shown = _Shown(view, read_public_csv(file, view.dimensions), table.decimals)
         fresh = ~known[view.cell]
         value[view.cell[fresh]] = shown.released[fresh]
         known[view.cell] = True
         clash = value[view.cell] != shown.released
         clashes = [f"{labels(view, view.coordinates[row])} of {view.name}: differs from its other place" for row in np.flatnonzero(clash)]
-        found = [*shown.findings, *clashes]
-        checked, faults = checked + shown.rows, faults + len(found)
-        findings += found
-    check = Check(name="files", words=WORDS, checked=checked, faults=faults, findings=tuple(findings[:SHOWN]))
-    return ProtectedTable(views=table.views, value=value, decimals=table.decimals), check
+        checked += shown.rows
+        findings += [*shown.findings, *clashes]
+    return ProtectedTable(views=table.views, value=value, decimals=table.decimals), _check("files", WORDS, checked, findings)
 
 
 class _Shown:

@@ -79,7 +79,7 @@ def protect_table(
         seed=seed,
         on_progress=on_progress,
         job=job,
-        asked={"tables": _told(spec), "rules": _told(rules)},
+        asked={"tables": as_json(spec), "rules": as_json(rules)},
     )
     tell("audited")
     return release
@@ -102,7 +102,7 @@ def protect_assessed(
     problem = build_problem(table, sensitivity, options)
     adjustment = adjust(problem, method=method, limits=limits, seed=seed, on_progress=on_progress)
     protected = ProtectedTable(views=table.views, value=_released(problem.value, adjustment), decimals=table.decimals)
-    parameters = {**(asked or {}), "options": _told(options), "limits": _told(limits), "method": method, "seed": _told(seed)}
+    parameters = {**(asked or {}), "options": as_json(options), "limits": as_json(limits), "method": method, "seed": as_json(seed)}
     provenance = Provenance(parameters=parameters, input_hash=table.input_hash, release_hash=release_hash(protected))
     return Release(
         protected=protected,
@@ -272,17 +272,17 @@ def _stages(on_progress: OnProgress | None, limits: Limits | None = None) -> Cal
     return tell
 
 
-def _told(thing: Any) -> Any:
+def as_json(thing: Any) -> Any:
     """A setting as JSON: what decides the numbers, in an order that does not depend on the run."""
     if isinstance(thing, Hierarchy):
         return {"total": thing.total, "parent": dict(thing.parent)}
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        fields = {field.name: _told(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
+        fields = {field.name: as_json(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
         return {"kind": type(thing).__name__, **fields}
     if isinstance(thing, Mapping):
-        return {str(key): _told(content) for key, content in thing.items()}
+        return {str(key): as_json(content) for key, content in thing.items()}
     if isinstance(thing, list | tuple):
-        return [_told(part) for part in thing]
+        return [as_json(part) for part in thing]
     thing = thing.item() if isinstance(thing, np.generic) else thing
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing

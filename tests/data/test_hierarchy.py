@@ -114,3 +114,13 @@ def test_data_codes_that_the_tree_lacks_are_listed_ten_at_most() -> None:
 def test_data_codes_that_are_aggregates_are_refused() -> None:
     with pytest.raises(HierarchyError, match="aggregates in its hierarchy: 'North'"):
         Hierarchy.from_dict({"North": ["N1"]}).check_codes(["N1", "North"], column="region")
+
+
+def test_a_total_among_its_codes_says_how_to_choose_another() -> None:
+    with pytest.raises(HierarchyError, match=r"'Total' is the total and is itself one of the codes.*total='All'"):
+        Hierarchy.flat(["a", "Total"])
+    assert Hierarchy.flat(["a", "Total"], total="All").leaves == ("a", "Total")
+
+
+def test_a_large_tree_shows_itself_in_a_few_words() -> None:
+    assert repr(Hierarchy.flat([str(n) for n in range(1000)])) == "Hierarchy('Total', 1000 codes below)"

@@ -57,8 +57,11 @@ def test_columns_that_differ_in_case_only_are_two(tmp_path: Path) -> None:
         ("\n\n", "has no header"),
         ("a,b,a\n1,2,3\n", "two columns named 'a'"),
         ("a,,c\n1,2,3\n", "column 2 has no name"),
-        ("a,b\n1,2\n3\n", "line 3: 1 fields, but the header has 2"),
+        ("a,b\n1,2\n3\n", "line 3: 1 field, but the header has 2"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 fields, but the header has 2"),
+        ("a,b,c\n1,2,3\n1,2,3,4,5\n", "line 3: 5 fields, but the header has 3"),
+        ('a,b,c\n\n1,"2\n\n2",3\n1,2,3,4,5\n', "line 6: 5 fields, but the header has 3"),
+        ("\na,b\n1,2\n", "begins with a blank line"),
         ('a,b\n1,"2\n3,4\n', "line 2: not a record"),
         (b"a,b\n1,\x81\n", "byte 6: not text in cp1252"),
         (b"a,b\n1,\x00\n", "not text"),
@@ -145,3 +148,28 @@ def test_an_unknown_column_is_answered_with_the_known_ones() -> None:
 
 def test_microdata_does_not_show_itself() -> None:
     assert repr(read_microdata(pa.table(FRAME))) == "Microdata('The frame', 2 columns)"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("a,b\nx,1\ny,\nz,\n", 3),
+        ('a,b\n\n"x\n\nx",1\n\ny,\n', 7),
+        ("a\nx\n\ny\n", 3),
+        ("a;b\r\n\xe9;1\r\ny;\r\n".encode("latin-1"), 3),
+    ],
+    ids=["plain", "blank lines and a record of three", "one column", "latin-1"],
+)
+def test_a_record_is_found_by_its_line(tmp_path: Path, content: str | bytes, line: int) -> None:
+    data = read_microdata(written(tmp_path, content))
+    with data.engine.session() as session:
+        assert data.engine.place(session.first(f"c{len(data.columns) - 1} IS NULL")) == f"line {line}"
+
+
+def test_the_first_record_of_many_is_the_first_in_the_file(tmp_path: Path) -> None:
+    size = 300_000
+    table = pa.table({"a": [None if row in (123_456, 250_000, size - 1) else "x" for row in range(size)]})
+    pq.write_table(table, tmp_path / "firms.parquet", row_group_size=20_000)
+    for source in (tmp_path / "firms.parquet", table):
+        with read_microdata(source).engine.session() as session:
+            assert session.first("c0 IS NULL") == 123_457

@@ -152,6 +152,9 @@ def test_a_ready_table_has_no_respondents_to_judge():
 def test_something_else_is_not_a_rule():
     with pytest.raises(RuleError, match="'p%' is not a rule"):
         assess(table_of([firms(1)]), ["p%"])
+    for alone in (PPercent(10), "p%", None):
+        with pytest.raises(RuleError, match="rules must be a list"):
+            assess(table_of([firms(1)]), alone)
 
 
 def test_the_verdict_cannot_be_changed():

@@ -216,19 +216,23 @@ def test_a_grid_beyond_integers_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "spec", "words"),
     [
-        ({"turnover": ["1", "x", "secret", "1", "1"]}, {}, "'turnover' has 2 values that are not numbers"),
+        ({"turnover": ["1", "x", "secret", "1", "1"]}, {}, "'turnover' has 2 values that are not numbers, the first in row 2 ("),
         ({"turnover": [1.0, float("nan"), float("inf"), 1.0, 1.0]}, {}, "'turnover' has 2 values that are not numbers"),
-        ({"turnover": ["1,5", "1", "1", "1", "1"]}, {}, "'turnover' has 1 values that are not numbers"),
-        ({"turnover": ["1", None, "", "1", "1"]}, {}, "'turnover' has 2 missing values"),
-        ({"town": ["Urk", None, "Urk", "Urk", "Urk"]}, {}, "'town' has 1 missing values"),
+        ({"turnover": ["1,5", "1", "1", "1", "1"]}, {}, "'turnover' has one value that is not a number, in row 1 (counted from 1)."),
+        ({"turnover": ["1", None, "", "1", "1"]}, {}, "'turnover' has 2 missing values, the first in row 2 (counted from 1)."),
+        ({"town": ["Urk", None, "Urk", "Urk", "Urk"]}, {}, "'town' has one missing value, in row 2 ("),
         ({"turnover": ["1", "0.0000000001", "1", "1", "1"]}, {}, "more than 9 decimals"),
         ({"turnover": ["1", "1e-99999999999", "1", "1", "1"]}, {}, "more than 9 decimals"),
         ({"turnover": ["1", "1e30", "1", "1", "1"]}, {}, "too large"),
         ({"turnover": ["4e18", "4e18", "1", "1", "1"]}, {}, "too large"),
-        ({"weight": ["1", "-1", "1", "1", "1"]}, {"weight": "weight"}, "'weight' has 1 negative weights"),
+        ({"weight": ["1", "-1", "1", "1", "1"]}, {"weight": "weight"}, "'weight' has one negative weight, in row 2 ("),
         ({"weight": ["1", "0.1234567", "1", "1", "1"]}, {"weight": "weight"}, "more than 6 decimals"),
-        ({"waived": ["1", "0", "perhaps", "no", "no"]}, {"waiver": "waived"}, "'waived' has 1 values that are neither true nor false"),
-        ({"owner": ["a", None, "b", "b", "b"]}, {"holding": "owner"}, "'owner' has 1 missing values"),
+        (
+            {"waived": ["1", "0", "perhaps", "no", "no"]},
+            {"waiver": "waived"},
+            "'waived' has one value that is neither true nor false, in row 3 (",
+        ),
+        ({"owner": ["a", None, "b", "b", "b"]}, {"holding": "owner"}, "'owner' has one missing value, in row 2 ("),
     ],
 )
 def test_bad_values_are_counted_and_never_shown(change: dict[str, Any], spec: dict[str, Any], words: str) -> None:
@@ -256,7 +260,7 @@ def test_decimal_commas_are_understood_in_files_with_semicolons(tmp_path: Path) 
 def test_two_decimal_marks_in_one_column_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "firms.csv"
     path.write_text("stad;omzet\na;1,5\nb;2.5\n")
-    with pytest.raises(InputError, match="another decimal mark"):
+    with pytest.raises(InputError, match="one number with another decimal mark than the rest, in line 2"):
         tabulate(read_microdata(path), TableSpec(dimensions={"stad": None}, measure="omzet"))
 
 
@@ -273,3 +277,65 @@ def test_a_header_without_records_is_an_empty_table(tmp_path: Path) -> None:
 def test_one_record_is_one_cell() -> None:
     table = build({name: column[:1] for name, column in VILLAGE.items()})
     assert (table.size, len(table.views[0].cell)) == (1, 6)
+
+
+def test_a_bad_value_in_a_file_is_found_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "firms.csv"
+    path.write_text('town,turnover\n"U\nrk",1\n\nEde,secret\nEde,x\n')
+    with pytest.raises(InputError, match="'turnover' has 2 values that are not numbers, the first in line 5") as caught:
+        tabulate(read_microdata(path), TableSpec(dimensions={"town": None}, measure="turnover"))
+    assert "secret" not in str(caught.value)
+
+
+def test_a_code_that_is_also_the_total_names_its_column() -> None:
+    with pytest.raises(HierarchyError, match=r"Column 'town' has a code 'Total', which is also the code of its total.*total='All'"):
+        build(VILLAGE | {"town": ["Urk", "Total", "Urk", "Urk", "Urk"]}, dimensions={"town": None})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"dimensions": {"town": "flat"}}, "'town' is given as str.*None for a flat dimension"),
+        ({"dimensions": {"town": 3}}, "'town' is given as int"),
+        ({"dimensions": {"town": []}}, "'town' has an empty list"),
+        ({"dimensions": {"town": [TOWNS, "flat"]}}, "'town' has str among its hierarchies"),
+        ({"dimensions": ["town", "trade"]}, "a dict from columns to hierarchies, not list.*'region': None"),
+        ({"dimensions": {}}, "at least one dimension"),
+        ({"dimensions": {"": None}}, "A dimension must be the name of a column"),
+        ({"dimensions": {3: None}}, "A dimension must be the name of a column"),
+        ({"measure": 3}, "measure must be the name of a column or None"),
+        ({"weight": ""}, "weight must be the name of a column or None"),
+        ({"decimals": "two"}, "decimals must be a whole number or None, not str"),
+        ({"decimals": True}, "decimals must be a whole number or None, not bool"),
+        ({"weight_decimals": 1.5}, "weight_decimals must be a whole number or None, not float"),
+        ({"weight_policy": "none"}, "Unknown weight_policy"),
+        ({"structural_zeros": {"town": "Urk"}}, "structural_zeros must be a list"),
+        ({"structural_zeros": ["Urk"]}, "structural_zeros holds str"),
+        ({"structural_zeros": [{"shire": "Urk"}]}, "'shire', which is not a dimension"),
+        ({"name": ""}, "name of a table"),
+        ({"name": " "}, "name of a table"),
+        ({"name": None}, "name of a table"),
+    ],
+)
+def test_a_spec_that_makes_no_sense_is_refused_in_words(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        TableSpec(**{"dimensions": {"town": TOWNS}, **wrong})
+
+
+@pytest.mark.parametrize("role", ["measure", "weight", "holding", "shadow"])
+def test_what_single_records_hold_is_no_dimension(role: str) -> None:
+    with pytest.raises(InputError, match=f"'owner' is the {role} and also a dimension"):
+        TableSpec(dimensions={"town": TOWNS, "owner": None}, **{role: "owner"})
+
+
+@pytest.mark.parametrize("specs", [3, "town", {"town": None}, [TableSpec(dimensions={"town": TOWNS}), "town"]])
+def test_what_is_no_spec_is_refused(specs: Any) -> None:
+    with pytest.raises(InputError, match="TableSpec"):
+        tabulate(read_microdata(pa.table(VILLAGE)), specs)
+
+
+def test_a_table_shows_no_number_of_its_cells() -> None:
+    table = build()
+    assert len(repr(table)) < 1000
+    for word in ("array", "top=", "value=", "coordinates"):
+        assert word not in repr(table)

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
-    from statveil.cli.app import app
+    from statveil.cli.signals import deafen, listen
 
-    app()
+    try:
+        listen()
+        from statveil.cli.app import app
+
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        deafen()

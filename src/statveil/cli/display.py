@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from statveil.audit.report import AuditReport
+from statveil.audit.report import AuditReport, Check
 from statveil.folder import FolderRelease, audit_figures, figures
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.options import OnProgress, Progress
@@ -110,6 +110,9 @@ class _Clock:
         self.last = Progress("", 0.0, math.inf, -math.inf, math.inf)
 
     def hear(self, progress: Progress) -> None:
+        """Stages after the search know no objective of their own: what was known stays, and no time is left to wait for."""
+        if math.isfinite(self.last.objective) and not math.isfinite(progress.objective):
+            progress = progress._replace(objective=self.last.objective, bound=self.last.bound, seconds_left=0.0)
         self.last, self.heard = progress, time.monotonic()
 
     def now(self) -> Progress:
@@ -148,8 +151,10 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
             json.dumps({"folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), **numbers}, ensure_ascii=False)
         )
         return
-    typer.echo(f"Protected {numbers['cells']:,} cells in {outcome.seconds:.1f} s: {_quality(release.adjustment)}.\n")
-    typer.echo(f"{release.audit}\n")
+    words = _cells(numbers["cells"], numbers["sensitive"])
+    found = f": {_quality(release.adjustment)}" if numbers["sensitive"] else ". Nothing was sensitive; numbers were rounded at most"
+    typer.echo(f"Protected a table of {words} in {outcome.seconds:.1f} s{found}.\n")
+    typer.echo(f"{audit_in_words(release.audit)}\n")
     width = max(len(words) for words in outcome.files)
     for words, path in outcome.files.items():
         typer.echo(f"{words:<{width}}  {path}")
@@ -161,11 +166,29 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(outcome.summary, allow_nan=False))
         return
-    adjustment, cells = outcome.adjustment, outcome.summary["cells"]
-    typer.echo(f"Adjusted {cells:,} cells in {adjustment.seconds:.1f} s: {_quality(adjustment)}.")
+    adjustment, cells, sensitive = outcome.adjustment, outcome.summary["cells"], outcome.summary["sensitive"]
+    found = _quality(adjustment) if sensitive else "nothing was sensitive"
+    typer.echo(f"Adjusted a system of {_cells(cells, sensitive)} in {adjustment.seconds:.1f} s: {found}.")
     typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g}.\n")
-    typer.echo(f"{outcome.audit}\n")
+    typer.echo(f"{audit_in_words(outcome.audit)}\n")
     typer.echo(f"solution  {outcome.solution}")
+
+
+def _cells(cells: int, sensitive: int) -> str:
+    words = f"{cells:,} {'cell' if cells == 1 else 'cells'}"
+    return f"{words}, {sensitive:,} of them sensitive," if sensitive else words
+
+
+def audit_in_words(report: AuditReport) -> str:
+    return "\n".join(check_in_words(check) for check in report.checks)
+
+
+def check_in_words(check: Check) -> str:
+    """A line like: passed  Every total equals the sum of its parts: 1,234 checked, no faults."""
+    if check.passed and not check.checked:
+        return f"passed  {check.words}: nothing to check"
+    faults = f"{check.faults:,} {'fault' if check.faults == 1 else 'faults'}" if check.faults else "no faults"
+    return f"{'passed' if check.passed else 'FAILED'}  {check.words}: {check.checked:,} checked, {faults}"
 
 
 def _quality(adjustment: Adjustment) -> str:
@@ -180,7 +203,7 @@ def show_audit(report: AuditReport, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"audit": audit_figures(report)}, ensure_ascii=False))
         return
-    typer.echo(str(report))
+    typer.echo(audit_in_words(report))
     for check in report.checks:
         for finding in check.findings:
             typer.echo(f"  {check.name}: {finding}")

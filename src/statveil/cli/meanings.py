@@ -78,7 +78,8 @@ OTHER_CODES = {
     0: Meaning("All went well.", "Nothing."),
     1: Meaning("Internal error: a fault in statveil, not in your data. Nothing was released.", "Run again with --debug and report it."),
     130: Meaning(
-        "Stopped by ctrl-C before the release was complete. Nothing was released.", "Wait until progress shows an objective, then stop."
+        "Stopped by ctrl-C, a kill or a closed terminal before the release was complete. Nothing was released.",
+        "Wait until progress shows an objective, then stop.",
     ),
 }
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import typer
 
-from statveil.errors import StatveilError
+from statveil.cli.signals import deafen, told_to_stop
+from statveil.errors import EngineFailed, StatveilError
 
 INTERNAL_ERROR = 1
 INTERRUPTED = 130
@@ -19,17 +20,29 @@ INTERRUPTED = 130
 def polite(*, as_json: bool, debug: bool) -> Iterator[None]:
     """Turn whatever is raised inside into a message and an exit code."""
     try:
+        with _in_words(as_json=as_json, debug=debug):
+            yield
+    except KeyboardInterrupt:
+        deafen()
+        _tell("Interrupted", "Stopped before the release was complete.", "Nothing was released.", INTERRUPTED, as_json=as_json)
+
+
+@contextmanager
+def _in_words(*, as_json: bool, debug: bool) -> Iterator[None]:
+    try:
         yield
     except typer.Exit:
         raise
     except StatveilError as error:
+        if isinstance(error, EngineFailed) and told_to_stop():
+            raise KeyboardInterrupt from None
         _tell(type(error).__name__, error.message, error.hint, error.exit_code, as_json=as_json)
-    except KeyboardInterrupt:
-        _tell("Interrupted", "Stopped before the release was complete.", "Nothing was released.", INTERRUPTED, as_json=as_json)
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         _tell("InputError", f"{error.strerror or 'The operating system refused'}{where}.", "Nothing was released.", 2, as_json=as_json)
     except Exception as error:
+        if told_to_stop():  # the engine's way to say that it was interrupted
+            raise KeyboardInterrupt from None
         if debug:
             raise
         words = f"Internal error ({type(error).__name__}): this is a fault in statveil, not in your data. Nothing was released."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,18 +11,26 @@ from statveil.errors import InputError
 from statveil.publish.text import file_word
 from statveil.table.table import View
 
+_SDMX_WORD = re.compile(r"\.sdmx$", re.IGNORECASE)
+"""A view called so would take the file of another view in another format."""
+
 
 def paths_of(path: Path, views: Sequence[View]) -> list[Path]:
     """One path per view: `path` itself for a single view, otherwise with the view's name in it."""
     if len(views) == 1:
         return [path]
-    found: list[Path] = []
+    start, found = path.name.removesuffix(ending(path)), list[str]()
     for view in views:
-        stem = f"{path.stem}-{file_word(view.name)}"
-        taken = {other.stem.casefold() for other in found}
+        stem = f"{start}-{_SDMX_WORD.sub('_sdmx', file_word(view.name))}"
+        taken = {other.casefold() for other in found}
         number = next(n for n in range(1, len(views) + 1) if _numbered(stem, n).casefold() not in taken)
-        found.append(path.with_name(_numbered(stem, number) + path.suffix))
-    return found
+        found.append(_numbered(stem, number))
+    return [path.with_name(stem + ending(path)) for stem in found]
+
+
+def ending(path: Path) -> str:
+    """The last suffix, or both of `.sdmx.csv`."""
+    return "".join(path.suffixes[-2:]) if path.name.endswith(".sdmx.csv") else path.suffix
 
 
 def _numbered(stem: str, number: int) -> str:

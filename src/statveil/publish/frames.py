@@ -68,10 +68,13 @@ def dimension_columns(view: View, positions: Positions, *, labels: bool = True) 
     for axis, dimension in enumerate(view.dimensions):
         index = positions.coordinates[:, axis]
         columns.append(Text(name=dimension.name, words=dimension.codes, index=index))
-        words = labels_of(dimension)
-        if labels and words != list(dimension.codes):
-            columns.append(Text(name=f"{dimension.name}_label", words=words, index=index))
+        if labels and has_labels(dimension):
+            columns.append(Text(name=f"{dimension.name}_label", words=labels_of(dimension), index=index))
     return columns
+
+
+def has_labels(dimension: Dimension) -> bool:
+    return labels_of(dimension) != list(dimension.codes)
 
 
 def labels_of(dimension: Dimension) -> list[str]:
@@ -135,13 +138,15 @@ def reasons_by_cell(sensitivity: Sensitivity) -> tuple[list[str], IntArray]:
 
 
 def _distinct(columns: list[Column]) -> list[Column]:
-    """The same columns with an underscore added to names that occurred before."""
-    taken: set[str] = set()
-    renamed: list[Column] = []
-    for column in columns:
-        name = column.name
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        renamed.append(replace(column, name=name))
-    return renamed
+    names = distinct_names([column.name for column in columns])
+    return [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The same names with an underscore added to those that occurred before."""
+    found: list[str] = []
+    for name in names:
+        while name in found:
+            name += "_"  # noqa: PLW2901
+        found.append(name)
+    return found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,9 @@ import pyarrow.csv as pa_csv
 
 from statveil.arrays import BoolArray, IntArray
 from statveil.errors import FormatError, InputError
+from statveil.publish.frames import distinct_names, has_labels
 from statveil.publish.text import unguard
+from statveil.table.spec import Dimension
 
 NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
 
@@ -36,23 +38,52 @@ class PublicTable:
         return tuple(words[place] for words, place in zip(self.codes, self.index[row], strict=True))
 
 
-def read_public_csv(path: str | Path) -> PublicTable:
-    """Read a CSV file that `write_csv` made in its external edition."""
+class _Place(NamedTuple):
+    """A dimension's name, the column of its codes and that of its labels, if it has one."""
+
+    name: str
+    codes: int
+    labels: int | None
+
+
+def read_public_csv(path: str | Path, dimensions: Sequence[Dimension] = ()) -> PublicTable:
+    """Read a CSV file that `write_csv` made in its external edition.
+
+    With the table's dimensions given, the columns are known by their order, even if one dimension is called like the labels of another.
+    """
     table = _text_table(Path(path))
-    *named, _ = table.column_names
-    labelled = {name for name, after in pairwise(named) if after == f"{name}_label"}
-    codes = [name for place, name in enumerate(named) if place == 0 or name != f"{named[place - 1]}_label"]
-    coded = [_encoded(table[name]) for name in codes]
+    header = [unguard(name) for name in table.column_names]
+    places = _known_places(header, dimensions) or _guessed_places(header)
+    coded = [_encoded(table[place.codes]) for place in places]
     units, missing, decimals = _numbers(table[table.num_columns - 1].combine_chunks(), Path(path).name)
     return PublicTable(
-        dimensions=tuple(unguard(name) for name in codes),
+        dimensions=tuple(place.name for place in places),
         codes=tuple(words for words, _ in coded),
-        labels=tuple(_labels(table[f"{name}_label"], *code) if name in labelled else {} for name, code in zip(codes, coded, strict=True)),
+        labels=tuple(
+            {} if place.labels is None else _labels(table[place.labels], *code) for place, code in zip(places, coded, strict=True)
+        ),
         index=np.stack([places for _, places in coded], axis=1),
         units=units,
         missing=missing,
         decimals=decimals,
     )
+
+
+def _known_places(header: list[str], dimensions: Sequence[Dimension]) -> list[_Place]:
+    """Where the dimensions stand in a header that is exactly theirs; nothing if it is another."""
+    names: list[str] = []
+    places: list[_Place] = []
+    for dimension in dimensions:
+        labels = [f"{dimension.name}_label"] if has_labels(dimension) else []
+        places.append(_Place(dimension.name, len(names), len(names) + 1 if labels else None))
+        names += [dimension.name, *labels]
+    return places if distinct_names([*names, "value"]) == header else []
+
+
+def _guessed_places(header: list[str]) -> list[_Place]:
+    named = header[:-1]
+    labels = {place for place, (name, after) in enumerate(pairwise(named), start=1) if after == f"{name}_label"}
+    return [_Place(name, place, place + 1 if place + 1 in labels else None) for place, name in enumerate(named) if place not in labels]
 
 
 def _text_table(path: Path) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from statveil.errors import FormatError
@@ -70,6 +70,9 @@ ROUND = {Rounding.DOWN: math.floor, Rounding.UP: math.ceil, Rounding.NEAREST: ro
 
 
 @given(digits=st.integers(-(10**18) + 1, 10**18 - 1), power=st.integers(-30, 30), decimals=st.integers(0, 6))
+@example(digits=500_000_000_000_000_001, power=-19, decimals=0)
+@example(digits=-999_999_999_999_999_999, power=-19, decimals=0)
+@example(digits=1, power=-4000, decimals=6)
 def test_units_are_what_fractions_say(digits: int, power: int, decimals: int) -> None:
     amount = Fraction(digits) * Fraction(10) ** (power + decimals)
     for rounding, rounded in ROUND.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import statveil as sv
 from statveil.table.exchange.amounts import NO_BOUND
@@ -157,6 +157,7 @@ def test_a_rounded_value_gets_a_wider_level(tmp_path: Path) -> None:
     assert system.upper_level.tolist() == [0]
 
 
+@settings(deadline=None)  # the first call loads compiled code
 @given(system=systems())
 def test_a_system_reads_back_as_it_was_written(system: LinearSystem, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "random.jj"
