@@ -272,7 +272,9 @@ def test_weights_rounded_on_request() -> None:
 
 
 def test_known_weights() -> None:
-    protect(WEIGHTED, table("area", "trade", weight="weight", weight_policy="contribution"), sv.PPercent(10))
+    release = protect(WEIGHTED, table("area", "trade", weight="weight", weight_policy="contribution"), sv.PPercent(10))
+    assert release.audit.passed
+    assert (release.table.frequency == release.table.respondents).all()
 
 
 def test_rounding_alone_is_mended() -> None:
@@ -439,7 +441,8 @@ def test_every_kind_of_number_is_a_parameter_and_is_written_down(number: Any) ->
 
 def test_bounds_beyond_all_numbers_are_no_bounds() -> None:
     bounds = sv.Bounds(minimum=-1e300, maximum=1e300, percent_up=1e300, percent_down=1e300)
-    protect(FIVE, table("area", "trade"), sv.MinimumFrequency(2), options=sv.Options(bounds=bounds, cap=1e300))
+    release = protect(FIVE, table("area", "trade"), sv.MinimumFrequency(2), options=sv.Options(bounds=bounds, cap=1e300))
+    assert release.audit.passed
 
 
 @pytest.mark.parametrize(
