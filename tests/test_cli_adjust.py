@@ -275,3 +275,33 @@ def test_a_public_instance_with_its_own_solution_as_start(shared_data: Path, tmp
     sv.write_directions(outcome.adjustment.senses, tmp_path / "a.dir")
     again = sv.adjust_system(path, method="fixed", start=tmp_path / "a.dir", out=tmp_path / "again.sol")
     assert again.adjustment.objective <= outcome.adjustment.objective * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["bound.json", "bound.json.gz"])
+def test_a_bound_is_certified_and_checked_again_from_files(village: Path, name: str) -> None:
+    certificate = village.with_name(name)
+    result = run("adjust", village, "--weights", "unit", "--certificate", certificate, "--summary", village.with_name("s.json"))
+    assert result.exit_code == 0, result.output
+    assert certificate.read_bytes().startswith(b"\x1f\x8b") == (name == "bound.json.gz")
+    checked = run("check-bound", village, certificate, "--weights", "unit")
+    assert checked.exit_code == 0, checked.output
+    assert "no whole safe table costs less than 10." in checked.stdout
+    as_json = run("check-bound", village, certificate, "--weights", "unit", "--json")
+    assert json.loads(as_json.stdout) == {"certified": True, "bound": pytest.approx(10)}
+
+
+def test_a_certificate_does_not_hold_for_other_weights_or_levels(village: Path) -> None:
+    certificate = village.with_name("bound.json")
+    assert run("adjust", village, "--weights", "unit", "--certificate", certificate).exit_code == 0
+    assert "less than it claims" in told(run("check-bound", village, certificate, "--weights", "inverse"))
+    village.write_text(VILLAGE.replace("u 0 1000 5 7.25", "u 0 1000 4 7.25"))
+    result = run("check-bound", village, certificate, "--weights", "unit")
+    assert result.exit_code == 5
+    assert "less than it claims" in told(result)
+
+
+def test_a_certificate_that_cannot_be_made_is_not_written(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("statveil.protect.cta.certify", lambda *_: None)
+    result = run("adjust", village, "--certificate", village.with_name("bound.json"))
+    assert result.exit_code == 5
+    assert names(village.parent) == ["village.jj"]

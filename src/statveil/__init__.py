@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING, Any
 from statveil.version import VERSION as __version__
 
 _HOMES = {
+    "statveil.anonymise.explore": ("RecodingExplorer", "explore_recoding"),
+    "statveil.anonymise.keys": ("KeyVariables",),
+    "statveil.anonymise.plan": ("FilePlan", "plan_recoding"),
+    "statveil.anonymise.recodings": ("Extremes", "Intervals", "Menu", "Recoding"),
+    "statveil.anonymise.suppress": ("suppress",),
+    "statveil.anonymise.suppression": ("Suppression",),
+    "statveil.anonymise.unsafe": ("UnsafeCombinations", "find_unsafe"),
     "statveil.audit.report": ("AuditReport", "Check"),
     "statveil.audit.systems": ("audit_solution", "audit_system"),
     "statveil.data.hierarchy": ("Hierarchy",),
@@ -35,6 +42,7 @@ _HOMES = {
         "TableNotAdditive",
         "UnknownColumn",
     ),
+    "statveil.files.release": ("FileRelease", "apply_plan"),
     "statveil.protect.adjustment": ("Adjustment",),
     "statveil.protect.build": ("build_problem",),
     "statveil.protect.cta": ("adjust",),
@@ -45,7 +53,8 @@ _HOMES = {
     "statveil.risk.assess": ("assess",),
     "statveil.risk.rules": ("Dominance", "Manual", "MinimumFrequency", "PPercent", "PriorPosterior", "Request", "Waiver", "ZeroRule"),
     "statveil.risk.sensitivity": ("Sensitivity",),
-    "statveil.table.exchange.jj": ("LinearSystem", "read_system"),
+    "statveil.table.exchange.files": ("read_system",),
+    "statveil.table.exchange.linear": ("LinearSystem",),
     "statveil.table.exchange.solution": ("Solution", "read_directions", "read_solution", "write_directions", "write_solution"),
     "statveil.table.protected": ("ProtectedTable",),
     "statveil.table.ready": ("table_from_cells",),
@@ -60,6 +69,13 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604
 
 if TYPE_CHECKING:
+    from statveil.anonymise.explore import RecodingExplorer, explore_recoding
+    from statveil.anonymise.keys import KeyVariables
+    from statveil.anonymise.plan import FilePlan, plan_recoding
+    from statveil.anonymise.recodings import Extremes, Intervals, Menu, Recoding
+    from statveil.anonymise.suppress import suppress
+    from statveil.anonymise.suppression import Suppression
+    from statveil.anonymise.unsafe import UnsafeCombinations, find_unsafe
     from statveil.audit.report import AuditReport, Check
     from statveil.audit.systems import audit_solution, audit_system
     from statveil.data.hierarchy import Hierarchy
@@ -82,6 +98,7 @@ if TYPE_CHECKING:
         TableNotAdditive,
         UnknownColumn,
     )
+    from statveil.files.release import FileRelease, apply_plan
     from statveil.protect.adjustment import Adjustment
     from statveil.protect.build import build_problem
     from statveil.protect.cta import adjust
@@ -92,7 +109,8 @@ if TYPE_CHECKING:
     from statveil.risk.assess import assess
     from statveil.risk.rules import Dominance, Manual, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
     from statveil.risk.sensitivity import Sensitivity
-    from statveil.table.exchange.jj import LinearSystem, read_system
+    from statveil.table.exchange.files import read_system
+    from statveil.table.exchange.linear import LinearSystem
     from statveil.table.exchange.solution import Solution, read_directions, read_solution, write_directions, write_solution
     from statveil.table.protected import ProtectedTable
     from statveil.table.ready import table_from_cells

@@ -14,7 +14,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -122,8 +122,9 @@ def _finite(number: float) -> float | None:
 
 def _check_formats(job: Job) -> None:
     """Say now, not after the optimisation, that a format cannot be written."""
-    if "excel" in job.parts.output.formats and find_spec("xlsxwriter") is None:
-        raise BackendMissing("output.formats: excel needs the package xlsxwriter.", hint="pip install 'statveil[excel]'")
+    for wanted, package, extra in (("excel", "xlsxwriter", "excel"), ("sdmx-ml", "pysdmx", "sdmx")):
+        if wanted in job.parts.output.formats and find_spec(package) is None:
+            raise BackendMissing(f"output.formats: {wanted} needs the package {package}.", hint=f"pip install 'statveil[{extra}]'")
 
 
 def _relative(base: Path, folder: Path) -> str:
@@ -161,17 +162,25 @@ def _write_tables(release: Release, job: Job, folder: Path, edition: Edition, fo
 
 def _write_table(release: Release, stem: Path, edition: Edition, wanted: FileFormat) -> list[Path]:
     """One format; the name ends so that two formats never share a file."""
-    match wanted:
-        case "csv":
-            return release.to_csv(stem.with_name(f"{stem.name}{'-internal' if edition == 'internal' else ''}.csv"), edition=edition)
-        case "parquet":
-            return release.to_parquet(stem.with_name(f"{stem.name}.parquet"), edition=edition)
-        case "excel":
-            return release.to_excel(stem.with_name(f"{stem.name}.xlsx"), edition=edition)
-        case "json-stat":
-            return release.to_json_stat(stem.with_name(f"{stem.name}.json"))
-        case "sdmx-csv":
-            return release.to_sdmx_csv(stem.with_name(f"{stem.name}.sdmx.csv"))
+    if wanted in _OF_BOTH_EDITIONS:
+        mark = "-internal" if edition == "internal" and wanted == "csv" else ""
+        write, ending_ = _OF_BOTH_EDITIONS[wanted]
+        return write(release, stem.with_name(f"{stem.name}{mark}{ending_}"), edition=edition)
+    write_public, ending_ = _PUBLIC_ONLY[wanted]
+    return write_public(release, stem.with_name(f"{stem.name}{ending_}"))
+
+
+_OF_BOTH_EDITIONS: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
+    "csv": (Release.to_csv, ".csv"),
+    "parquet": (Release.to_parquet, ".parquet"),
+    "excel": (Release.to_excel, ".xlsx"),
+}
+_PUBLIC_ONLY: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
+    "json-stat": (Release.to_json_stat, ".json"),
+    "sdmx-csv": (Release.to_sdmx_csv, ".sdmx.csv"),
+    "sdmx-ml": (Release.to_sdmx_ml, ".xml"),
+    "pc-axis": (Release.to_pc_axis, ".px"),
+}
 
 
 def _write_text(path: Path, text: str) -> Path:

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from statveil.errors import InputError
 
-FileFormat = Literal["csv", "parquet", "json-stat", "sdmx-csv", "excel"]
+FileFormat = Literal["csv", "parquet", "json-stat", "sdmx-csv", "sdmx-ml", "pc-axis", "excel"]
 
 
 def _number(given: Any) -> Any:

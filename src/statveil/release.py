@@ -67,10 +67,20 @@ class Release:
 
         return write_json_stat(self, Path(path))
 
-    def to_sdmx_csv(self, path: str | Path) -> list[Path]:
+    def to_sdmx_csv(self, path: str | Path, *, version: Literal["1.0", "2.0"] = "2.0") -> list[Path]:
         from statveil.publish.export import write_sdmx_csv
 
-        return write_sdmx_csv(self, Path(path))
+        return write_sdmx_csv(self, Path(path), version=version)
+
+    def to_sdmx_ml(self, path: str | Path) -> list[Path]:
+        from statveil.publish.export import write_sdmx_ml
+
+        return write_sdmx_ml(self, Path(path))
+
+    def to_pc_axis(self, path: str | Path) -> list[Path]:
+        from statveil.publish.export import write_pc_axis
+
+        return write_pc_axis(self, Path(path))
 
     def to_report(self, path: str | Path, *, edition: Edition = "external") -> Path:
         from statveil.publish.report import write_report

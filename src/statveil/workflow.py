@@ -35,7 +35,8 @@ from statveil.risk.assess import assess, check_rules
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.solve.isolate import dismiss_idle
-from statveil.table.exchange.jj import read_system
+from statveil.table.exchange.certificate import write_certificate
+from statveil.table.exchange.files import read_system
 from statveil.table.exchange.solution import Solution, read_directions, write_solution
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
@@ -149,6 +150,7 @@ def adjust_system(
     *,
     out: str | Path | None = None,
     summary: str | Path | None = None,
+    certificate: str | Path | None = None,
     options: SystemOptions | None = None,
     method: str = "auto",
     start: str | Path | None = None,
@@ -159,6 +161,7 @@ def adjust_system(
 ) -> AdjustedSystem:
     """A JJ file to an audited solution file (`out`, else beside it with the ending .sol) and, if asked, a summary in JSON.
 
+    `certificate` names a file for the certificate of the bound, which `check_certificate` works out again. It is confidential.
     `start` is a direction file. The audit reads the JJ file and the solution anew; nothing is written unless it passes.
     """
     options, limits = SystemOptions() if options is None else options, Limits() if limits is None else limits
@@ -166,7 +169,7 @@ def adjust_system(
     check_kind("limits", limits, Limits)
     check_seed(seed)
     path = Path(path)
-    targets = [Path(out or path.with_suffix(".sol")), *([Path(summary)] if summary else [])]
+    targets = [Path(each) for each in (out or path.with_suffix(".sol"), summary, certificate) if each]
     check_targets(targets, sources=[path, *([Path(start)] if start else [])])
     tell = _stages(on_progress)
     tell("reading")
@@ -180,9 +183,17 @@ def adjust_system(
         write_solution(Solution(value=problem.value, released=released, sensitive=problem.sensitive, decimals=system.decimals), places[0])
         audit = _audit_written(path, places[0], options)
         figures = _summary(problem, options, adjustment, audit)
-        for place in places[1:]:
-            place.write_text(_json_lines(figures), encoding="utf-8", newline="\n")
+        if summary:
+            places[1].write_text(_json_lines(figures), encoding="utf-8", newline="\n")
+        if certificate:
+            _write_certificate(adjustment, places[-1], compressed=targets[-1].suffix == ".gz")
     return AdjustedSystem(adjustment=adjustment, audit=audit, summary=figures, solution=targets[0])
+
+
+def _write_certificate(adjustment: Adjustment, place: Path, *, compressed: bool) -> None:
+    if adjustment.certificate is None:
+        raise AuditFailed("The bound could not be certified; nothing is written.", hint="Run without --certificate.")
+    write_certificate(adjustment.certificate, place, compressed=compressed)
 
 
 def _audit_written(path: Path, solution: Path, options: SystemOptions) -> AuditReport:

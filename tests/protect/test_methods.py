@@ -24,12 +24,15 @@ class Heard:
 
     def __init__(self, problem: ProtectionProblem, method: str, *, seed: int = 0, senses: np.ndarray | None = None) -> None:
         self.best: np.ndarray | None = None
-        self.bound, self.infeasible = 0.0, False
-        run_method(reduce_problem(problem), Team(method, {}), Task(senses, Limits(seconds=30), seed), self.hear)
+        self.reduction = reduce_problem(problem)
+        self.bound, self.infeasible = 0.0, not self.reduction.feasible
+        if self.reduction.feasible:
+            start = None if senses is None else self.reduction.restrict(senses)
+            run_method(self.reduction.problem, Team(method, {}), Task(start, Limits(seconds=30), seed), self.hear)
 
     def hear(self, found: Found) -> None:
-        self.best = self.best if found.deviation is None else found.deviation
-        self.bound, self.infeasible = max(self.bound, found.bound), self.infeasible or found.infeasible
+        self.best = self.best if found.deviation is None else self.reduction.expand(found.deviation)
+        self.bound, self.infeasible = max(self.bound, found.bound + self.reduction.fixed_cost), self.infeasible or found.infeasible
 
 
 def one_row() -> ProtectionProblem:

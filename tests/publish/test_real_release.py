@@ -33,6 +33,9 @@ def test_every_format_is_written(release: sv.Release, tmp_path: Path) -> None:
         *release.to_excel(tmp_path / "x.xlsx"),
         *release.to_json_stat(tmp_path / "x.json"),
         *release.to_sdmx_csv(tmp_path / "x.sdmx.csv"),
+        *release.to_sdmx_csv(tmp_path / "old.sdmx.csv", version="1.0"),
+        *release.to_sdmx_ml(tmp_path / "x.xml"),
+        *release.to_pc_axis(tmp_path / "x.px"),
         release.to_report(tmp_path / "x.html"),
         release.to_report(tmp_path / "internal.html", edition="internal"),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from statveil.protect.problem import ProtectionProblem
 
@@ -37,3 +37,49 @@ def _cost_with(problem: ProtectionProblem, senses: np.ndarray) -> float:
 
 def _bound(amount: int) -> float | None:
     return None if abs(int(amount)) >= 2**60 else float(amount)
+
+
+def cheapest_whole_squares(problem: ProtectionProblem) -> float:
+    """The least weighted sum of squares over all senses and whole tables, by an outer approximation that is exact at whole points.
+
+    u^2 lies above its chords between whole numbers, so least whole sums of squares are mixed-integer linear (scipy's HiGHS).
+    """
+    cells = np.flatnonzero(problem.sensitive)
+    best = float("inf")
+    for signs in itertools.product((1, -1), repeat=cells.size):
+        senses = np.zeros(problem.size, dtype=np.int64)
+        senses[cells] = signs
+        best = min(best, _squares_with(problem, senses))
+    return best
+
+
+def _squares_with(problem: ProtectionProblem, senses: np.ndarray) -> float:
+    """One choice of senses: tangents t >= (2k+1) u - k(k+1), tight at whole u, are added where the last answer breaks them."""
+    allowed = problem.allowed(senses)
+    if (allowed.low > allowed.high).any():
+        return float("inf")
+    size, relations = problem.size, problem.relations.toarray().astype(float)
+    none = np.zeros((relations.shape[0], size))
+    rows = [np.hstack([relations, none])]
+    lower, upper = [problem.residual.astype(float)], [problem.residual.astype(float)]
+    ranges = Bounds(
+        np.concatenate([[-np.inf if _bound(low) is None else low for low in allowed.low], np.zeros(size)]),
+        np.concatenate([[np.inf if _bound(high) is None else high for high in allowed.high], np.full(size, np.inf)]),
+    )
+    cost, whole = np.concatenate([np.zeros(size), problem.weight]), np.concatenate([np.ones(size), np.zeros(size)])
+    while True:
+        limits = LinearConstraint(np.vstack(rows), np.concatenate(lower), np.concatenate(upper))
+        answer = milp(cost, constraints=limits, bounds=ranges, integrality=whole, options={"mip_rel_gap": 0.0})
+        if answer.x is None:
+            return float("inf")
+        z, t = np.rint(answer.x[:size]), answer.x[size:]
+        broken = np.flatnonzero(t < z * z - 1e-6)
+        if broken.size == 0:
+            return float(problem.weight @ (z * z))
+        for k in (np.abs(z) - 1, np.abs(z)):  # the chords that meet at z
+            tangent = np.zeros((broken.size, 2 * size))
+            tangent[np.arange(broken.size), broken] = -((2 * k + 1) * np.sign(z))[broken]
+            tangent[np.arange(broken.size), size + broken] = 1.0
+            rows.append(tangent)
+            lower.append(-(k * (k + 1))[broken])
+            upper.append(np.full(broken.size, np.inf))

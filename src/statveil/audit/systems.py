@@ -14,7 +14,8 @@ import numpy as np
 from statveil.arrays import AnyArray, IntArray
 from statveil.audit.report import AuditReport, Check
 from statveil.errors import InputError
-from statveil.table.exchange.jj import LinearSystem, read_system
+from statveil.table.exchange.files import read_system
+from statveil.table.exchange.linear import LinearSystem
 from statveil.table.exchange.solution import Solution, read_solution
 
 SHOWN = 10

@@ -43,6 +43,10 @@ def adjust(
         Path | None, typer.Option("--out", "-o", metavar="FILE.sol", help="Solution to write; else beside FILE.jj.", show_default=False)
     ] = None,
     summary: Annotated[Path | None, typer.Option("--summary", metavar="FILE.json", help="Summary to write.", show_default=False)] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", metavar="FILE.json", help="Proof of the bound to write; compressed if .gz.", show_default=False),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The summary on stdout, progress as JSON lines on stderr.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
@@ -68,6 +72,7 @@ def adjust(
                 file,
                 out=out,
                 summary=summary,
+                certificate=certificate,
                 options=options,
                 method=method,
                 start=start,
@@ -77,6 +82,37 @@ def adjust(
                 on_progress=tell,
             )
         show_system(outcome, as_json=as_json)
+
+
+def check_bound(
+    file: Annotated[Path, typer.Argument(metavar="FILE.jj", help="The linear system that the bound is about.")],
+    certificate: Annotated[Path, typer.Argument(metavar="CERT.json", help="What `statveil adjust --certificate` wrote.")],
+    *,
+    norm: Annotated[str, typer.Option("--norm", metavar="l1|l2", help="Sum of absolute or of squared changes.")] = "l1",
+    weights: Annotated[
+        str, typer.Option("--weights", metavar="file|unit|value|inverse", help="What it costs to move a cell by one.")
+    ] = "file",
+    variant: Annotated[
+        str, typer.Option("--variant", metavar="at-least|exact", help="Sensitive cells move by at least, or exactly, their level.")
+    ] = "at-least",
+    non_additive: Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")] = False,
+    negative_levels: Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
+    ] = False,
+) -> None:
+    """Check the certificate of a lower bound against the file alone, in exact integers. Exit code 5 if it does not hold."""
+    with polite(as_json=as_json, debug=debug):
+        from statveil.audit.bounds import audit_bound
+
+        bound = audit_bound(
+            file, certificate, weights=weights, variant=variant, norm=norm, non_additive=non_additive, negative_levels=negative_levels
+        )
+        if as_json:
+            typer.echo(json.dumps({"certified": True, "bound": float(bound)}))
+        else:
+            typer.echo(f"The certificate holds: no whole safe table costs less than {float(bound):,.10g}.")
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
-from statveil.cli.adjust import adjust
+from statveil.cli.adjust import adjust, check_bound
+from statveil.cli.argus import argus
 from statveil.cli.bench import bench
+from statveil.cli.convert import convert
+from statveil.cli.generate import generate
 from statveil.cli.polite import polite
 
 app = typer.Typer(
@@ -88,7 +91,11 @@ def protect(
 
 
 app.command()(adjust)
+app.command("check-bound")(check_bound)
+app.command()(argus)
+app.command()(convert)
 app.add_typer(bench, name="bench")
+app.add_typer(generate, name="generate")
 
 
 @app.command()

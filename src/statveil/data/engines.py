@@ -1,6 +1,6 @@
 """Where queries on records run. The only module that names an engine: DuckDB.
 
-Another engine needs an `Engine` (the names of the columns, a session) and a `Session` with four verbs.
+Another engine needs an `Engine` (the names of the columns, a session) and a `Session` with five verbs.
 Queries call the records `records` and its columns by `column(engine, name)`: a user's words never enter a query.
 """
 
@@ -28,6 +28,9 @@ class Session(Protocol):
 
     def query(self, sql: str) -> pa.Table:
         """The answer as an Arrow table."""
+
+    def batches(self, sql: str, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """The answer in pieces, for answers that are too large to hold."""
 
     def keep(self, name: str, sql: str) -> None:
         """Store the answer under a name that later queries may use."""
@@ -102,6 +105,10 @@ class DuckSession:
     def query(self, sql: str) -> pa.Table:
         with _in_our_words(self.origin):
             return self.connection.sql(sql).to_arrow_table()
+
+    def batches(self, sql: str, *, rows: int) -> Iterator[pa.RecordBatch]:
+        with _in_our_words(self.origin):
+            yield from self.connection.sql(sql).to_arrow_reader(rows)
 
     def keep(self, name: str, sql: str) -> None:
         with _in_our_words(self.origin):

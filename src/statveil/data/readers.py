@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from statveil.data.engines import Engine, engine_over_arrow, engine_over_csv, engine_over_parquet
 from statveil.data.microdata import DecimalMark, Microdata
+from statveil.data.packages import EXCEL_ENDINGS, STATS_ENDINGS, read_sheet, read_stats
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter, transcode
 from statveil.errors import FormatError, InputError
 
@@ -26,11 +27,11 @@ PARQUET_ENDINGS = {".parquet", ".pq", ".parq"}
 def read_microdata(
     source: str | PathLike[str] | Any, *, delimiter: str | None = None, encoding: str | None = None, decimal: DecimalMark | None = None
 ) -> Microdata:
-    """Records from a CSV or Parquet file, or from a pandas, polars, pyarrow or DuckDB frame.
+    """Records from a CSV, Parquet, SPSS, Stata, SAS or Excel file, or from a pandas, polars, pyarrow or DuckDB frame.
 
     For CSV, delimiter and encoding (UTF-8, Latin-1, cp1252) are detected unless given, and all columns are text:
     the code "01" stays "01". Decimal commas are understood where the delimiter is not a comma; otherwise say
-    `decimal=","`. Files are read when a table asks for them, so they must stay where they are.
+    `decimal=","`. CSV and Parquet files are read when a table asks for them, so they must stay where they are.
     """
     if decimal not in (None, ".", ","):
         raise InputError(f"Unknown decimal mark {decimal!r}.", hint="Known: '.' and ','.")
@@ -39,6 +40,8 @@ def read_microdata(
     path = require_file(Path(source))
     if path.suffix.lower() in PARQUET_ENDINGS:
         return _from_parquet(path, decimal)
+    if path.suffix.lower() in STATS_ENDINGS | EXCEL_ENDINGS:
+        return _from_package(path, decimal)
     return _from_csv(path, delimiter, encoding, decimal)
 
 
@@ -120,6 +123,12 @@ def _from_parquet(path: Path, decimal: DecimalMark | None) -> Microdata:
         raise FormatError(f"{path} is not a Parquet file.", hint="Is it a CSV file with the wrong ending, or cut off?") from None
     engine = engine_over_parquet(path, columns=_checked_names(names, str(path)), origin=str(path))
     return Microdata(engine=engine, origin=str(path), decimal=decimal or ".")
+
+
+def _from_package(path: Path, decimal: DecimalMark | None) -> Microdata:
+    table = read_stats(path) if path.suffix.lower() in STATS_ENDINGS else read_sheet(path)
+    _checked_names(table.column_names, str(path))
+    return Microdata(engine=engine_over_arrow(table, origin=str(path)), origin=str(path), decimal=decimal or ".")
 
 
 def _from_frame(frame: Any, decimal: DecimalMark | None) -> Microdata:

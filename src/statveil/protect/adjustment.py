@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from statveil.arrays import IntArray, frozen_array
 from statveil.solve.outcome import Ending
+from statveil.table.exchange.certificate import Certificate
+
+BoundBy = Literal["cuts", "tree", "solver"]
 
 
 class TracePoint(NamedTuple):
@@ -31,6 +34,11 @@ class Adjustment:
     method: str
     seed: int
     seconds: float
+    bound_by: BoundBy = "solver"
+    """What the bound rests on: multipliers of cuts, a tree of cases with multipliers in each, or a solver's word alone."""
+    certified_bound: float = 0.0
+    """What the certificate proves: the bound itself, unless that is by a solver and higher."""
+    certificate: Certificate | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("deviation", "senses"):

@@ -4,12 +4,14 @@ polygon: where relation j reads  sum c z = r,  no term can be larger than all th
          |c_i| u_i <= sum over k != i of |c_k| u_k + |r|.
 cover:   with the sensitive terms at their levels, the best choice of signs still leaves d_j, which must be absorbed:
          sum over k in j of |c_k| (u_k - level_k) >= d_j.
-The bound reported is not the solver's value but a Lagrangean one, worked out from its multipliers: any multipliers give a valid bound.
+The bound is not the solver's value but a Lagrangean one, worked out from its multipliers: any multipliers give a valid bound. The
+multipliers go with it, so that the certificate (protect.certificate) can be checked in exact integers on the original problem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
@@ -17,7 +19,7 @@ from scipy.sparse import csr_matrix, vstack
 from statveil.arrays import AnyArray, FloatArray, IntArray
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search import BoundProof, Search
+from statveil.protect.search import COVER, BoundProof, Multipliers, Search
 from statveil.solve.model import LinearModel
 
 MEET_IN_THE_MIDDLE = 26
@@ -34,33 +36,42 @@ def bound_by_cuts(search: Search) -> None:
     """Raise the search's bound by polygon and cover inequalities, generated where the last solution breaks them."""
     problem = search.problem
     sizes = _Sizes(problem, search.objective) if problem.norm == "l1" else _SquaredSizes(problem, search.objective)
-    cuts = _Cuts(*cover_cuts(problem, sizes.lower))
-    search.offer_bound(problem.cost(least_sizes(problem)))
+    cuts = cover_cuts(problem, sizes.lower)
+    search.offer_bound(problem.cost(least_sizes(problem)), cuts.proof(np.zeros(cuts.rhs.size)))
     leave = search.seconds_left * (1 - SHARE_OF_TIME)
     for _ in range(ROUNDS):
         solved = sizes.solve(cuts, search.seconds_left - leave)
         if solved is None:
             return
-        u, multipliers = solved
+        u, multipliers = solved[0], solved[1] * sizes.fitting(cuts.matrix.T @ solved[1])
         binding = np.flatnonzero(multipliers > 1e-7 * problem.weight.min(initial=np.inf))
         bound = sizes.lagrangean(cuts, multipliers)
-        search.cuts = BoundProof(cuts.matrix[binding], cuts.rhs[binding], sizes.reduced(cuts, multipliers), bound)
-        search.offer_bound(bound)
-        if search.done or search.seconds_left <= leave or not cuts.add(*broken_polygons(problem, u)):
+        tight, reduced = cuts.some(binding), sizes.reduced(cuts, multipliers)
+        search.cuts = BoundProof(tight.matrix, tight.rhs, reduced, bound, tight.relation, tight.cell)
+        search.offer_bound(bound, cuts.proof(multipliers))
+        if search.done or search.seconds_left <= leave or not (broken := broken_polygons(problem, u)).rhs.size:
             return
+        cuts = cuts.with_more(broken)
 
 
-class _Cuts:
-    """Inequalities matrix u >= rhs, growing."""
+class Cuts(NamedTuple):
+    """Inequalities matrix u >= rhs, and what each is: its relation, and the cell that is the longest there (`COVER`: a cover cut)."""
 
-    def __init__(self, matrix: csr_matrix, rhs: FloatArray) -> None:
-        self.matrix, self.rhs = matrix, rhs
+    matrix: csr_matrix
+    rhs: FloatArray
+    relation: IntArray
+    cell: IntArray
 
-    def add(self, matrix: csr_matrix, rhs: FloatArray) -> bool:
-        if rhs.size == 0:
-            return False
-        self.matrix, self.rhs = vstack([self.matrix, matrix], format="csr"), np.concatenate([self.rhs, rhs])
-        return True
+    def with_more(self, other: Cuts) -> Cuts:
+        matrix = vstack([self.matrix, other.matrix], format="csr")
+        return Cuts(matrix, *(np.concatenate(pair) for pair in zip(self[1:], other[1:], strict=True)))
+
+    def some(self, chosen: IntArray) -> Cuts:
+        return Cuts(self.matrix[chosen], self.rhs[chosen], self.relation[chosen], self.cell[chosen])
+
+    def proof(self, multipliers: FloatArray) -> Multipliers:
+        used = np.flatnonzero(multipliers > 0)
+        return Multipliers(np.zeros(0), self.relation[used], self.cell[used], multipliers[used])
 
 
 class _Sizes:
@@ -78,7 +89,7 @@ class _Sizes:
         self.unit = float(2.0 ** round(np.log2(np.median(levels) / 50))) if levels.size else 1.0
         self.price = 1.0 / float(np.median(problem.weight)) if problem.size else 1.0
 
-    def solve(self, cuts: _Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+    def solve(self, cuts: Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
         """Least sizes under the cuts, and the multipliers of the cuts in the problem's own costs."""
         from statveil.solve import highs
 
@@ -95,14 +106,13 @@ class _Sizes:
             return None
         return solution.x * self.unit, np.maximum(solution.row_duals, 0.0) / self.price
 
-    def lagrangean(self, cuts: _Cuts, multipliers: FloatArray) -> float:
+    def lagrangean(self, cuts: Cuts, multipliers: FloatArray) -> float:
         """min over lower <= u <= upper of cost(u) + y (rhs - M u), for y >= 0: a valid bound whatever the solver did."""
-        multipliers = multipliers * self.fitting(cuts.matrix.T @ multipliers)
         terms = self.least_terms(cuts.matrix.T @ multipliers)
         slack = 1e-12 * float(np.abs(terms).sum() + np.abs(multipliers * cuts.rhs).sum())
         return float(terms.sum() + multipliers @ cuts.rhs) - slack
 
-    def reduced(self, cuts: _Cuts, multipliers: FloatArray) -> FloatArray:
+    def reduced(self, cuts: Cuts, multipliers: FloatArray) -> FloatArray:
         """What a further unit of each cell's size costs beyond the bound (L1)."""
         return np.asarray(self.weight - cuts.matrix.T @ multipliers)
 
@@ -121,7 +131,7 @@ class _Sizes:
 class _SquaredSizes(_Sizes):
     """The same for L2: the cost is w u^2, the program quadratic, and each cell's least term is at an end or at the vertex."""
 
-    def solve(self, cuts: _Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+    def solve(self, cuts: Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
         from statveil.solve import quadratic
 
         scale = self.unit * self.price
@@ -153,7 +163,7 @@ def least_sizes(problem: ProtectionProblem) -> IntArray:
     return np.where(problem.sensitive & (least < NO_LIMIT), least, forced).astype(np.int64)
 
 
-def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> tuple[csr_matrix, FloatArray]:
+def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> Cuts:
     """Polygon inequalities that u breaks, at most one per relation and round (its largest term), the worst first."""
     matrix = problem.relations
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -165,10 +175,10 @@ def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> tuple[csr_matr
     chosen = rows[broken]
     cuts = abs(matrix[chosen]).astype(np.float64).tocsr()
     own = csr_matrix((2.0 * np.abs(matrix.data[broken]), (np.arange(broken.size), matrix.indices[broken])), shape=cuts.shape)
-    return (cuts - own).tocsr(), -np.abs(problem.residual[chosen]).astype(np.float64)
+    return Cuts((cuts - own).tocsr(), -np.abs(problem.residual[chosen]).astype(np.float64), chosen, matrix.indices[broken].astype(np.int64))
 
 
-def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> tuple[csr_matrix, FloatArray]:
+def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> Cuts:
     """For each relation that cannot be balanced by signs alone: sum |c| u >= sum over the sensitive of |c| least + d."""
     matrix = problem.relations
     chosen, amounts = [], []
@@ -177,7 +187,8 @@ def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> tuple[csr_matri
             chosen.append(row)
             amounts.append(imbalance)
     cuts = abs(matrix[chosen]).astype(np.float64).tocsr() if chosen else csr_matrix((0, problem.size))
-    return cuts, np.asarray(cuts @ np.where(problem.sensitive, lower, 0.0) + np.array(amounts, dtype=np.float64))
+    rhs = np.asarray(cuts @ np.where(problem.sensitive, lower, 0.0) + np.array(amounts, dtype=np.float64))
+    return Cuts(cuts, rhs, np.array(chosen, dtype=np.int64), np.full(len(chosen), COVER))
 
 
 def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:

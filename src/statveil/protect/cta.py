@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from statveil.arrays import IntArray
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime
-from statveil.protect.adjustment import Adjustment, TracePoint
-from statveil.protect.methods import Task, run_team, teams_of
-from statveil.protect.options import Limits, OnProgress, Progress, check_kind, check_seed
+from statveil.protect.adjustment import Adjustment
+from statveil.protect.certificate import certify
+from statveil.protect.components import Components, components_of
+from statveil.protect.methods import Task, check_method, plan_jobs, run_jobs
+from statveil.protect.options import Limits, OnProgress, check_kind, check_seed
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.reduce import reduce_problem
-from statveil.protect.search import Found
+from statveil.protect.reduce import Reduction, reduce_problem
+from statveil.protect.watch import PROVED, Watch
 from statveil.solve.isolate import Halt, run_isolated
 from statveil.solve.outcome import Ending
 
-PROVED = 1e-6
-"""Relative distance between objective and bound at which a table counts as optimal."""
 GRACE = 1.0
 """Seconds a child may overrun before it is killed."""
 
@@ -45,25 +44,57 @@ def adjust(
     limits = Limits() if limits is None else limits
     check_kind("limits", limits, Limits)
     _check(problem, start, seed)
-    watch = _Watch(problem, limits, on_progress)
+    chosen = dict(settings or {})
+    check_method(method, chosen, start)
+    watch = Watch(limits, on_progress)
+    watch.say("preparing")
     reduction = reduce_problem(problem)
-    teams = teams_of(reduction.problem, method, dict(settings or {}), start)
-    left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds, 0.1))
-    calls = [(run_team, (number, reduction, team, Task(start, left, seed + number))) for number, team in enumerate(teams)]
-    halt = run_isolated(calls, seconds=limits.seconds + GRACE, on_message=watch.hear)
-    if watch.best is None:
+    components = components_of(reduction.problem)
+    watch.expect(reduction, components)
+    watch.say(_in_words(reduction, components))
+    halt = _run(watch, method, chosen, start, seed)
+    if not watch.has_table or not reduction.feasible:
         raise _no_table(watch, halt, limits)
+    deviation = watch.table()
+    objective = problem.cost(deviation)
+    certified = certify(reduction, watch.proof(), objective)
+    bound, bound_by = watch.settle(objective, certified)
     return Adjustment(
-        deviation=watch.best,
-        senses=problem.senses_of(watch.best),
-        objective=watch.objective,
-        bound=watch.bound,
-        ending=Ending.OPTIMAL if watch.objective <= watch.bound * (1 + PROVED) else Ending.FEASIBLE,
+        deviation=deviation,
+        senses=problem.senses_of(deviation),
+        objective=objective,
+        bound=bound,
+        bound_by=bound_by,
+        certified_bound=certified.bound if certified else 0.0,
+        certificate=certified.certificate if certified else None,
+        ending=Ending.OPTIMAL if objective <= bound * (1 + PROVED) else Ending.FEASIBLE,
         trace=tuple(watch.trace),
         method=method,
         seed=seed,
         seconds=watch.seconds,
     )
+
+
+def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | None, seed: int) -> Halt:
+    """Work on all components until they end, the time is up, or nothing better is possible."""
+    reduction, components, limits = watch.reduction, watch.components, watch.limits
+    if not reduction.feasible:
+        watch.infeasible = True
+        return Halt.FINISHED
+    senses = None if start is None else reduction.restrict(start)
+    plan = plan_jobs(components, method, settings, Task(senses, limits, seed))
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds, 0.1))
+    calls = [(run_jobs, (components, jobs, left)) for jobs in plan]
+    return run_isolated(calls, seconds=limits.seconds + GRACE, on_message=watch.hear)
+
+
+def _in_words(reduction: Reduction, components: Components) -> str:
+    """What preprocessing found, as a stage of the run."""
+    forced = reduction.forced.cell.size
+    parts = [f"{reduction.original.size:,} cells reduced to {components.cells.size:,}"]
+    parts += [f"{len(components):,} components"] if len(components) > 1 else []
+    parts += [f"{forced:,} {'sense' if forced == 1 else 'senses'} forced"] if forced else []
+    return ", ".join(parts)
 
 
 def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> None:
@@ -72,51 +103,14 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
         raise InputError("The start must hold +1 or -1 for each sensitive cell and 0 for the others.")
 
 
-def _no_table(watch: _Watch, halt: Halt, limits: Limits) -> Exception:
+def _no_table(watch: Watch, halt: Halt, limits: Limits) -> Exception:
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     if watch.infeasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
-    if halt is Halt.FINISHED:
+    if halt is Halt.FINISHED and watch.seconds < limits.seconds:  # a method that the clock stopped ends by itself too
         return InfeasibleProblem(
             "No safe table was found within the bounds given.",
             hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.",
         )
     return OutOfTime(f"No safe table was found within {limits.seconds:g} seconds.", hint="Give more time, or wider bounds.")
-
-
-class _Watch:
-    """The parent's record of a run. It verifies every table itself: the child's word is a claim."""
-
-    def __init__(self, problem: ProtectionProblem, limits: Limits, on_progress: OnProgress | None) -> None:
-        self.problem, self.limits = problem, limits
-        self.best: IntArray | None = None
-        self.objective, self.bound = float("inf"), 0.0
-        self.infeasible = False
-        self._team = 0
-        self.trace: list[TracePoint] = []
-        self._tell: Callable[[Progress], None] = on_progress or (lambda _: None)
-        self._began = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self._began
-
-    def hear(self, news: tuple[int, Found]) -> bool:
-        """Take in a team's news; tell whether the best possible table is known, so that nobody need go on."""
-        team, found = news
-        self.infeasible |= found.infeasible
-        self.bound = max(self.bound, found.bound)
-        if found.deviation is not None and self.problem.accepts(found.deviation):
-            self._compare(team, found.deviation)
-        point = TracePoint(self.seconds, self.objective, self.bound)
-        if not self.trace or self.trace[-1][1:] != point[1:]:
-            self.trace.append(point)
-        self._tell(Progress(found.stage, point.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - point.seconds)))
-        return self.objective <= self.bound * (1 + PROVED) and team == self._team
-
-    def _compare(self, team: int, deviation: IntArray) -> None:
-        """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""
-        objective = self.problem.cost(deviation)
-        if (objective, team) < (self.objective, self._team):
-            self.best, self.objective, self._team = deviation, objective, team

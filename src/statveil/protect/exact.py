@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.arrays import FloatArray, IntArray
+from statveil.protect.prove import prove_by_tree
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
 from statveil.solve.model import LinearModel
@@ -13,11 +14,15 @@ from statveil.solve.outcome import Ending
 
 
 def solve_exactly(search: Search) -> None:
-    """Branch and bound from the best table known. Its senses are priced again and verified; its bound is offered."""
+    """Branch and bound from the best table known: our own for a while, whose tree is certified, then the solver's.
+
+    Its senses are priced again and verified; its bound is offered.
+    """
     from statveil.solve import highs
 
     if search.best is None:
         balance.run(search)
+    prove_by_tree(search)
     if search.done:
         return
     search.enter("branch and bound")

@@ -6,8 +6,10 @@ that every answer carries one.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +17,11 @@ import numpy as np
 from statveil.arrays import IntArray
 from statveil.errors import InputError
 from statveil.protect.bounds import bound_by_cuts
+from statveil.protect.components import Components
 from statveil.protect.exact import solve_exactly
+from statveil.protect.network import engine
 from statveil.protect.options import Limits, known
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.reduce import Reduction
 from statveil.protect.search import Found, Search
 from statveil.protect.senses import (
     alternate,
@@ -38,6 +41,11 @@ from statveil.protect.senses import (
 )
 
 Method = Callable[..., None]
+
+FIRST_TRY = 0.1
+"""Part of its time that a component gets in the first round."""
+LEAST, SHORTEST = 1.0, 0.1
+"""Seconds that a component may take, however small its share; and seconds that are given even where none are left."""
 
 
 class Team(NamedTuple):
@@ -79,11 +87,14 @@ METHODS: dict[str, Method] = {
     "sat": sat.run,
     "bcd": blocks.run,
     "tree-bcd": tree_blocks.run,
+    "network": engine.run,
 }
+BOUND_OF_THEIR_OWN = ("network",)
+"""Methods that work out the lower bound themselves."""
 
 
-def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any], start: IntArray | None) -> list[Team]:
-    """Check a method's name and settings at the door, and tell what to run side by side."""
+def check_method(method: str, settings: dict[str, Any], start: IntArray | None) -> None:
+    """Check a method's name and settings at the door."""
     known("method", method, tuple(METHODS))
     if method == "fixed" and start is None:
         raise InputError("Method 'fixed' needs the senses to keep: give them as the start.")
@@ -91,32 +102,94 @@ def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any], 
     unknown = sorted(set(settings) - set(allowed))
     if unknown:
         raise InputError(f"Method {method!r} has no setting {unknown[0]!r}.", hint=f"Known: {', '.join(allowed) or 'none'}.")
+
+
+def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> list[Team]:
+    """What to run on a problem side by side."""
     if method == "auto" and not settings:
         return [Team(method, {"role": role}) for role in portfolio.teams_for(problem)]
     return [Team(method, settings)]
 
 
-def run_team(number: int, reduction: Reduction, team: Team, task: Task, send: Callable[[tuple[int, Found]], None]) -> None:
-    """`run_method` for one of several teams: its news bears its number."""
-    run_method(reduction, team, task, lambda found: send((number, found)))
+class Job(NamedTuple):
+    """A component to be worked on by a team; `rank` numbers the teams that work on the same one."""
+
+    component: int
+    rank: int
+    team: Team
+    task: Task
 
 
-def run_method(reduction: Reduction, team: Team, task: Task, send: Callable[[Found], None]) -> None:
-    """Run one method to its end or to the limit on the reduced problem, sending each improvement in the original's terms."""
-    search = Search(reduction.problem, task.limits, task.seed, lambda found: send(_translated(reduction, found)))
-    search.start = None if task.start is None else reduction.restrict(task.start)
-    rest = np.zeros(reduction.problem.size, dtype=np.int64)
-    problem = reduction.problem
-    if not reduction.feasible or (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any():
+News = tuple[int, int, Found]
+"""Component, rank of the team, and what it found, in the component's own terms."""
+
+
+def plan_jobs(components: Components, method: str, settings: dict[str, Any], task: Task) -> list[list[Job]]:
+    """What to run side by side, a list of jobs a process. A component with one team goes where there is least to do yet."""
+    plan: list[list[Job]] = [[], []]
+    loads = [0, 0]
+    several = len(components) > 1 and method == "auto" and not settings
+    for component in np.argsort(-components.sizes, kind="stable").tolist():
+        teams = teams_of(components.problem(component), method, settings)
+        lightest = loads.index(min(loads)) if several else 0
+        for rank, team in enumerate(teams):
+            process = rank if len(teams) > 1 else lightest
+            start = None if task.start is None else task.start[components.cells_of(component)]
+            plan[process].append(Job(component, rank, team, Task(start, task.limits, task.seed + rank)))
+            loads[process] += int(components.sizes[component])
+    return [jobs for jobs in plan if jobs]
+
+
+def run_jobs(components: Components, jobs: Sequence[Job], limits: Limits, send: Callable[[News], None]) -> None:
+    """One process's jobs, small components first.
+
+    Where there are several, all are tried for a short while at first, so that there soon is a table; those that did not end by
+    themselves then begin anew with their full share of the time, as if that had not been: what they find must not depend on the clock.
+    """
+    deadline = time.monotonic() + limits.seconds
+    waiting = sorted(jobs, key=lambda job: (components.sizes[job.component], job.component))
+    for portion in (FIRST_TRY, 1.0) if len(jobs) > 1 else (1.0,):
+        waiting = _run_round(components, waiting, portion, deadline, send)
+
+
+def _run_round(components: Components, jobs: Sequence[Job], portion: float, deadline: float, send: Callable[[News], None]) -> list[Job]:
+    """Each job once, with a portion of its share of the time: by its size, of what is left. Tells which the clock ended."""
+    unfinished = []
+    sizes = components.sizes[[job.component for job in jobs]]
+    for job, share in zip(jobs, sizes / np.maximum(np.cumsum(sizes[::-1])[::-1], 1), strict=True):
+        left = max(deadline - time.monotonic(), SHORTEST)
+        limits = dataclasses.replace(job.task.limits, seconds=min(max(portion * share * left, LEAST), left))
+        problem, task = components.problem(job.component), job.task._replace(limits=limits)
+        if not run_method(problem, job.team, task, _teller(job, send, quiet=len(components) > 1)):
+            unfinished.append(job)
+    return unfinished
+
+
+def _teller(job: Job, send: Callable[[News], None], *, quiet: bool) -> Callable[[Found], None]:
+    """What a job's search tells its news to. Of many small searches only tables, bounds and endings are news, not their stages."""
+    heard = 0.0
+
+    def tell(found: Found) -> None:
+        nonlocal heard
+        if not quiet or found.deviation is not None or found.infeasible or found.proof is not None or found.bound > heard:
+            heard = max(heard, found.bound)
+            send((job.component, job.rank, found))
+
+    return tell
+
+
+def run_method(problem: ProtectionProblem, team: Team, task: Task, send: Callable[[Found], None]) -> bool:
+    """Run one method on a reduced problem, sending each improvement. Tells whether it ended by itself, or else by the clock."""
+    search = Search(problem, task.limits, task.seed, send)
+    search.start = task.start
+    rest = np.zeros(problem.size, dtype=np.int64)
+    if (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any():
         search.prove_infeasible()
-    elif reduction.problem.accepts(rest):
+    elif problem.accepts(rest):
         search.offer(rest)
     else:
         search.enter("lower bound")
-        bound_by_cuts(search)
+        if team.method not in BOUND_OF_THEIR_OWN:
+            bound_by_cuts(search)
         METHODS[team.method](search, **team.settings)
-
-
-def _translated(reduction: Reduction, found: Found) -> Found:
-    deviation = None if found.deviation is None else reduction.expand(found.deviation)
-    return found._replace(deviation=deviation, bound=found.bound + reduction.fixed_cost)
+    return search.seconds_left > 0

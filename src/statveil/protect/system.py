@@ -12,7 +12,8 @@ from statveil.arrays import AnyArray, BoolArray, FloatArray
 from statveil.errors import InputError
 from statveil.protect.options import Norm, Variant, known
 from statveil.protect.problem import ProtectionProblem
-from statveil.table.exchange.jj import LinearSystem, read_system, write_system
+from statveil.table.exchange.files import read_system, write_system
+from statveil.table.exchange.linear import LinearSystem
 
 SystemWeights = Literal["file", "unit", "value", "inverse"]
 

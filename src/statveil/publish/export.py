@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from statveil.publish import excel, json_stat, sdmx
+from statveil.publish import excel, json_stat, pc_axis, sdmx, sdmx_ml
 from statveil.publish.files import paths_of, write_bytes, write_whole
 from statveil.publish.frames import Column, Text, frame
 from statveil.publish.numbers import decimal_array, decimal_text
@@ -37,6 +37,17 @@ def write_json_stat(release: Release, path: Path) -> list[Path]:
 def write_sdmx_csv(release: Release, path: Path, *, version: sdmx.Version = "2.0") -> list[Path]:
     """SDMX-CSV 2.0 (or 1.0), every observation free for publication; external edition only."""
     return _each_view(release, path, lambda view: csv_bytes(sdmx.columns(release, view, version)))
+
+
+def write_sdmx_ml(release: Release, path: Path) -> list[Path]:
+    """SDMX-ML 2.1 generic data; external edition only. Needs the extra `sdmx`."""
+    sdmx_ml.require()
+    return _each_view(release, path, lambda view: sdmx_ml.message_text(release, view).encode())
+
+
+def write_pc_axis(release: Release, path: Path) -> list[Path]:
+    """PC-Axis 2013 in UTF-8; external edition only."""
+    return _each_view(release, path, lambda view: pc_axis.file_text(release, view).encode())
 
 
 def write_parquet(release: Release, path: Path, *, edition: Edition = "external") -> list[Path]:

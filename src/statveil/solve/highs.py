@@ -152,3 +152,8 @@ class WarmProgram:
     def iterations(self) -> int:
         """Simplex iterations of the last run."""
         return int(self._highs.getInfo().simplex_iteration_count)
+
+    def dual_ray(self) -> FloatArray | None:
+        """A direction of row multipliers that shows the last program infeasible, as the solver sees it; None if it gives none."""
+        _, found, ray = self._highs.getDualRay()
+        return np.asarray(ray, dtype=np.float64) if found else None

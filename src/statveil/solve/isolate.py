@@ -22,7 +22,9 @@ from typing import Any, BinaryIO
 
 from statveil.errors import SolverFailed, StatveilError
 
-_HEADER = struct.Struct(">Q")
+LARGE = 1 << 16
+"""Bytes from which on an array travels beside its message."""
+_NUMBER = struct.Struct(">Q")
 _idle: list[subprocess.Popen[bytes]] = []
 
 Send = Callable[[Any], None]
@@ -141,26 +143,45 @@ def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message
 
 
 def _write(pipe: Any, content: Any) -> None:
-    payload = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
-    pipe.write(_HEADER.pack(len(payload)))
-    pipe.write(payload)
+    """A message: its sizes, then what pickle makes of it, then its large arrays as they lie in memory, never copied into one."""
+    large: list[memoryview] = []
+
+    def keep_within(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes >= LARGE:
+            large.append(raw)
+        return raw.nbytes < LARGE
+
+    payload = memoryview(pickle.dumps(content, protocol=5, buffer_callback=keep_within))
+    sizes = [part.nbytes for part in (payload, *large)]
+    pipe.write(_NUMBER.pack(len(sizes)) + b"".join(map(_NUMBER.pack, sizes)))
+    for part in (payload, *large):
+        _write_all(pipe, part)
     pipe.flush()
 
 
+def _write_all(pipe: Any, part: memoryview) -> None:
+    """All of it: a pipe without a buffer may take less than it is given."""
+    while part:
+        part = part[pipe.write(part) :]
+
+
 def _read(pipe: Any) -> Any:
-    header = _read_exactly(pipe, _HEADER.size)
-    return pickle.loads(_read_exactly(pipe, _HEADER.unpack(header)[0]))
+    (count,) = _NUMBER.unpack(_read_exactly(pipe, _NUMBER.size))
+    sizes = [size for (size,) in _NUMBER.iter_unpack(_read_exactly(pipe, count * _NUMBER.size))]
+    payload, *large = (_read_exactly(pipe, size) for size in sizes)
+    return pickle.loads(payload, buffers=large)
 
 
-def _read_exactly(pipe: Any, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size:
-        part = os.read(pipe.fileno(), min(size, 1 << 20))
+def _read_exactly(pipe: Any, size: int) -> bytearray:
+    content, filled = bytearray(size), 0
+    while filled < size:
+        part = os.read(pipe.fileno(), min(size - filled, 1 << 20))
         if not part:
             raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        content[filled : filled + len(part)] = part
+        filled += len(part)
+    return content
 
 
 def _serve(jobs: BinaryIO, answers: BinaryIO) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from statveil.errors import InputError
+from statveil.errors import InfeasibleProblem, InputError, OutOfTime
+from statveil.protect.cta import adjust
+from statveil.protect.options import Limits
 from statveil.protect.senses import alternate, best_of_random
 from tests.protect.problems import problem_of
 from tests.protect.senses.stories import five_in_a_row, search_of
@@ -52,3 +54,17 @@ def test_alternate_has_no_table_where_its_senses_have_none() -> None:
     search = search_of(problem)
     alternate.run(search)
     assert search.best is None
+
+
+def test_a_method_without_a_table_tells_whether_the_clock_stopped_it() -> None:
+    """1 + 2 + 4 + ... + 2^20 against 2^21 - 1 with a fixed total: all the small ones go against the large one, which no coin finds."""
+    levels = [2**power for power in range(21)] + [2**21 - 1]
+    values = [2 * level + 5 for level in levels]
+    fixed = np.array([0] * 22 + [sum(values)]), np.array([10**8] * 22 + [sum(values)])
+    problem = problem_of(
+        [*values, sum(values)], [[1] * 22 + [-1]], levels=dict(enumerate(levels)), variant="exact", lower=fixed[0], upper=fixed[1]
+    )
+    with pytest.raises(OutOfTime):
+        adjust(problem, method="random", settings={"repetitions": 10**9}, limits=Limits(seconds=1.5))
+    with pytest.raises(InfeasibleProblem, match="was found"):
+        adjust(problem, method="alternate", limits=Limits(seconds=30))

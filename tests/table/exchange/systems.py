@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from statveil.table.exchange.amounts import NO_BOUND
-from statveil.table.exchange.jj import STATUSES, LinearSystem
+from statveil.table.exchange.linear import STATUSES, LinearSystem
 
 VILLAGE = """0
 4

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 
 import statveil as sv
 from statveil.table.exchange.amounts import NO_BOUND
-from statveil.table.exchange.jj import LinearSystem, read_system, write_system
+from statveil.table.exchange.files import read_system, write_system
+from statveil.table.exchange.linear import LinearSystem
 from tests.table.exchange.systems import VILLAGE, same, systems
 
 

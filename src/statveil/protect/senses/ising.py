@@ -28,6 +28,9 @@ DENSE_UP_TO = 3_000
 LARGE = 1_000
 SWEEPS_COLD_START = 800
 SWEEPS_BALANCE = 3_200
+SWEEPS_BALANCE_LARGE = 12_800
+TRIES_LARGE = 4
+"""Tries of balancing on large tables, each a second or so, of which only the best is polished and priced: they differ widely."""
 SWEEPS_WARM_START = 1_600
 SWEEPS_FROM_BEST = 100
 TEMPERATURES = (0.05, 0.2, 0.5)
@@ -117,8 +120,9 @@ def _fresh(search: Search, form: IsingForm, *, from_chance: bool) -> IntArray:
     if from_chance:
         signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
         return _annealed(search, form, signs, SWEEPS_COLD_START, 2.0)
-    balanced = balance.anneal_senses(search, sweeps=SWEEPS_BALANCE)
-    return _annealed(search, form, balanced[form.cells].astype(np.float64), SWEEPS_WARM_START, 0.2)
+    large = form.cells.size >= LARGE
+    balanced = balance.anneal_senses(search, sweeps=SWEEPS_BALANCE_LARGE if large else SWEEPS_BALANCE, tries=TRIES_LARGE if large else 1)
+    return _annealed(search, form, balanced[form.cells].astype(np.float64), SWEEPS_WARM_START, 0.05 if large else 0.2)
 
 
 def _annealed(search: Search, form: IsingForm, signs: FloatArray, sweeps: int, heat: float) -> IntArray:

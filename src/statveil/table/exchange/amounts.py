@@ -80,7 +80,3 @@ def decimal_text(amount: int, decimals: int) -> str:
     digits = str(abs(int(amount))).rjust(decimals + 1, "0")
     body = f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
     return f"-{body}" if amount < 0 else body
-
-
-def decimal_texts(amounts: IntArray, decimals: int) -> list[str]:
-    return [decimal_text(amount, decimals) for amount in amounts.tolist()]

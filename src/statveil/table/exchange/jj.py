@@ -6,7 +6,6 @@ levels have (six at most). What has more is rounded to the safe side: levels up,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,36 +14,17 @@ from scipy.sparse import csr_matrix
 
 from statveil.arrays import AnyArray, FloatArray, IntArray
 from statveil.errors import TableNotAdditive
-from statveil.table.exchange.amounts import Numbers, Rounding, Units, decimal_text, decimal_texts
+from statveil.table.exchange.amounts import Numbers, Rounding, Units
+from statveil.table.exchange.linear import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem
 from statveil.table.exchange.lines import Block, TextLines, Words
 from statveil.table.exchange.scan import COUNT, GRAMMAR, find_repeated, scan_relations
+from statveil.table.exchange.typeset import Amounts, Choices, lines_of, relation_lines
 
-STATUSES = "suzm"
-"""Safe, primary unsafe, protected or empty, secondary."""
-MOST_DECIMALS = 6
 _FIELDS = 9
 _TOO_LARGE = "an amount is too large to be computed exactly (2^53 units or more)"
-_NO_SUM = 2.0**62
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinearSystem:
-    """Cells and relations of a file, amounts in integer units of 10**-decimals (plus or minus 2**62: no bound)."""
-
-    relations: csr_matrix
-    rhs: IntArray
-    value: IntArray
-    cost: FloatArray
-    status: AnyArray
-    """A letter per cell: s safe, u sensitive, z fixed, m secondary."""
-    lower: IntArray
-    upper: IntArray
-    lower_level: IntArray
-    upper_level: IntArray
-    decimals: int
-
-
-def read_system(path: str | Path, *, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
+def read_text(path: str | Path, *, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
     """Read a JJ file.
 
     A table that does not add up is refused unless `non_additive` allows it. A level below zero is refused unless
@@ -60,30 +40,26 @@ def read_system(path: str | Path, *, non_additive: bool = False, negative_levels
     return system
 
 
-def write_system(system: LinearSystem, path: str | Path) -> None:
+def write_text(system: LinearSystem, path: str | Path) -> None:
     """Write a JJ file that reads back to the same system."""
-    with Path(path).open("w", encoding="ascii", newline="\n") as file:
-        file.write(f"0\n{system.value.size}\n")
-        amounts = (system.value, system.lower, system.upper, system.lower_level, system.upper_level)
-        columns = zip(
-            system.cost.tolist(), system.status.tolist(), *(decimal_texts(each, system.decimals) for each in amounts), strict=True
-        )
-        file.writelines(
-            f"{cell} {value} {cost!r} {status} {low} {high} {down} {up} 0\n"
-            for cell, (cost, status, value, low, high, down, up) in enumerate(columns)
-        )
-        file.write(f"{system.rhs.size}\n")
-        file.writelines(f"{line}\n" for line in _relation_lines(system))
-
-
-def _relation_lines(system: LinearSystem) -> list[str]:
-    matrix = system.relations
-    terms = [f"{cell} ({factor})" for cell, factor in zip(matrix.indices.tolist(), matrix.data.tolist(), strict=True)]
-    starts = matrix.indptr.tolist()
-    return [
-        " ".join([decimal_text(rhs, system.decimals), str(end - begin), ":", *terms[begin:end]])
-        for rhs, begin, end in zip(system.rhs.tolist(), starts[:-1], starts[1:], strict=True)
+    size, decimals = system.value.size, system.decimals
+    amounts = [Amounts(each, decimals) for each in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)]
+    letters, status = np.unique(system.status, return_inverse=True)
+    costs, cost = np.unique(system.cost, return_inverse=True)
+    cells: list[Amounts | Choices] = [
+        Amounts(np.arange(size), 0),
+        amounts[0],
+        Choices([repr(each) for each in costs.tolist()], cost),
+        Choices([str(each) for each in letters], status),
+        *amounts[1:],
+        Choices(["0"], np.zeros(size, dtype=np.int64)),
     ]
+    matrix = system.relations
+    with Path(path).open("wb") as file:
+        file.write(f"0\n{size}\n".encode("ascii"))
+        file.writelines(lines_of(cells))
+        file.write(f"{system.rhs.size}\n".encode("ascii"))
+        file.writelines(relation_lines(matrix.indptr, matrix.indices, matrix.data, Amounts(system.rhs, decimals)))
 
 
 class _Cells(NamedTuple):
@@ -204,7 +180,7 @@ def _level(cells: _Cells, level: Numbers, value: Units, decimals: int, *, negati
 
 def _check_sums(system: LinearSystem, block: Block, *, non_additive: bool) -> None:
     sizes = abs(system.relations).astype(np.float64) @ np.abs(system.value).astype(np.float64)
-    block.refuse(sizes >= _NO_SUM, "the factors are too large to add up exactly")
+    block.refuse(sizes >= LARGEST_SUM, "the factors are too large to add up exactly")
     broken = system.relations @ system.value != system.rhs
     if broken.any() and not non_additive:
         raise TableNotAdditive(

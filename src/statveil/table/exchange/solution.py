@@ -13,8 +13,8 @@ import numpy as np
 
 from statveil.arrays import BoolArray, IntArray
 from statveil.errors import InputError
-from statveil.table.exchange.amounts import decimal_texts
 from statveil.table.exchange.lines import TextLines, Words
+from statveil.table.exchange.typeset import Amounts, Choices, lines_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +29,14 @@ class Solution:
 
 def write_solution(solution: Solution, path: str | Path) -> None:
     """Write a .sol file, amounts as exact decimal numbers."""
-    columns = (decimal_texts(solution.value, solution.decimals), decimal_texts(solution.released, solution.decimals))
-    with Path(path).open("w", encoding="ascii", newline="\n") as file:
-        file.writelines(
-            f"{cell} {value} {released} {mark}\n"
-            for cell, (value, released, mark) in enumerate(zip(*columns, solution.sensitive.astype(int).tolist(), strict=True))
-        )
+    columns: list[Amounts | Choices] = [
+        Amounts(np.arange(solution.value.size), 0),
+        Amounts(solution.value, solution.decimals),
+        Amounts(solution.released, solution.decimals),
+        Choices(["0", "1"], solution.sensitive.astype(np.int64)),
+    ]
+    with Path(path).open("wb") as file:
+        file.writelines(lines_of(columns))
 
 
 def read_solution(path: str | Path, *, decimals: int) -> Solution:

@@ -1,0 +1,208 @@
+"""Safe files at register size and on public files: `python benchmarks/microdata.py [register|unique|adult|testdata|anjana]...`.
+
+register: 10 million generated records x 7 keys, combinations up to 3; unique: 1 million records whose full key is nearly unique. Both are
+drawn record by record, never replicated: a file that repeats itself is safe by construction. Each part runs in a process of its own, so
+that its peak memory is its own. adult and testdata read the public files beside the project (STATVEIL_SHARED); anjana needs ANJANA_PYTHON,
+the interpreter of an environment where it is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SEED = 11
+CHUNK = 1_000_000
+KEYS = ("region", "sex", "age", "education", "marital", "size", "tenure")
+REGISTER_SIZES = (12, 2, 9, 7, 5, 6, 4)
+UNIQUE_SIZES = (400, 2, 100, 40, 8, 20, 60)
+SHARED = Path(os.environ.get("STATVEIL_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data" / "microdata"
+ADULT_KEYS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+ADULT_SETTINGS = ((5, 0.02), (5, 0.05), (5, 0.2), (3, 0.01))
+TESTDATA_KEYS = ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex")
+
+
+def write_records(path: Path, records: int, sizes: tuple[int, ...], *, skew: float) -> None:
+    """Codes fall off like powers, depend on the two codes before them, and every tenth is drawn anew."""
+    rng = np.random.default_rng(SEED)
+    writer = None
+    for start in range(0, records, CHUNK):
+        count = min(CHUNK, records - start)
+        columns: dict[str, Any] = {}
+        before = np.zeros(count, dtype=np.int64)
+        for name, size in zip(KEYS, sizes, strict=True):
+            code = (size * rng.random(count) ** skew).astype(np.int64)
+            code = np.where(rng.random(count) < 0.1, rng.integers(0, size, count), (code + before // 3) % size)
+            columns[name] = pa.array([f"{each:03d}" for each in range(size)]).take(pa.array(code))
+            before = code
+        columns["income"] = pa.array(np.round(rng.lognormal(10, 1, count), 2))
+        columns["hours"] = pa.array(rng.integers(0, 60, count).astype(np.int16))
+        batch = pa.table(columns)
+        writer = writer or pq.ParquetWriter(path, batch.schema)
+        writer.write_table(batch)
+    assert writer is not None
+    writer.close()
+
+
+def safe_file(path: Path, **settings: Any) -> None:
+    """Plan, write and audit, with the clock of each step."""
+    import statveil as sv
+
+    began = time.perf_counter()
+    fields = {name: sv.Menu.intervals(5, 20) if name in ("age", "region") else None for name in KEYS}
+    keys = sv.KeyVariables(fields=fields, **settings)
+    data = sv.read_microdata(path)
+    plan = sv.plan_recoding(data, keys)
+    planned = time.perf_counter() - began
+    release = sv.apply_plan(data, plan, path.with_name("safe.parquet"))
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{plan.coded.records:,} records, {plan.coded.size:,} different keys, {len(plan.coded.tables)} tables, {settings}: "
+        f"plan {planned:.1f} s ({plan.ending}, {plan.suppression.total:,} blanks, {plan.recoding}), "
+        f"with written and audited file {seconds:.1f} s, peak {peak:,.0f} MB; unsafe after: {dict(release.unsafe)}"
+    )
+
+
+def register(folder: Path) -> None:
+    write_records(folder / "register.parquet", 10_000_000, REGISTER_SIZES, skew=2.5)
+    _measured("safe", str(folder / "register.parquet"))
+
+
+def unique(folder: Path) -> None:
+    write_records(folder / "unique.parquet", 1_000_000, UNIQUE_SIZES, skew=1.3)
+    _measured("safe", str(folder / "unique.parquet"), "full")
+
+
+def adult(_folder: Path) -> None:
+    """The four settings: the proof, every search of S4 from ten random starts, and the bounds side by side."""
+    import statveil as sv
+
+    menus = {name: sv.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    data = sv.read_microdata(SHARED / "adult" / "adult.csv")
+    sv.plan_recoding(data, sv.KeyVariables(fields=menus, threshold=5))  # compile first
+    print("| k, weight | optimum | proof, s | evaluations | eq. 5 | Lagrangean | dual cuts (rounds) |")
+    for threshold, weight in ADULT_SETTINGS:
+        keys = sv.KeyVariables(fields=menus, threshold=threshold, recoding_weight=weight)
+        began = time.perf_counter()
+        plan = sv.plan_recoding(data, keys)
+        seconds = time.perf_counter() - began
+        relaxed = sv.plan_recoding(data, keys, method="lagrangean").facts
+        cuts = sv.plan_recoding(data, keys, method="dual-cuts").facts["bounds by round"]
+        five, seven = (_below(relaxed[name], plan.cost) for name in ("relaxed bound (eq. 5)", "lagrangean bound (eq. 7)"))
+        print(f"| {threshold}, {weight} | {plan.cost:.1f} ({plan.ending}) | {seconds:.2f} | {plan.evaluations} | {five} | {seven} "
+              f"| {_below(cuts[-1], plan.cost)} ({len(cuts)}) |")  # fmt: skip
+        for objective in ("true", "relaxed"):
+            for method in ("iterative-improvement", "repeated-improvement", "tabu", "annealing"):
+                _search(data, keys, method, objective, plan.cost)
+
+
+def _below(bound: float, cost: float) -> str:
+    return f"{bound:.1f} ({1 - bound / cost:.2%} below)"
+
+
+def _search(data: Any, keys: Any, method: str, objective: str, optimum: float) -> None:
+    import statveil as sv
+
+    plans = [sv.plan_recoding(data, keys, method=method, objective=objective, seed=seed) for seed in range(10)]
+    hits = sum(plan.cost <= optimum * (1 + 1e-9) for plan in plans)
+    worst = max(plan.cost for plan in plans) / optimum - 1
+    evaluations = sum(plan.evaluations for plan in plans) / len(plans)
+    print(f"|   {method}, {objective} cost | optimum in {hits} of 10 | worst +{worst:.1%} | {evaluations:.0f} evaluations a run |")
+
+
+def testdata(_folder: Path) -> None:
+    import statveil as sv
+
+    data = sv.read_microdata(SHARED / "testdata.csv")
+    for threshold, order in ((3, 3), (3, "full"), (5, "full")):
+        for rule in ("original", "recount", "wildcard"):
+            keys = sv.KeyVariables(fields=dict.fromkeys(TESTDATA_KEYS), threshold=threshold, order=order, rule=rule)
+            began = time.perf_counter()
+            found = sv.suppress(data, keys)
+            seconds = time.perf_counter() - began
+            print(f"| k = {threshold}, order {order} | {rule} | {found.total} blanks ({found.ending}) | {seconds:.2f} s |")
+
+
+ANJANA = """
+import sys, time
+import pandas as pd
+from anjana.anonymity import k_anonymity
+folder, k = sys.argv[1], int(sys.argv[2])
+keys = sys.argv[3].split(",")
+data = pd.read_csv(f"{folder}/adult.csv", sep=";")
+data.columns = data.columns.str.strip()
+levels = {}
+for key in keys:
+    table = pd.read_csv(f"{folder}/adult_hierarchy_{key}.csv", sep=";", header=None)
+    if key == "age":
+        table[0] = table[0].astype(data[key].dtype)
+    levels[key] = {number: table[number].values for number in range(table.shape[1])}
+began = time.perf_counter()
+found = k_anonymity(data, [], keys, k, 5, levels)
+seconds = time.perf_counter() - began
+print(f"anjana, k = {k}, up to 5% of the records dropped: {seconds:.1f} s, {len(data) - len(found)} of {len(data)} records dropped")
+"""
+
+
+def anjana(_folder: Path) -> None:
+    python = os.environ.get("ANJANA_PYTHON")
+    if not python:
+        print("anjana: set ANJANA_PYTHON to the interpreter of an environment where it is installed.")
+        return
+    for threshold in (3, 5):
+        subprocess.run([python, "-c", ANJANA, str(SHARED / "adult"), str(threshold), ",".join(ADULT_KEYS)], check=False)
+        _measured("adult-full", str(threshold))
+
+
+def adult_full(threshold: int) -> None:
+    """The same promise as anjana's: k-anonymity of the full key, but with cells blanked instead of records dropped."""
+    import statveil as sv
+
+    menus = {name: sv.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    began = time.perf_counter()
+    data = sv.read_microdata(SHARED / "adult" / "adult.csv")
+    plan = sv.plan_recoding(data, sv.KeyVariables(fields=menus, threshold=threshold, order="full", rule="recount", recoding_weight=0.05))
+    print(f"statveil, k = {threshold}, full key, recount: {time.perf_counter() - began:.1f} s, {plan.suppression.total} cells blanked, "
+          f"no record dropped, {plan.recoding}, gap {plan.gap:.1%}")  # fmt: skip
+
+
+def _measured(*arguments: str) -> None:
+    subprocess.run([sys.executable, __file__, "--child", *arguments], check=True)
+
+
+def _child(kind: str, *arguments: str) -> None:
+    if kind == "adult-full":
+        adult_full(int(arguments[0]))
+    else:
+        safe_file(Path(arguments[0]), threshold=3, order="full" if len(arguments) > 1 else 3)
+
+
+PARTS = {"testdata": testdata, "adult": adult, "anjana": anjana, "unique": unique, "register": register}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--child"]:
+        _child(*sys.argv[2:])
+        return
+    for name in sys.argv[1:] or PARTS:
+        if name in ("testdata", "adult", "anjana") and not SHARED.is_dir():
+            print(f"{name}: the public files are not here.")
+            continue
+        print(f"== {name}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            PARTS[name](Path(folder))
+
+
+if __name__ == "__main__":
+    main()

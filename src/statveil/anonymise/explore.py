@@ -1,0 +1,127 @@
+"""The loop that S4 s.2.4 asks for: change costs or force a recoding, see risk and loss at once, go back, keep what pleases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from statveil.anonymise.coding import CodedFile, code_file, level_of
+from statveil.anonymise.evaluate import Evaluator, Levels
+from statveil.anonymise.keys import KeyVariables
+from statveil.anonymise.plan import FilePlan, plan_recoding
+from statveil.data.microdata import Microdata
+from statveil.errors import InputError
+from statveil.protect.options import Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glance:
+    """Risk and loss of one recoding: unsafe records before any blank, the cost of recoding and of the blanks it leaves."""
+
+    recoding: Mapping[str, str]
+    unsafe_records: int
+    recoding_cost: float
+    blank_cost: float
+
+    @property
+    def cost(self) -> float:
+        return self.recoding_cost + self.blank_cost
+
+
+class RecodingExplorer:
+    """A recoding under the user's hand. Every change is priced incrementally; `undo` goes back one step."""
+
+    def __init__(self, coded: CodedFile) -> None:
+        self._states: list[tuple[CodedFile, Levels]] = [(coded, (0,) * len(coded.values))]
+        self._evaluator = Evaluator(coded=coded)
+
+    @property
+    def _coded(self) -> CodedFile:
+        return self._states[-1][0]
+
+    @property
+    def _levels(self) -> Levels:
+        return self._states[-1][1]
+
+    @property
+    def recoding(self) -> dict[str, str]:
+        names = self._coded.keys.names
+        return {name: self._coded.levels[place][self._levels[place]].name for place, name in enumerate(names)}
+
+    def look(self) -> Glance:
+        """Where things stand."""
+        levels = self._levels
+        unsafe = self._evaluator.patterns(levels).any(axis=1)
+        return Glance(
+            recoding=self.recoding,
+            unsafe_records=int(self._coded.count[unsafe].sum()),
+            recoding_cost=self._evaluator.recoding(levels),
+            blank_cost=self._evaluator.blanks(levels),
+        )
+
+    def recode(self, **chosen: str) -> Glance:
+        """Force the recodings named, `explorer.recode(age="width 10")`, and see what follows."""
+        return self._enter(self._coded, level_of(self._coded, {**self.recoding, **chosen}))
+
+    def recode_all(self, chosen: Mapping[str, str]) -> Glance:
+        """The same for fields whose names are no Python words."""
+        return self._enter(self._coded, level_of(self._coded, {**self.recoding, **chosen}))
+
+    def change_costs(self, **settings: Any) -> Glance:
+        """Other costs, thresholds or weights of `KeyVariables`; fields and menus stay."""
+        strange = [name for name in settings if name not in _COSTS]
+        if strange:
+            raise InputError(f"{strange[0]!r} cannot be changed here.", hint=f"Known: {', '.join(_COSTS)}.")
+        keys = replace(self._coded.keys, **settings)
+        coded = replace(self._coded, keys=keys)
+        return self._enter(coded, self._levels)
+
+    def improve(self, *, limits: Limits | None = None) -> Glance:
+        """Go to the best recoding that the planner finds."""
+        plan = plan_recoding(self._coded, limits=limits)
+        return self._enter(self._coded, plan.levels)
+
+    def neighbours(self) -> list[Glance]:
+        """All recodings one step away, cheapest first."""
+        found, levels = [], self._levels
+        for place in range(len(levels)):
+            for level in (levels[place] - 1, levels[place] + 1):
+                if 0 <= level < self._evaluator.menu[place]:
+                    self._states.append((self._coded, (*levels[:place], level, *levels[place + 1 :])))
+                    found.append(self.look())
+                    self._states.pop()
+        return sorted(found, key=lambda glance: glance.cost)
+
+    def undo(self) -> Glance:
+        if len(self._states) == 1:
+            raise InputError("There is nothing to undo.")
+        before = self._states.pop()[0]
+        if self._coded is not before:
+            self._evaluator = Evaluator(coded=self._coded)
+        return self.look()
+
+    def plan(self, *, limits: Limits | None = None, seed: int = 0) -> FilePlan:
+        """The recoding as it stands, with its blanks, ready to apply."""
+        return plan_recoding(self._coded, recoding=self.recoding, limits=limits, seed=seed)
+
+    def to_job(self) -> dict[str, Any]:
+        """The part [recoding] and the costs for a job file."""
+        keys = self._coded.keys
+        forced = {name: level for place, (name, level) in enumerate(self.recoding.items()) if self._levels[place]}
+        costs = {} if keys.costs == "equal" else {"costs": dict(keys.costs) if isinstance(keys.costs, Mapping) else keys.costs}
+        return {"safety": {"recoding_weight": keys.recoding_weight, **costs}, "recoding": {"fixed": forced}}
+
+    def _enter(self, coded: CodedFile, levels: Levels) -> Glance:
+        if coded is not self._coded:
+            self._evaluator = Evaluator(coded=coded)
+        self._states.append((coded, levels))
+        return self.look()
+
+
+_COSTS = ("costs", "ties", "recoding_costs", "recoding_weight", "threshold", "at_most")
+
+
+def explore_recoding(data: Microdata, keys: KeyVariables) -> RecodingExplorer:
+    """Begin with no recoding; nothing is written and nothing is decided until `plan()`."""
+    return RecodingExplorer(code_file(data, keys))

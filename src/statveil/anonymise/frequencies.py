@@ -1,0 +1,172 @@
+"""Frequency tables over distinct keys: which combinations of which keys are unsafe.
+
+A combination of a key is a cell of a table; its index is a number in mixed radix, counted in a dense array where that is small and in
+a hash table otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from statveil.arrays import BoolArray, IntArray
+
+DENSEST = 1 << 22
+"""Cells up to which a table is a dense array, or twice the number of keys if that is more."""
+WIDEST = 2.0**62
+Words = NDArray[np.uint64]
+
+
+@njit(cache=True)
+def _index(codes, places, rows, maps, sizes, index):  # type: ignore[no-untyped-def]
+    for key in range(codes.shape[1]):
+        cell = 0
+        for j in range(places.size):
+            code = codes[places[j], key]
+            if code < 0:
+                cell = -1
+                break
+            cell = cell * sizes[j] + maps[rows[j], code]
+        index[key] = cell
+
+
+@njit(cache=True)
+def _count_dense(index, amount, cells, total):  # type: ignore[no-untyped-def]
+    table = np.zeros(cells, dtype=np.int64)
+    for key in range(index.size):
+        if index[key] >= 0:
+            table[index[key]] += amount[key]
+    for key in range(index.size):
+        total[key] = table[index[key]] if index[key] >= 0 else -1
+
+
+@njit(cache=True)
+def _count_hashed(index, amount, total):  # type: ignore[no-untyped-def]
+    size = 16
+    while size < 2 * index.size:
+        size *= 2
+    mask = size - 1
+    owner = np.full(size, -1, dtype=np.int64)
+    table = np.zeros(size, dtype=np.int64)
+    slot = np.empty(index.size, dtype=np.int64)
+    for key in range(index.size):
+        cell = index[key]
+        if cell < 0:
+            continue
+        place = ((cell ^ (cell >> 29)) * 0x9E3779B97F4A7C1) & mask
+        place = (place ^ (place >> 15)) & mask
+        while owner[place] != -1 and owner[place] != cell:
+            place = (place + 1) & mask
+        owner[place] = cell
+        table[place] += amount[key]
+        slot[key] = place
+    for key in range(index.size):
+        total[key] = table[slot[key]] if index[key] >= 0 else -1
+
+
+@njit(cache=True)
+def _set_bits(total, threshold, word, bit, patterns):  # type: ignore[no-untyped-def]
+    mark = np.uint64(1) << np.uint64(bit)
+    for key in range(total.size):
+        if 0 <= total[key] < threshold:
+            patterns[key, word] |= mark
+
+
+class LevelMaps:
+    """New codes by (row, old code); a row is one way to write one field. Rows may be added later."""
+
+    def __init__(self, levels: Sequence[Sequence[IntArray]]) -> None:
+        self.rows: list[list[int]] = []
+        self._sizes: list[int] = []
+        self._maps: list[IntArray] = []
+        for field in levels:
+            self.rows.append([self._append(code) for code in field])
+        self._pack()
+
+    def add(self, field: int, code: IntArray) -> int:
+        """Another way to write a field; its number among the field's levels."""
+        self.rows[field].append(self._append(code))
+        self._pack()
+        return len(self.rows[field]) - 1
+
+    def _append(self, code: IntArray) -> int:
+        self._maps.append(code)
+        self._sizes.append(int(code.max()) + 1 if code.size else 1)
+        return len(self._maps) - 1
+
+    def _pack(self) -> None:
+        widest = max((each.size for each in self._maps), default=0)
+        self.maps = np.zeros((len(self._maps), max(widest, 1)), dtype=np.int32)
+        for row, each in enumerate(self._maps):
+            self.maps[row, : each.size] = each
+
+    def size(self, field: int, level: int) -> int:
+        return self._sizes[self.rows[field][level]]
+
+    def code(self, field: int, level: int) -> IntArray:
+        return self._maps[self.rows[field][level]]
+
+
+def cell_totals(codes: IntArray, amount: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int]) -> IntArray:
+    """For each key, what its cell of this table holds; -1 where one of the fields is blank. `levels` has one entry per place."""
+    index, cells = cell_index(codes, maps, places, levels)
+    total = np.empty(index.size, dtype=np.int64)
+    if cells <= max(DENSEST, 2 * index.size):
+        _count_dense(index, amount, int(cells), total)
+    else:
+        _count_hashed(index, amount, total)
+    return total
+
+
+def cell_index(codes: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int]) -> tuple[IntArray, float]:
+    """The cell of each key (-1 for none) and the number of cells."""
+    sizes = [maps.size(place, level) for place, level in zip(places, levels, strict=True)]
+    cells = float(np.prod([float(size) for size in sizes]))
+    if cells >= WIDEST:
+        return _folded_index(codes, maps, places, levels)
+    rows = np.array([maps.rows[place][level] for place, level in zip(places, levels, strict=True)], dtype=np.int64)
+    index = np.empty(codes.shape[1], dtype=np.int64)
+    _index(codes, np.array(places, dtype=np.int64), rows, maps.maps, np.array(sizes, dtype=np.int64), index)
+    return index, cells
+
+
+def _folded_index(codes: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int]) -> tuple[IntArray, float]:
+    """The same where the product of the sizes overflows: number the cells found after each field."""
+    index = np.zeros(codes.shape[1], dtype=np.int64)
+    for place, level in zip(places, levels, strict=True):
+        row = codes[place]
+        new = maps.code(place, level)[np.maximum(row, 0)].astype(np.int64)
+        joined = np.where((index < 0) | (row < 0), -1, index * maps.size(place, level) + new)
+        distinct, inverse = np.unique(joined, return_inverse=True)
+        index = inverse.ravel().astype(np.int64) - int(distinct[0] < 0)
+    return index, float(index.max() + 1)
+
+
+def unsafe_flags(
+    codes: IntArray, amount: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int], threshold: int
+) -> BoolArray:
+    total = cell_totals(codes, amount, maps, places, levels)
+    return np.asarray((total >= 0) & (total < threshold))
+
+
+def unsafe_patterns(
+    codes: IntArray, amount: IntArray, maps: LevelMaps, tables: Sequence[tuple[tuple[int, ...], int]], levels: Sequence[int]
+) -> Words:
+    """One bit for each table in which the key's combination is unsafe. `levels` has one entry per field."""
+    patterns = np.zeros((codes.shape[1], (len(tables) + 63) // 64), dtype=np.uint64)
+    for number, (places, threshold) in enumerate(tables):
+        total = cell_totals(codes, amount, maps, places, [levels[place] for place in places])
+        _set_bits(total, threshold, number // 64, number % 64, patterns)
+    return patterns
+
+
+def distinct_patterns(patterns: Words) -> tuple[Words, IntArray]:
+    """The different patterns, sorted, and for each key the number of its own."""
+    if patterns.shape[1] == 1:
+        found, inverse = np.unique(patterns[:, 0], return_inverse=True)
+        return found[:, None], inverse.ravel().astype(np.int64)
+    found, inverse = np.unique(patterns, axis=0, return_inverse=True)
+    return found, inverse.ravel().astype(np.int64)

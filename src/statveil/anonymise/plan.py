@@ -1,0 +1,238 @@
+"""`plan_recoding`: the cheapest mix of recoding and blanks (S4's complete model (3)), with a proof of how good it is."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from statveil.anonymise.boxes import BoxSearch
+from statveil.anonymise.coding import CodedFile, code_file, level_of
+from statveil.anonymise.evaluate import Evaluator, Levels
+from statveil.anonymise.keys import KeyVariables
+from statveil.anonymise.relaxed import dual_cuts, lagrangean, relaxed_problem
+from statveil.anonymise.search import SEARCHES, Space, iterative_improvement
+from statveil.anonymise.suppress import suppress_under
+from statveil.anonymise.suppression import Suppression
+from statveil.data.microdata import Microdata
+from statveil.protect.options import Limits, OnProgress, Progress, check_seed, known
+from statveil.solve.outcome import Ending
+
+METHODS = ("auto", "exact", *SEARCHES, "lagrangean", "dual-cuts")
+OBJECTIVES = ("true", "relaxed")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FilePlan:
+    """What will be done to a file: a recoding for each field, and blanks. Confidential: it knows every key.
+
+    `cost` is recoding plus blanks; `bound` is a proved lower bound on it under the plan's rule; `facts` holds the figures of the method.
+    """
+
+    coded: CodedFile
+    levels: Levels
+    suppression: Suppression
+    recoding_cost: float
+    bound: float
+    method: str
+    seconds: float
+    evaluations: int
+    seed: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"FilePlan({self.recoding}, {self.suppression.total:,} blanks, cost {self.cost:,.6g}, bound {self.bound:,.6g})"
+
+    @property
+    def keys(self) -> KeyVariables:
+        return self.coded.keys
+
+    @property
+    def cost(self) -> float:
+        return self.recoding_cost + self.suppression.cost
+
+    @property
+    def gap(self) -> float:
+        if self.cost <= self.bound * (1 + 1e-9) + 1e-9:
+            return 0.0
+        return (self.cost - self.bound) / self.bound if self.bound > 0 else math.inf
+
+    @property
+    def ending(self) -> Ending:
+        return Ending.OPTIMAL if self.gap == 0 else Ending.FEASIBLE
+
+    @property
+    def recoding(self) -> dict[str, str]:
+        """The recoding chosen for each field, by name."""
+        names = self.coded.keys.names
+        return {name: self.coded.levels[place][level].name for place, (name, level) in enumerate(zip(names, self.levels, strict=True))}
+
+    def mapping(self) -> dict[str, dict[str, str]]:
+        """Old value to new value, for every field that is recoded."""
+        found = {}
+        for place, (name, level) in enumerate(zip(self.coded.keys.names, self.levels, strict=True)):
+            if level:
+                chosen = self.coded.levels[place][level]
+                found[name] = {old: chosen.values[chosen.code[code]] for code, old in enumerate(self.coded.values[place])}
+        return found
+
+
+def plan_recoding(
+    data: Microdata | CodedFile,
+    keys: KeyVariables | None = None,
+    *,
+    method: str = "auto",
+    objective: str = "true",
+    start: Mapping[str, str] | None = None,
+    recoding: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> FilePlan:
+    """Choose a recoding and blanks.
+
+    method: `auto` and `exact` prove their answer by boxes; `iterative-improvement`, `repeated-improvement`, `tabu`, `annealing` are S4's
+    searches, on the `true` cost or the `relaxed` one of eq. 5; `lagrangean` is S4's s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
+    recoding: use this one and only find the blanks. start: begin the search here (by default: random; `auto` begins with no recoding).
+    """
+    known("method", method, METHODS)
+    known("objective", objective, OBJECTIVES)
+    check_seed(seed)
+    limits = limits or Limits()
+    coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}))
+    run = _Run(coded, limits, seed, on_progress)
+    if recoding is not None:
+        levels = level_of(coded, recoding)
+        return run.finish(levels, "given", bound=None)
+    first = level_of(coded, start) if start is not None else None
+    if method in ("auto", "exact"):
+        return run.by_boxes(first or (0,) * len(coded.values), method)
+    if method == "lagrangean":
+        return run.by_lagrangean()
+    if method == "dual-cuts":
+        return run.by_cuts()
+    return run.by_search(method, objective, first)
+
+
+class _Run:
+    """One planning: the evaluator, the clock, and what the user is told."""
+
+    def __init__(self, coded: CodedFile, limits: Limits, seed: int, on_progress: OnProgress | None) -> None:
+        self.coded, self.limits, self.seed = coded, limits, seed
+        self.evaluator = Evaluator(coded=coded)
+        self.began = time.monotonic()
+        self._tell = on_progress or (lambda _progress: None)
+        self.stage, self.best, self.bound = "start", math.inf, 0.0
+
+    def stopped(self) -> bool:
+        return time.monotonic() - self.began > self.limits.seconds
+
+    @property
+    def seconds_left(self) -> float:
+        return max(1.0, self.limits.seconds - (time.monotonic() - self.began))
+
+    def tell(self, stage: str | None = None, *, best: float = math.inf, bound: float = 0.0) -> None:
+        self.stage, self.best, self.bound = stage or self.stage, min(self.best, best), max(self.bound, bound)
+        seconds = time.monotonic() - self.began
+        self._tell(Progress(self.stage, seconds, self.best, self.bound, self.limits.seconds - seconds))
+
+    def space(self, price: Any = None) -> Space:
+        rng = np.random.Generator(np.random.PCG64(self.seed))
+        better = (lambda _levels, value: self.tell(best=value)) if price is None else (lambda _levels, _value: None)
+        return Space(menu=self.evaluator.menu, price=price or self.evaluator.cost, rng=rng, stopped=self.stopped, on_better=better)
+
+    def by_boxes(self, start: Levels, method: str) -> FilePlan:
+        self.tell("improvement")
+        space = self.space()
+        iterative_improvement(space, start)
+        assert space.best is not None
+        search = BoxSearch(
+            evaluator=self.evaluator,
+            leaf=self._leaf,
+            stopped=self.stopped,
+            on_bound=lambda bound: self.tell(bound=bound),
+            gap=self.limits.gap,
+        )
+        search.offer(space.best)
+        self.tell("boxes", best=search.value)
+        proved = search.run()
+        assert search.best is not None
+        return self.finish(search.best, method, bound=search.bound, facts={"boxes": search.boxes, "proved": proved})
+
+    def _leaf(self, levels: Levels) -> float:
+        """The full price of a recoding. Caps and households cost extra; under other rules the search goes by rule `original`."""
+        keys = self.coded.keys
+        if keys.rule == "original" and (keys.caps or keys.household):
+            limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
+            found = suppress_under(self.coded, levels, limits=limits, maps=self.evaluator.maps)
+            return self.evaluator.recoding(levels) + found.cost
+        return self.evaluator.cost(levels)
+
+    def by_search(self, method: str, objective: str, start: Levels | None) -> FilePlan:
+        self.tell(method)
+        facts: dict[str, Any] = {"objective": objective}
+        bound = None
+        if objective == "relaxed":
+            relaxed = relaxed_problem(self.evaluator, (0,) * len(self.coded.values), seconds=self.seconds_left)
+            everywhere = relaxed.everywhere()
+            bound = None if everywhere is None else float(everywhere.min())
+            space = self.space(relaxed.price)
+            facts["relaxed bound (eq. 5)"] = bound
+        else:
+            space = self.space()
+        SEARCHES[method](space, start)
+        assert space.best is not None
+        return self.finish(space.best, method, bound=bound, facts=facts)
+
+    def by_lagrangean(self) -> FilePlan:
+        """Subgradient on (7); the best recoding on which the tables agree by vote is improved on the true cost."""
+        self.tell("dual weights")
+        relaxed = relaxed_problem(self.evaluator, (0,) * len(self.coded.values), seconds=self.seconds_left)
+        everywhere = relaxed.everywhere()
+        upper = float(everywhere.min()) if everywhere is not None else relaxed.price((0,) * len(self.coded.values))
+        self.tell("subgradient")
+        found = lagrangean(relaxed, self.evaluator.menu, upper=upper)
+        space = self.space()
+        iterative_improvement(space, found.levels)
+        facts = {
+            "lagrangean bound (eq. 7)": found.bound,
+            "relaxed bound (eq. 5)": upper if everywhere is not None else None,
+            "subgradient steps": found.steps,
+        }
+        return self.finish(space.best or found.levels, "lagrangean", bound=found.bound, facts=facts)
+
+    def by_cuts(self) -> FilePlan:
+        self.tell("dual cuts")
+        found = dual_cuts(self.evaluator, seconds=self.seconds_left, stopped=self.stopped)
+        if found is None:
+            return self.by_lagrangean()
+        return self.finish(found.levels, "dual-cuts", bound=max(found.bounds), facts={"bounds by round": list(found.bounds)})
+
+    def finish(self, levels: Levels, method: str, *, bound: float | None, facts: Mapping[str, Any] | None = None) -> FilePlan:
+        """The blanks under the chosen recoding by the plan's own rule, and everything in one object."""
+        self.tell("blanks")
+        limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
+        suppression = suppress_under(self.coded, levels, limits=limits, seed=self.seed)
+        recoding = self.evaluator.recoding(levels)
+        if method == "given":
+            bound = recoding + suppression.bound
+        elif self.coded.keys.rule == "wildcard":
+            bound = None  # blanks help other records there: the bounds of rule `original` do not hold
+        plan = FilePlan(
+            coded=self.coded,
+            levels=levels,
+            suppression=suppression,
+            recoding_cost=recoding,
+            bound=bound or 0.0,
+            method=method,
+            seconds=time.monotonic() - self.began,
+            evaluations=self.evaluator.evaluations,
+            seed=self.seed,
+            facts=facts or {},
+        )
+        self.tell("planned", best=plan.cost, bound=plan.bound)
+        return plan

@@ -1,0 +1,216 @@
+"""Suppression as an integer program over patterns: where records depend on each other.
+
+Caps on the blanks of a field tie all records together ("one very big problem", S4 s.2.1); records with equal patterns are
+interchangeable, so that the program counts how many of them get which minimal cover. Households add the choice of shared blanks. For
+small files the rules `recount` and `wildcard` are programs of the same kind and solved exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from statveil.anonymise.problem import SuppressionProblem
+from statveil.anonymise.wildcard import written_codes
+from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.errors import InfeasibleProblem, OutOfTime, SolverFailed
+from statveil.solve.isolate import run_isolated
+from statveil.solve.model import LinearModel
+from statveil.solve.outcome import Ending
+
+MOST_ENTRIES = 60_000
+"""Entries up to which a rule's whole program is worth solving."""
+GRACE = 5.0
+
+
+class Counted(NamedTuple):
+    """What an integer program chose, and the bound it proved."""
+
+    numbers: IntArray
+    bound: float
+    ending: Ending
+
+
+class Rows:
+    """Rows of a linear program, collected one by one."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, int, float]] = []
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+
+    def add(self, columns: Sequence[int] | IntArray, values: Sequence[float], lower: float, upper: float) -> None:
+        row = len(self.lower)
+        self.entries += [(row, int(column), float(value)) for column, value in zip(columns, values, strict=True)]
+        self.lower.append(lower)
+        self.upper.append(upper)
+
+    def model(self, cost: FloatArray, upper: FloatArray) -> LinearModel:
+        rows, columns, values = (np.array(part) for part in zip(*self.entries, strict=True))
+        shape = (len(self.lower), cost.size)
+        return LinearModel(
+            cost=cost,
+            matrix=csr_matrix((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape),
+            row_lower=np.array(self.lower),
+            row_upper=np.array(self.upper),
+            lower=np.zeros(cost.size),
+            upper=upper,
+            whole=np.ones(cost.size, dtype=np.bool_),
+        )
+
+
+def solve_whole(model: LinearModel, *, seconds: float) -> Counted:
+    """Solve in a process of its own; what it claims is checked in whole numbers by the caller."""
+    heard: list[Any] = []
+    run_isolated([(_solve, (model, seconds))], seconds=seconds + GRACE, on_message=heard.append)
+    if not heard:
+        raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
+    ending, x, bound = heard[-1]
+    if ending is Ending.INFEASIBLE:
+        raise InfeasibleProblem("No choice of blanks keeps the caps.", hint="Raise the caps, or allow more recodings.")
+    if x is None:
+        raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
+    count = np.round(x).astype(np.int64)
+    value = model.matrix @ count
+    if (count < 0).any() or (value < model.row_lower - 1e-6).any() or (value > model.row_upper + 1e-6).any():
+        raise SolverFailed("The solver's choice of blanks does not hold in whole numbers.", hint="Please report this.")
+    return Counted(count, float(bound), ending)
+
+
+def _solve(model: LinearModel, seconds: float, send: Callable[[Any], None]) -> None:
+    from statveil.solve.highs import solve
+
+    found = solve(model, seconds=seconds, gap=0.0)
+    send((found.ending, found.x, found.bound))
+
+
+class Group(NamedTuple):
+    """Interchangeable records: how many, what a blank of cost 1 costs in one of them, and the covers to choose from."""
+
+    records: int
+    mass: float
+    covers: list[int]
+
+
+def choose_capped(problem: SuppressionProblem, groups: Sequence[Group], *, seconds: float) -> tuple[list[list[tuple[int, int]]], Counted]:
+    """For each group, (cover of units, number of records) with the least cost under the caps on fields."""
+    group_of = np.repeat(np.arange(len(groups)), [len(group.covers) for group in groups])
+    covers = np.array([cover for group in groups for cover in group.covers], dtype=np.int64)
+    masks = problem.fields_of(covers)
+    records = np.array([group.records for group in groups])
+    rows = Rows()
+    for number in range(len(groups)):
+        columns = np.flatnonzero(group_of == number)
+        rows.add(columns, [1.0] * columns.size, records[number], records[number])
+    for name, cap in problem.coded.keys.caps.items():
+        columns = np.flatnonzero((masks >> problem.coded.keys.names.index(name)) & 1)
+        if columns.size:
+            rows.add(columns, [1.0] * columns.size, 0, cap)
+    cost = problem.mask_cost(masks) * np.array([group.mass for group in groups])[group_of]
+    found = solve_whole(rows.model(cost, records[group_of].astype(np.float64)), seconds=seconds)
+    chosen: list[list[tuple[int, int]]] = [[] for _ in groups]
+    for column in np.flatnonzero(found.numbers):
+        chosen[group_of[column]].append((int(covers[column]), int(found.numbers[column])))
+    return chosen, found
+
+
+def choose_households(
+    problem: SuppressionProblem, homes: Sequence[Group], members: Sequence[Sequence[tuple[int, int]]], parts: Sequence[Group], shared: int,
+    *, seconds: float,
+) -> tuple[list[list[tuple[int, int]]], dict[tuple[int, int], list[tuple[int, int]]], Counted]:  # fmt: skip
+    """Households under caps. `homes` are kinds of households with the shared covers to choose from, `members` the (part, number) in each;
+    `parts` are kinds of members with their covers, each of which has its shared blanks among its bits.
+
+    Given a household's shared blanks its members are independent: the program counts shared blanks per kind of household, and covers
+    per kind of member and shared blanks; the two meet in one equation.
+    """
+    home_columns = [(home, cover) for home, group in enumerate(homes) for cover in group.covers]
+    part_columns = [(part, cover) for part, group in enumerate(parts) for cover in group.covers]
+    first = len(home_columns)
+    rows = Rows()
+    for home, group in enumerate(homes):
+        columns = [column for column, (each, _) in enumerate(home_columns) if each == home]
+        rows.add(columns, [1.0] * len(columns), group.records, group.records)
+    for part, blanks in sorted({(part, cover & shared) for part, cover in part_columns} | {
+        (part, cover) for home, cover in home_columns for part, _ in members[home]
+    }):  # fmt: skip
+        own = [first + column for column, (each, cover) in enumerate(part_columns) if each == part and cover & shared == blanks]
+        demand = [
+            (column, float(number))
+            for column, (home, cover) in enumerate(home_columns)
+            if cover == blanks
+            for each, number in members[home]
+            if each == part
+        ]
+        rows.add([*own, *(column for column, _ in demand)], [1.0] * len(own) + [-number for _, number in demand], 0, 0)
+    masks = problem.fields_of(np.array([cover for _, cover in part_columns], dtype=np.int64))
+    for name, cap in problem.coded.keys.caps.items():
+        columns = [first + int(column) for column in np.flatnonzero((masks >> problem.coded.keys.names.index(name)) & 1)]
+        if columns:
+            rows.add(columns, [1.0] * len(columns), 0, cap)
+    mass = np.array([parts[part].mass for part, _ in part_columns])
+    cost = np.concatenate([np.zeros(first), problem.mask_cost(masks) * mass])
+    most = [homes[home].records for home, _ in home_columns] + [parts[part].records for part, _ in part_columns]
+    found = solve_whole(rows.model(cost, np.array(most, dtype=np.float64)), seconds=seconds)
+    by_home: list[list[tuple[int, int]]] = [[] for _ in homes]
+    by_part: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for column in np.flatnonzero(found.numbers):
+        if column < first:
+            by_home[home_columns[column][0]].append((home_columns[column][1], int(found.numbers[column])))
+        else:
+            part, cover = part_columns[column - first]
+            by_part.setdefault((part, cover & shared), []).append((cover, int(found.numbers[column])))
+    return by_home, by_part, found
+
+
+def choose_by_rule(problem: SuppressionProblem, rule: str, *, seconds: float) -> tuple[IntArray, IntArray, IntArray, Counted] | None:
+    """Rule `recount` or `wildcard` exactly: how many records of each key get which mask. None where the program would be too large.
+
+    n[key, mask] records; z says whether there are any. In every table, a mask in use needs enough records that count for it.
+    """
+    coded = problem.coded
+    units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
+    if coded.size * 2 ** len(units) * max(1, len(coded.tables)) > MOST_ENTRIES or coded.keys.counting == "weights":
+        return None
+    masks_of = [int(problem.fields_of(np.array([mask]))[0]) for mask in _subsets(units)]
+    key = np.repeat(np.arange(coded.size), len(masks_of))
+    mask = np.tile(np.array(masks_of, dtype=np.int64), coded.size)
+    columns, written = key.size, written_codes(problem, np.arange(coded.size))
+    blank = _blanks(written[:, key], mask)
+    rows = Rows()
+    for each in range(coded.size):
+        own = np.flatnonzero(key == each)
+        rows.add(own, [1.0] * own.size, coded.count[each], coded.count[each])
+    most = coded.count[key]
+    for column in range(columns):
+        rows.add([column, columns + column], [1.0, -float(most[column])], -np.inf, 0)
+        for places, threshold in coded.tables:
+            needed = _counting(written[:, key], blank, column, places, rule)
+            if needed is not None:
+                rows.add([*needed, columns + column], [1.0] * needed.size + [-float(threshold)], 0, np.inf)
+    cost = np.concatenate([problem.mask_cost(mask) * (coded.mass / coded.count)[key], np.zeros(columns)])
+    found = solve_whole(rows.model(cost, np.concatenate([most, np.ones(columns)]).astype(np.float64)), seconds=seconds)
+    used = np.flatnonzero(found.numbers[:columns])
+    return key[used], mask[used], found.numbers[used], found
+
+
+def _subsets(units: Sequence[int]) -> list[int]:
+    return [sum(1 << unit for place, unit in enumerate(units) if number >> place & 1) for number in range(2 ** len(units))]
+
+
+def _blanks(codes: IntArray, mask: IntArray) -> BoolArray:
+    return np.stack([(row < 0) | ((mask >> field) & 1 == 1) for field, row in enumerate(codes)])
+
+
+def _counting(codes: IntArray, blank: BoolArray, column: int, places: tuple[int, ...], rule: str) -> IntArray | None:
+    """The columns whose records count for this one in a table; None where nothing is asked of it."""
+    if rule == "recount" and blank[list(places), column].any():
+        return None
+    match = np.ones(codes.shape[1], dtype=np.bool_)
+    for place in places:
+        equal = codes[place] == codes[place, column]
+        match &= (equal & ~blank[place]) if rule == "recount" else (equal | blank[place] | blank[place, column])
+    return np.flatnonzero(match)

@@ -1,0 +1,183 @@
+"""`suppress`: the cheapest blanks that make a file safe under one recoding (S4, eq. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from statveil.anonymise import recount, wildcard
+from statveil.anonymise.coding import CodedFile, code_file, level_of
+from statveil.anonymise.covers import cheapest_covers, minimal_covers, minimal_sets
+from statveil.anonymise.decoys import add_decoys
+from statveil.anonymise.frequencies import LevelMaps, Words, distinct_patterns
+from statveil.anonymise.households import cover_households
+from statveil.anonymise.keys import KeyVariables
+from statveil.anonymise.problem import SuppressionProblem, problem_of
+from statveil.anonymise.programs import Group, choose_by_rule, choose_capped
+from statveil.anonymise.suppression import Suppression, known_only, merged, row_amount
+from statveil.arrays import IntArray
+from statveil.data.microdata import Microdata
+from statveil.errors import InputError
+from statveil.protect.options import Limits, check_seed
+from statveil.solve.outcome import Ending
+
+Blanks = tuple[IntArray, IntArray, IntArray]
+"""Key, mask of fields and number of records of each row."""
+
+
+def suppress(
+    data: Microdata | CodedFile,
+    keys: KeyVariables | None = None,
+    *,
+    recoding: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+) -> Suppression:
+    """Blank as little as possible under a given recoding (by default none)."""
+    check_seed(seed)
+    coded = data if isinstance(data, CodedFile) else code_file(data, _given(keys))
+    return suppress_under(coded, level_of(coded, recoding or {}), limits=limits or Limits(), seed=seed)
+
+
+def _given(keys: KeyVariables | None) -> KeyVariables:
+    if keys is None:
+        raise InputError("The key fields are missing.", hint="suppress(data, KeyVariables(...)).")
+    return keys
+
+
+def suppress_under(
+    coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, seed: int = 0, maps: LevelMaps | None = None
+) -> Suppression:
+    problem = problem_of(coded, levels, maps)
+    patterns = problem.patterns()
+    floor = original_bound(problem, patterns)
+    if coded.households is not None:
+        return _in_households(problem, patterns, floor, limits)
+    found = _by_rule(problem, patterns, floor, limits)
+    return add_decoys(found, seed=seed) if coded.keys.candidates else found
+
+
+def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
+    """The optimum of eq. 1 without caps and households: no suppression under `original` or `recount` costs less."""
+    distinct, inverse = distinct_patterns(patterns)
+    units, _ = cheapest_covers(distinct, problem.table_masks, problem.unit_cost)
+    return float((problem.mask_cost(problem.fields_of(units))[inverse] * problem.coded.mass).sum())
+
+
+def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
+    rule = problem.coded.keys.rule
+    if problem.coded.keys.caps:
+        return _under_caps(problem, patterns, floor, limits)
+    if rule == "original":
+        key, units = np.arange(problem.coded.size), problem.covers(patterns)
+        return _suppression(problem, (key, problem.fields_of(units), problem.coded.count), bound=floor)
+    exact = choose_by_rule(problem, rule, seconds=limits.seconds)
+    if exact is not None and exact[3].ending is Ending.OPTIMAL:
+        key, mask, records, found = exact
+        return _suppression(problem, (key, mask, records), bound=found.bound)
+    return _in_rounds(problem, patterns, floor) if rule == "recount" else _as_wildcards(problem, patterns)
+
+
+def _in_rounds(problem: SuppressionProblem, patterns: Words, floor: float) -> Suppression:
+    key, records = np.arange(problem.coded.size), problem.coded.count
+    units, rounds = recount.add_rounds(problem, key, problem.covers(patterns), records)
+    units = recount.take_back(problem, key, units, records)
+    return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds))
+
+
+def _as_wildcards(problem: SuppressionProblem, patterns: Words) -> Suppression:
+    """No bound but zero: a blank helps other records too, so the optimum of `original` says nothing here."""
+    key, records = np.arange(problem.coded.size), problem.coded.count
+    units = wildcard.add_until_safe(problem, key, problem.covers(patterns), records)
+    units = wildcard.take_back(problem, key, units, records)
+    return _suppression(problem, (key, problem.fields_of(units), records), bound=0.0)
+
+
+def _suppression(problem: SuppressionProblem, blanks: Blanks, *, bound: float, rounds: tuple[int, ...] = ()) -> Suppression:
+    key, mask, records = merged(blanks[0], known_only(problem, blanks[0], blanks[1]), blanks[2])
+    return Suppression(problem=problem, key=key, mask=mask, records=records, bound=bound, rounds=rounds)
+
+
+def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
+    """Caps by an integer program over patterns; under `recount` again and again, with what each recount adds, until it is safe."""
+    required = patterns.copy()
+    bound, rounds = floor, list[int]()
+    while True:
+        blanks, proved = _capped_once(problem, required, limits)
+        if not rounds:
+            bound = max(bound, proved)
+        rounds.append(int((np.bitwise_count(blanks[1]) * blanks[2]).sum()))
+        more = _recounted(problem, blanks) if problem.coded.keys.rule == "recount" else None
+        if more is None or not more.any():
+            return _suppression(problem, blanks, bound=bound, rounds=tuple(rounds) if more is not None else ())
+        np.bitwise_or.at(required, blanks[0], more)
+
+
+def _recounted(problem: SuppressionProblem, blanks: Blanks) -> Words:
+    key, mask, records = blanks
+    return problem.patterns(problem.blanked(key, mask), row_amount(problem, key, records))
+
+
+def _capped_once(problem: SuppressionProblem, patterns: Words, limits: Limits) -> tuple[Blanks, float]:
+    """Keys of equal pattern and equal cost as one group; the program's numbers are dealt out to them in order."""
+    distinct, inverse = distinct_patterns(patterns)
+    mass = problem.coded.mass / problem.coded.count
+    ratio, ratio_of = np.unique(mass, return_inverse=True)
+    kind, kind_of = np.unique(inverse * ratio.size + ratio_of.ravel(), return_inverse=True)
+    records = np.bincount(kind_of.ravel(), weights=problem.coded.count).astype(np.int64)
+    groups = []
+    for number, each in enumerate(kind):
+        covers = minimal_covers(minimal_sets(distinct[each // ratio.size], problem.table_masks))
+        if covers is None:
+            raise InputError("Too many ways to blank a record for caps.", hint="Use caps with fewer key fields or a lower order.")
+        groups.append(Group(int(records[number]), float(ratio[each % ratio.size]), covers))
+    chosen, found = choose_capped(problem, groups, seconds=limits.seconds)
+    return _dealt_out(problem, kind_of.ravel(), chosen), found.bound
+
+
+def _dealt_out(problem: SuppressionProblem, kind_of: IntArray, chosen: list[list[tuple[int, int]]]) -> Blanks:
+    rows: list[tuple[int, int, int]] = []
+    for kind, choices in enumerate(chosen):
+        left = [[cover, number] for cover, number in choices]
+        for member in np.flatnonzero(kind_of == kind):
+            wanted = int(problem.coded.count[member])
+            while wanted:
+                cover, number = left[0]
+                taken = min(wanted, number)
+                rows.append((int(member), cover, taken))
+                wanted -= taken
+                left[0][1] -= taken
+                if not left[0][1]:
+                    left.pop(0)
+    key, units, records = (np.array(part, dtype=np.int64) for part in zip(*rows, strict=True))
+    return key, problem.fields_of(units), records
+
+
+def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
+    """One row a record. Under `recount` what a recount finds is added to what the rows need, until it finds nothing."""
+    homes = problem.coded.households
+    assert homes is not None
+    required, rounds = patterns[homes.key], list[int]()
+    ones = np.ones(homes.key.size, dtype=np.int64)
+    while True:
+        mask = problem.fields_of(cover_households(problem, required, seconds=limits.seconds))
+        rounds.append(int(np.bitwise_count(mask).sum()))
+        if problem.coded.keys.rule == "original":
+            break
+        more = problem.patterns(problem.blanked(homes.key, mask), row_amount(problem, homes.key, ones))
+        if not more.any():
+            break
+        required = required | more
+    bound = floor if problem.coded.keys.rule == "recount" else _household_bound(problem, mask, floor)
+    mask = known_only(problem, homes.key, mask)
+    return Suppression(problem=problem, key=homes.key, mask=mask, records=ones, bound=bound, rounds=tuple(rounds), home=homes.home)
+
+
+def _household_bound(problem: SuppressionProblem, mask: IntArray, floor: float) -> float:
+    """Without caps every household's choice is the best one, so that the cost is its own bound."""
+    homes = problem.coded.households
+    assert homes is not None
+    if problem.coded.keys.caps:
+        return floor
+    return float((problem.mask_cost(mask) * (problem.coded.mass / problem.coded.count)[homes.key]).sum())

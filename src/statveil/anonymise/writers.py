@@ -1,0 +1,98 @@
+"""Files in the formats that records come in, written piece by piece where the format allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from statveil.data.labels import FileLabels
+from statveil.errors import BackendMissing, InputError
+
+ROWS = 1 << 17
+"""Rows of a piece: fixed, so that the same records give the same bytes."""
+
+
+def format_of(path: Path) -> str:
+    known = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".sav": "spss", ".dta": "stata"}
+    if path.suffix.lower() not in known:
+        raise InputError(f"{path.name}: unknown ending.", hint=f"Known: {', '.join(known)}.")
+    found = known[path.suffix.lower()]
+    if found in ("spss", "stata") and not (find_spec("pyreadstat") and find_spec("pandas")):
+        raise BackendMissing("SPSS and Stata files need the packages pyreadstat and pandas.", hint="pip install 'statveil[stats]'")
+    return found
+
+
+def write_batches(path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, labels: FileLabels) -> None:
+    """Write the pieces in the format that the path's ending names."""
+    _WRITERS[format_of(path)](path, _even(batches, schema), schema, labels)
+
+
+def _even(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Pieces of equal size whatever size they come in."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= ROWS:
+            table = pa.Table.from_batches(waiting, waiting[0].schema)
+            whole = rows - rows % ROWS
+            for start in range(0, whole, ROWS):
+                yield table.slice(start, ROWS).rename_columns(schema.names)
+            rest = table.slice(whole)
+            waiting, rows = rest.to_batches(), rest.num_rows
+    if rows:
+        yield pa.Table.from_batches(waiting, waiting[0].schema).rename_columns(schema.names)
+
+
+def _write_csv(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, _labels: FileLabels) -> None:
+    options = pa_csv.WriteOptions(include_header=True, quoting_style="needed")
+    with pa_csv.CSVWriter(path, schema, write_options=options) as writer:
+        for table in tables:
+            writer.write_table(table.cast(schema))
+
+
+def _write_parquet(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, _labels: FileLabels) -> None:
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table.cast(schema), row_group_size=ROWS)
+
+
+def _write_spss(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, labels: FileLabels) -> None:
+    import pyreadstat
+
+    frame = _frame(tables, schema)
+    pyreadstat.write_sav(frame, str(path), **_labels_for(frame, labels))
+
+
+def _write_stata(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, labels: FileLabels) -> None:
+    import pyreadstat
+
+    frame = _frame(tables, schema)
+    pyreadstat.write_dta(frame, str(path), **_labels_for(frame, labels))
+
+
+def _frame(tables: Iterable[pa.Table], schema: pa.Schema) -> Any:
+    whole = pa.concat_tables([table.cast(schema) for table in tables]) if schema.names else pa.table({})
+    return whole.to_pandas()
+
+
+def _labels_for(frame: Any, labels: FileLabels) -> Mapping[str, Any]:
+    """Labels of the columns and of the values; those of a column that became text would no longer fit."""
+    numeric = {name for name in frame.columns if frame[name].dtype.kind in "iuf"}
+    values = {name: dict(each) for name, each in labels.values.items() if name in numeric}
+    return {"column_labels": {name: labels.columns.get(name, "") for name in frame.columns}, "variable_value_labels": values}
+
+
+_WRITERS: Mapping[str, Callable[[Path, Iterable[pa.Table], pa.Schema, FileLabels], None]] = {
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+    "spss": _write_spss,
+    "stata": _write_stata,
+}

@@ -1,0 +1,166 @@
+"""`run_batch`: a batch file from its first line to its last. All files that it writes appear together, or none does."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from statveil.argus.commands import read_batch
+from statveil.argus.decisions import decide
+from statveil.argus.plan import AprioriStep, Plan, Session, SuppressStep, WriteStep, make_plan
+from statveil.argus.results import write_result
+from statveil.argus.tables import ReadyTable, all_rules, read_tables
+from statveil.atomic import check_targets
+from statveil.protect.options import Limits, OnProgress, Options
+from statveil.release import Release
+from statveil.table.exchange.argus.cells import Status
+from statveil.version import VERSION
+from statveil.workflow import as_json, protect_assessed
+
+_PREFIX = ".statveil-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What tau-ARGUS hides of RCTA: how long, how close, by which method and seed; and the options of the adjustment."""
+
+    limits: Limits = field(default_factory=Limits)
+    method: str = "auto"
+    seed: int = 0
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchResult:
+    """What a batch did: the releases by table, the files written, and what it had to say."""
+
+    releases: tuple[Release, ...] = field(repr=False)
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def run_batch(
+    path: str | Path,
+    *,
+    settings: Settings | None = None,
+    out: str | Path | None = None,
+    data: str | Path | None = None,
+    on_progress: OnProgress | None = None,
+) -> BatchResult:
+    """Run a .arb file. Its files are looked for beside it and in `data`; what it writes goes beside it, or into `out`."""
+    plan = make_plan(read_batch(path), out=Path(out) if out else None, data=Path(data) if data else None)
+    check_targets(plan.targets, sources=plan.sources)
+    with _outbox() as box:
+        runner = _Runner(settings or Settings(), on_progress, box)
+        for session in plan.sessions:
+            runner.run(session)
+        _write_notes(plan, runner.notes, box)
+        files = box.deliver(plan.sources)
+    return BatchResult(releases=tuple(runner.releases), files=tuple(files), notes=tuple(runner.notes))
+
+
+def _write_notes(plan: Plan, notes: list[str], box: _Outbox) -> None:
+    for file in plan.version_files:
+        box.place(file).write_text(f"statveil {VERSION}\n", encoding="utf-8")
+    if plan.log:
+        box.place(plan.log).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
+
+
+class _Runner:
+    """The state of a run: tables, releases and notes."""
+
+    def __init__(self, settings: Settings, on_progress: OnProgress | None, box: _Outbox) -> None:
+        self.settings, self.on_progress, self.box = settings, on_progress, box
+        self.releases: list[Release] = []
+        self.notes: list[str] = []
+
+    def run(self, session: Session) -> None:
+        tables = dict(enumerate(read_tables(session.tables), start=1))
+        protected: dict[int, Release] = {}
+        for number, ready in tables.items():
+            self.notes.append(f"Table {number}: {_counts(ready)}")
+        for step in session.steps:
+            match step:
+                case AprioriStep():
+                    tables[step.table] = self._decide(step, tables[step.table], protected)
+                case SuppressStep():
+                    protected[step.table] = self._protect(step.table, tables[step.table])
+                case WriteStep():
+                    self._write(step, tables[step.table], protected.get(step.table))
+
+    def _decide(self, step: AprioriStep, ready: ReadyTable, protected: dict[int, Release]) -> ReadyTable:
+        if step.table in protected:
+            raise step.command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
+        decided, faults = decide(ready, step.lines, ignore_errors=step.command.ignore_errors)
+        self.notes.append(f"Table {step.table}: {len(step.lines) - len(faults)} of {len(step.lines)} a-priori lines followed")
+        self.notes += [f"  not followed: {fault}" for fault in faults]
+        return decided
+
+    def _protect(self, number: int, ready: ReadyTable) -> Release:
+        chosen = self.settings
+        release = protect_assessed(
+            ready.table,
+            ready.sensitivity,
+            options=chosen.options,
+            method=chosen.method,
+            limits=chosen.limits,
+            seed=chosen.seed,
+            on_progress=self.on_progress,
+            asked={"tables": _spec_words(ready), "rules": as_json(all_rules(ready))},
+        )
+        self.releases.append(release)
+        self.notes.append(f"Table {number}: adjusted and audited, gap {release.gap:.4%}")
+        return release
+
+    def _write(self, step: WriteStep, ready: ReadyTable, release: Release | None) -> None:
+        write_result(step.command, ready, release, self.box.place(step.file), self.settings.options)
+        self.notes.append(f"Table {step.table}: written to {step.file.name}")
+
+
+def _spec_words(ready: ReadyTable) -> dict[str, Any]:
+    spec = ready.plan.spec
+    words = {"dimensions": list(spec.dimensions), "response": spec.response, "shadow": spec.shadow, "cost": spec.cost}
+    return {**words, "power": str(spec.power), "weighted": ready.plan.rules.weighted}
+
+
+def _counts(ready: ReadyTable) -> str:
+    unsafe = sum(Status(int(status)).unsafe for status in ready.statuses)
+    return f"{ready.table.size} cells, {unsafe} unsafe"
+
+
+class _Outbox:
+    """Files on their way: each is written in a hidden folder beside its target, and moved when all are there."""
+
+    def __init__(self) -> None:
+        self.folders: list[tuple[Path, Path]] = []
+
+    def place(self, target: Path) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target.parent))
+        self.folders.append((folder, target.parent))
+        return folder / target.name
+
+    def deliver(self, sources: Sequence[Path]) -> list[Path]:
+        """Move everything, files that came along (.rda, .hrc) as well, but never over a file that was read."""
+        moves = [(file, home / file.name) for folder, home in self.folders for file in sorted(folder.iterdir())]
+        targets = [target for _, target in moves]
+        check_targets(targets, sources=sources)
+        for file, target in moves:
+            file.replace(target)
+        return targets
+
+
+@contextmanager
+def _outbox() -> Iterator[_Outbox]:
+    box = _Outbox()
+    try:
+        yield box
+    finally:
+        for folder, _ in box.folders:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(folder)

@@ -1,0 +1,322 @@
+"""The independent check of a lower bound: its certificate is worked out again on the original system, in exact integers.
+
+Nothing is believed but the system itself. A certificate brings multipliers; that any multipliers (of cuts: zero or more) give a
+valid bound is weak duality (METHODS 5):  over all whole tables that cost less than `worth`,
+
+    cost(z) >= lambda r + y s + sum over groups of  min over the group's range of  w |z| - alpha z - beta |z|
+
+with alpha = A' lambda and beta the pull of the cuts on |z|. The least of a piecewise linear term lies at an end of its range; that
+of a square (L2) at the whole numbers beside its vertex. The ranges are worked out in `audit.reach`, from the system alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from statveil.arrays import AnyArray, BoolArray, IntArray
+from statveil.audit.reach import SAFE, Reach, System, exact_product
+from statveil.errors import AuditFailed, InputError
+from statveil.table.exchange.certificate import COVER, Apart, Cases, Certificate, Combination, Multipliers, Node, read_certificate
+from statveil.table.exchange.files import read_system
+from statveil.table.exchange.linear import LinearSystem
+
+WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
+FINEST_SCALE = 2_000
+LISTED = 30
+"""Choices of a relation up to which sums are listed from both ends; beyond, they are marked in a row of bits."""
+LONGEST_ROW = 2**24
+NOTHING = Multipliers((), (), (), (), ())
+
+
+def audit_bound(
+    original: str | Path,
+    certificate: str | Path,
+    *,
+    weights: str = "file",
+    variant: str = "at-least",
+    norm: str = "l1",
+    non_additive: bool = False,
+    negative_levels: bool = False,
+) -> Fraction:
+    """The bound that a certificate's file proves for a system's file, both read anew; refused if it proves less than it claims."""
+    for name, word, known in (("weights", weights, WEIGHTS), ("variant", variant, VARIANTS), ("norm", norm, NORMS)):
+        if word not in known:
+            raise InputError(f"Unknown {name} {word!r}. Known: {', '.join(known)}.")
+    system = read_system(original, non_additive=non_additive, negative_levels=negative_levels)
+    return check_bound(_Given(system, weights, variant, norm), read_certificate(certificate))
+
+
+class _Given:
+    """A system as its file gives it: sensitive are the cells marked u with a level, those marked z stay as they are."""
+
+    def __init__(self, system: LinearSystem, weights: str, variant: str, norm: str) -> None:
+        fixed = system.status == "z"
+        unit = 10.0**-system.decimals
+        size = np.maximum(np.abs(system.value) * unit, unit)
+        own = np.where(system.cost == 0, 1.0, system.cost) if (system.cost[~fixed] != 0).all() else np.zeros(size.size)
+        price = {"file": own, "unit": np.ones(size.size), "value": size, "inverse": 1.0 / size}[weights]
+        self.relations, self.rhs, self.value = system.relations, system.rhs, system.value
+        self.weight = price * (unit if norm == "l1" else unit * unit)
+        self.lower, self.upper = np.where(fixed, system.value, system.lower), np.where(fixed, system.value, system.upper)
+        self.sensitive = (system.status == "u") & ((system.lower_level > 0) | (system.upper_level > 0))
+        self.lower_level, self.upper_level = system.lower_level, system.upper_level
+        self.variant, self.norm = variant, norm
+
+
+def check_bound(system: System, certificate: Certificate) -> Fraction:
+    """The lower bound that the certificate proves for the system; refused if it proves less than it claims."""
+    value = bound_of(system, certificate)
+    if value * 2**certificate.scale < certificate.bound:
+        raise AuditFailed("The certificate is refused: it proves less than it claims.")
+    return value
+
+
+def bound_of(system: System, certificate: Certificate) -> Fraction:
+    """What the certificate's multipliers prove, whatever it claims: no whole safe table costs less."""
+    _check_shape(system, certificate)
+    weight, exact = _whole_weights(system, certificate.scale)
+    reach = Reach(system, _derived(certificate), weight, certificate.worth)
+    reach.exhaust()
+    value = certificate.worth
+    if not reach.impossible:
+        value = _Evaluation(reach).least(certificate.proof, {})
+        if exact and reach.weight.size:  # beyond what is fixed, every cost is a multiple of this
+            step = reduce(math.gcd, reach.weight.tolist(), 0)
+            value += (reach.fixed_cost - value) % step
+    return Fraction(min(value, certificate.worth), 2**certificate.scale)
+
+
+def _check_shape(system: System, certificate: Certificate) -> None:
+    total = certificate.relations + len(certificate.derived)
+    wrong = [
+        (certificate.cells, certificate.relations) != (system.value.size, system.rhs.size),
+        not 0 <= certificate.scale <= FINEST_SCALE,
+        system.norm not in NORMS or system.variant not in VARIANTS,
+        bool((np.minimum(system.lower_level, system.upper_level)[system.sensitive] < 0).any()),
+        not (np.isfinite(system.weight).all() and (system.weight > 0).all()),
+        bool((np.abs(system.value) >= SAFE).any()),
+        any(len(each.relations) != len(each.factors) or not _between(each.relations, 0, system.rhs.size) for each in certificate.derived),
+        not _sound(certificate.proof, total, system.value.size),
+    ]
+    if any(wrong):
+        raise AuditFailed("The certificate is refused: it does not fit the system.")
+
+
+def _sound(node: Node, relations: int, cells: int) -> bool:
+    if isinstance(node, Cases):
+        return 0 <= node.cell < cells and _sound(node.up, relations, cells) and _sound(node.down, relations, cells)
+    if isinstance(node, Apart):
+        return all(_sound(part, relations, cells) for part in node.parts)
+    return (
+        len(node.relations) == len(node.factors)
+        and len(node.cut_relations) == len(node.cut_cells) == len(node.cut_factors)
+        and _between((*node.relations, *node.cut_relations), 0, relations)
+        and _between(node.cut_cells, COVER, cells)
+        and min(node.cut_factors, default=0) >= 0
+    )
+
+
+def _between(numbers: tuple[int, ...], first: int, end: int) -> bool:
+    return all(first <= number < end for number in numbers)
+
+
+def _whole_weights(system: System, scale: int) -> tuple[AnyArray, bool]:
+    """Weights in units of 2**-scale, rounded down, and whether nothing was lost: a double is a whole number over a power of two."""
+    distinct, of_cell = np.unique(system.weight, return_inverse=True)
+    ratios = [weight.as_integer_ratio() for weight in distinct.tolist()]
+    numbers = _compact([(above << scale) // below for above, below in ratios])
+    return numbers[of_cell], all(below <= 2**scale for _, below in ratios)
+
+
+def _compact(numbers: list[int]) -> AnyArray:
+    """64 bits where they do, integers without end elsewhere."""
+    small = all(abs(number) < SAFE for number in numbers)
+    return np.array(numbers, dtype=np.int64 if small else object)
+
+
+def _derived(certificate: Certificate) -> csr_matrix:
+    entries: list[Combination] = list(certificate.derived)
+    rows = np.repeat(np.arange(len(entries)), [len(each.relations) for each in entries])
+    columns = [column for each in entries for column in each.relations]
+    factors = _compact([factor for each in entries for factor in each.factors])
+    if factors.dtype == object:
+        raise AuditFailed("The certificate is refused: a combination's factors are too large.")
+    return csr_matrix((factors, (rows, columns)), shape=(len(entries), certificate.relations), dtype=np.int64)
+
+
+class _Evaluation:
+    """Works out multipliers on the groups of a `Reach`."""
+
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
+        self.right: list[int] = reach.right.tolist()
+        self.sizes = abs(reach.matrix).tocsr()
+        self.columns, self.size_columns = reach.matrix.T.tocsr(), self.sizes.T.tocsr()
+        width = max(1, reach.matrix.shape[1])
+        self.places = reach.row_of_entry * width + reach.matrix.indices
+        self.width = width
+        self._imbalances: dict[tuple[int, tuple[int, ...]], int] = {}
+        if (np.maximum(-reach.ranges.low, reach.ranges.high) >= SAFE).any():
+            raise AuditFailed("The certificate is refused: a cell's range has no end.")
+
+    def least(self, node: Node, senses: Mapping[int, int]) -> int:
+        """The least cost under a node of the proof, where some groups' senses are settled (+1: does not fall, -1: does not rise)."""
+        if isinstance(node, Multipliers):
+            return self._leaf(node, senses)
+        if isinstance(node, Apart):
+            return self._sum_of_parts(node, senses)
+        group, sign = int(self.reach.group[node.cell]), int(self.reach.sign[node.cell])
+        if group < 0:  # the cell is fixed: both cases speak of all tables, and either proves its value
+            return max(self.least(node.up, senses), self.least(node.down, senses))
+        ways = ((sign, node.up), (-sign, node.down))
+        return min(self.least(child, {**senses, group: way}) for way, child in ways if senses.get(group, way) == way)
+
+    def _sum_of_parts(self, node: Apart, senses: Mapping[int, int]) -> int:
+        """What each part proves beyond the least that all groups cost: costs add up, so the parts do, if no group is in two of them."""
+        touched = [self._touched(part) for part in node.parts]
+        if sum(map(len, touched)) > len(set().union(*touched)):
+            raise AuditFailed("The certificate is refused: parts that should speak of different cells have some in common.")
+        least = self._leaf(NOTHING, senses)
+        return least + sum(self.least(part, senses) - least for part in node.parts)
+
+    def _touched(self, node: Node) -> set[int]:
+        """The groups that a proof speaks of."""
+        if isinstance(node, Cases):
+            return ({int(self.reach.group[node.cell])} - {-1}) | self._touched(node.up) | self._touched(node.down)
+        if isinstance(node, Apart):
+            return set().union(*map(self._touched, node.parts))
+        matrix, rows = self.reach.matrix, set(node.relations) | set(node.cut_relations)
+        return {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
+
+    def _leaf(self, node: Multipliers, senses: Mapping[int, int]) -> int:
+        ranges = self.reach.ranges
+        up, down, rest = ranges.up.copy(), ranges.down.copy(), ranges.rest
+        for group, way in senses.items():
+            (down if way > 0 else up)[group] = False
+        if (~(up | down | rest)).any():
+            return self.reach.worth
+        factors = _gathered(len(self.right), node.relations, node.factors)
+        alpha = exact_product(self.columns, factors)
+        beta, constant = self._cuts(node, up, down)
+        constant += sum(factor * self.right[row] for row, factor in zip(node.relations, node.factors, strict=True))
+        least = self._least_squares if self.reach.squared else self._least_sizes
+        over = least(up, ranges.rise, ranges.top, beta + alpha)
+        under = least(down, -ranges.fall, -ranges.bottom, beta - alpha)
+        return self.reach.fixed_cost + constant + _sum_of_least(over, under, up, down, rest)
+
+    def _cuts(self, node: Multipliers, up: BoolArray, down: BoolArray) -> tuple[AnyArray, int]:
+        """The pull of the cuts on the sizes, and what their right-hand sides bring."""
+        pull = exact_product(self.size_columns, _gathered(len(self.right), node.cut_relations, node.cut_factors))
+        covers = [(row, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell == COVER]
+        polygons = [(row, cell, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell != COVER]
+        constant = sum(factor * self._cover(row, up, down) for row, factor in covers)
+        constant -= sum(factor * abs(self.right[row]) for row, _, factor in polygons)
+        longest = self.reach.group[[cell for _, cell, _ in polygons]]
+        sizes = self._sizes(np.array([row for row, _, _ in polygons], dtype=np.int64), longest)
+        doubled = [2 * factor * size for (_, _, factor), size in zip(polygons, sizes.tolist(), strict=True)]
+        return pull - _gathered(pull.size + 1, longest.tolist(), doubled)[:-1], constant
+
+    def _sizes(self, rows: IntArray, groups: IntArray) -> IntArray:
+        """The groups' coefficients in these relations, without their signs; zero where they have none (a fixed cell: group -1)."""
+        places = rows * self.width + groups
+        at = np.searchsorted(self.places, places)
+        here = (groups >= 0) & (np.append(self.places, -1)[at] == places)
+        return np.where(here, np.append(self.sizes.data, 0)[at], 0)
+
+    def _cover(self, row: int, up: BoolArray, down: BoolArray) -> int:
+        """Least that the sizes of a relation's terms add up to: the groups that must move at their nearest ends, and what those leave.
+
+        With each of them at the near end of an open sense, signs leave at least d of the right-hand side, which further moves
+        of any terms must bring.
+        """
+        matrix, ranges = self.reach.matrix, self.reach.ranges
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        held = [(group, factor) for group, factor in zip(matrix.indices[part], matrix.data[part], strict=True) if not ranges.rest[group]]
+        ends = [
+            [int(factor) * int(end[group]) for end, open_ in ((ranges.rise, up), (ranges.fall, down)) if open_[group]]
+            for group, factor in held
+        ]
+        key = (row, tuple(int(up[group]) + 2 * int(down[group]) for group, _ in held))
+        if key not in self._imbalances:
+            self._imbalances[key] = least_imbalance(self.right[row], ends)
+        return self._imbalances[key] + sum(min(map(abs, each)) for each in ends)
+
+    def _least_sizes(self, open_: BoolArray, near: IntArray, far: IntArray, pull: AnyArray) -> AnyArray:
+        """min of (w - pull) u over near <= u <= far."""
+        slope = self.reach.weight - pull
+        return _times(slope, np.where(open_, np.where(np.asarray(slope >= 0, dtype=np.bool_), near, far), 0))
+
+    def _least_squares(self, open_: BoolArray, near: IntArray, far: IntArray, pull: AnyArray) -> AnyArray:
+        """min of w u^2 - pull u over whole near <= u <= far: at one of the two whole numbers beside the vertex."""
+        weight, pull = self.reach.weight.astype(object), np.where(open_, pull, 0).astype(object)
+        low, high = np.where(open_, near, 0).astype(object), np.where(open_, far, 0).astype(object)
+        vertex = pull // (2 * weight)
+        ends = [np.minimum(np.maximum(u, low), high) for u in (vertex, vertex + 1)]
+        return np.asarray(np.minimum(*((weight * u - pull) * u for u in ends)))
+
+
+def _sum_of_least(over: AnyArray, under: AnyArray, up: BoolArray, down: BoolArray, rest: BoolArray) -> int:
+    """The sum over groups of the least of the terms that are open to them."""
+    both = np.where(up & down, np.minimum(over, under), np.where(up, over, np.where(down, under, 0)))
+    least = np.where(rest, np.minimum(both, 0), both)
+    return sum(least.tolist())
+
+
+def _gathered(size: int, places: tuple[int, ...] | list[int], amounts: tuple[int, ...] | list[int]) -> AnyArray:
+    """Amounts added up at their places."""
+    small = sum(map(abs, amounts)) < SAFE
+    total = np.zeros(size, dtype=np.int64 if small else object)
+    np.add.at(total, np.array(places, dtype=np.int64), np.array(amounts, dtype=total.dtype))
+    return total
+
+
+def _times(one: AnyArray, other: AnyArray) -> AnyArray:
+    """Products, cell by cell, in integers without end where 64 bits might not do."""
+    sizes = np.abs(one.astype(np.float64)) * np.abs(other.astype(np.float64))
+    return one * other if one.dtype != object and (sizes < SAFE).all() else one.astype(object) * other.astype(object)
+
+
+def least_imbalance(target: int, choices: list[list[int]]) -> int:
+    """min |target - sum of one choice each|; zero, which is always valid, where it would take too long to find."""
+    left = target - sum(min(each) for each in choices)
+    steps = [max(each) - min(each) for each in choices if max(each) > min(each)]
+    if len(steps) <= LISTED and sum(steps) < SAFE and abs(left) < SAFE:
+        return _from_both_ends(left, steps)
+    unit = reduce(math.gcd, steps, 0)
+    return _in_bits(left, steps, unit) if unit and sum(steps) // unit <= LONGEST_ROW else 0
+
+
+def _from_both_ends(left: int, steps: list[int]) -> int:
+    half = len(steps) // 2
+    first, second = _sums(steps[:half]), _sums(steps[half:])
+    wanted = left - first
+    at = np.searchsorted(second, wanted)
+    beside = [second[np.clip(at + shift, 0, second.size - 1)] for shift in (-1, 0)]
+    return int(min(np.abs(each - wanted).min() for each in beside))
+
+
+def _sums(steps: list[int]) -> IntArray:
+    """All sums of some of the steps, in order."""
+    sums = np.zeros(1, dtype=np.int64)
+    for step in steps:
+        sums = np.unique(np.concatenate([sums, sums + step]))
+    return sums
+
+
+def _in_bits(left: int, steps: list[int], unit: int) -> int:
+    """Bit b of a long integer says that b units can be reached."""
+    bits = 1
+    for step in steps:
+        bits |= bits << step // unit
+    at = min(max(left // unit, -1), sum(steps) // unit)
+    below, above = bits & ((1 << at + 1) - 1), bits >> at + 1
+    distances = [left - (below.bit_length() - 1) * unit] if below else []
+    distances += [((above & -above).bit_length() + at) * unit - left] if above else []
+    return min(distances)

@@ -1,0 +1,280 @@
+"""Check a written safe file against the original: recounted by the engine, by queries that share nothing with how it was made.
+
+The statement says what was promised: fields, recoding value by value, tables with thresholds, the rule, the blanks. The audit reads both
+files anew. No row of the released file can be traced to its original, so sums of hashes and counts are compared key by key, and what is
+not settled by that row by row: every released record must be an original one with some values blank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from statveil.audit.report import AuditReport, Check
+from statveil.data.engines import Session, column, scalar_row
+from statveil.data.microdata import Microdata
+
+WILDCARD_WORK = 400_000_000
+"""Pairs of rows up to which the wildcard count is made; beyond, it is not known."""
+WEIGHT_UNIT = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileStatement:
+    """What was promised about a safe file, in plain words and numbers."""
+
+    fields: tuple[str, ...]
+    tables: tuple[tuple[tuple[str, ...], int], ...]
+    """Combinations with the number of records (or the weight) that makes one safe."""
+    rule: str
+    blanks: Mapping[str, int]
+    recoded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: str = "unknown"
+    missing_codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    missing_label: str = "missing"
+    weight: str | None = None
+    linked: Sequence[Sequence[str]] = ()
+    dropped: Sequence[str] = ()
+    caps: Mapping[str, int] = field(default_factory=dict)
+    household: str | None = None
+    shared: Sequence[str] = ()
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """Columns that may differ: the key fields, and columns linked to them."""
+        further = [name for group in self.linked for name in group if name not in self.fields and name not in self.dropped]
+        return (*self.fields, *further)
+
+
+class FileAudit(NamedTuple):
+    """The checks, and what was measured besides: what is unsafe under each of the three rules (None: not counted)."""
+
+    report: AuditReport
+    unsafe: Mapping[str, int | None]
+
+
+def audit_file(original: Microdata, released: Microdata, statement: FileStatement) -> FileAudit:
+    """Recount the released file and compare it with the original."""
+    columns = Check(name="columns", words="The released file has the columns that were promised", checked=len(released.columns),
+                    faults=int(list(released.columns) != [name for name in original.columns if name not in statement.dropped]))  # fmt: skip
+    if not columns.passed:
+        return FileAudit(AuditReport(checks=(columns,)), {})
+    loose = any(released.origin.lower().endswith(ending) for ending in (".sav", ".dta"))
+    with released.engine.session() as session:
+        after = _Side(session, released, statement, made=True, loose=loose)
+        after_keys, mixed_after = after.keys(), after.mixed_households()
+        with original.engine.session() as other:
+            before = _Side(other, original, statement, made=False, loose=loose)
+            before_keys = before.keys()
+            checks = [
+                columns,
+                _same_rest(before_keys, after_keys),
+                _as_planned(statement, before_keys, after_keys),
+                _within_caps(statement, before_keys, after_keys),
+            ]
+            checks.append(_only_blanks(before, after, before_keys, after_keys))
+            checks.append(_household_check(statement, before.mixed_households(), mixed_after))
+            unsafe = _recount(other, statement, before_keys, after_keys)
+    faults = unsafe[statement.rule]
+    words = f"No record shows a combination that rule '{statement.rule}' calls unsafe"
+    checks.append(Check(name="recount", words=words, checked=len(statement.tables), faults=1 if faults is None else faults))
+    return FileAudit(AuditReport(checks=tuple(checks)), unsafe)
+
+
+class _Side:
+    """One of the two files: its records as texts of the watched columns and a hash of the rest."""
+
+    def __init__(self, session: Session, data: Microdata, statement: FileStatement, *, made: bool, loose: bool) -> None:
+        self.session, self.data, self.statement = session, data, statement
+        self.made, self.loose = made, loose
+        self.size = len(statement.watched)
+        self.names = [f"w{place}" for place in range(self.size)]
+        self._lend()
+        rest = [name for name in data.columns if name not in statement.watched and name not in statement.dropped]
+        texts = [f"{self._text(place, name)} AS {self.names[place]}" for place, name in enumerate(statement.watched)]
+        hashed = ", ".join(["1", *(self._plain(name) for name in rest)])
+        weight = (
+            f"CAST(round(CAST(replace({self._plain(statement.weight)}, ',', '.') AS DOUBLE) * {WEIGHT_UNIT}) AS BIGINT)"
+            if statement.weight
+            else "1"
+        )
+        joins = "".join(f" LEFT JOIN map{place} ON map{place}.old = {self._found(name)}" for place, name in self._recoded())
+        self.rows = f"SELECT {', '.join(texts)}, hash({hashed}) AS rest, {weight} AS amount FROM records{joins}"
+
+    def _lend(self) -> None:
+        listed = [(name, code.strip()) for name, codes in self.statement.missing_codes.items() for code in codes]
+        places = pa.array([self.statement.fields.index(name) for name, _ in listed], pa.int32())
+        self.session.lend("absent", pa.table({"place": places, "code": pa.array([code for _, code in listed], pa.string())}))
+        for place, name in self._recoded():
+            mapping = self.statement.recoded[name]
+            self.session.lend(
+                f"map{place}", pa.table({"old": pa.array(list(mapping), pa.string()), "new": pa.array(list(mapping.values()), pa.string())})
+            )
+
+    def _recoded(self) -> list[tuple[int, str]]:
+        """Recoded fields of the original; the released file holds their new values already."""
+        return [] if self.made else [(place, name) for place, name in enumerate(self.statement.fields) if name in self.statement.recoded]
+
+    def _plain(self, name: str) -> str:
+        text = f"CAST({column(self.data.engine, name)} AS VARCHAR)"
+        return f"coalesce(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), {text})" if self.loose else text
+
+    def _found(self, name: str) -> str:
+        """A watched value as text; NULL where it is missing."""
+        raw = f"CAST({column(self.data.engine, name)} AS VARCHAR)"
+        text = f"NULLIF({raw if name in self.statement.recoded else self._plain(name)}, '')"
+        if not self.statement.missing_codes.get(name) or (self.made and name in self.statement.recoded):
+            return text
+        place = self.statement.fields.index(name)
+        return f"CASE WHEN trim({raw}) IN (SELECT code FROM absent WHERE place = {place}) THEN NULL ELSE {text} END"
+
+    def _text(self, place: int, name: str) -> str:
+        if self.made or place >= len(self.statement.fields):
+            return self._found(name)
+        text = f"map{place}.new" if name in self.statement.recoded else self._found(name)
+        return text if self.statement.missing == "unknown" else f"coalesce({text}, '{self.statement.missing_label}')"
+
+    def keys(self) -> pa.Table:
+        """Each different key with its records, their amount, and the sum of the hashes of the rest."""
+        names = ", ".join(self.names)
+        sums = "count(*) AS records, CAST(sum(amount) AS BIGINT) AS amount, CAST(sum(rest % 4294967296) AS BIGINT) AS low, CAST(sum(rest >> 32) AS BIGINT) AS high"
+        return self.session.query(f"SELECT {names}, {sums} FROM ({self.rows}) GROUP BY {names}")
+
+    def unsettled(self, settled: pa.Table) -> pa.Table:
+        """The different records whose key is not settled, with the bits of the watched columns that are blank."""
+        self.session.lend("settled", settled)
+        names = ", ".join(self.names)
+        same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM s.{name}" for name in self.names)
+        bits = " + ".join(f"(CASE WHEN {name} IS NULL THEN {1 << place} ELSE 0 END)" for place, name in enumerate(self.names))
+        open_rows = f"SELECT r.* FROM ({self.rows}) r WHERE NOT EXISTS (SELECT 1 FROM settled s WHERE {same})"
+        return self.session.query(
+            f"SELECT {names}, rest, CAST({bits} AS BIGINT) AS blank, count(*) AS records FROM ({open_rows}) GROUP BY {names}, rest"
+        )
+
+    def mixed_households(self) -> int:
+        """Households in which a shared field is blank for some members only."""
+        if self.statement.household is None or self.statement.household not in self.data.columns:
+            return 0
+        home = column(self.data.engine, self.statement.household)
+        wanted = [f"count({self._found(name)}) NOT IN (0, count(*))" for name in self.statement.shared]
+        grouped = f"SELECT {' OR '.join(wanted)} AS mixed FROM records GROUP BY {home}"
+        return int(scalar_row(self.session.query(f"SELECT count(*) FILTER (mixed) AS n FROM ({grouped})"))["n"])
+
+
+def _total(table: pa.Table, name: str) -> int:
+    return int(pc.sum(table[name]).as_py() or 0)
+
+
+def _same_rest(before: pa.Table, after: pa.Table) -> Check:
+    """Equally many records, and the same untouched columns in them, in whatever order."""
+    faults = sum(_total(before, name) != _total(after, name) for name in ("records", "low", "high"))
+    words = "All records are there, with all other columns as they were"
+    return Check(name="rest", words=words, checked=_total(before, "records"), faults=faults)
+
+
+def _blanks(statement: FileStatement, before: pa.Table, after: pa.Table) -> dict[str, int]:
+    """Values of each field that are blank in the released file and were not in the original."""
+    return {
+        name: sum(sign * _total(side.filter(side[f"w{place}"].is_null()), "records") for sign, side in ((1, after), (-1, before)))
+        for place, name in enumerate(statement.fields)
+    }
+
+
+def _as_planned(statement: FileStatement, before: pa.Table, after: pa.Table) -> Check:
+    found = _blanks(statement, before, after)
+    wrong = [name for name in statement.fields if found[name] != statement.blanks.get(name, 0)]
+    findings = tuple(f"{name}: {found[name]:,} blanks, planned {statement.blanks.get(name, 0):,}" for name in wrong)
+    return Check(name="blanks", words="Each field has as many blanks as planned", checked=len(found), faults=len(wrong), findings=findings)
+
+
+def _within_caps(statement: FileStatement, before: pa.Table, after: pa.Table) -> Check:
+    found = _blanks(statement, before, after)
+    faults = sum(found[name] > cap for name, cap in statement.caps.items())
+    return Check(name="caps", words="No field has more blanks than its cap", checked=len(statement.caps), faults=faults)
+
+
+def _household_check(statement: FileStatement, before: int, after: int) -> Check:
+    words = "A blank in a shared field is there for all members of the household"
+    return Check(name="households", words=words, checked=len(statement.shared), faults=max(0, after - before))
+
+
+def _only_blanks(before: _Side, after: _Side, before_keys: pa.Table, after_keys: pa.Table) -> Check:
+    """Every released record is an original one, recoded, with some values blank."""
+    session, names = before.session, before.names
+    session.lend("before", before_keys)
+    session.lend("after", after_keys)
+    same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names)
+    equal = "a.records = b.records AND a.low = b.low AND a.high = b.high"
+    settled = session.query(f"SELECT {', '.join(f'a.{name}' for name in names)} FROM after a JOIN before b ON {same} AND {equal}")
+    session.lend("left_after", after.unsettled(settled))
+    session.lend("left_before", before.unsettled(settled))
+    masks = sorted(session.query("SELECT DISTINCT blank FROM left_after")["blank"].to_pylist())
+    faults = sum(_strangers(session, names, int(mask)) for mask in masks)
+    words = "Every released record is an original one, recoded as stated, with some values blank"
+    return Check(name="changes", words=words, checked=_total(after_keys, "records"), faults=faults)
+
+
+def _strangers(session: Session, names: Sequence[str], mask: int) -> int:
+    """Released records with these blanks that are more than the originals which could have become them."""
+    shown = ["rest", *(name for place, name in enumerate(names) if not mask >> place & 1)]
+    listed = ", ".join(shown)
+    mine = f"SELECT {listed}, sum(records) AS n FROM left_after WHERE blank = {mask} GROUP BY {listed}"
+    near = f"SELECT * FROM left_before WHERE rest IN (SELECT rest FROM left_after WHERE blank = {mask})"
+    theirs = f"SELECT {listed}, sum(records) AS n FROM ({near}) GROUP BY {listed}"
+    same = " AND ".join(f"m.{name} IS NOT DISTINCT FROM t.{name}" for name in shown)
+    query = f"SELECT CAST(coalesce(sum(greatest(m.n - coalesce(t.n, 0), 0)), 0) AS BIGINT) AS n FROM ({mine}) m LEFT JOIN ({theirs}) t ON {same}"
+    return int(scalar_row(session.query(query))["n"])
+
+
+def _recount(session: Session, statement: FileStatement, before: pa.Table, after: pa.Table) -> dict[str, int | None]:
+    """Unsafe (record, combination) pairs of the released file under each rule."""
+    for name, table in zip(("coded_before", "coded_after"), _coded(before, after, len(statement.fields)), strict=True):
+        session.lend(f"lent_{name}", table)
+        session.keep(name, f"SELECT * FROM lent_{name}")
+    unit = WEIGHT_UNIT if statement.weight else 1
+    found: dict[str, int | None] = {"original": 0, "recount": 0, "wildcard": None if statement.weight else 0}
+    left = WILDCARD_WORK
+    for fields, threshold in statement.tables:
+        names = [f"w{statement.fields.index(name)}" for name in fields]
+        for rule, query in _queries(names, threshold * unit):
+            found[rule] = (found[rule] or 0) + int(scalar_row(session.query(query))["n"])
+        if found["wildcard"] is not None:
+            pairs, query = _wildcard(session, names, threshold)
+            left -= pairs
+            found["wildcard"] = found["wildcard"] + int(scalar_row(session.query(query))["n"]) if left > 0 else None
+    return found
+
+
+def _coded(before: pa.Table, after: pa.Table, fields: int) -> Iterator[pa.Table]:
+    """Texts as small numbers, the same in both files: the engine counts those faster."""
+    words = [pc.unique(pa.chunked_array([*before[f"w{place}"].chunks, *after[f"w{place}"].chunks], pa.string())) for place in range(fields)]
+    for side in (before, after):
+        codes = {f"w{place}": pc.index_in(side[f"w{place}"], value_set=words[place].drop_null()) for place in range(fields)}
+        yield pa.table({**codes, "records": side["records"], "amount": side["amount"]})
+
+
+def _queries(names: Sequence[str], threshold: int) -> Iterator[tuple[str, str]]:
+    listed, here = ", ".join(names), " AND ".join(f"{name} IS NOT NULL" for name in names)
+    same = " AND ".join(f"a.{name} = b.{name}" for name in names)
+    rare = f"SELECT {listed} FROM coded_before WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
+    yield "original", f"SELECT CAST(coalesce(sum(a.records), 0) AS BIGINT) AS n FROM coded_after a JOIN ({rare}) b ON {same}"
+    cells = f"SELECT sum(records) AS n FROM coded_after WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
+    yield "recount", f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({cells})"
+
+
+def _wildcard(session: Session, names: Sequence[str], threshold: int) -> tuple[int, str]:
+    """How many pairs the count looks at, and the query: a blank on either side matches everything."""
+    listed, blank = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
+    session.keep("cells", f"SELECT {listed}, sum(records) AS n, ({blank}) AS blank FROM coded_after GROUP BY {listed}")
+    facts = scalar_row(session.query(f"SELECT count(*) AS cells, count(*) FILTER (blank OR n < {threshold}) AS doubtful FROM cells"))
+    match = " AND ".join(f"(a.{name} = b.{name} OR a.{name} IS NULL OR b.{name} IS NULL)" for name in names)
+    same = ", ".join(f"a.{name}" for name in names)
+    totals = (
+        f"SELECT a.n AS n, sum(b.n) AS total FROM cells a JOIN cells b ON {match} WHERE a.blank OR a.n < {threshold} GROUP BY {same}, a.n"
+    )
+    query = f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({totals}) WHERE total < {threshold}"
+    return int(facts["cells"]) * int(facts["doubtful"]), query

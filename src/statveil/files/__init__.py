@@ -1,0 +1,1 @@
+"""Safe files from job to folder: release, report, job file."""

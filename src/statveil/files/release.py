@@ -1,0 +1,127 @@
+"""The gate for files: a `FileRelease` exists only if the independent audit of the written file passed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from statveil.anonymise.apply import write_safe_file
+from statveil.anonymise.keys import MISSING_LABEL
+from statveil.anonymise.plan import FilePlan
+from statveil.anonymise.writers import format_of
+from statveil.atomic import check_targets, written_together
+from statveil.audit.files import FileStatement, audit_file
+from statveil.audit.report import AuditReport
+from statveil.data.microdata import Microdata
+from statveil.data.readers import read_microdata
+from statveil.errors import AuditFailed
+from statveil.version import VERSION
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRelease:
+    """A safe file that lies at `path`, with the audit that it passed. The plan is confidential and never shows up in `repr`."""
+
+    path: Path
+    file_hash: str
+    audit: AuditReport
+    unsafe: Mapping[str, int | None]
+    """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
+    plan: FilePlan = field(repr=False)
+    data: Microdata = field(repr=False)
+    dropped: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not self.audit.passed:
+            raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(self.audit))
+
+    def certificate(self) -> dict[str, Any]:
+        """What was done and what was checked, as JSON. It holds the rule and the threshold: for the office, not for readers."""
+        plan = self.plan
+        return {
+            "software": {"statveil": VERSION},
+            "file": {"name": self.path.name, "sha256": self.file_hash, "records": plan.coded.records},
+            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "counting": plan.keys.counting,
+                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables]},
+            "recoding": plan.recoding,
+            "blanks": plan.suppression.blanks,
+            "cost": {"total": plan.cost, "recoding": plan.recoding_cost, "blanks": plan.suppression.cost, "bound": plan.bound,
+                     "ending": str(plan.ending), "method": plan.method, "seed": plan.seed},
+            "unsafe after release": dict(self.unsafe),
+            "notes": dict(plan.suppression.notes),
+            "audit": {"passed": self.audit.passed,
+                      "checks": [{"name": c.name, "words": c.words, "checked": c.checked, "faults": c.faults} for c in self.audit.checks]},
+        }  # fmt: skip
+
+    def to_certificate(self, path: str | Path) -> Path:
+        target = Path(path)
+        target.write_text(json.dumps(self.certificate(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+        return target
+
+    def to_mapping(self, path: str | Path) -> Path:
+        """The recoding value by value: field, old, new."""
+        import csv
+
+        target = Path(path)
+        with target.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["field", "old", "new"])
+            writer.writerows([name, old, new] for name, mapping in self.plan.mapping().items() for old, new in mapping.items())
+        return target
+
+    def to_report(self, path: str | Path) -> Path:
+        from statveil.files.report import write_file_report
+
+        return write_file_report(self, Path(path))
+
+
+def apply_plan(data: Microdata, plan: FilePlan, to: str | Path, *, drop: Sequence[str] = (), key: str | None = None) -> FileRelease:
+    """Write the safe file, audit what was written, and put it in place only if the audit passed.
+
+    The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out.
+    """
+    target = Path(to)
+    format_of(target)
+    check_targets([target], sources=[Path(data.origin)])
+    with written_together([target]) as [place]:
+        write_safe_file(data, plan, place, drop=drop, key=key)
+        found = audit_file(data, read_microdata(place, **_as_written(place)), statement_of(plan, drop))
+        return FileRelease(
+            path=target, file_hash=_hash(place), audit=found.report, unsafe=found.unsafe, plan=plan, data=data, dropped=tuple(drop)
+        )
+
+
+def _as_written(place: Path) -> dict[str, Any]:
+    return {"delimiter": ",", "encoding": "utf-8"} if place.suffix.lower() == ".csv" else {}
+
+
+def statement_of(plan: FilePlan, drop: Sequence[str] = ()) -> FileStatement:
+    """The plan as the plain promise that the audit compares with."""
+    keys = plan.keys
+    recoded = {name: {old: new for old, new in mapping.items() if old != MISSING_LABEL or keys.missing == "unknown"}
+               for name, mapping in plan.mapping().items()}  # fmt: skip
+    return FileStatement(
+        fields=keys.names,
+        tables=tuple((tuple(keys.names[place] for place in places), threshold) for places, threshold in keys.tables()),
+        rule=keys.rule,
+        blanks=plan.suppression.blanks,
+        recoded=recoded,
+        missing=keys.missing,
+        missing_codes=keys.missing_codes,
+        missing_label=MISSING_LABEL,
+        weight=keys.weight if keys.counting == "weights" else None,
+        linked=keys.linked,
+        dropped=tuple(drop),
+        caps=keys.caps,
+        household=keys.household,
+        shared=keys.shared,
+    )
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

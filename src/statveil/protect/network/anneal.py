@@ -1,0 +1,242 @@
+"""Senses of the cells inside subtables, annealed on what they leave to be absorbed (METHODS 4, "Anneal", "Surrogate 2").
+
+With every sensitive cell at its level, a relation is left with an imbalance. Inside a subtable a row's imbalance and a column's of the
+same direction are absorbed together by the cell where they cross. Three energies price that, one subtable at a time:
+- `SUM`: every imbalance at the price of the cheapest cell that can absorb it (uneven weights);
+- `LARGER`: the larger of the rows' and the columns' total, and a tenth of the smaller;
+- `MATCHED`: rows matched with columns, except that a large sensitive cell, which may not move back, cannot match its own row with its
+  own column; what is left unmatched must leave the subtable.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from statveil.arrays import FloatArray, IntArray
+from statveil.protect.network.detect import Network
+from statveil.protect.problem import ProtectionProblem
+
+SUM, LARGER, MATCHED = 0, 1, 2
+TOPS = 8
+"""Largest sensitive cells of a subtable that may stand in the way of matching."""
+CHUNKS = 8
+
+
+class Choices(NamedTuple):
+    """The cells with a choice inside subtables, ordered by subtable, and the nodes they touch.
+
+    Moving cell k's deviation by d changes the imbalance at `row[k]` by `row_turn[k] * d`, and likewise for the column.
+    """
+
+    cell: IntArray
+    row: IntArray
+    column: IntArray
+    row_turn: FloatArray
+    column_turn: FloatArray
+    rise: FloatArray
+    fall: FloatArray
+    dearer_up: FloatArray
+    start: IntArray
+    nodes: IntArray
+    node_start: IntArray
+    side: IntArray
+    price: FloatArray
+    list_start: IntArray
+    listed: IntArray
+
+
+def choices_of(problem: ProtectionProblem, network: Network) -> Choices:
+    """Gather what annealing needs. Cells between two subtables (totals of inner rows) are not among the choices here."""
+    both = problem.can_go_up & problem.can_go_down
+    tail, head = network.tail, network.head
+    table = np.maximum(network.subtable[tail], network.subtable[head])
+    local = both & (table >= 0) & ((network.subtable[tail] == network.subtable[head]) | (tail == network.ground) | (head == network.ground))
+    cell = np.flatnonzero(local)
+    cell = cell[np.argsort(table[cell], kind="stable")]
+    tables = int(network.subtable.max(initial=-1)) + 1
+    side = np.where(network.side < 0, 0, network.side)
+    tail_first = side[tail[cell]] == 0
+    row, column = np.where(tail_first, tail[cell], head[cell]), np.where(tail_first, head[cell], tail[cell])
+    mirrored = np.where(side == 1, -1.0, 1.0)  # on the second side an imbalance counts with the other sign
+    out = np.where(tail_first, -1.0, 1.0)
+    ends = np.concatenate([row, column])
+    order = np.argsort(ends, kind="stable")
+    nodes = np.argsort(network.subtable[:-1], kind="stable")
+    return Choices(
+        cell=cell,
+        row=row,
+        column=column,
+        row_turn=out * mirrored[row],
+        column_turn=-out * mirrored[column],
+        rise=problem.up.low[cell].astype(np.float64),
+        fall=problem.down.high[cell].astype(np.float64),
+        dearer_up=problem.weight[cell] * (np.abs(problem.up.low[cell]) - np.abs(problem.down.high[cell])),
+        start=np.searchsorted(table[cell], np.arange(tables + 1)),
+        nodes=nodes,
+        node_start=np.searchsorted(network.subtable[:-1][nodes], np.arange(tables + 1)),
+        side=side,
+        price=_prices(problem, network),
+        list_start=np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=network.nodes))]),
+        listed=order % max(cell.size, 1),
+    )
+
+
+def _prices(problem: ProtectionProblem, network: Network) -> FloatArray:
+    """For each node the weight of the cheapest plain cell that can absorb an imbalance there; nothing at the ground."""
+    plain = ~problem.sensitive & (problem.free.low < problem.free.high)
+    prices = np.full(network.nodes, np.inf)
+    np.minimum.at(prices, network.tail[plain], problem.weight[plain])
+    np.minimum.at(prices, network.head[plain], problem.weight[plain])
+    dearest = float(prices[np.isfinite(prices)].max(initial=0.0)) or 1.0
+    prices = np.where(np.isfinite(prices), prices, dearest)
+    prices[network.ground] = 0.0
+    return prices
+
+
+def imbalance(network: Network, choices: Choices, deviation: IntArray) -> FloatArray:
+    """What each node still lacks with these deviations, mirrored on the second side."""
+    lack = network.supply.astype(np.float64)
+    lack -= np.bincount(network.tail, weights=deviation, minlength=network.nodes)
+    lack += np.bincount(network.head, weights=deviation, minlength=network.nodes)
+    lack[network.ground] = 0.0
+    return np.where(choices.side == 1, -lack, lack)
+
+
+def anneal(choices: Choices, up: IntArray, lacks: FloatArray, *, kind: int, sweeps: int, seed: int, greedy: bool = False) -> IntArray:
+    """Annealed senses (1 up, 0 down) of the choices, subtables side by side; the same whatever the number of threads."""
+    up, lacks = up.astype(np.int8), lacks.copy()
+    tables = choices.start.size - 1
+    cuts = np.unique(np.searchsorted(choices.start, np.linspace(0, choices.cell.size, CHUNKS + 1)[1:-1]))
+    chunks = [(int(a), int(b)) for a, b in zip(np.append(0, cuts), np.append(cuts, tables), strict=True) if a < b]
+    seeds = np.random.Generator(np.random.PCG64(seed)).integers(2**31, size=tables)
+
+    def work(chunk: tuple[int, int]) -> None:
+        _anneal_tables(choices, up, lacks, kind, sweeps, seeds, chunk[0], chunk[1], greedy)
+
+    with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
+        list(pool.map(work, chunks))
+    return up.astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _anneal_tables(c, up, lacks, kind, sweeps, seeds, first, last, greedy):  # type: ignore[no-untyped-def]
+    for table in range(first, last):
+        if c.start[table] < c.start[table + 1]:
+            np.random.seed(seeds[table])
+            _anneal_table(c, up, lacks, kind, sweeps, table, greedy)
+
+
+@njit(cache=True, nogil=True)
+def _flip(c, up, lacks, sums, k):  # type: ignore[no-untyped-def]
+    """Turn the sense of choice k; keep imbalances and their four sums (side and direction) up to date."""
+    step = (c.fall[k] - c.rise[k]) if up[k] else (c.rise[k] - c.fall[k])
+    up[k] = 1 - up[k]
+    for end in range(2):
+        j = c.row[k] if end == 0 else c.column[k]
+        change = (c.row_turn[k] if end == 0 else c.column_turn[k]) * step
+        old, price, at = lacks[j], c.price[j], 2 * c.side[j]
+        new = old + change
+        sums[at] += price * (max(new, 0.0) - max(old, 0.0))
+        sums[at + 1] += price * (max(-new, 0.0) - max(-old, 0.0))
+        lacks[j] = new
+
+
+@njit(cache=True, nogil=True)
+def _energy(c, up, lacks, sums, kind, tops):  # type: ignore[no-untyped-def]
+    rows, columns = sums[0] + sums[1], sums[2] + sums[3]
+    if kind == SUM:
+        return rows + columns
+    if kind == LARGER:
+        return max(rows, columns) + 0.1 * min(rows, columns)
+    matched, net_rows, net_columns = 0.0, 0.0, 0.0
+    for direction in range(2):
+        r, s = sums[direction], sums[2 + direction]
+        most = min(r, s)
+        sign = 1.0 if direction == 0 else -1.0
+        for at in range(tops.size):
+            k = tops[at]
+            z = c.rise[k] if up[k] else c.fall[k]
+            if sign * c.row_turn[k] * z > 0:
+                i, j = c.row[k], c.column[k]
+                own = max(sign * lacks[i], 0.0) * c.price[i] + max(sign * lacks[j], 0.0) * c.price[j]
+                most = min(most, r + s - own)
+        most = max(most, 0.0)
+        matched += most
+        net_rows += sign * (r - most)
+        net_columns += sign * (s - most)
+    return rows + columns - matched + max(abs(net_rows), abs(net_columns)) + 0.05 * min(rows, columns)
+
+
+@njit(cache=True, nogil=True)
+def _tops_of(c, first, last):  # type: ignore[no-untyped-def]
+    """The cells of the largest levels between first and last."""
+    size = c.rise[first:last] - c.fall[first:last]
+    order = np.argsort(-size, kind="mergesort")
+    return first + order[: min(TOPS, order.size)]
+
+
+@njit(cache=True, nogil=True)
+def _anneal_table(c, up, lacks, kind, sweeps, table, greedy):  # type: ignore[no-untyped-def]
+    first, last = c.start[table], c.start[table + 1]
+    size = last - first
+    sums = np.zeros(4)
+    for at in range(c.node_start[table], c.node_start[table + 1]):
+        j = c.nodes[at]
+        sums[2 * c.side[j]] += c.price[j] * max(lacks[j], 0.0)
+        sums[2 * c.side[j] + 1] += c.price[j] * max(-lacks[j], 0.0)
+    tops = _tops_of(c, first, last)
+    hot = 0.0
+    for k in range(first, last):
+        hot += (c.rise[k] - c.fall[k]) * 0.5 * (c.price[c.row[k]] + c.price[c.column[k]])
+    hot = 0.5 * hot / size + 1e-12
+    cold = hot * 1e-3
+    energy = _energy(c, up, lacks, sums, kind, tops)
+    steps = sweeps * size
+    temperature, factor = hot, (cold / hot) ** (1.0 / max(steps // 64, 1))
+    moved = np.empty(3, dtype=np.int64)
+    for step in range(steps + 4 * size):
+        if step % 64 == 0:
+            temperature *= factor
+        if greedy or step >= steps:
+            temperature = 1e-9
+        k = first + np.random.randint(size)
+        count = _pick(c, up, k, moved)
+        extra = 0.0
+        for at in range(count):
+            extra += -c.dearer_up[moved[at]] if up[moved[at]] else c.dearer_up[moved[at]]
+            _flip(c, up, lacks, sums, moved[at])
+        new = _energy(c, up, lacks, sums, kind, tops)
+        change = new - energy + extra
+        if change <= 0.0 or np.random.random() < np.exp(-change / temperature):
+            energy = new
+        else:
+            for at in range(count):
+                _flip(c, up, lacks, sums, moved[at])
+
+
+@njit(cache=True, nogil=True)
+def _pick(c, up, k, moved):  # type: ignore[no-untyped-def]
+    """One, two or three cells to turn: each further one shares a row or column with the one before and moves it the other way."""
+    moved[0] = k
+    count = 1
+    wanted = 1 + np.random.randint(3)
+    by_row = np.random.random() < 0.5
+    while count < wanted:
+        last = moved[count - 1]
+        node = c.row[last] if by_row else c.column[last]
+        size = c.list_start[node + 1] - c.list_start[node]
+        if size < 2:
+            return count
+        other = c.listed[c.list_start[node] + np.random.randint(size)]
+        for at in range(count):
+            if moved[at] == other:
+                return count
+        moved[count] = other
+        count += 1
+        by_row = not by_row
+    return count

@@ -1,0 +1,272 @@
+"""Whether the relations are those of a network, found from the matrix alone (METHODS 3, "1H2D is a network").
+
+A cell that is in two relations joins them as an arc joins nodes, once signs are turned so that it enters one and leaves the other.
+A cell in three relations is one too many; in a hierarchy one of the three says nothing new: added up, the relations joined so far
+give it. So: join relations along the cells in two relations; add up each joined piece; drop a relation that equals such a sum,
+compared in full and in integers; go on with the cells that are now in two relations, until no cell is in three.
+The pieces joined first are the subtables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.sparse import csr_matrix
+
+from statveil.arrays import AnyArray, BoolArray, IntArray
+from statveil.protect.problem import ProtectionProblem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Cell i is the arc from `tail[i]` to `head[i]`: its deviation leaves one node and enters the other.
+
+    Node j is relation `relation[j]` times `sign[j]`; what leaves it less what enters is `supply[j]`. The last node, the ground, is no
+    relation: it closes the arcs of cells in fewer than two. `subtable[j]` numbers the pieces joined first, `side[j]` is 0 or 1 so that
+    arcs join different sides (-1 everywhere where that cannot be).
+    """
+
+    tail: IntArray
+    head: IntArray
+    supply: IntArray
+    relation: IntArray
+    sign: IntArray
+    subtable: IntArray
+    side: IntArray
+
+    @property
+    def nodes(self) -> int:
+        return int(self.supply.size)
+
+    @property
+    def ground(self) -> int:
+        return self.nodes - 1
+
+
+def detect(problem: ProtectionProblem) -> Network | str:
+    """The network that the problem's relations form, or a sentence that says why they form none."""
+    matrix = problem.relations.tocsr()
+    if not (np.abs(matrix.data) == 1).all():
+        return "A relation counts a cell with a factor other than one."
+    work = _Joining(matrix, problem.residual)
+    while True:
+        if not work.join():
+            return "The signs of the relations cannot be turned so that every cell enters one and leaves another."
+        if not work.crowded.any():
+            return work.network()
+        if not work.drop_implied():
+            return "A cell is in three relations, none of which follows from the others."
+
+
+class _Joining:
+    """Relations under way: which are kept, and how they are joined (a forest with signs)."""
+
+    def __init__(self, matrix: csr_matrix, residual: IntArray) -> None:
+        self.matrix, self.residual = matrix, residual
+        self.columns = matrix.tocsc()
+        count = matrix.shape[0]
+        self.kept = np.ones(count, dtype=np.bool_)
+        self.degree = np.diff(self.columns.indptr).astype(np.int64)
+        self.joined = np.zeros(matrix.shape[1], dtype=np.bool_)
+        self.parent, self.turn = np.arange(count), np.ones(count, dtype=np.int64)
+        self.first_pieces: IntArray | None = None
+        keys = np.random.Generator(np.random.PCG64(13)).integers(2**63, size=matrix.shape[1] + 1, dtype=np.int64).astype(np.uint64)
+        self.print_of = matrix.astype(np.uint64) @ keys[:-1] + residual.astype(np.uint64) * keys[-1]
+
+    @property
+    def crowded(self) -> BoolArray:
+        return self.degree > 2
+
+    def join(self) -> bool:
+        """Join relations along the cells in two of them; False where signs clash."""
+        columns = self.columns
+        fits = _join(columns.indptr, columns.indices, columns.data, self.kept, self.degree, self.joined, self.parent, self.turn)
+        _flatten(self.parent, self.turn)
+        if self.first_pieces is None:
+            self.first_pieces = self.parent.copy()
+        return bool(fits)
+
+    def drop_implied(self) -> bool:
+        """Drop the relations with a crowded cell that equal the sum of a joined piece they are not in; tell whether there were any.
+
+        Keyed sums find them, full comparison in integers decides.
+        """
+        sums = np.zeros(self.kept.size, dtype=np.uint64)
+        live = np.flatnonzero(self.kept)
+        np.add.at(sums, self.parent[live], self.print_of[live] * self.turn[live].astype(np.uint64))
+        crowded = np.asarray(abs(self.matrix) @ self.crowded.astype(np.int64) > 0) & self.kept
+        pieces = np.unique(self.parent[live])
+        pieces = pieces[np.argsort(sums[pieces], kind="stable")]
+        wanted = np.flatnonzero(crowded)
+        piece, alike = np.full(wanted.size, -1), np.ones(wanted.size, dtype=np.int64)
+        for sign in (1, -1):
+            turned = self.print_of[wanted] if sign > 0 else np.uint64(0) - self.print_of[wanted]
+            for found in _equal(sums[pieces], pieces, turned):
+                new = (piece < 0) & (found >= 0) & (found != self.parent[wanted])
+                piece, alike = np.where(new, found, piece), np.where(new, sign, alike)
+        return self._drop(wanted[piece >= 0], piece[piece >= 0], alike[piece >= 0])
+
+    def _drop(self, relation: IntArray, piece: IntArray, alike: IntArray) -> bool:
+        """Drop each relation that really is the sum of its piece, one a piece and none whose own piece serves another."""
+        members = np.flatnonzero(self.kept)
+        members = members[np.argsort(self.parent[members], kind="stable")]
+        start = np.searchsorted(self.parent[members], piece, side="left")
+        end = np.searchsorted(self.parent[members], piece, side="right")
+        matrix = self.matrix
+        sound = _check(
+            matrix.indptr, matrix.indices, matrix.data, self.residual, self.turn, members, start, end, relation, alike, self.parent
+        )
+        dropped = relation[sound]
+        self.kept[dropped] = False
+        gone = matrix[dropped].indices
+        self.degree -= np.bincount(gone, minlength=self.degree.size)
+        return bool(dropped.size)
+
+    def network(self) -> Network:
+        relation = np.flatnonzero(self.kept)
+        number = np.full(self.kept.size, -1)
+        number[relation] = np.arange(relation.size)
+        columns = self.columns
+        tail, head = _arcs(columns.indptr, columns.indices, columns.data, self.kept, self.turn, number, relation.size)
+        supply = self.turn[relation] * self.residual[relation]
+        assert self.first_pieces is not None
+        pieces = np.unique(self.first_pieces[relation], return_inverse=True)[1]
+        return Network(
+            tail=tail,
+            head=head,
+            supply=np.append(supply, -supply.sum()),
+            relation=np.append(relation, -1),
+            sign=np.append(self.turn[relation], 1),
+            subtable=np.append(pieces, -1),
+            side=_sides(tail, head, relation.size),
+        )
+
+
+def _equal(values: AnyArray, names: IntArray, wanted: AnyArray) -> tuple[IntArray, IntArray]:
+    """The names of the first and of the last of the (sorted) values that equal each wanted one, or -1."""
+    first, last = np.searchsorted(values, wanted, side="left"), np.searchsorted(values, wanted, side="right") - 1
+    there = first <= last
+    return np.where(there, names[np.minimum(first, names.size - 1)], -1), np.where(there, names[last], -1)
+
+
+def _sides(tail: IntArray, head: IntArray, ground: int) -> IntArray:
+    """Two sides such that every arc between relations crosses; -1 everywhere if there are none."""
+    inner = (tail != ground) & (head != ground)
+    parent, turn = np.arange(ground), np.ones(ground, dtype=np.int64)
+    if not _colour(tail[inner], head[inner], parent, turn):
+        return np.full(ground + 1, -1, dtype=np.int64)
+    _flatten(parent, turn)
+    return np.append((turn < 0).astype(np.int64), -1)
+
+
+@njit(cache=True)
+def _find(parent, turn, i):  # type: ignore[no-untyped-def]
+    """Root of i and the sign between them, with path halving."""
+    sign = np.int64(1)
+    while parent[i] != i:
+        up = parent[i]
+        turn[i] *= turn[up]
+        parent[i] = parent[up]
+        sign *= turn[i]
+        i = parent[i]
+    return i, sign
+
+
+@njit(cache=True)
+def _unite(parent, turn, u, v, sign):  # type: ignore[no-untyped-def]
+    """Say that turn[v] = sign * turn[u]; False if that contradicts what is known."""
+    root_u, sign_u = _find(parent, turn, u)
+    root_v, sign_v = _find(parent, turn, v)
+    if root_u == root_v:
+        return sign_v == sign * sign_u
+    keep, lose = (root_u, root_v) if root_u < root_v else (root_v, root_u)
+    parent[lose], turn[lose] = keep, sign * sign_u * sign_v
+    return True
+
+
+@njit(cache=True)
+def _flatten(parent, turn):  # type: ignore[no-untyped-def]
+    for i in range(parent.size):
+        root, sign = _find(parent, turn, i)
+        parent[i], turn[i] = root, sign
+
+
+@njit(cache=True)
+def _join(indptr, indices, data, kept, degree, joined, parent, turn):  # type: ignore[no-untyped-def]
+    for cell in range(degree.size):
+        if degree[cell] != 2 or joined[cell]:
+            continue
+        joined[cell] = True
+        first = -1
+        for k in range(indptr[cell], indptr[cell + 1]):
+            if kept[indices[k]]:
+                if first < 0:
+                    first = k
+                elif not _unite(parent, turn, indices[first], indices[k], -data[first] * data[k]):
+                    return False
+    return True
+
+
+@njit(cache=True)
+def _colour(tail, head, parent, turn):  # type: ignore[no-untyped-def]
+    for i in range(tail.size):
+        if not _unite(parent, turn, tail[i], head[i], np.int64(-1)):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _check(indptr, indices, data, residual, turn, members, start, end, relation, alike, parent):  # type: ignore[no-untyped-def]
+    """For each relation, whether the signed sum of its piece's members is exactly `alike` times it.
+
+    Each piece serves once a round, and a piece one of whose members has been dropped, or that has lost one, waits for the next.
+    """
+    size = 0
+    for k in range(indices.size):
+        size = max(size, indices[k] + 1)
+    total = np.zeros(size, dtype=np.int64)
+    used = np.zeros(parent.size, dtype=np.bool_)
+    sound = np.zeros(relation.size, dtype=np.bool_)
+    for number in range(relation.size):
+        r = relation[number]
+        if start[number] == end[number]:
+            continue
+        piece = parent[members[start[number]]]
+        if used[piece] or used[parent[r]]:
+            continue
+        right = -alike[number] * residual[r]
+        for k in range(indptr[r], indptr[r + 1]):
+            total[indices[k]] -= alike[number] * data[k]
+        for at in range(start[number], end[number]):
+            member = members[at]
+            right += turn[member] * residual[member]
+            for k in range(indptr[member], indptr[member + 1]):
+                total[indices[k]] += turn[member] * data[k]
+        equal = right == 0
+        for at in range(start[number], end[number]):
+            for k in range(indptr[members[at]], indptr[members[at] + 1]):
+                equal &= total[indices[k]] == 0
+                total[indices[k]] = 0
+        for k in range(indptr[r], indptr[r + 1]):
+            equal &= total[indices[k]] == 0
+            total[indices[k]] = 0
+        if equal:
+            sound[number] = used[piece] = used[parent[r]] = True
+    return sound
+
+
+@njit(cache=True)
+def _arcs(indptr, indices, data, kept, turn, number, ground):  # type: ignore[no-untyped-def]
+    cells = indptr.size - 1
+    tail, head = np.full(cells, ground), np.full(cells, ground)
+    for cell in range(cells):
+        for k in range(indptr[cell], indptr[cell + 1]):
+            r = indices[k]
+            if kept[r]:
+                if turn[r] * data[k] > 0:
+                    tail[cell] = number[r]
+                else:
+                    head[cell] = number[r]
+    return tail, head

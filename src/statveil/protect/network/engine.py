@@ -1,0 +1,249 @@
+"""Method `network`: tables that are networks, up to millions of cells (METHODS 3 to 5).
+
+A first table in seconds; a lower bound by one more flow, raised by polygons where it is far; then, until the time or the gap is
+reached: senses annealed per subtable from seed after seed, each priced by one flow, every subtable keeping the senses that were
+cheapest in it (recombination); and exact flips where subtables are still far from their bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.errors import InputError
+from statveil.protect.network import anneal
+from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
+from statveil.protect.network.detect import Network, detect
+from statveil.protect.network.flow import FlowProgram
+from statveil.protect.network.polish import flips_of, polish
+from statveil.protect.network.polygon import Blocks
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Search
+
+QUICK = 20
+"""Sweeps of the annealing that gives the first table."""
+SWEEPS = 300
+WHOLE_BLOCK = 20_000
+"""Cells up to which the polygon program is solved for the table as a whole."""
+FAR = 0.002
+"""Gap above which the bound is worth raising by polygons."""
+DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
+"""Temperatures of exact flips, in shares of a typical level's cost."""
+NEGLIGIBLE = 1e-5
+"""Share of the objective below which a subtable's gap is left alone."""
+
+
+def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 12) -> None:
+    """Method `network`. `seeds` annealings are recombined in each round; a round without gain is the last."""
+    network = detect(search.problem)
+    if isinstance(network, str):
+        raise InputError(f"Method 'network' needs a table that is a network. {network}", hint="Use method 'auto'.")
+    engine = Engine(search, network)
+    engine.first_table()
+    if search.best is not None:
+        engine.bound_by_cover()
+        engine.improve(sweeps, seeds)
+
+
+class Engine:
+    """What the stages share: the flow, the best senses, what each subtable costs with them, and the bound's multipliers."""
+
+    def __init__(self, search: Search, network: Network) -> None:
+        self.search, self.problem, self.network = search, search.problem, network
+        self.program = FlowProgram(search.problem, network)
+        self.choices = anneal.choices_of(search.problem, network)
+        self.open = np.flatnonzero(search.problem.can_go_up & search.problem.can_go_down)
+        self.senses = all_up(search.problem) if search.start is None else search.start.copy()
+        self.costs: FloatArray | None = None
+        even = bool(np.ptp(self.problem.weight) < 1e-9 * self.problem.weight.max(initial=1.0))
+        self.kinds = (anneal.MATCHED, anneal.LARGER) if even else (anneal.SUM, anneal.LARGER)
+        self.shortage = shortages(search.problem)
+        self.blocks: Blocks | None = None
+        self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
+
+    # --- first table
+
+    def first_table(self) -> None:
+        """Quickly annealed senses; all up; and, where the flow cannot keep all bounds, flips until it can."""
+        self.search.enter("first table")
+        given = self.search.start
+        for senses in ([given] if given is not None else []) + [self.annealed(self.kinds[0], QUICK), all_up(self.problem)]:
+            if self.price(senses) or self.repair(senses):
+                return
+
+    def repair(self, senses: IntArray) -> bool:
+        """Descend by flips, the flow paying a penalty for each unit outside its bounds, until it pays none."""
+        flips, rest = flips_of(self.program, self.open), np.zeros(2)
+        self.program.solve(senses)
+        for _ in range(20):
+            before = self.program.flow.outside
+            if self.open.size == 0 or self.search.seconds_left <= 0 or before == 0:
+                break
+            polish(self.program, flips, senses, steps=4 * self.open.size, temperature=rest, seed=self.draw())
+            if self.program.flow.outside >= before:
+                break
+        return self.price(senses)
+
+    # --- pricing
+
+    def price(self, senses: IntArray) -> bool:
+        """One flow for these senses; the best are kept, with their cost in each subtable. Tells whether there is a table."""
+        deviation = self.program.solve(senses)
+        if deviation is None:
+            return False
+        self.last_costs = self.costs_of(deviation)
+        if self.search.offer(deviation):
+            self.senses, self.costs = senses.copy(), self.last_costs
+        return True
+
+    def costs_of(self, deviation: IntArray) -> FloatArray:
+        """Cost per subtable; a cell between two counts half in each, the ground's nowhere."""
+        network = self.network
+        cost = self.problem.weight * np.abs(deviation)
+        tables = int(network.subtable.max(initial=-1)) + 2
+        halves = [np.bincount(network.subtable[ends] + 1, weights=cost, minlength=tables)[1:] for ends in (network.tail, network.head)]
+        return np.asarray(halves[0] + halves[1]) / 2
+
+    def draw(self) -> int:
+        return int(self.search.rng.integers(2**31))
+
+    # --- annealing and recombination
+
+    def annealed(self, kind: int, sweeps: int) -> IntArray:
+        """Senses annealed from chance inside subtables, the cells between them as in the best so far."""
+        choices, senses = self.choices, self.senses.copy()
+        if choices.cell.size == 0:
+            return senses
+        up = self.search.rng.integers(0, 2, size=choices.cell.size)
+        senses[choices.cell] = np.where(up > 0, 1, -1)
+        lacks = anneal.imbalance(self.network, choices, self.resting(senses))
+        up = anneal.anneal(choices, up, lacks, kind=kind, sweeps=sweeps, seed=self.draw())
+        senses[choices.cell] = np.where(up > 0, 1, -1)
+        return senses
+
+    def resting(self, senses: IntArray) -> IntArray:
+        """Every sensitive cell at its level, but those between subtables where the best table has them; the others at rest."""
+        problem = self.problem
+        level = np.where(senses > 0, problem.up.low, np.where(senses < 0, problem.down.high, 0))
+        if self.search.best is None:
+            return level
+        between = np.ones(problem.size, dtype=np.bool_)
+        between[self.choices.cell] = False
+        return np.where(between & problem.sensitive, self.search.best, level)
+
+    def recombine(self, senses: IntArray) -> None:
+        """Price new senses, then the mixture in which every subtable keeps the cheaper of the best and the new."""
+        if self.costs is None or not self.price(senses):
+            return
+        fresh = self.last_costs
+        better = np.append(fresh < self.costs, False)[self.table_of]
+        mixture = np.where(better, senses, self.senses)
+        if not np.array_equal(mixture, self.senses):
+            self.price(mixture)
+
+    def improve(self, sweeps: int, seeds: int) -> None:
+        """Rounds of seeds, polygons and flips, as long as a round brings something."""
+        before = np.inf
+        while not self.search.done and (self.search.objective < before or np.isinf(before)):
+            before = self.search.objective
+            for number in range(seeds):
+                if self.search.done or self.choices.cell.size == 0:
+                    break
+                self.search.enter(f"balancing subtables, seed {number + 1}")
+                self.recombine(self.annealed(self.kinds[0] if number % 4 != 3 else self.kinds[1], sweeps))
+                if number == 1:
+                    self.flip(DESCENT)
+                    self.raise_bound()
+            self.flip(DESCENT)
+            self.flip(COOLING)
+
+    # --- exact flips
+
+    def flip(self, shares: tuple[float, ...]) -> None:
+        """Exact flips of the cells in subtables that are still far from the bound."""
+        search = self.search
+        cells = self.open[self.far()[self.table_of[self.open]]]
+        if cells.size == 0 or search.done or search.best is None:
+            return
+        search.enter("flipping senses")
+        flips = flips_of(self.program, cells)
+        senses = self.senses.copy()
+        self.program.solve(senses)
+        typical = float(np.median(self.problem.weight[cells] * (self.problem.up.low - self.problem.down.high)[cells]))
+        for share in shares:
+            for _ in range(2):
+                if search.done:
+                    return
+                polish(self.program, flips, senses, steps=2 * cells.size, temperature=np.full(2, share * typical), seed=self.draw())
+                if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
+                    self.price(senses)
+
+    def far(self) -> BoolArray:
+        """Subtables that carry more than a negligible part of the gap; all where nothing is known."""
+        tables = self.network.subtable.max(initial=-1) + 2
+        if self.blocks is None or self.search.best is None:
+            return np.ones(tables, dtype=np.bool_)
+        return np.append(self.gap_by_table() > NEGLIGIBLE * self.search.objective, False)
+
+    def gap_by_table(self) -> FloatArray:
+        assert self.blocks is not None and self.search.best is not None
+        by_cell, by_relation = self.blocks.gap_at(np.abs(self.search.best).astype(np.float64))
+        network = self.network
+        tables = int(network.subtable.max(initial=-1)) + 1
+        inner = network.relation >= 0
+        gap = np.bincount(network.subtable[inner], weights=by_relation[network.relation[inner]], minlength=tables)
+        return np.asarray(gap + np.bincount(np.maximum(self.table_of, 0), weights=by_cell, minlength=tables))
+
+    # --- bounds
+
+    def bound_by_cover(self) -> None:
+        self.search.enter("lower bound")
+        if self.problem.norm == "l1":
+            self.blocks = Blocks(self.problem, self.shortage, cover_multipliers(self.problem, self.network, self.shortage))
+            self.tell_bound()
+
+    def tell_bound(self) -> None:
+        assert self.blocks is not None
+        multipliers = self.blocks.multipliers
+        self.search.offer_bound(dual_bound(self.problem, multipliers, self.shortage), multipliers)
+
+    def raise_bound(self) -> None:
+        """Polygons: the table as a whole if it is small, else the subtables with the widest gaps, and then with their neighbours."""
+        search, blocks = self.search, self.blocks
+        if blocks is None or search.objective <= search.bound * (1 + FAR) or search.done:
+            return
+        search.enter("raising the bound")
+        likely = self.likely()
+        if self.problem.size <= WHOLE_BLOCK:
+            blocks.raise_block(np.arange(self.problem.rhs.size), likely, seconds=search.seconds_left / 3)
+            self.tell_bound()
+            return
+        for table in np.flatnonzero(self.far()):
+            if search.seconds_left <= 0:
+                return
+            blocks.raise_block(self.relations_of(np.array([table])), likely, seconds=search.seconds_left)
+        self.tell_bound()
+        blocks.raise_block(self.relations_of(self.around(np.flatnonzero(self.far()))), likely, seconds=search.seconds_left / 2)
+        self.tell_bound()
+
+    def likely(self) -> BoolArray:
+        """Cells that may be above their least size in a cheap table: those of the best one, sensitive ones, and those between subtables."""
+        network, best = self.network, self.search.best
+        between = network.subtable[network.tail] != network.subtable[network.head]
+        return self.problem.sensitive | between | ((best != 0) if best is not None else True)
+
+    def around(self, tables: IntArray) -> IntArray:
+        """These subtables and those above and below them."""
+        network = self.network
+        first, second = network.subtable[network.tail], network.subtable[network.head]
+        between = (first != second) & (first >= 0) & (second >= 0)
+        among = np.isin(np.arange(network.subtable.max(initial=0) + 1), tables)
+        return np.unique(np.concatenate([tables, second[between & among[first]], first[between & among[second]]]))
+
+    def relations_of(self, tables: IntArray) -> IntArray:
+        network = self.network
+        return np.sort(network.relation[np.isin(network.subtable, tables) & (network.relation >= 0)])
+
+
+def all_up(problem: ProtectionProblem) -> IntArray:
+    return np.where(problem.sensitive, np.where(problem.can_go_up, 1, -1), 0).astype(np.int64)

@@ -1,0 +1,149 @@
+"""The problem with its senses fixed, on a network: least sum of w|z| as a min-cost flow in exact integers (METHODS 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil.arrays import LARGEST_EXACT, FloatArray, IntArray
+from statveil.errors import InputError
+from statveil.protect.network import simplex
+from statveil.protect.network.detect import Network
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.problem import ProtectionProblem
+
+COST_BITS = 36
+"""The largest weight becomes 2 to this power."""
+FARTHEST = 2**60
+"""Stands for "no bound" on an arc; sums of two stay inside 64 bits."""
+
+
+def whole_costs(weight: FloatArray) -> IntArray:
+    """Weights as integers in the same proportion; refused where the smallest would vanish beside the largest."""
+    cost = np.rint(weight * (2.0**COST_BITS / weight.max(initial=1e-300))).astype(np.int64)
+    if (cost < 1).any():
+        raise InputError(
+            "The weights of the cells differ too much for exact computing.", hint="Use weights within ten orders of magnitude."
+        )
+    return cost
+
+
+def soft_bounds(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Bounds for the flow; a bound that is one must be computed exactly."""
+    for bound in (low, high):
+        real = np.abs(bound[np.abs(bound) < NO_LIMIT // 2])
+        if (real >= LARGEST_EXACT).any():
+            raise InputError("A bound is too large to be computed exactly (2^53 units or more).", hint="Publish with fewer decimals.")
+    return np.maximum(low, -FARTHEST), np.minimum(high, FARTHEST)
+
+
+class Flow:
+    """A network with bounds and costs, its tree kept from one solution to the next. `extra` arcs behind the cells join separate pieces."""
+
+    def __init__(self, tail: IntArray, head: IntArray, supply: IntArray, cost: IntArray, low: IntArray, high: IntArray) -> None:
+        self.cells, nodes = tail.size, supply.size
+        self.supply = supply
+        self.root = nodes - 1
+        room = np.minimum(high, -low)
+        chosen, piece = simplex.spanning(tail, head, np.lexsort((-room, cost, room <= 0)), nodes)
+        others = np.setdiff1d(np.unique(piece), piece[self.root])
+        extra = others.size
+        tail, head = np.concatenate([tail, others]), np.concatenate([head, np.full(extra, self.root)])
+        arcs, far = tail.size, np.full(extra, FARTHEST)
+        ends = np.concatenate([tail, head])
+        start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))])
+        around = (np.argsort(ends, kind="stable") % arcs).astype(np.int32)
+        zeros = [np.zeros(nodes, dtype=np.int64) for _ in range(6)]
+        self.tree = simplex.Tree(
+            tail=tail.astype(np.int32),
+            head=head.astype(np.int32),
+            low=np.concatenate([low, -far]),
+            high=np.concatenate([high, far]),
+            cost=np.concatenate([cost, np.zeros(extra, dtype=np.int64)]),
+            flow=np.zeros(arcs, dtype=np.int64),
+            left=np.zeros(arcs, dtype=np.int64),
+            right=np.zeros(arcs, dtype=np.int64),
+            parent=np.full(nodes, -1, dtype=np.int64),
+            arc=np.full(nodes, -1, dtype=np.int64),
+            slope=zeros[0],
+            depth=zeros[1],
+            child=np.full(nodes, -1, dtype=np.int64),
+            sibling=zeros[2] - 1,
+            before=zeros[3] - 1,
+            potential=zeros[4],
+            queue=zeros[5],
+            queued=np.zeros(nodes, dtype=np.bool_),
+            start=start,
+            around=around,
+            count=np.zeros(6, dtype=np.int64),
+            value=np.zeros(2),
+        )
+        simplex.hang_all(self.tree, np.append(chosen, np.ones(extra, dtype=np.bool_)), self.root)
+
+    @property
+    def flow(self) -> IntArray:
+        return self.tree.flow[: self.cells]
+
+    def restart(self, low: IntArray, high: IntArray) -> None:
+        """Take new bounds, keep the tree, and pivot to the optimum."""
+        self.tree.low[: self.cells], self.tree.high[: self.cells] = low, high
+        simplex.settle(self.tree, simplex.preorder(self.tree, self.root), self.supply)
+        self.solve()
+
+    def solve(self) -> None:
+        block = max(64, int(0.5 * np.sqrt(self.tree.tail.size)))
+        simplex.solve_all(self.tree, block, 2**60)
+
+    @property
+    def outside(self) -> float:
+        """How far the flow is outside the bounds, all arcs together."""
+        return float(self.tree.value[1])
+
+    @property
+    def inside(self) -> bool:
+        """Whether the flow keeps all bounds and all supplies."""
+        tree, cells = self.tree, self.cells
+        return bool(
+            (tree.flow[:cells] >= tree.low[:cells]).all() and (tree.flow[:cells] <= tree.high[:cells]).all() and not tree.flow[cells:].any()
+        )
+
+
+class FlowProgram:
+    """The problem on its network, for any choice of senses; the counterpart of `continuous.FixedSenses`."""
+
+    def __init__(self, problem: ProtectionProblem, network: Network) -> None:
+        self.problem, self.network = problem, network
+        self.cost = whole_costs(problem.weight)
+        self.price = 2.0**COST_BITS / float(problem.weight.max(initial=1e-300))
+        self.up = soft_bounds(problem.up.low, problem.up.high)
+        self.down = soft_bounds(problem.down.low, problem.down.high)
+        self.free = soft_bounds(problem.free.low, problem.free.high)
+        self.flow = Flow(network.tail, network.head, network.supply, self.cost, *self.free)
+
+    def bounds(self, senses: IntArray) -> tuple[IntArray, IntArray]:
+        low = np.where(senses > 0, self.up[0], np.where(senses < 0, self.down[0], self.free[0]))
+        high = np.where(senses > 0, self.up[1], np.where(senses < 0, self.down[1], self.free[1]))
+        return low, high
+
+    def solve(self, senses: IntArray) -> IntArray | None:
+        """The closest table with these senses; None if there is none."""
+        self.flow.restart(*self.bounds(senses))
+        return self.flow.flow.copy() if self.flow.inside else None
+
+    @property
+    def value(self) -> float:
+        """The cost of the present flow."""
+        return float(self.flow.tree.value[0]) / self.price
+
+    @property
+    def duals(self) -> FloatArray:
+        """One multiplier per relation: what a unit more on its right-hand side would cost."""
+        network = self.network
+        duals = np.zeros(self.problem.rhs.size)
+        potential = self.flow.tree.potential
+        inner = network.relation >= 0
+        duals[network.relation[inner]] = network.sign[inner] * (potential[network.ground] - potential[inner]) / self.price
+        return duals
+
+    def pull(self, duals: FloatArray) -> FloatArray:
+        """What a forced unit of each cell's deviation takes off the cost of the rest."""
+        return np.asarray(self.problem.relations.T @ duals)

@@ -1,0 +1,1 @@
+"""Tables of tau-ARGUS, in and out: ready tables (.tab), a-priori files (.hst), code-value, SBS and CSV."""

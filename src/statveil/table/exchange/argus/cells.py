@@ -1,0 +1,102 @@
+"""A table cell by cell, as tau-ARGUS files hold it: confidential, like the `Table` it may become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+from statveil.arrays import BoolArray, IntArray, frozen_array
+from statveil.errors import InputError
+from statveil.table.exchange.amounts import decimal_text
+from statveil.table.spec import Dimension
+
+
+class Status(IntEnum):
+    """The statuses of tau-ARGUS by its own numbers."""
+
+    UNKNOWN = 0
+    SAFE = 1
+    SAFE_MANUAL = 2
+    UNSAFE = 3
+    UNSAFE_REQUEST = 4
+    UNSAFE_FREQUENCY = 5
+    UNSAFE_ZERO = 6
+    SINGLETON = 7
+    SINGLETON_MANUAL = 8
+    UNSAFE_MANUAL = 9
+    PROTECTED = 10
+    SECONDARY = 11
+    SECONDARY_MANUAL = 12
+    EMPTY_POSSIBLE = 13
+    EMPTY = 14
+
+    @property
+    def unsafe(self) -> bool:
+        return Status.UNSAFE <= self <= Status.UNSAFE_MANUAL
+
+    @property
+    def empty(self) -> bool:
+        return self >= Status.EMPTY_POSSIBLE
+
+    @property
+    def secondary(self) -> bool:
+        return self in (Status.SECONDARY, Status.SECONDARY_MANUAL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amounts:
+    """A column of exact numbers, `units * 10**-decimals`; nothing where missing."""
+
+    units: IntArray = field(repr=False)
+    decimals: int
+    missing: BoolArray = field(repr=False)
+
+    @classmethod
+    def known(cls, units: IntArray, decimals: int) -> Amounts:
+        return cls(units=frozen_array(units), decimals=decimals, missing=frozen_array(np.zeros(units.size, bool)))
+
+    def text_at(self, row: int) -> str:
+        """One number with all its decimals."""
+        return decimal_text(int(self.units[row]), self.decimals)
+
+    def texts(self, mark: str = ".") -> list[str]:
+        """As they are written in a file, "-" where missing."""
+        pairs = zip(self.units.tolist(), self.missing.tolist(), strict=True)
+        return ["-" if missing else decimal_text(units, self.decimals).replace(".", mark) for units, missing in pairs]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellTable:
+    """Cells by their coordinates (indices into the dimensions' codes), and all that a file says about each.
+
+    A missing value is an empty cell. `frequency` is -1 where it is not known. `top` holds the largest contributions, largest first.
+    `adjusted` is the value after controlled tabular adjustment.
+    """
+
+    response: str
+    dimensions: tuple[Dimension, ...]
+    coordinates: IntArray = field(repr=False)
+    value: Amounts = field(repr=False)
+    status: IntArray = field(repr=False)
+    frequency: IntArray | None = field(default=None, repr=False)
+    shadow: Amounts | None = field(default=None, repr=False)
+    cost: Amounts | None = field(default=None, repr=False)
+    top: tuple[Amounts, ...] = field(default=(), repr=False)
+    lower: Amounts | None = field(default=None, repr=False)
+    upper: Amounts | None = field(default=None, repr=False)
+    adjusted: Amounts | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        size = self.status.size
+        columns = [each for each in (self.value, self.shadow, self.cost, *self.top, self.lower, self.upper, self.adjusted) if each]
+        if self.coordinates.shape != (size, len(self.dimensions)) or any(each.units.size != size for each in columns):
+            raise InputError("The columns of a cell table must be equally long.")
+
+    @property
+    def size(self) -> int:
+        return int(self.status.size)
+
+    def codes(self, row: int) -> tuple[str, ...]:
+        return tuple(dimension.codes[place] for dimension, place in zip(self.dimensions, self.coordinates[row].tolist(), strict=True))

@@ -1,0 +1,32 @@
+"""Cells and linear relations between them, as plain arrays: what every file form of a linear system is read to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy.sparse import csr_matrix
+
+from statveil.arrays import AnyArray, FloatArray, IntArray
+
+STATUSES = "suzm"
+"""Safe, primary unsafe, protected or empty, secondary."""
+MOST_DECIMALS = 6
+LARGEST_SUM = 2.0**62
+"""Relations whose terms could reach this are refused: they could not be added up in 64 bits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearSystem:
+    """Cells and relations of a file, amounts in integer units of 10**-decimals (plus or minus 2**62: no bound)."""
+
+    relations: csr_matrix
+    rhs: IntArray
+    value: IntArray
+    cost: FloatArray
+    status: AnyArray
+    """A letter per cell: s safe, u sensitive, z fixed, m secondary."""
+    lower: IntArray
+    upper: IntArray
+    lower_level: IntArray
+    upper_level: IntArray
+    decimals: int

@@ -1,0 +1,51 @@
+"""Certificates for tests: from the search's own multipliers, or made up."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from statveil.protect.bounds import bound_by_cuts
+from statveil.protect.certificate import Certified, certify
+from statveil.protect.options import Limits
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.prove import prove_by_tree
+from statveil.protect.reduce import reduce_problem
+from statveil.protect.search import NO_MULTIPLIERS, Found, Search
+from statveil.protect.senses import portfolio
+from statveil.table.exchange.certificate import Cases, Certificate, Multipliers, Node
+
+NOTHING = Multipliers((), (), (), (), ())
+
+
+def certificate_of(problem: ProtectionProblem, *, by_cases: bool, worth: float | None = None) -> Certified | None:
+    """The certificate of the best proof that a search finds; None where there is no table to start from."""
+    heard: list[Found] = []
+    reduction = reduce_problem(problem)
+    if not reduction.feasible:
+        return None
+    search = Search(reduction.problem, Limits(seconds=20), 0, heard.append)
+    if reduction.problem.accepts(np.zeros(reduction.problem.size, dtype=np.int64)):
+        return certify(reduction, NO_MULTIPLIERS, reduction.fixed_cost)
+    bound_by_cuts(search)
+    portfolio.first_table(search)
+    if search.best is None:
+        return None
+    if by_cases:
+        prove_by_tree(search)
+    proofs = [found.proof for found in heard if found.proof is not None]
+    return certify(reduction, proofs[-1], search.objective + reduction.fixed_cost if worth is None else worth)
+
+
+def plain(problem: ProtectionProblem, proof: Node = NOTHING, **changes: Any) -> Certificate:
+    """A certificate with these multipliers in whole units, for tables that cost less than a million."""
+    base = Certificate(cells=problem.size, relations=int(problem.rhs.size), scale=0, worth=1_000_000, bound=0, derived=(), proof=proof)
+    return dataclasses.replace(base, **changes)
+
+
+def leaves_of(node: Node) -> list[Multipliers]:
+    if isinstance(node, Cases):
+        return leaves_of(node.up) + leaves_of(node.down)
+    return [node] if isinstance(node, Multipliers) else [leaf for part in node.parts for leaf in leaves_of(part)]
