@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 SEED = 11
 CHUNK = 1_000_000
 KEYS = ("region", "sex", "age", "education", "marital", "size", "tenure")
-REGISTER_SIZES = (12, 2, 9, 7, 5, 6, 4)
+REGISTER_SIZES = (60, 2, 18, 9, 6, 8, 7)
 UNIQUE_SIZES = (400, 2, 100, 40, 8, 20, 60)
 SHARED = Path(os.environ.get("STATVEIL_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data" / "microdata"
 ADULT_KEYS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
@@ -32,8 +32,8 @@ ADULT_SETTINGS = ((5, 0.02), (5, 0.05), (5, 0.2), (3, 0.01))
 TESTDATA_KEYS = ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex")
 
 
-def write_records(path: Path, records: int, sizes: tuple[int, ...], *, skew: float) -> None:
-    """Codes fall off like powers, depend on the two codes before them, and every tenth is drawn anew."""
+def write_records(path: Path, records: int, sizes: tuple[int, ...], *, skew: float, stray: float) -> None:
+    """Codes fall off like powers and lean on the code before them; one in `stray` of them is drawn from anywhere."""
     rng = np.random.default_rng(SEED)
     writer = None
     for start in range(0, records, CHUNK):
@@ -42,7 +42,7 @@ def write_records(path: Path, records: int, sizes: tuple[int, ...], *, skew: flo
         before = np.zeros(count, dtype=np.int64)
         for name, size in zip(KEYS, sizes, strict=True):
             code = (size * rng.random(count) ** skew).astype(np.int64)
-            code = np.where(rng.random(count) < 0.1, rng.integers(0, size, count), (code + before // 3) % size)
+            code = np.where(rng.random(count) < 1 / stray, rng.integers(0, size, count), (code + before // 3) % size)
             columns[name] = pa.array([f"{each:03d}" for each in range(size)]).take(pa.array(code))
             before = code
         columns["income"] = pa.array(np.round(rng.lognormal(10, 1, count), 2))
@@ -75,12 +75,12 @@ def safe_file(path: Path, **settings: Any) -> None:
 
 
 def register(folder: Path) -> None:
-    write_records(folder / "register.parquet", 10_000_000, REGISTER_SIZES, skew=2.5)
+    write_records(folder / "register.parquet", 10_000_000, REGISTER_SIZES, skew=4.0, stray=5_000.0)
     _measured("safe", str(folder / "register.parquet"))
 
 
 def unique(folder: Path) -> None:
-    write_records(folder / "unique.parquet", 1_000_000, UNIQUE_SIZES, skew=1.3)
+    write_records(folder / "unique.parquet", 1_000_000, UNIQUE_SIZES, skew=1.3, stray=10.0)
     _measured("safe", str(folder / "unique.parquet"), "full")
 
 

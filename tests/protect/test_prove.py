@@ -45,7 +45,7 @@ def test_small_tables_are_proved_and_certified(seed: int) -> None:
 
 
 @given(small_problems())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_tree_closes_on_the_continuous_optimum(problem: ProtectionProblem) -> None:
     """Amounts are whole in a two-way table, so the tree must reach the best there is."""
     certified = certificate_of(problem, by_cases=True)
@@ -139,7 +139,7 @@ def test_a_proof_of_a_part_is_renumbered_for_the_whole() -> None:
 
 
 @pytest.mark.shared
-def test_a_public_table_is_certified(shared: Path) -> None:
-    problem = sv.read_jj(shared / "data/csplib/cox3.jj", weights="unit")
+def test_a_public_table_is_certified(shared_data: Path) -> None:
+    problem = sv.read_jj(shared_data / "csplib" / "cox3.jj", weights="unit")
     adjustment = adjust(problem, limits=Limits(seconds=60))
     assert (adjustment.objective, adjustment.bound, adjustment.bound_by) == (2420, 2420, "tree")

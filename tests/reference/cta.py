@@ -17,11 +17,11 @@ def cheapest_cost(problem: ProtectionProblem) -> float:
     for signs in itertools.product((1, -1), repeat=cells.size):
         senses = np.zeros(problem.size, dtype=np.int64)
         senses[cells] = signs
-        best = min(best, _cost_with(problem, senses))
+        best = min(best, cost_with(problem, senses))
     return best
 
 
-def _cost_with(problem: ProtectionProblem, senses: np.ndarray) -> float:
+def cost_with(problem: ProtectionProblem, senses: np.ndarray) -> float:
     allowed = problem.allowed(senses)
     if (allowed.low > allowed.high).any():
         return float("inf")

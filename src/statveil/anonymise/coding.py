@@ -212,7 +212,7 @@ def mixed(codes: IntArray, sizes: Sequence[int]) -> IntArray:
 
 
 def _households(members: pa.Table, keys: KeyVariables, values: Sequence[Sequence[str]], codes: IntArray) -> Households:
-    found = np.stack([_codes_of(members[f"k{place}"].combine_chunks(), values[place], keys) for place in range(len(keys.names))])
+    found = np.stack([codes_of(members[f"k{place}"].combine_chunks(), values[place], keys) for place in range(len(keys.names))])
     key = key_places(codes, found)
     names = pa.array(sorted(pc.unique(members["home"]).to_pylist()), pa.string())
     home = pc.index_in(members["home"].combine_chunks(), value_set=names).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -221,7 +221,7 @@ def _households(members: pa.Table, keys: KeyVariables, values: Sequence[Sequence
     return Households(names=names, home=np.repeat(home[order], times), key=np.repeat(key[order], times))
 
 
-def _codes_of(text: pa.Array, values: Sequence[str], keys: KeyVariables) -> IntArray:
+def codes_of(text: pa.Array, values: Sequence[str], keys: KeyVariables) -> IntArray:
     category = keys.missing == "category" and len(values) > 0 and values[-1] == MISSING_LABEL and text.null_count > 0
     listed = values[:-1] if category else values
     code = pc.index_in(text, value_set=pa.array(list(listed), pa.string())).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from statveil.anonymise.coding import CodedFile
 from statveil.anonymise.covers import cheapest_covers
-from statveil.anonymise.frequencies import LevelMaps, Words, unsafe_flags
+from statveil.anonymise.frequencies import LevelMaps, Words, side_by_side, unsafe_flags
 from statveil.anonymise.problem import SuppressionProblem, entropy, problem_of
 from statveil.arrays import BoolArray, FloatArray, IntArray
 
@@ -166,12 +166,12 @@ class Evaluator:
         """The keys whose cell in a table is unsafe; `levels` has an entry for every field."""
         places, threshold = self.coded.tables[table]
         key = (table, *(levels[place] for place in places))
-        if key in self._cache:
-            self._cache.move_to_end(key)
-            return np.unpackbits(self._cache[key], count=self.coded.size).view(np.bool_)
+        packed = self._cache.get(key)
+        if packed is not None:
+            return np.unpackbits(packed, count=self.coded.size).view(np.bool_)
         found = unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, [levels[place] for place in places], threshold)
         self._cache[key] = np.packbits(found)
-        while len(self._cache) * (self.coded.size // 8 + 64) > CACHE_BYTES:
+        if len(self._cache) * (self.coded.size // 8 + 64) > CACHE_BYTES:
             self._cache.popitem(last=False)
         return found
 
@@ -186,8 +186,7 @@ class Evaluator:
         else:
             fields = [field for field, (old, new) in enumerate(zip(self._at, levels, strict=True)) if old != new]
             changed = sorted({table for field in fields for table in self._tables_of[field]})
-        for table in changed:
-            flags = self.flags(table, levels)
+        for table, flags in side_by_side(lambda table: self.flags(table, levels), changed, keys=self.coded.size):
             _update(flags, self._flags[table], table // 64, table % 64, self._patterns)
             self._flags[table] = flags
         self._at = levels

@@ -6,7 +6,10 @@ a hash table otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from numba import njit
@@ -17,10 +20,13 @@ from statveil.arrays import BoolArray, IntArray
 DENSEST = 1 << 22
 """Cells up to which a table is a dense array, or twice the number of keys if that is more."""
 WIDEST = 2.0**62
+MANY_KEYS = 100_000
+AHEAD = 16
 Words = NDArray[np.uint64]
+Array = TypeVar("Array")
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _index(codes, places, rows, maps, sizes, index):  # type: ignore[no-untyped-def]
     for key in range(codes.shape[1]):
         cell = 0
@@ -33,7 +39,7 @@ def _index(codes, places, rows, maps, sizes, index):  # type: ignore[no-untyped-
         index[key] = cell
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count_dense(index, amount, cells, total):  # type: ignore[no-untyped-def]
     table = np.zeros(cells, dtype=np.int64)
     for key in range(index.size):
@@ -43,7 +49,7 @@ def _count_dense(index, amount, cells, total):  # type: ignore[no-untyped-def]
         total[key] = table[index[key]] if index[key] >= 0 else -1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count_hashed(index, amount, total):  # type: ignore[no-untyped-def]
     size = 16
     while size < 2 * index.size:
@@ -67,7 +73,7 @@ def _count_hashed(index, amount, total):  # type: ignore[no-untyped-def]
         total[key] = table[slot[key]] if index[key] >= 0 else -1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _set_bits(total, threshold, word, bit, patterns):  # type: ignore[no-untyped-def]
     mark = np.uint64(1) << np.uint64(bit)
     for key in range(total.size):
@@ -93,8 +99,9 @@ class LevelMaps:
         return len(self.rows[field]) - 1
 
     def _append(self, code: IntArray) -> int:
+        code = code if code.size else np.zeros(1, dtype=np.int32)  # a field that is missing everywhere
         self._maps.append(code)
-        self._sizes.append(int(code.max()) + 1 if code.size else 1)
+        self._sizes.append(int(code.max()) + 1)
         return len(self._maps) - 1
 
     def _pack(self) -> None:
@@ -157,10 +164,25 @@ def unsafe_patterns(
 ) -> Words:
     """One bit for each table in which the key's combination is unsafe. `levels` has one entry per field."""
     patterns = np.zeros((codes.shape[1], (len(tables) + 63) // 64), dtype=np.uint64)
-    for number, (places, threshold) in enumerate(tables):
-        total = cell_totals(codes, amount, maps, places, [levels[place] for place in places])
-        _set_bits(total, threshold, number // 64, number % 64, patterns)
+
+    def count(number: int) -> IntArray:
+        places = tables[number][0]
+        return cell_totals(codes, amount, maps, places, [levels[place] for place in places])
+
+    for number, total in side_by_side(count, range(len(tables)), keys=codes.shape[1]):
+        _set_bits(total, tables[number][1], number // 64, number % 64, patterns)
     return patterns
+
+
+def side_by_side(work: Callable[[int], Array], numbers: Sequence[int], *, keys: int) -> Iterator[tuple[int, Array]]:
+    """(number, its result) in order; on several cores where there are many keys, a few numbers ahead of the one asked for."""
+    if keys < MANY_KEYS:
+        yield from ((number, work(number)) for number in numbers)
+        return
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        for start in range(0, len(numbers), AHEAD):
+            part = numbers[start : start + AHEAD]
+            yield from zip(part, pool.map(work, part), strict=True)
 
 
 def distinct_patterns(patterns: Words) -> tuple[Words, IntArray]:

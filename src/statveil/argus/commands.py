@@ -208,16 +208,18 @@ def _specify(line: Line, _name: str, rest: str) -> SpecifyTable:
     names = tuple(quoted or bare for quoted, bare in dimensions)
     if not names or not all(names) or not 2 <= len(parts) <= 5 or not _unquoted(parts[1]):
         raise line.fault('a table reads "v1""v2"|"response"|"shadow"|"cost"|lambda, the last three if needed')
-    words = [_unquoted(part) for part in parts[1:]] + [""] * 4
-    cost, _, power = words[2].partition(",") if words[2].startswith("-") else (words[2], "", "")
-    power = words[3] or power
+    response, shadow, cost, last = [*parts[1:], "", "", ""][:4]
+    cost, *power = split(line, cost, ",")  # lambda may stand after a comma too
+    if len(power) > 1 or (power and last):
+        raise line.fault("lambda is given twice")
+    wanted = last or "".join(power)
     return SpecifyTable(
         line=line,
         dimensions=names,
-        response=words[0],
-        shadow=words[1] or None,
-        cost=_unquoted(cost.strip()) or None,
-        power=_number(line, power.strip()) if power.strip() else Decimal(1),
+        response=_unquoted(response),
+        shadow=_unquoted(shadow) or None,
+        cost=_unquoted(cost) or None,
+        power=_number(line, _unquoted(wanted)) if wanted else Decimal(1),
     )
 
 

@@ -1,4 +1,4 @@
-"""`convert`: a file in another format that holds the same thing: records, a tree, an a-priori list, a table, a linear system.
+"""`convert`: a file in another format that holds the same thing: records, a tree, a list of decisions, a table, a linear system.
 
 What the target cannot hold is refused by name, unless the user says that it may be dropped.
 """
@@ -6,10 +6,11 @@ What the target cannot hold is refused by name, unless the user says that it may
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,9 @@ from statveil.errors import InputError
 from statveil.protect.build import build_problem
 from statveil.protect.options import Options
 from statveil.protect.system import write_jj
+from statveil.publish import export
+from statveil.publish.published import read_json_stat
+from statveil.release import Release
 from statveil.risk.assess import assess
 from statveil.risk.manual import Manual
 from statveil.risk.manual_cell import ManualCell
@@ -245,6 +249,25 @@ def _costs(table: Table, cells: CellTable, cost: Amounts) -> FloatArray:
     return found
 
 
+def _published(source: Path, target: Path, _how: Conversion) -> None:
+    """A published table in another public format."""
+    release = cast("Release", read_json_stat(source))
+    if target.name.lower().endswith(".sdmx.csv"):
+        export.write_sdmx_csv(release, target)
+    else:
+        _PUBLIC[target.suffix.lower()](release, target)
+
+
+_PUBLIC: Mapping[str, Callable[[Release, Path], object]] = {
+    ".csv": export.write_csv,
+    ".parquet": export.write_parquet,
+    ".xlsx": export.write_excel,
+    ".json": export.write_json_stat,
+    ".xml": export.write_sdmx_ml,
+    ".px": export.write_pc_axis,
+}
+
+
 def _system_to_system(source: Path, target: Path, _how: Conversion) -> None:
     write_system(read_system(source, non_additive=True), target)
 
@@ -258,6 +281,7 @@ _STEPS: Sequence[tuple[frozenset[str], frozenset[str], Step]] = (
     (frozenset({".tab"}), frozenset({".txt"}), _table_to_code_value),
     (frozenset({".tab"}), frozenset({".sbs"}), _table_to_sbs),
     (frozenset({".tab"}), frozenset({".jj"}), _table_to_system),
+    (frozenset({".json"}), frozenset(_PUBLIC), _published),
     (frozenset({".jj", ".npz"}), frozenset({".jj", ".npz"}), _system_to_system),
     (frozenset({".asc", ".csv", *PARQUET_ENDINGS, *STATS_ENDINGS, *EXCEL_ENDINGS}), frozenset({".csv", *PARQUET_ENDINGS}), _records),
 )

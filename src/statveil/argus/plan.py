@@ -5,8 +5,8 @@ A command that statveil does not carry out is refused by its name. Nothing is sk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from statveil.argus.commands import (
@@ -26,9 +26,11 @@ from statveil.argus.commands import (
     UseApriori,
     WriteTable,
 )
+from statveil.argus.recode import Recoder
 from statveil.argus.rules import RuleSet, rule_set
 from statveil.data.argus.lines import Line, base_name, find_file
 from statveil.data.argus.metadata import Metadata, Role, Variable, read_metadata
+from statveil.data.argus.trees import read_recoding
 from statveil.errors import InputError
 from statveil.table.exchange.argus.apriori import Action, Apriori, read_apriori
 from statveil.table.exchange.argus.tab import FREQUENCY_RESPONSE
@@ -50,6 +52,8 @@ class TablePlan:
     rules: RuleSet
     folders: tuple[Path, ...]
     read: ReadTable | None = None
+    recodings: Mapping[str, Recoder] = field(default_factory=dict)
+    """By the name of the variable; the last one counts."""
 
     @property
     def variables(self) -> list[Variable]:
@@ -158,7 +162,7 @@ class _Planner:
             case WriteTable():
                 self._write(command)
             case Recode():
-                raise refused(command.line, "RECODE", hint="Recode the records first, or leave the levels out of the .hrc file.")
+                self._recode(command)
             case Solver(name=name) if name != "FREE":
                 raise refused(command.line, f"SOLVER {name}", hint="statveil has its own solvers: write FREE, or leave the line out.")
             case Note(name="LOGBOOK"):
@@ -245,7 +249,7 @@ class _Planner:
                 raise refused(
                     command.line, "READTABLE 2 (a table that does not add up)", hint="READTABLE 1 adds the totals up from the inner cells."
                 )
-            self.open.tables = [TablePlan(**{**vars(table), "read": command}) for table in self.open.tables]
+            self.open.tables = [replace(table, read=command) for table in self.open.tables]
         self.open.read = True
 
     def _require_read(self, line: Line, table: int) -> None:
@@ -262,6 +266,21 @@ class _Planner:
             if said.action in (Action.SECONDARY, Action.SECONDARY_MANUAL) and said.line:
                 raise refused(said.line, f"the action {said.action} (secondary suppression)", hint="An adjusted table has none.")
         self.open.steps.append(AprioriStep(table=command.table, lines=lines, command=command))
+
+    def _recode(self, command: Recode) -> None:
+        self._require_read(command.line, command.table)
+        table = self.open.tables[command.table - 1]
+        if table.ready:
+            raise command.line.fault("a ready table cannot be recoded: RECODE is for records")
+        if any(step.table == command.table for step in self.open.steps):
+            raise command.line.fault("RECODE comes before APRIORI, SUPPRESS and WRITETABLE of its table")
+        variable = _known(command.line, table.metadata, command.variable)
+        if variable not in table.variables:
+            raise command.line.fault(f"{command.variable!r} does not span table {command.table}")
+        level = command.by in list("123456789")
+        how: Recoder = int(command.by) if level else read_recoding(self._existing(command.line, command.by))
+        recodings = {**table.recodings, variable.name: how}
+        self.open.tables[command.table - 1] = replace(table, recodings=recodings)
 
     def _suppress(self, command: Suppress) -> None:
         if command.method != "CTA":
@@ -340,5 +359,3 @@ def _check_rules(rules: RuleSet, spec: SpecifyTable, metadata: Metadata) -> None
     for role, needed, what in needs:
         if needed and not metadata.of_role(role):
             raise line.fault(f"{what} needs a variable with the tag <{role}>, and the .rda file has none")
-    if metadata.dialect == "spss":
-        raise refused(line, "records in an SPSS file named by a .rda file", hint="Write them as a text file, or use a job file.")

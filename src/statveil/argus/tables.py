@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -11,10 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from statveil.argus.plan import TablePlan
+from statveil.argus.recode import recoded
 from statveil.argus.rules import SMALLEST_PERCENT, status_of
 from statveil.arrays import FloatArray, IntArray, frozen_array
 from statveil.data.argus.metadata import Role, Variable
 from statveil.data.argus.records import REQUESTED, dimension_trees, missing_codes, read_records
+from statveil.data.argus.trees import Recoding
+from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.errors import InputError, RuleError
 from statveil.risk.assess import assess
@@ -118,21 +121,28 @@ def read_tables(plans: Sequence[TablePlan]) -> list[ReadyTable]:
 def _tabulated(plan: TablePlan, data: Microdata) -> ReadyTable:
     rules, metadata = plan.rules, plan.metadata
     top = max(1, contributions_needed(rules.all), 2)
-    spec = _spec(plan, data)
+    trees = {each.name: dimension_trees(data, metadata, each, folders=plan.folders) for each in plan.variables}
+    if plan.recodings:
+        changed = {
+            each.name: recoded(trees[each.name], plan.recodings[each.name], each) for each in plan.variables if each.name in plan.recodings
+        }
+        trees |= {name: tree for name, (tree, _) in changed.items()}
+        data = read_records(plan.data, metadata, recoded={name: codes for name, (_, codes) in changed.items()})
+    spec = _spec(plan, trees)
     holding = metadata.of_role(Role.HOLDING)[0].name if rules.holdings else None
     mixed = bool(rules.holdings and rules.records)
     table = tabulate(data, replace(spec, holding=None if mixed else holding), top=top)
     by_holdings = tabulate(data, replace(spec, holding=holding), top=top) if mixed else None
-    missing = _missing_cells(plan, data, table) if rules.missing_is_safe else ()
+    missing = _missing_cells(plan, table) if rules.missing_is_safe else ()
     return ReadyTable(plan=plan, table=table, by_holdings=by_holdings, waived=missing, cost=_record_cost(plan, data, spec, table))
 
 
-def _spec(plan: TablePlan, data: Microdata) -> TableSpec:
+def _spec(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> TableSpec:
     metadata, response = plan.metadata, None if plan.counts else plan.metadata.find(plan.spec.response)
     shadow = metadata.find(plan.spec.shadow) if plan.spec.shadow else None
     weight = metadata.of_role(Role.WEIGHT)[0].name if plan.rules.weighted else None
     return TableSpec(
-        dimensions={each.name: dimension_trees(data, metadata, each, folders=plan.folders) for each in plan.variables},
+        dimensions=trees,
         measure=response.name if response else None,
         shadow=shadow.name if shadow and shadow is not response else None,
         weight=weight,
@@ -142,15 +152,23 @@ def _spec(plan: TablePlan, data: Microdata) -> TableSpec:
     )
 
 
-def _missing_cells(plan: TablePlan, data: Microdata, table: Table) -> tuple[ManualCell, ...]:
+def _missing_cells(plan: TablePlan, table: Table) -> tuple[ManualCell, ...]:
     """Cells with a code that means missing, declared safe: MIS(1) asks for it."""
     view = table.views[0]
-    codes = {variable.name: set(missing_codes(variable, dimension.codes)) for variable, dimension in _pairs(plan, table)}
+    codes = {
+        variable.name: set(missing_codes(_with_new_missing(plan, variable), dimension.codes)) for variable, dimension in _pairs(plan, table)
+    }
     places = [[place for place, code in enumerate(each.codes) if code in codes[each.name]] for each in view.dimensions]
     rows = np.logical_or.reduce([np.isin(view.coordinates[:, axis], place) for axis, place in enumerate(places)])
     # Equal cells are one cell: a total that holds records with a missing code only is one of these too.
     alone = rows & ~np.isin(view.cell, view.cell[~rows])
     return tuple(ManualCell(cell=_labels(table, row), status="safe") for row in np.flatnonzero(alone).tolist())
+
+
+def _with_new_missing(plan: TablePlan, variable: Variable) -> Variable:
+    """A recoding may name further codes that mean missing."""
+    how = plan.recodings.get(variable.name)
+    return replace(variable, missing=(*variable.missing, *how.missing)) if isinstance(how, Recoding) else variable
 
 
 def _pairs(plan: TablePlan, table: Table) -> list[tuple[Variable, Dimension]]:

@@ -217,9 +217,10 @@ class _Evaluation:
         covers = [(row, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell == COVER]
         polygons = [(row, cell, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell != COVER]
         constant = sum(factor * self._cover(row, up, down) for row, factor in covers)
-        constant -= sum(factor * abs(self.right[row]) for row, _, factor in polygons)
         longest = self.reach.group[[cell for _, cell, _ in polygons]]
         sizes = self._sizes(np.array([row for row, _, _ in polygons], dtype=np.int64), longest)
+        for (row, _, factor), size in zip(polygons, sizes.tolist(), strict=True):  # a longest side that is fixed is on the right
+            constant += (-1 if size else 1) * factor * abs(self.right[row])
         doubled = [2 * factor * size for (_, _, factor), size in zip(polygons, sizes.tolist(), strict=True)]
         return pull - _gathered(pull.size + 1, longest.tolist(), doubled)[:-1], constant
 

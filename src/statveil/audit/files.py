@@ -141,7 +141,8 @@ class _Side:
     def keys(self) -> pa.Table:
         """Each different key with its records, their amount, and the sum of the hashes of the rest."""
         names = ", ".join(self.names)
-        sums = "count(*) AS records, CAST(sum(amount) AS BIGINT) AS amount, CAST(sum(rest % 4294967296) AS BIGINT) AS low, CAST(sum(rest >> 32) AS BIGINT) AS high"
+        halves = "CAST(sum(rest % 4294967296) AS BIGINT) AS low, CAST(sum(rest >> 32) AS BIGINT) AS high"
+        sums = f"count(*) AS records, CAST(sum(amount) AS BIGINT) AS amount, {halves}"
         return self.session.query(f"SELECT {names}, {sums} FROM ({self.rows}) GROUP BY {names}")
 
     def unsettled(self, settled: pa.Table) -> pa.Table:
@@ -226,7 +227,8 @@ def _strangers(session: Session, names: Sequence[str], mask: int) -> int:
     near = f"SELECT * FROM left_before WHERE rest IN (SELECT rest FROM left_after WHERE blank = {mask})"
     theirs = f"SELECT {listed}, sum(records) AS n FROM ({near}) GROUP BY {listed}"
     same = " AND ".join(f"m.{name} IS NOT DISTINCT FROM t.{name}" for name in shown)
-    query = f"SELECT CAST(coalesce(sum(greatest(m.n - coalesce(t.n, 0), 0)), 0) AS BIGINT) AS n FROM ({mine}) m LEFT JOIN ({theirs}) t ON {same}"
+    more = "CAST(coalesce(sum(greatest(m.n - coalesce(t.n, 0), 0)), 0) AS BIGINT) AS n"
+    query = f"SELECT {more} FROM ({mine}) m LEFT JOIN ({theirs}) t ON {same}"
     return int(scalar_row(session.query(query))["n"])
 
 

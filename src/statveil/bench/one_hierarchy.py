@@ -117,7 +117,9 @@ def _draw(out: Path, runs: Sequence[Run]) -> None:
 def series_of(runs: Sequence[Run]) -> dict[str, list[tuple[float, float]]]:
     """Each method's best objective over time as a staircase, and the best bound of ours, which comes from `auto`."""
     series = {run.method: _stairs([(point.seconds, point.objective) for point in run.trace], run.seconds) for run in runs}
-    series |= {"bound": _stairs([(point.seconds, point.bound) for point in run.trace], run.seconds) for run in runs if run.method == "auto"}
+    ours = [run for run in runs if run.method == "auto"]
+    if ours:
+        series["bound"] = _stairs([(point.seconds, point.bound) for point in ours[0].trace], ours[0].seconds)
     return {name: points for name, points in series.items() if points}
 
 

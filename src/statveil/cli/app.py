@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from statveil.cli.adjust import adjust, check_bound
+from statveil.cli.anonymise import anonymise
 from statveil.cli.argus import argus
 from statveil.cli.bench import bench
 from statveil.cli.convert import convert
 from statveil.cli.generate import generate
 from statveil.cli.polite import polite
+from statveil.cli.risk import risk
 
 app = typer.Typer(
     name="statveil",
@@ -91,6 +93,8 @@ def protect(
 
 
 app.command()(adjust)
+app.command()(anonymise)
+app.command()(risk)
 app.command("check-bound")(check_bound)
 app.command()(argus)
 app.command()(convert)

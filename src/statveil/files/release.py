@@ -34,6 +34,9 @@ class FileRelease:
     plan: FilePlan = field(repr=False)
     data: Microdata = field(repr=False)
     dropped: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    """Columns whose diversity within classes the report tells."""
+    job: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not self.audit.passed:
@@ -79,19 +82,38 @@ class FileRelease:
         return write_file_report(self, Path(path))
 
 
-def apply_plan(data: Microdata, plan: FilePlan, to: str | Path, *, drop: Sequence[str] = (), key: str | None = None) -> FileRelease:
+def apply_plan(
+    data: Microdata,
+    plan: FilePlan,
+    to: str | Path,
+    *,
+    drop: Sequence[str] = (),
+    key: str | None = None,
+    sensitive: Sequence[str] = (),
+    job: Mapping[str, Any] | None = None,
+) -> FileRelease:
     """Write the safe file, audit what was written, and put it in place only if the audit passed.
 
-    The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out.
+    The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out;
+    `key` is the secret of the shuffle.
     """
     target = Path(to)
     format_of(target)
     check_targets([target], sources=[Path(data.origin)])
+    data.require(sensitive)
     with written_together([target]) as [place]:
         write_safe_file(data, plan, place, drop=drop, key=key)
         found = audit_file(data, read_microdata(place, **_as_written(place)), statement_of(plan, drop))
         return FileRelease(
-            path=target, file_hash=_hash(place), audit=found.report, unsafe=found.unsafe, plan=plan, data=data, dropped=tuple(drop)
+            path=target,
+            file_hash=_hash(place),
+            audit=found.report,
+            unsafe=found.unsafe,
+            plan=plan,
+            data=data,
+            dropped=tuple(drop),
+            sensitive=tuple(sensitive),
+            job=job or {},
         )
 
 

@@ -29,7 +29,7 @@ from statveil.table.exchange import certificate as written
 
 BITS = 40
 """Binary places of the smallest weight that a certificate keeps."""
-MOST_FOR_TIES = 20_000
+MOST_FOR_TIES = 10_000
 """Relations up to which combinations of them are looked for that show a tie."""
 LARGEST_DENOMINATOR = 60
 NEARLY_WHOLE = 1e-6
@@ -143,12 +143,14 @@ def _marks(matrix: csr_matrix, keys: AnyArray) -> tuple[AnyArray, FloatArray]:
 
 def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
     """Combinations of relations that show the ties which no single relation shows."""
-    problem = reduction.original
+    problem, moving = reduction.original, reduction.group >= 0
+    if problem.rhs.size > MOST_FOR_TIES or np.unique(reduction.group[moving]).size == moving.sum():
+        return ()
     none = csr_matrix(np.zeros((0, problem.rhs.size), dtype=np.int64))
     reach = Reach(problem, none, np.ones(problem.size, dtype=np.int64), NO_LIMIT)
     reach.exhaust()
     unseen = [] if reach.impossible else _unseen_ties(reduction, reach)
-    if not unseen or problem.rhs.size > MOST_FOR_TIES:
+    if not unseen:
         return ()
     rows = independent_relations(_as_problem(reach))
     basis = reach.matrix[rows].astype(np.float64)

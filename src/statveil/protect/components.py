@@ -174,4 +174,4 @@ def _cheapest_alone(problem: ProtectionProblem) -> IntArray:
     """The least change of each cell, were there no relations."""
     still, fallen, risen = (np.clip(0, each.low, each.high) for each in (problem.free, problem.down, problem.up))
     falls = problem.can_go_down & (~problem.can_go_up | (np.abs(fallen) <= np.abs(risen)))
-    return np.where(problem.sensitive, np.where(falls, fallen, risen), still).astype(np.int64)
+    return np.asarray(np.where(problem.sensitive, np.where(falls, fallen, risen), still), dtype=np.int64)

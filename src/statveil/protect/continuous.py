@@ -24,6 +24,8 @@ EXPECTED_FAST_SIMPLEX = 3_000
 """Below this many cells simplex is as quick as an interior point and its crossover."""
 SLOW_ITERATIONS = 4_000
 """Simplex iterations from the last basis after which an interior point is taken instead. Counted, not timed: runs must repeat."""
+MANY_CHANGES = 100
+"""Senses that differ from the last program's, on a table of some size, from which an interior point is taken at once."""
 LONGEST_WHOLE = 10.0
 """Seconds given to one integer program that makes a table whole."""
 
@@ -55,6 +57,7 @@ class FixedSenses:
             self.right = self.parts.constant / self.unit
         self.cost = np.concatenate([weight, weight]) * self.price
         self.cold = False  # whether an interior point from scratch beats simplex from the last basis
+        self._last = np.zeros(problem.size, dtype=np.int64)
 
     def model(self, senses: IntArray, *, whole: bool = False) -> LinearModel:
         """The program for these senses. Objective values are in cost x price / unit; whole amounts are in original units."""
@@ -104,9 +107,11 @@ class FixedSenses:
         from statveil.solve import highs
 
         model = self.model(senses)
+        afresh = self.moving.size >= EXPECTED_FAST_SIMPLEX and int((senses != self._last).sum()) > MANY_CHANGES
         if not self.cold:
-            solution = self.warm.solve(model.lower, model.upper, seconds=seconds, worth=worth * self.price / self.unit)
-            self.cold = self.warm.iterations > SLOW_ITERATIONS
+            self._last = senses.copy()
+            solution = self.warm.solve(model.lower, model.upper, seconds=seconds, worth=worth * self.price / self.unit, afresh=afresh)
+            self.cold = not afresh and self.warm.iterations > SLOW_ITERATIONS
             if solution.ending is not Ending.FAILED:
                 return solution
         return highs.solve(model, seconds=seconds, algorithm="ipm")

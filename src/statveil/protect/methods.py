@@ -34,6 +34,7 @@ from statveil.protect.senses import (
     hybrid_swaps,
     ising,
     learn,
+    nearby,
     portfolio,
     sat,
     scatter,
@@ -84,6 +85,7 @@ METHODS: dict[str, Method] = {
     "ising": ising.run,
     "flips": flips.run,
     "dive": dive.run,
+    "nearby": nearby.run,
     "sat": sat.run,
     "bcd": blocks.run,
     "tree-bcd": tree_blocks.run,
@@ -160,7 +162,8 @@ def _run_round(components: Components, jobs: Sequence[Job], portion: float, dead
         left = max(deadline - time.monotonic(), SHORTEST)
         limits = dataclasses.replace(job.task.limits, seconds=min(max(portion * share * left, LEAST), left))
         problem, task = components.problem(job.component), job.task._replace(limits=limits)
-        if not run_method(problem, job.team, task, _teller(job, send, quiet=len(components) > 1)):
+        bounded = job.rank == 0 or limits.gap > 0
+        if not run_method(problem, job.team, task, _teller(job, send, quiet=len(components) > 1), bounded=bounded):
             unfinished.append(job)
     return unfinished
 
@@ -178,8 +181,11 @@ def _teller(job: Job, send: Callable[[News], None], *, quiet: bool) -> Callable[
     return tell
 
 
-def run_method(problem: ProtectionProblem, team: Team, task: Task, send: Callable[[Found], None]) -> bool:
-    """Run one method on a reduced problem, sending each improvement. Tells whether it ended by itself, or else by the clock."""
+def run_method(problem: ProtectionProblem, team: Team, task: Task, send: Callable[[Found], None], *, bounded: bool = True) -> bool:
+    """Run one method on a reduced problem, sending each improvement. Tells whether it ended by itself, or else by the clock.
+
+    A second team needs no bound of its own (`bounded`), unless it must tell when the gap is small enough.
+    """
     search = Search(problem, task.limits, task.seed, send)
     search.start = task.start
     rest = np.zeros(problem.size, dtype=np.int64)
@@ -189,7 +195,7 @@ def run_method(problem: ProtectionProblem, team: Team, task: Task, send: Callabl
         search.offer(rest)
     else:
         search.enter("lower bound")
-        if team.method not in BOUND_OF_THEIR_OWN:
+        if bounded and team.method not in BOUND_OF_THEIR_OWN:
             bound_by_cuts(search)
         METHODS[team.method](search, **team.settings)
     return search.seconds_left > 0

@@ -28,11 +28,13 @@ from statveil.solve.outcome import Ending
 MOST_CHOICES = 60
 MOST_CELLS = 3_000
 MOST_NODES = 4_000
-SHARE_OF_TIME = 0.3
+SHARE_OF_TIME = 0.7
 """Part of the time left that the tree may take, so that a solver's branch and bound gets the rest."""
 SHORTEST_RAY, LONGEST_RAY = 10, 40
 """Doublings of a ray that shows a node infeasible, until what it proves passes the best table."""
 UNDECIDED = 1e-6
+PATIENCE, LEAST_RISE = 300, 0.02
+"""Nodes after which the tree must have closed this part of the gap at least."""
 FIRST_NEWS = 64
 """Nodes after which the tree is told of; then at each doubling."""
 
@@ -49,7 +51,7 @@ def prove_by_tree(search: Search) -> None:
     root = program.solved({}, np.zeros(0), search.seconds_left - leave)
     tree = _Tree(search, program, root)
     told = FIRST_NEWS
-    while tree.open and tree.count < MOST_NODES and search.seconds_left > leave:
+    while tree.open and tree.count < MOST_NODES and search.seconds_left > leave and not tree.stuck:
         tree.branch(search.seconds_left - leave)
         if tree.count > told:  # now and then, in case this process is ended before it can say more
             tree.offer()
@@ -78,6 +80,11 @@ class _Tree:
         self.count = 1
         self.open: list[tuple[float, int, _Node]] = []
         self._push(root)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether many nodes have raised the bound by next to nothing: then a tree will not do it."""
+        return self.count > PATIENCE and self.open[0][0] - self.root.value < LEAST_RISE * (self.search.objective - self.root.value)
 
     def _push(self, node: _Node) -> None:
         if node.value < self.program.enough(self.search.objective) and node.branch is not None:

@@ -45,8 +45,12 @@ def solve(
     on_incumbent: OnIncumbent | None = None,
     presolve: bool = True,
     crossover: bool = True,
+    nodes: int | None = None,
 ) -> Solution:
-    """Solve once. An "infeasible" is checked by a second run without presolve, because presolve has been wrong before."""
+    """Solve once, exploring `nodes` of the tree at most.
+
+    An "infeasible" is checked by a second run without presolve, because presolve has been wrong before.
+    """
     highs = loaded(model)
     highs.setOptionValue("time_limit", max(seconds, 0.01))
     highs.setOptionValue("presolve", "on" if presolve else "off")
@@ -56,6 +60,8 @@ def solve(
     else:
         highs.setOptionValue("mip_rel_gap", gap)
         highs.setOptionValue("mip_abs_gap", 1e-9)
+        if nodes is not None:
+            highs.setOptionValue("mip_max_nodes", nodes)
         if start is not None:
             _set_start(highs, start)
         if on_incumbent is not None:
@@ -139,8 +145,14 @@ class WarmProgram:
         self._highs.setOptionValue("solver", first)
         self._columns = np.arange(model.lower.size, dtype=np.int32)
 
-    def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float, worth: float = np.inf) -> Solution:
-        """Solve with these column bounds. The run stops without a point once the objective must exceed `worth`."""
+    def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float, worth: float = np.inf, afresh: bool = False) -> Solution:
+        """Solve with these column bounds. The run stops without a point once the objective must exceed `worth`.
+
+        `afresh` forgets the last basis and takes an interior point: quicker where many bounds are new.
+        """
+        if afresh:
+            self._highs.clearSolver()
+            self._highs.setOptionValue("solver", "ipm")
         self._highs.setOptionValue("objective_bound", worth)
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))

@@ -120,3 +120,19 @@ def test_files_are_found_under_paths_of_windows_with_blanks_and_in_other_case(tm
 def test_fields_in_quotation_marks_are_what_was_written(fields: list[str]) -> None:
     text = ";".join('"' + field.replace('"', '""') + '"' for field in fields)
     assert fields_of(Line(file="x", number=1, text=text), ";") == fields
+
+
+def test_records_in_an_spss_file(tmp_path: Path) -> None:
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"REGION": [1.0, 2.0, 2.0], "trade": ["ba", "ve", "ba"], "turnover": [10.5, 999.0, 1.0], "ask": ["1", "0", "2"]}
+    )
+    pyreadstat.write_sav(frame, str(tmp_path / "x.sav"))
+    rda = "<SPSS>\nRegion 1 2\n<RECODEABLE>\ntrade 3 2\n<RECODEABLE>\nturnover 5 6 999.0\n<NUMERIC>\nask 9 1\n<REQUEST> 1 2\n"
+    (tmp_path / "x.rda").write_text(rda, encoding="utf-8")
+    metadata = read_metadata(tmp_path / "x.rda")
+    data = read_records(tmp_path / "x.sav", metadata, recoded={"trade": {"ve": "vet"}})
+    assert metadata.dialect == "spss"
+    assert rows(data) == [("1", "ba", "10.5", "1", "true"), ("2", "ba", "1.0", "2", "true"), ("2", "vet", None, "0", "false")]
+    with pytest.raises(FormatError, match=r"x.rda, line 1: x.rda is no file of SPSS"):
+        read_records(tmp_path / "x.rda", metadata)

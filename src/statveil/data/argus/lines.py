@@ -52,6 +52,11 @@ def check_text(line: Line) -> None:
         raise line.fault("the line is longer than a million characters", hint="Is the file damaged, or not a text file?")
 
 
+def fits_line(text: str) -> bool:
+    """Whether a text can stand in a line of a file that we read back."""
+    return not _CONTROL.search(text) and not _LINE_END.search(text)
+
+
 def decoded(name: str, content: bytes) -> str:
     """UTF-8, with or without its mark; else Latin-1 with the curly quotes of Windows."""
     try:

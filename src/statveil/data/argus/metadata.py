@@ -264,7 +264,7 @@ _SETTERS: Mapping[str, Callable[[Line, Variable, list[str]], Variable]] = {
     "RECODABLE": lambda _line, variable, _words: replace(variable, recodable=True),
     "TRUNCABLE": lambda _line, variable, _words: replace(variable, truncable=True),
     "HIERARCHICAL": lambda _line, variable, _words: replace(variable, hierarchical=True),
-    "TOTCODE": lambda line, variable, words: replace(variable, total=_one(line, "TOTCODE", words) or DEFAULT_TOTAL),
+    "TOTCODE": lambda line, variable, words: replace(variable, total=_one(line, "TOTCODE", words or [""]) or DEFAULT_TOTAL),
     "CODELIST": lambda line, variable, words: replace(variable, codelist=_one(line, "CODELIST", words)),
     "HIERCODELIST": lambda line, variable, words: replace(variable, hierarchical=True, tree=_one(line, "HIERCODELIST", words)),
     "HIERLEADSTRING": lambda line, variable, words: replace(variable, lead=_one(line, "HIERLEADSTRING", words) or "@"),

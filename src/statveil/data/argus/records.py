@@ -14,12 +14,15 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
+import pyarrow as pa
+
 from statveil.data.argus.lines import Line, check_text, find_file, require, single_byte
 from statveil.data.argus.metadata import Metadata, Role, Variable
 from statveil.data.argus.trees import read_labels, read_tree
-from statveil.data.engines import column, engine_over_csv
+from statveil.data.engines import column, engine_over_arrow, engine_over_csv
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import DecimalMark, Microdata
+from statveil.data.packages import STATS_ENDINGS, read_stats
 from statveil.errors import FormatError, HierarchyError
 
 _CHUNK = 1 << 22
@@ -28,12 +31,14 @@ REQUESTED = "request rule applies"
 """The column that is added for a request variable: true where the code asks for protection."""
 
 
-def read_records(path: str | Path, metadata: Metadata) -> Microdata:
-    """Records as text columns, named as in the metadata."""
+def read_records(path: str | Path, metadata: Metadata, *, recoded: Mapping[str, Mapping[str, str]] | None = None) -> Microdata:
+    """Records as text columns, named as in the metadata. `recoded` gives the new codes of some variables."""
     path = require(Path(path))
+    if metadata.dialect == "spss":
+        return _from_package(path, metadata, recoded or {})
     decimals = _Decimals()
     copy = tempfile.NamedTemporaryFile("w+", prefix="statveil-", suffix=".csv", encoding="utf-8", newline="")  # noqa: SIM115 - lives on
-    _copy(path, metadata, decimals, copy)
+    _copy(path, metadata, decimals, recoded or {}, copy)
     engine = engine_over_csv(
         Path(copy.name),
         columns=_columns(metadata),
@@ -43,6 +48,28 @@ def read_records(path: str | Path, metadata: Metadata) -> Microdata:
         holds=copy,
     )
     return Microdata(engine=engine, origin=path.name, decimal=decimals.mark)
+
+
+def _from_package(path: Path, metadata: Metadata, recoded: Mapping[str, Mapping[str, str]]) -> Microdata:
+    """Records of an SPSS file (or one of its like), the variables found by name."""
+    if path.suffix.lower() not in STATS_ENDINGS:
+        raise metadata.fault(f"{path.name} is no file of SPSS, as <SPSS> says", hint="Leave <SPSS> out for a text file.")
+    table = read_stats(path)
+    columns = {variable.name: _package_column(table, metadata, variable) for variable in metadata.variables}
+    for name, codes in recoded.items():
+        columns[name] = [None if code is None else codes.get(code, code) for code in columns[name]]
+    for request in metadata.of_role(Role.REQUEST)[:1]:
+        columns[REQUESTED] = ["true" if (code or "").strip() in request.requests else "false" for code in columns[request.name]]
+    texts = pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+    return Microdata(engine=engine_over_arrow(texts, origin=path.name), origin=path.name, decimal=".")
+
+
+def _package_column(table: pa.Table, metadata: Metadata, variable: Variable) -> list[str | None]:
+    found = [name for name in table.column_names if name.casefold() == variable.name.casefold()]
+    if not found:
+        raise metadata.fault(f"the file of records has no variable {variable.name!r}", variable=variable)
+    texts = [None if value is None else str(value).rstrip() for value in table[found[0]].to_pylist()]
+    return [None if variable.numeric and text in variable.missing else text for text in texts]
 
 
 _KINDS = {"spss": "an SPSS file", "table": "a table", "fixed": "records", "free": "records"}
@@ -73,12 +100,15 @@ def _columns(metadata: Metadata) -> list[str]:
     return [variable.name for variable in metadata.variables] + requests
 
 
-def _copy(path: Path, metadata: Metadata, decimals: _Decimals, copy: IO[str]) -> None:
+def _copy(path: Path, metadata: Metadata, decimals: _Decimals, recoded: Mapping[str, Mapping[str, str]], copy: IO[str]) -> None:
     writer = csv.writer(copy, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
     writer.writerow(_columns(metadata))
     request = next(iter(metadata.of_role(Role.REQUEST)), None)
     asked = metadata.variables.index(request) if request else -1
+    changed = [(place, recoded[each.name]) for place, each in enumerate(metadata.variables) if each.name in recoded]
     for fields in _rows(path, metadata, decimals):
+        for place, codes in changed:
+            fields[place] = codes.get(fields[place], fields[place])
         if request:
             fields.append("true" if fields[asked].strip() in request.requests else "false")
         writer.writerow(fields)

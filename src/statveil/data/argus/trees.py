@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from statveil.data.argus.lines import Line, read_lines, words_of
+from statveil.data.argus.lines import Line, fits_line, read_lines, words_of
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.errors import FormatError, HierarchyError
 
@@ -73,7 +73,7 @@ def write_tree(tree: Hierarchy, path: str | Path, *, lead: str = "@") -> None:
     """Write a .hrc file; a tree that would read back as another is refused."""
     codes = tree.codes[1:]
     for code in codes:
-        if code.startswith(lead) or code != code.rstrip() or not code.isprintable():
+        if code.startswith(lead) or code != code.rstrip() or "\t" in code or not fits_line(code):
             raise HierarchyError(
                 f"A .hrc file with lead string {lead!r} cannot hold the code {code!r}.",
                 hint="Choose another lead string, or a code without blanks at its end.",
@@ -97,7 +97,7 @@ def read_labels(path: str | Path) -> dict[str, str]:
 
 def write_labels(labels: Mapping[str, str], path: str | Path) -> None:
     for code, label in labels.items():
-        if "," in code or code != code.rstrip() or label != label.strip() or not (code + label).isprintable():
+        if "," in code or code != code.rstrip() or label != label.strip() or not fits_line(code + label):
             raise FormatError(f"A .cdl file cannot hold the code {code!r} with its label.", hint="Leave commas and line ends out.")
     with Path(path).open("w", encoding="utf-8", newline="\r\n") as file:
         file.writelines(f"{code},{label}\n" for code, label in labels.items())

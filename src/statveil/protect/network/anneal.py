@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from statveil.arrays import FloatArray, IntArray
+from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.network.detect import Network
 from statveil.protect.problem import ProtectionProblem
 
@@ -107,16 +107,16 @@ def imbalance(network: Network, choices: Choices, deviation: IntArray) -> FloatA
     return np.where(choices.side == 1, -lack, lack)
 
 
-def anneal(choices: Choices, up: IntArray, lacks: FloatArray, *, kind: int, sweeps: int, seed: int, greedy: bool = False) -> IntArray:
-    """Annealed senses (1 up, 0 down) of the choices, subtables side by side; the same whatever the number of threads."""
+def anneal(choices: Choices, up: IntArray, lacks: FloatArray, tables: BoolArray, *, kind: int, sweeps: int, seed: int) -> IntArray:
+    """Annealed senses (1 up, 0 down) of the choices in these subtables, side by side; the same whatever the number of threads."""
     up, lacks = up.astype(np.int8), lacks.copy()
-    tables = choices.start.size - 1
-    cuts = np.unique(np.searchsorted(choices.start, np.linspace(0, choices.cell.size, CHUNKS + 1)[1:-1]))
-    chunks = [(int(a), int(b)) for a, b in zip(np.append(0, cuts), np.append(cuts, tables), strict=True) if a < b]
-    seeds = np.random.Generator(np.random.PCG64(seed)).integers(2**31, size=tables)
+    work_before = np.append(0, np.cumsum(np.where(tables, np.diff(choices.start), 0)))
+    cuts = np.searchsorted(work_before, np.linspace(0, work_before[-1], CHUNKS + 1)[1:-1])
+    chunks = [(int(a), int(b)) for a, b in zip(np.append(0, cuts), np.append(cuts, tables.size), strict=True) if a < b]
+    seeds = np.random.Generator(np.random.PCG64(seed)).integers(2**31, size=tables.size)
 
     def work(chunk: tuple[int, int]) -> None:
-        _anneal_tables(choices, up, lacks, kind, sweeps, seeds, chunk[0], chunk[1], greedy)
+        _anneal_tables(choices, up, lacks, kind, sweeps, seeds, tables, chunk[0], chunk[1])
 
     with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         list(pool.map(work, chunks))
@@ -124,11 +124,11 @@ def anneal(choices: Choices, up: IntArray, lacks: FloatArray, *, kind: int, swee
 
 
 @njit(cache=True, nogil=True)
-def _anneal_tables(c, up, lacks, kind, sweeps, seeds, first, last, greedy):  # type: ignore[no-untyped-def]
+def _anneal_tables(c, up, lacks, kind, sweeps, seeds, tables, first, last):  # type: ignore[no-untyped-def]
     for table in range(first, last):
-        if c.start[table] < c.start[table + 1]:
+        if tables[table] and c.start[table] < c.start[table + 1]:
             np.random.seed(seeds[table])
-            _anneal_table(c, up, lacks, kind, sweeps, table, greedy)
+            _anneal_table(c, up, lacks, kind, sweeps, table)
 
 
 @njit(cache=True, nogil=True)
@@ -181,7 +181,7 @@ def _tops_of(c, first, last):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _anneal_table(c, up, lacks, kind, sweeps, table, greedy):  # type: ignore[no-untyped-def]
+def _anneal_table(c, up, lacks, kind, sweeps, table):  # type: ignore[no-untyped-def]
     first, last = c.start[table], c.start[table + 1]
     size = last - first
     sums = np.zeros(4)
@@ -202,7 +202,7 @@ def _anneal_table(c, up, lacks, kind, sweeps, table, greedy):  # type: ignore[no
     for step in range(steps + 4 * size):
         if step % 64 == 0:
             temperature *= factor
-        if greedy or step >= steps:
+        if step >= steps:
             temperature = 1e-9
         k = first + np.random.randint(size)
         count = _pick(c, up, k, moved)

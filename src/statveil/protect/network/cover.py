@@ -15,7 +15,7 @@ from numba import njit
 from statveil.arrays import FloatArray, IntArray
 from statveil.protect.bounds import least_sizes
 from statveil.protect.network.detect import Network
-from statveil.protect.network.flow import FARTHEST, Flow, whole_costs
+from statveil.protect.network.flow import FARTHEST, Flow, scale_of, whole_costs
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.protect.search import COVER, Multipliers
@@ -150,7 +150,7 @@ class _Cover:
         )
         high = np.concatenate([room, np.full(free.size, FARTHEST)])
         cost = whole_costs(weight)
-        self.price = float(cost.max(initial=1)) / float(weight.max(initial=1.0))
+        self.price = scale_of(weight)
         self.flow = Flow(tail, head, np.zeros(ground + 1, dtype=np.int64), np.concatenate([cost, free]), low, high)
         self.flow.restart(low, high)
         self.side, self.ground = side, ground
@@ -174,7 +174,7 @@ class _Cover:
             difference = potential[self.ground] - potential[node]
         else:
             difference = potential[node + self.need.size] - potential[self.ground]
-        return np.maximum(difference, 0) / self.price
+        return np.asarray(np.maximum(difference, 0) / self.price)
 
 
 def room_above(problem: ProtectionProblem) -> IntArray:

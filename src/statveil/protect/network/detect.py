@@ -211,17 +211,17 @@ def _join(indptr, indices, data, kept, degree, joined, parent, turn):  # type: i
 
 @njit(cache=True)
 def _colour(tail, head, parent, turn):  # type: ignore[no-untyped-def]
+    fits = True
     for i in range(tail.size):
-        if not _unite(parent, turn, tail[i], head[i], np.int64(-1)):
-            return False
-    return True
+        fits &= _unite(parent, turn, tail[i], head[i], np.int64(-1))
+    return fits
 
 
 @njit(cache=True)
 def _check(indptr, indices, data, residual, turn, members, start, end, relation, alike, parent):  # type: ignore[no-untyped-def]
     """For each relation, whether the signed sum of its piece's members is exactly `alike` times it.
 
-    Each piece serves once a round, and a piece one of whose members has been dropped, or that has lost one, waits for the next.
+    Each piece serves once a round, and a relation of a piece that has served waits for the next.
     """
     size = 0
     for k in range(indices.size):
@@ -230,31 +230,36 @@ def _check(indptr, indices, data, residual, turn, members, start, end, relation,
     used = np.zeros(parent.size, dtype=np.bool_)
     sound = np.zeros(relation.size, dtype=np.bool_)
     for number in range(relation.size):
-        r = relation[number]
-        if start[number] == end[number]:
-            continue
-        piece = parent[members[start[number]]]
+        r, piece = relation[number], parent[members[start[number]]]
         if used[piece] or used[parent[r]]:
             continue
-        right = -alike[number] * residual[r]
-        for k in range(indptr[r], indptr[r + 1]):
-            total[indices[k]] -= alike[number] * data[k]
+        right = _add(indptr, indices, data, residual, r, -alike[number], total)
         for at in range(start[number], end[number]):
-            member = members[at]
-            right += turn[member] * residual[member]
-            for k in range(indptr[member], indptr[member + 1]):
-                total[indices[k]] += turn[member] * data[k]
-        equal = right == 0
+            right += _add(indptr, indices, data, residual, members[at], turn[members[at]], total)
+        equal = _clear(indptr, indices, r, total) & (right == 0)
         for at in range(start[number], end[number]):
-            for k in range(indptr[members[at]], indptr[members[at] + 1]):
-                equal &= total[indices[k]] == 0
-                total[indices[k]] = 0
-        for k in range(indptr[r], indptr[r + 1]):
-            equal &= total[indices[k]] == 0
-            total[indices[k]] = 0
+            equal &= _clear(indptr, indices, members[at], total)
         if equal:
             sound[number] = used[piece] = used[parent[r]] = True
     return sound
+
+
+@njit(cache=True)
+def _add(indptr, indices, data, residual, row, times, total):  # type: ignore[no-untyped-def]
+    """Add a relation so many times to the total; gives its right-hand side so many times."""
+    for k in range(indptr[row], indptr[row + 1]):
+        total[indices[k]] += times * data[k]
+    return times * residual[row]
+
+
+@njit(cache=True)
+def _clear(indptr, indices, row, total):  # type: ignore[no-untyped-def]
+    """Set the total of a relation's cells to zero; tells whether it was."""
+    zero = True
+    for k in range(indptr[row], indptr[row + 1]):
+        zero &= total[indices[k]] == 0
+        total[indices[k]] = 0
+    return zero
 
 
 @njit(cache=True)

@@ -29,8 +29,8 @@ FAR = 0.002
 """Gap above which the bound is worth raising by polygons."""
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
 """Temperatures of exact flips, in shares of a typical level's cost."""
-NEGLIGIBLE = 1e-5
-"""Share of the objective below which a subtable's gap is left alone."""
+NEGLIGIBLE = 0.2
+"""Share of the average below which a subtable's gap is left alone."""
 
 
 def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 12) -> None:
@@ -110,14 +110,16 @@ class Engine:
     # --- annealing and recombination
 
     def annealed(self, kind: int, sweeps: int) -> IntArray:
-        """Senses annealed from chance inside subtables, the cells between them as in the best so far."""
+        """Senses annealed from chance inside the subtables that are far from the bound, the others as in the best so far."""
         choices, senses = self.choices, self.senses.copy()
         if choices.cell.size == 0:
             return senses
-        up = self.search.rng.integers(0, 2, size=choices.cell.size)
+        far = self.far()
+        chance = self.search.rng.integers(0, 2, size=choices.cell.size)
+        up = np.where(far[self.table_of[choices.cell]], chance, senses[choices.cell] > 0)
         senses[choices.cell] = np.where(up > 0, 1, -1)
         lacks = anneal.imbalance(self.network, choices, self.resting(senses))
-        up = anneal.anneal(choices, up, lacks, kind=kind, sweeps=sweeps, seed=self.draw())
+        up = anneal.anneal(choices, up, lacks, far[:-1], kind=kind, sweeps=sweeps, seed=self.draw())
         senses[choices.cell] = np.where(up > 0, 1, -1)
         return senses
 
@@ -179,14 +181,16 @@ class Engine:
                     self.price(senses)
 
     def far(self) -> BoolArray:
-        """Subtables that carry more than a negligible part of the gap; all where nothing is known."""
-        tables = self.network.subtable.max(initial=-1) + 2
+        """Subtables that carry more than a negligible part of the gap; all where nothing is known. The last entry is the ground's."""
+        tables = int(self.network.subtable.max(initial=-1)) + 1
         if self.blocks is None or self.search.best is None:
-            return np.ones(tables, dtype=np.bool_)
-        return np.append(self.gap_by_table() > NEGLIGIBLE * self.search.objective, False)
+            return np.append(np.ones(tables, dtype=np.bool_), False)
+        gap = self.gap_by_table()
+        return np.append(gap > NEGLIGIBLE * gap.sum() / max(tables, 1), False)
 
     def gap_by_table(self) -> FloatArray:
-        assert self.blocks is not None and self.search.best is not None
+        assert self.blocks is not None, "gaps are known once there is a bound"
+        assert self.search.best is not None, "and a table"
         by_cell, by_relation = self.blocks.gap_at(np.abs(self.search.best).astype(np.float64))
         network = self.network
         tables = int(network.subtable.max(initial=-1)) + 1
@@ -230,7 +234,7 @@ class Engine:
         """Cells that may be above their least size in a cheap table: those of the best one, sensitive ones, and those between subtables."""
         network, best = self.network, self.search.best
         between = network.subtable[network.tail] != network.subtable[network.head]
-        return self.problem.sensitive | between | ((best != 0) if best is not None else True)
+        return np.asarray(self.problem.sensitive | between | ((best != 0) if best is not None else True))
 
     def around(self, tables: IntArray) -> IntArray:
         """These subtables and those above and below them."""

@@ -17,9 +17,14 @@ FARTHEST = 2**60
 """Stands for "no bound" on an arc; sums of two stay inside 64 bits."""
 
 
+def scale_of(weight: FloatArray) -> float:
+    """What weights are multiplied with to become integers."""
+    return float(2.0**COST_BITS / (weight.max(initial=0.0) or 1.0))
+
+
 def whole_costs(weight: FloatArray) -> IntArray:
     """Weights as integers in the same proportion; refused where the smallest would vanish beside the largest."""
-    cost = np.rint(weight * (2.0**COST_BITS / weight.max(initial=1e-300))).astype(np.int64)
+    cost: IntArray = np.rint(weight * scale_of(weight)).astype(np.int64)
     if (cost < 1).any():
         raise InputError(
             "The weights of the cells differ too much for exact computing.", hint="Use weights within ten orders of magnitude."
@@ -74,7 +79,7 @@ class Flow:
             queued=np.zeros(nodes, dtype=np.bool_),
             start=start,
             around=around,
-            count=np.zeros(6, dtype=np.int64),
+            counter=np.zeros(6, dtype=np.int64),
             value=np.zeros(2),
         )
         simplex.hang_all(self.tree, np.append(chosen, np.ones(extra, dtype=np.bool_)), self.root)
@@ -113,7 +118,7 @@ class FlowProgram:
     def __init__(self, problem: ProtectionProblem, network: Network) -> None:
         self.problem, self.network = problem, network
         self.cost = whole_costs(problem.weight)
-        self.price = 2.0**COST_BITS / float(problem.weight.max(initial=1e-300))
+        self.price = scale_of(problem.weight)
         self.up = soft_bounds(problem.up.low, problem.up.high)
         self.down = soft_bounds(problem.down.low, problem.down.high)
         self.free = soft_bounds(problem.free.low, problem.free.high)

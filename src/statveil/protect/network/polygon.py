@@ -22,7 +22,8 @@ from statveil.solve.model import LinearModel
 
 ROUNDS = 25
 _ENOUGH = 1e-4
-"""A round that raises the block's bound by less than this share is the last."""
+_PATIENCE = 3
+"""So many rounds in a row that raise the block's bound by less than this share are the last."""
 
 
 class Blocks:
@@ -44,9 +45,9 @@ class Blocks:
         """
         old = np.isin(self.multipliers.cut_relation, relations)
         matrix = self.sizes[relations].astype(np.float64)
-        cells = np.unique(matrix.indices)
+        cells = np.unique(matrix.indices).astype(np.int64)
         matrix = matrix[:, cells].tocsr()
-        inside = Multipliers(np.zeros(0), *(part[old] for part in self.multipliers[1:]))
+        inside = _some(self.multipliers, old)
         own_pull = pull_of(self.problem, inside)
         cost = np.maximum(self.problem.weight[cells] - (self.pull - own_pull)[cells], 0.0)
         block = _Block(matrix, cost, self.least[cells], self.room[cells], self.total[relations], self.shortage.amount[relations])
@@ -58,9 +59,7 @@ class Blocks:
         if gain <= 1e-9 * self.total.sum():
             return 0.0
         new = Multipliers(np.zeros(0), relations[block.row], np.where(block.cell == COVER, COVER, cells[block.cell]), block.amount)
-        self.multipliers = Multipliers(
-            np.zeros(0), *(np.concatenate([part[~old], fresh]) for part, fresh in zip(self.multipliers[1:], new[1:], strict=True))
-        )
+        self.multipliers = _joined(_some(self.multipliers, ~old), new)
         self.pull += pull_of(self.problem, new) - own_pull
         return gain
 
@@ -74,7 +73,7 @@ class Blocks:
         own = cuts.cut_cell != COVER
         level = np.asarray(self.sizes @ over)[cuts.cut_relation] - np.where(own, 2 * over[cuts.cut_cell], 0.0)
         slack = cuts.cut * np.maximum(level - self._needs(cuts), 0.0)
-        by_relation = np.bincount(cuts.cut_relation, weights=slack, minlength=self.problem.rhs.size)
+        by_relation: FloatArray = np.bincount(cuts.cut_relation, weights=slack, minlength=self.problem.rhs.size).astype(np.float64)
         return (self.problem.weight - self.pull) * over, by_relation
 
     def _needs(self, cuts: Multipliers) -> FloatArray:
@@ -85,6 +84,19 @@ class Blocks:
     def _worth(self, inside: Multipliers, cost: FloatArray, pull: FloatArray, cells: IntArray) -> float:
         """What the block's present multipliers bring."""
         return float(inside.cut @ self._needs(inside)) + _losses(cost - pull, self.room[cells])
+
+
+def _some(multipliers: Multipliers, chosen: BoolArray) -> Multipliers:
+    return Multipliers(np.zeros(0), multipliers.cut_relation[chosen], multipliers.cut_cell[chosen], multipliers.cut[chosen])
+
+
+def _joined(one: Multipliers, two: Multipliers) -> Multipliers:
+    return Multipliers(
+        np.zeros(0),
+        np.concatenate([one.cut_relation, two.cut_relation]),
+        np.concatenate([one.cut_cell, two.cut_cell]),
+        np.concatenate([one.cut, two.cut]),
+    )
 
 
 def _losses(reduced: FloatArray, room: FloatArray) -> float:
@@ -117,7 +129,7 @@ class _Block:
         """Cuts in rounds; what is kept is the best bound met and its multipliers."""
         from statveil.solve import highs
 
-        row, cell, deadline = self.row, self.cell, time.monotonic() + seconds
+        row, cell, deadline, idle = self.row, self.cell, time.monotonic() + seconds, 0
         for _ in range(ROUNDS):
             if row.size == 0:
                 return
@@ -137,8 +149,8 @@ class _Block:
             self._keep(row, cell, amount)
             self.active |= wanted
             broken = self._broken(solution.x * self.unit)
-            still = broken.size == 0 or self.bound - before < _ENOUGH * abs(self.bound) * (before > 0)
-            if (still and not wanted.any()) or time.monotonic() > deadline:
+            idle = idle + 1 if self.bound - before <= _ENOUGH * abs(self.bound) else 0
+            if ((broken.size == 0 or idle == _PATIENCE) and not wanted.any()) or time.monotonic() > deadline:
                 return
             row, cell = np.concatenate([row, self.rows[broken]]), np.concatenate([cell, self.matrix.indices[broken]])
 
@@ -159,7 +171,7 @@ class _Block:
         total = np.bincount(self.rows, weights=terms, minlength=self.total.size) + self.total - self.matrix @ self.least
         excess = 2 * terms - total[self.rows]
         broken = np.flatnonzero(excess > 1e-6 * (1.0 + total[self.rows]))
-        self._add(self.rows[broken], self.matrix.indices[broken])
+        self._add(self.rows[broken], self.matrix.indices[broken].astype(np.int64))
         return broken
 
     def _add(self, row: IntArray, cell: IntArray) -> None:

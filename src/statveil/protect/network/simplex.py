@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 PENALTY = 2**48
 """Cost of a unit outside the bounds."""
@@ -26,8 +26,8 @@ class Tree(NamedTuple):
     `start` and `around` list the arcs at each node.
     """
 
-    tail: IntArray
-    head: IntArray
+    tail: AnyArray
+    head: AnyArray
     low: IntArray
     high: IntArray
     cost: IntArray
@@ -45,8 +45,8 @@ class Tree(NamedTuple):
     queue: IntArray
     queued: BoolArray
     start: IntArray
-    around: IntArray
-    count: IntArray
+    around: AnyArray
+    counter: IntArray
     """Pivots, nodes moved, arcs looked at, next arc to look at, queue's first and length."""
     value: FloatArray
     """Cost of the flow, and the sum of what lies outside the bounds."""
@@ -71,26 +71,20 @@ def left_slope(z, low, high, cost):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, inline="always")
-def _room_up(z, slope, low, high, cost):  # type: ignore[no-untyped-def]
-    """How far the flow can rise on its straight piece."""
-    if slope == -PENALTY:
-        return low - z
-    if slope == PENALTY:
-        return np.int64(_NEVER)
-    if slope < 0 and high > 0:
-        return -z
-    return high - z
-
-
-@njit(cache=True, inline="always")
-def _room_down(z, slope, low, high, cost):  # type: ignore[no-untyped-def]
+def _room(t, e, slope, up):  # type: ignore[no-untyped-def]
+    """How far the flow can rise (or fall) on the straight piece of this slope."""
+    z, low, high = t.flow[e], t.low[e], t.high[e]
+    if up:
+        if slope == -PENALTY:
+            return low - z
+        if slope == PENALTY:
+            return np.int64(_NEVER)
+        return -z if slope < 0 < high else high - z
     if slope == PENALTY:
         return z - high
     if slope == -PENALTY:
         return np.int64(_NEVER)
-    if slope > 0 and low < 0:
-        return z
-    return z - low
+    return z if low < 0 < slope else z - low
 
 
 @njit(cache=True)
@@ -129,8 +123,8 @@ def _unhang(t, u):  # type: ignore[no-untyped-def]
 def enqueue(t, u):  # type: ignore[no-untyped-def]
     if not t.queued[u]:
         t.queued[u] = True
-        t.queue[(t.count[4] + t.count[5]) % t.queue.size] = u
-        t.count[5] += 1
+        t.queue[(t.counter[4] + t.counter[5]) % t.queue.size] = u
+        t.counter[5] += 1
 
 
 @njit(cache=True)
@@ -140,7 +134,7 @@ def shift_subtree(t, top, shift, track):  # type: ignore[no-untyped-def]
     while True:
         t.potential[u] += shift
         t.depth[u] = t.depth[t.parent[u]] + 1
-        t.count[1] += 1
+        t.counter[1] += 1
         if track:
             enqueue(t, u)
         if t.child[u] >= 0:
@@ -170,22 +164,14 @@ def _blocking(t, first, second, room):  # type: ignore[no-untyped-def]
     u = first
     while u != join:
         e = t.arc[u]
-        z, slope = t.flow[e], t.slope[u]
-        if t.tail[e] == u:
-            d = _room_down(z, slope, t.low[e], t.high[e], t.cost[e])
-        else:
-            d = _room_up(z, slope, t.low[e], t.high[e], t.cost[e])
+        d = _room(t, e, t.slope[u], t.tail[e] != u)
         if d < delta:
             delta, out_first = d, u
         u = t.parent[u]
     u = second
     while u != join:
         e = t.arc[u]
-        z, slope = t.flow[e], t.slope[u]
-        if t.tail[e] == u:
-            d = _room_up(z, slope, t.low[e], t.high[e], t.cost[e])
-        else:
-            d = _room_down(z, slope, t.low[e], t.high[e], t.cost[e])
+        d = _room(t, e, t.slope[u], t.tail[e] == u)
         if d <= delta:
             delta, out_second = d, u
         u = t.parent[u]
@@ -224,12 +210,10 @@ def _push(t, first, second, join, delta):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def pivot(t, e, up, track):  # type: ignore[no-untyped-def]
     """Let arc e's flow rise (or fall) until an arc stops it; that arc leaves the tree and e takes its place."""
-    t.count[0] += 1
+    t.counter[0] += 1
     slope = t.right[e] if up else t.left[e]
     first, second = (t.tail[e], t.head[e]) if up else (t.head[e], t.tail[e])
-    room = (
-        _room_up(t.flow[e], slope, t.low[e], t.high[e], t.cost[e]) if up else _room_down(t.flow[e], slope, t.low[e], t.high[e], t.cost[e])
-    )
+    room = _room(t, e, slope, up)
     join, delta, out_first, out_second = _blocking(t, first, second, room)
     if delta > 0:
         _push(t, first, second, join, delta)
@@ -264,7 +248,7 @@ def _rehang(t, inner, outer, out, e, slope):  # type: ignore[no-untyped-def]
 def solve_all(t, block, most):  # type: ignore[no-untyped-def]
     """Pivot until no arc has a gain, looking at arcs block by block; False when more than `most` nodes would be moved."""
     arcs = t.tail.size
-    quiet, at, limit = 0, t.count[3], t.count[1] + most
+    quiet, at, limit = 0, t.counter[3], t.counter[1] + most
     while quiet < arcs:
         best, best_gain = -1, 0
         for _ in range(min(block, arcs)):
@@ -280,19 +264,19 @@ def solve_all(t, block, most):  # type: ignore[no-untyped-def]
             continue
         quiet = 0
         pivot(t, best, -(t.right[best] + t.potential[t.tail[best]] - t.potential[t.head[best]]) == best_gain, False)
-        if t.count[1] > limit:
-            t.count[3] = at
+        if t.counter[1] > limit:
+            t.counter[3] = at
             return False
-    t.count[3] = at
+    t.counter[3] = at
     return True
 
 
 @njit(cache=True)
 def solve_queue(t, most):  # type: ignore[no-untyped-def]
     """The same where only arcs at queued nodes can have a gain; False when more than `most` nodes would be moved."""
-    limit = t.count[1] + most
-    while t.count[5] > 0:
-        u = t.queue[t.count[4]]
+    limit = t.counter[1] + most
+    while t.counter[5] > 0:
+        u = t.queue[t.counter[4]]
         best, best_gain = -1, 0
         for k in range(t.start[u], t.start[u + 1]):
             e = t.around[k]
@@ -300,24 +284,24 @@ def solve_queue(t, most):  # type: ignore[no-untyped-def]
             gain = max(-(t.right[e] + difference), t.left[e] + difference)
             if gain > best_gain:
                 best, best_gain = e, gain
-        t.count[2] += t.start[u + 1] - t.start[u]
+        t.counter[2] += t.start[u + 1] - t.start[u]
         if best < 0:
-            t.count[4] = (t.count[4] + 1) % t.queue.size
-            t.count[5] -= 1
+            t.counter[4] = (t.counter[4] + 1) % t.queue.size
+            t.counter[5] -= 1
             t.queued[u] = False
             continue
         pivot(t, best, -(t.right[best] + t.potential[t.tail[best]] - t.potential[t.head[best]]) == best_gain, True)
-        if t.count[1] > limit:
+        if t.counter[1] > limit:
             return False
     return True
 
 
 @njit(cache=True)
 def clear_queue(t):  # type: ignore[no-untyped-def]
-    while t.count[5] > 0:
-        t.queued[t.queue[t.count[4]]] = False
-        t.count[4] = (t.count[4] + 1) % t.queue.size
-        t.count[5] -= 1
+    while t.counter[5] > 0:
+        t.queued[t.queue[t.counter[4]]] = False
+        t.counter[4] = (t.counter[4] + 1) % t.queue.size
+        t.counter[5] -= 1
 
 
 @njit(cache=True)

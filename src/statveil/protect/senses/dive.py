@@ -11,6 +11,7 @@ import numpy as np
 from statveil.arrays import FloatArray, IntArray
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
+from statveil.protect.senses.subproblem import nearest_choices, open_choices
 from statveil.solve.outcome import Ending
 
 SHARES_REOPENED = (0.1, 0.2, 0.4)
@@ -50,31 +51,9 @@ def reopen(search: Search, *, share: float = 0.05, patience: int = 60) -> None:
 
 def _some_choices(search: Search, part: float, *, around: bool) -> IntArray:
     """A share of the cells that have a choice: anywhere, or the nearest to one of them along the relations."""
-    problem = search.problem
-    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    choice = open_choices(search.problem)
     wanted = max(2, int(part * choice.size))
-    order = search.rng.permutation(choice)
-    if around:
-        near = _distances(problem, int(order[0]), choice, wanted)
-        order = order[np.argsort(near[order], kind="stable")]
-    return np.asarray(order[:wanted], dtype=np.int64)
-
-
-def _distances(problem: ProtectionProblem, cell: int, choice: IntArray, wanted: int) -> IntArray:
-    """Relations to cross from the cell to each other one, as far as needed to reach enough choices."""
-    link = abs(problem.relations)
-    distance = np.full(problem.size, problem.size)
-    reached = np.zeros(problem.size, dtype=np.bool_)
-    reached[cell] = True
-    for step in range(problem.size):
-        distance[reached & (distance == problem.size)] = step
-        if (distance[choice] < problem.size).sum() >= wanted:
-            break
-        grown = reached | (link.T @ (link @ reached.astype(np.int64)) > 0)
-        if (grown == reached).all():
-            break
-        reached = grown
-    return distance
+    return nearest_choices(search, wanted) if around else np.asarray(search.rng.permutation(choice)[:wanted], dtype=np.int64)
 
 
 def dive(search: Search, *, share: float, noise: float, start: IntArray | None = None) -> IntArray | None:

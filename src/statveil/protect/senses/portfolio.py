@@ -3,7 +3,9 @@
 Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
 - the *proof* team dives for a good table and then runs branch and bound with the cuts of the lower bound;
 - the *search* team polishes senses by the Ising form, by dives into reopened parts and by dual-priced flips.
-Few choices need no search; very many leave no hope of a proof, and both teams search, from different seeds.
+- the *blocks* team polishes shortly and then reopens neighbourhoods by branch and bound.
+Few choices need no search; very many leave no hope of a proof, and both teams search, from different seeds; where there are too
+many for dives, the second one works by blocks.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from statveil.protect.exact import solve_exactly
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
-from statveil.protect.senses import balance, dive, flips, ising, sat
+from statveil.protect.senses import balance, dive, flips, ising, nearby, sat
 
 PROOF_ALONE_UP_TO = 30
 PROOF_UP_TO = 250
@@ -24,7 +26,9 @@ def teams_for(problem: ProtectionProblem) -> list[str]:
     choices = count_choices(problem)
     if choices <= PROOF_ALONE_UP_TO or problem.norm != "l1":
         return ["proof"]
-    return ["proof", "search"] if choices <= PROOF_UP_TO else ["search", "search"]
+    if choices <= PROOF_UP_TO:
+        return ["proof", "search"]
+    return ["search", "search"] if choices <= dive.MOST_CHOICES or problem.variant == "exact" else ["search", "blocks"]
 
 
 def count_choices(problem: ProtectionProblem) -> int:
@@ -38,6 +42,8 @@ def run(search: Search, *, role: str = "proof") -> None:
         return
     if role == "proof":
         prove(search)
+    elif role == "blocks":
+        reopen(search)
     else:
         improve(search)
 
@@ -78,3 +84,12 @@ def improve(search: Search) -> None:
             flips.flip_while_better(search, search.problem.senses_of(search.best))
         if count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
             dive.run(search, dives=DIVES, patience=40)
+
+
+def reopen(search: Search) -> None:
+    """A short polish, then neighbourhoods of the best table until a whole turn brings nothing."""
+    if ising.fits(search.problem):
+        search.enter("polishing senses")
+        ising.polish(search, restarts=1, patience=10)
+    if not search.done:
+        nearby.run(search, patience=200)

@@ -39,7 +39,31 @@ def _plus(deviation: IntArray, value: IntArray) -> IntArray:
     return np.where(np.abs(deviation) >= NO_LIMIT, deviation, deviation + value).astype(np.int64)
 
 
-def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: float = 0.0) -> bool:
+def nearest_choices(search: Search, wanted: int) -> IntArray:
+    """A random cell that may go either way, and as many of the nearest such cells along the relations as are wanted."""
+    problem, choice = search.problem, search.rng.permutation(open_choices(search.problem))
+    near = _distances(problem, int(choice[0]), choice, wanted)
+    return np.asarray(choice[np.argsort(near[choice], kind="stable")][:wanted], dtype=np.int64)
+
+
+def _distances(problem: ProtectionProblem, cell: int, choice: IntArray, wanted: int) -> IntArray:
+    """Relations to cross from the cell to each other one, as far as needed to reach enough choices."""
+    link = abs(problem.relations)
+    distance = np.full(problem.size, problem.size)
+    reached = np.zeros(problem.size, dtype=np.bool_)
+    reached[cell] = True
+    for step in range(problem.size):
+        distance[reached & (distance == problem.size)] = step
+        if (distance[choice] < problem.size).sum() >= wanted:
+            break
+        grown = reached | (link.T @ (link @ reached.astype(np.int64)) > 0)
+        if (grown == reached).all():
+            break
+        reached = grown
+    return distance
+
+
+def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: float = 0.0, nodes: int | None = None) -> bool:
     """Choose the senses of the open cells anew by branch and bound from the best table; tell whether it became better.
 
     Where all choices are open, what the solver proves holds for the problem itself, and its bound is offered.
@@ -55,6 +79,7 @@ def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: 
         gap=gap,
         start=program.columns(search.best),
         on_incumbent=lambda columns, _: _offer(search, program, columns),
+        nodes=nodes,
     )
     if solution.x is not None:
         _offer(search, program, solution.x)

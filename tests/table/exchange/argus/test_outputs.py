@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statveil.data.hierarchy import Hierarchy
@@ -149,9 +149,7 @@ def test_a_damaged_apriori_file_names_its_line(tmp_path: Path, text: str, words:
         read_apriori(tmp_path / "x.hst")
 
 
-CODES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp"]), max_size=5).filter(
-    lambda code: code == code.rstrip() and (not code or code.isprintable())
-)
+CODES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp"]), max_size=5).filter(lambda code: code == code.rstrip())
 MONEY = st.decimals(0, 10**9, places=3, allow_nan=False)
 
 
@@ -172,3 +170,37 @@ def test_every_apriori_line_survives_writing_and_reading(
     path = tmp_path_factory.mktemp("hst") / "x.hst"
     write_apriori(said, path, separator=separator)
     assert read_apriori(path, separator=separator, dimensions=len(said[0].codes)) == tuple(said)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data(), statuses=st.booleans(), adjusted=st.booleans(), header=st.booleans())
+def test_every_line_of_a_code_value_file_says_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, statuses: bool, adjusted: bool, header: bool
+) -> None:
+    plain = CODES.filter(lambda code: code.strip() and '"' not in code and code != "Total")
+    codes = data.draw(st.lists(plain, min_size=1, max_size=5, unique=True))
+    size = len(codes) + 1
+    units = st.lists(st.integers(-(10**12), 10**12), min_size=size, max_size=size)
+    known = [int(status) for status in Status if Status.SAFE <= status <= Status.SECONDARY_MANUAL]
+    empty = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    status = np.array(data.draw(st.lists(st.sampled_from(known), min_size=size, max_size=size)))
+    cells = CellTable(
+        response="v",
+        dimensions=(Dimension(name="d", trees=(Hierarchy.flat(codes),)),),
+        coordinates=np.arange(size).reshape(-1, 1),
+        value=Amounts(units=np.array(data.draw(units)), decimals=2, missing=empty),
+        status=np.where(empty, int(Status.EMPTY), status),
+        adjusted=Amounts(units=np.array(data.draw(units)), decimals=2, missing=empty) if adjusted else None,
+    )
+    path = tmp_path_factory.mktemp("txt") / "x.txt"
+    write_code_value(cells, path, style=Style(statuses=statuses, header=header))
+    for row, line in enumerate(read_code_value(path, dimensions=1, header=header)):
+        original = None if empty[row] else Decimal(int(cells.value.units[row])).scaleb(-2)
+        moved = None if cells.adjusted is None or empty[row] else Decimal(int(cells.adjusted.units[row])).scaleb(-2)
+        told = Status(int(cells.status[row]))
+        hidden = not (statuses or adjusted) and (told.unsafe or told.secondary)
+        assert line.codes == cells.codes(row)
+        assert line.withheld == hidden
+        assert (line.value or 0) == (0 if hidden else (moved if adjusted else original) or 0)
+        assert line.status == (told if statuses else None)
+        assert line.original == (original if statuses and adjusted else None)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from statveil.data.argus.lines import Line, read_lines
+from statveil.data.argus.lines import Line, fits_line, read_lines
 from statveil.data.argus.records import fields_of
 from statveil.errors import FormatError
 from statveil.table.exchange.argus.numbers import read_number
@@ -94,7 +94,7 @@ def write_apriori(lines: Sequence[Apriori], path: str | Path, *, separator: str 
 
 def _fields(said: Apriori) -> list[str]:
     for code in said.codes:
-        if (code and not code.isprintable()) or code != code.rstrip():
+        if not fits_line(code) or code != code.rstrip():
             raise FormatError(f"A .hst file cannot hold the code {code!r}.", hint="Leave blanks at its end and line ends out.")
     codes = ['"' + code.replace('"', '""') + '"' for code in said.codes]
     return [*codes, str(said.action), *(f"{amount:f}" for amount in said.amounts)]

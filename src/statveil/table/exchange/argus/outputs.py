@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from statveil.arrays import BoolArray, IntArray
-from statveil.data.argus.lines import Line, read_lines
+from statveil.data.argus.lines import Line, fits_line, read_lines
 from statveil.data.argus.records import fields_of
 from statveil.errors import InputError
 from statveil.table.exchange.argus.cells import CellTable, Status
@@ -92,7 +92,7 @@ def _text(cells: CellTable, row: int) -> str:
 def _codes(cells: CellTable, row: int, *, quotes: bool) -> list[str]:
     codes = cells.codes(row)
     for code in codes:
-        if not code.isprintable() or '"' in code or (not quotes and SEPARATOR in code):
+        if not fits_line(code) or '"' in code or (not quotes and SEPARATOR in code):
             raise InputError(f"A code-value file cannot hold the code {code!r}.", hint="Leave quotation marks and separators out of codes.")
     return [_quote(code) for code in codes] if quotes else list(codes)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from statveil.arrays import IntArray, frozen_array
-from statveil.data.argus.lines import Line, read_lines
+from statveil.data.argus.lines import Line, fits_line, read_lines
 from statveil.data.argus.metadata import Metadata, Role, Variable, read_metadata, write_metadata
 from statveil.data.argus.records import fields_of, label_list, tree_file, tree_without_file
 from statveil.data.argus.trees import read_tree, write_tree
@@ -330,7 +330,7 @@ def _number_columns(cells: CellTable, mark: str) -> list[list[str]]:
 
 def _quoted_codes(dimension: Dimension, places: IntArray, separator: str) -> list[str]:
     for code in dimension.codes:
-        if not code.isprintable() or code != code.rstrip():
+        if not fits_line(code) or code != code.rstrip():
             raise FormatError(f"A .tab file cannot hold the code {code!r} of {dimension.name!r}.", hint="Leave blanks at its end out.")
     quoted = ['"' + code.replace('"', '""') + '"' for code in dimension.codes]
     return [quoted[place] for place in places.tolist()]

@@ -53,24 +53,36 @@ def _inner(cells: CellTable) -> BoolArray:
 
 def _with_respondents(table: Table, cells: CellTable) -> Table:
     cell = cell_of_rows(table, cells)
-    frequency = _spread(table, cell, cells.frequency, told=bool(cells.top))
+    frequency = _frequency(table, cells, cell)
     whole = cells.shadow or cells.value
     scale = max([whole.decimals, *(top.decimals for top in cells.top)])
     magnitude = _spread(table, cell, np.abs(_units(whole, scale)), told=True)
     tops = [_spread(table, cell, _units(top, scale), told=True) for top in cells.top]
     top = np.maximum(np.stack(tops, axis=1) if tops else np.zeros((table.size, 0), np.int64), 0)
-    unknown = magnitude == UNKNOWN
+    # Counts add up; the largest contributions of a total cannot be told from those of its parts.
+    unknown = (magnitude == UNKNOWN) & bool(cells.top)
     return replace(
         table,
         records=frozen_array(np.where(unknown, UNKNOWN, frequency)),
         respondents=frozen_array(np.where(unknown, UNKNOWN, frequency)),
         frequency=frozen_array(np.where(unknown, UNKNOWN, frequency)),
-        magnitude=frozen_array(np.where(unknown, np.abs(table.value) * 10 ** max(scale - table.scale, 0), magnitude)),
+        magnitude=frozen_array(np.where(magnitude == UNKNOWN, np.abs(table.value) * 10 ** max(scale - table.scale, 0), magnitude)),
         top=frozen_array(top),
         largest_unwaived=frozen_array(top[:, 0] if tops else np.zeros(table.size, np.int64)),
         rule_scale=scale,
         has_shadow=cells.shadow is not None,
     )
+
+
+def _frequency(table: Table, cells: CellTable, cell: IntArray) -> IntArray:
+    """As the file tells; a total that it does not hold has the sum of its parts."""
+    told = _spread(table, cell, cells.frequency, told=bool(cells.top))
+    if cells.frequency is None or not (told == UNKNOWN).any():
+        return told
+    inner = np.flatnonzero(_inner(cells) & ~cells.value.missing)
+    counts = {cells.codes(row): int(cells.frequency[row]) for row in inner.tolist()}
+    sums = table_from_cells({dimension.name: dimension.trees for dimension in cells.dimensions}, counts)
+    return np.where(told == UNKNOWN, sums.value, told) if sums.size == table.size else told
 
 
 def _units(column: Amounts, decimals: int) -> IntArray:

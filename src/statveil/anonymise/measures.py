@@ -1,0 +1,178 @@
+"""Risk and loss of a file in figures, from distinct keys: of the file as it is, and as a plan releases it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from statveil.anonymise.coding import WEIGHT_UNIT, CodedFile, codes_of, key_places, key_text, lend_missing
+from statveil.anonymise.plan import FilePlan
+from statveil.anonymise.suppression import row_amount
+from statveil.anonymise.wildcard import written_codes
+from statveil.arrays import FloatArray, IntArray
+from statveil.data.engines import column
+from statveil.data.microdata import Microdata
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class KeyClasses:
+    """The different full keys of a file (a blank is a value of its own here): records and weight of each, codes by field."""
+
+    codes: IntArray
+    count: IntArray
+    weight: FloatArray | None
+
+    @property
+    def records(self) -> int:
+        return int(self.count.sum())
+
+
+class Risk(NamedTuple):
+    """Figures of re-identification. Those that need weights are None without."""
+
+    smallest_class: int
+    uniques: int
+    global_risk: float | None
+    """Expected share of records re-identified (Benedetti and Franconi)."""
+    largest_risk: float | None
+    population_uniques: float | None
+    """Expected number of sample uniques that are unique in the population."""
+
+
+def classes_before(coded: CodedFile) -> KeyClasses:
+    weight = coded.weight / WEIGHT_UNIT if coded.keys.weight else None
+    return KeyClasses(codes=coded.codes, count=coded.count, weight=weight)
+
+
+def classes_after(plan: FilePlan) -> KeyClasses:
+    """The keys as the plan writes them, blanks as -1."""
+    found, problem = plan.suppression, plan.suppression.problem
+    codes = written_codes(problem, found.key)
+    for field in range(codes.shape[0]):
+        codes[field, (found.mask >> field) & 1 == 1] = -1
+    distinct, inverse = np.unique(codes, axis=1, return_inverse=True)
+    count = np.bincount(inverse.ravel(), weights=found.records).astype(np.int64)
+    weight = None
+    if plan.keys.weight:
+        share = row_amount(problem, found.key, found.records) if plan.keys.counting == "weights" else _weights(plan)
+        weight = np.bincount(inverse.ravel(), weights=share) / WEIGHT_UNIT
+    return KeyClasses(codes=distinct, count=count, weight=weight)
+
+
+def _weights(plan: FilePlan) -> FloatArray:
+    found, coded = plan.suppression, plan.coded
+    return np.asarray(coded.weight[found.key] * (found.records / coded.count[found.key]))
+
+
+def individual_risks(classes: KeyClasses) -> FloatArray | None:
+    """Benedetti and Franconi (1998): the mean of 1/F given the sample frequency f, with F estimated by the sum of weights."""
+    if classes.weight is None:
+        return None
+    f, total = classes.count.astype(np.float64), np.maximum(classes.weight, classes.count)
+    p = f / total
+    sure = p >= 1 - 1e-12
+    q = np.where(sure, 0.5, p)
+    ratio = q / (1 - q)
+    one = ratio * np.log(1 / q)
+    two = ratio - ratio**2 * np.log(1 / q)
+    more = q / (f - (1 - q))
+    return np.asarray(np.where(sure, 1 / f, np.where(f == 1, one, np.where(f == 2, two, more))))
+
+
+def risk(classes: KeyClasses) -> Risk:
+    single = individual_risks(classes)
+    alone = classes.count == 1
+    if single is None or classes.weight is None:
+        return Risk(int(classes.count.min()), int(alone.sum()), None, None, None)
+    whole = float((single * classes.count).sum() / classes.records)
+    population = float((1 / np.maximum(classes.weight[alone], 1)).sum())
+    return Risk(int(classes.count.min()), int(alone.sum()), whole, float(single.max()), population)
+
+
+def discernibility(classes: KeyClasses) -> int:
+    """Sum of the squares of the class sizes: how many pairs of records cannot be told apart."""
+    return sum(int(count) ** 2 for count in classes.count)
+
+
+def entropy_kept(plan: FilePlan) -> dict[str, float]:
+    """Share of each field's entropy that the released file keeps, blanks left out and charged in proportion."""
+    before, after = classes_before(plan.coded), classes_after(plan)
+    return {name: _kept(before, after, place) for place, name in enumerate(plan.keys.names)}
+
+
+def _kept(before: KeyClasses, after: KeyClasses, place: int) -> float:
+    first, last = (_entropy(each, place) for each in (before, after))
+    shown = [float(each.count[each.codes[place] >= 0].sum()) for each in (before, after)]
+    return last / first * (shown[1] / shown[0]) if first > 0 and shown[0] else 1.0
+
+
+def _entropy(classes: KeyClasses, place: int) -> float:
+    row = classes.codes[place]
+    here = row >= 0
+    if not here.any():
+        return 0.0
+    counts = np.bincount(row[here], weights=classes.count[here])
+    share = counts[counts > 0] / counts.sum()
+    return float(max(0.0, -(share * np.log2(share)).sum()))
+
+
+class Diversity(NamedTuple):
+    """How much a class of equal keys gives away about a sensitive column."""
+
+    column: str
+    least_values: int
+    """l-diversity: the fewest different values in a class."""
+    largest_distance: float
+    """t-closeness: the largest distance (half the sum of differences) between a class's shares and the file's."""
+
+
+def diversity(data: Microdata, plan: FilePlan, sensitive: str) -> tuple[Diversity, Diversity]:
+    """Before and after, over the classes of the full key. After the release a class is what shares its open values and blanks."""
+    data.require([sensitive])
+    keys = plan.keys
+    names = ", ".join(f"k{place}" for place in range(len(keys.names)))
+    texts = ", ".join(f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names))
+    value = f"coalesce(CAST({column(data.engine, sensitive)} AS VARCHAR), '')"
+    grouped = f"SELECT {names}, s, count(*) AS n FROM (SELECT {texts}, {value} AS s FROM records) GROUP BY {names}, s ORDER BY {names}, s"
+    with data.engine.session() as session:
+        lend_missing(session, keys)
+        found = session.query(grouped)
+    value_code = np.asarray(found["s"].combine_chunks().dictionary_encode().indices)
+    count = found["n"].to_numpy().astype(np.float64)
+    key = _key_of(plan, found)
+    return _diversity(sensitive, key, value_code, count), _diversity(sensitive, _released_class(plan)[key], value_code, count)
+
+
+def _key_of(plan: FilePlan, found: pa.Table) -> IntArray:
+    values = plan.coded.values
+    codes = [codes_of(found[f"k{place}"].combine_chunks(), each, plan.keys) for place, each in enumerate(values)]
+    return key_places(plan.coded.codes, np.stack(codes))
+
+
+def _released_class(plan: FilePlan) -> IntArray:
+    """The released class of each key; of a key that is released in several ways, the one that most of its records get."""
+    found, problem = plan.suppression, plan.suppression.problem
+    codes = written_codes(problem, found.key)
+    for field in range(codes.shape[0]):
+        codes[field, (found.mask >> field) & 1 == 1] = -1
+    _, inverse = np.unique(codes, axis=1, return_inverse=True)
+    order = np.argsort(found.records, kind="stable")
+    chosen = np.zeros(plan.coded.size, dtype=np.int64)
+    chosen[found.key[order]] = inverse.ravel()[order]
+    return chosen
+
+
+def _diversity(name: str, group: IntArray, value: IntArray, count: FloatArray) -> Diversity:
+    pairs, inverse = np.unique(np.stack([group, value]), axis=1, return_inverse=True)
+    number = np.bincount(inverse.ravel(), weights=count)
+    _, member, different = np.unique(pairs[0], return_inverse=True, return_counts=True)
+    size = np.bincount(member.ravel(), weights=number)
+    overall = np.bincount(value, weights=count)
+    overall = overall / overall.sum()
+    share = number / size[member.ravel()]
+    present = np.abs(share - overall[pairs[1]]) - overall[pairs[1]]
+    distance = (np.bincount(member.ravel(), weights=present) + 1.0) / 2
+    return Diversity(name, int(different.min()), float(distance.max()))

@@ -1,0 +1,66 @@
+"""`statveil anonymise`: records from a job file to a safe file, audited."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from statveil.cli.polite import polite
+
+if TYPE_CHECKING:
+    from statveil.files.folder import FileFolder
+
+
+def anonymise(
+    job: Annotated[Path, typer.Argument(metavar="JOB.toml", help="The job file: data, key fields, what is rare.")],
+    *,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.", show_default=False)] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", metavar="S", help="Time limit of the optimisation.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout, progress as JSON lines on stderr.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier release in the folder.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
+    ] = False,
+) -> None:
+    """Recode and blank a file of records until no combination of key values is rare, and write it, audited."""
+    with polite(as_json=as_json, debug=debug):
+        from statveil.cli.display import narrator
+        from statveil.files.folder import anonymise_to_folder
+        from statveil.files.job import read_file_job
+
+        chosen = read_file_job(job).within(seconds)
+        with narrator(as_json=as_json) as tell:
+            outcome = anonymise_to_folder(chosen, out or job.with_name(f"{job.stem}-release"), force=force, on_progress=tell)
+        _show(outcome, as_json=as_json)
+
+
+def _show(outcome: FileFolder, *, as_json: bool) -> None:
+    from statveil.cli.display import audit_in_words
+    from statveil.files.folder import figures
+
+    release, plan = outcome.release, outcome.release.plan
+    if as_json:
+        paths = {words: str(path) for words, path in outcome.files.items()}
+        typer.echo(json.dumps({"folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), **figures(release)}))
+        return
+    recoded = [f"{name} ({level})" for (name, level), chosen in zip(plan.recoding.items(), plan.levels, strict=True) if chosen]
+    typer.echo(f"Made {plan.coded.records:,} records safe in {outcome.seconds:.1f} s: {plan.suppression.total:,} values blanked, "
+               f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}.\n")  # fmt: skip
+    typer.echo(f"{audit_in_words(release.audit)}\n")
+    for rule, found in release.unsafe.items():
+        typer.echo(f"Records in unsafe combinations if a blank means {rule!r}: {'not counted' if found is None else f'{found:,}'}")
+    typer.echo("")
+    width = max(len(words) for words in outcome.files)
+    for words, path in outcome.files.items():
+        typer.echo(f"{words:<{width}}  {path}")
+
+
+def _quality(gap: float) -> str:
+    if gap == 0:
+        return "proved the best possible"
+    return f"at most {gap:.2%} above the best possible" if gap < float("inf") else "how far from the best possible is not known"

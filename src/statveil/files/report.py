@@ -1,0 +1,238 @@
+"""The report on a safe file: risk and loss before and after, in one HTML file that needs no network. Confidential."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statveil.anonymise import measures
+from statveil.anonymise.frequencies import unsafe_patterns
+from statveil.anonymise.measures import KeyClasses
+from statveil.anonymise.plan import FilePlan
+from statveil.anonymise.suppression import row_amount
+from statveil.anonymise.unsafe import UnsafeCombinations
+from statveil.anonymise.wildcard import wildcard_totals
+from statveil.files import charts
+from statveil.publish.files import write_bytes
+from statveil.publish.numbers import percent
+from statveil.publish.report import ENDINGS, VEGA, _asset, _render, json_for_page
+from statveil.publish.toml import to_toml
+from statveil.version import VERSION
+
+if TYPE_CHECKING:
+    from statveil.files.release import FileRelease
+
+MOST_TABLES = 12
+MOST_DISTRIBUTIONS = 12
+MEANINGS = (
+    ("original", "a combination with a blank is safe; the others keep the counts of the original file"),
+    ("recount", "a blank matches nothing; the released file is counted again"),
+    ("wildcard", "a blank matches every value: weak, for comparison only"),
+)
+
+
+def write_file_report(release: FileRelease, path: Path) -> Path:
+    return write_bytes(path, file_report_html(release).encode())
+
+
+def file_report_html(release: FileRelease) -> str:
+    return _render("file.html", _context(release))
+
+
+def _context(release: FileRelease) -> dict[str, Any]:
+    plan = release.plan
+    before, after = measures.classes_before(plan.coded), measures.classes_after(plan)
+    unsafe = UnsafeCombinations(problem=_unrecoded(plan), patterns=_unrecoded(plan).patterns())
+    left = _unsafe_after(plan)
+    drawn = _charts(plan, unsafe, left, after)
+    return {
+        "title": release.path.name,
+        "axes": [("", " × ".join(plan.keys.names))],
+        "software": f"statveil {VERSION}",
+        "release_hash": release.file_hash,
+        "css": _asset("templates/report.css"),
+        "script": _asset("templates/charts.js"),
+        "vega": [_asset(f"static/{name}") for name in VEGA],
+        "sentences": _sentences(release, unsafe),
+        "figures": _figures(release, unsafe),
+        "checks": release.audit.checks,
+        "rule": plan.keys.rule,
+        "by_rule": _by_rule(release),
+        "risks": _risks(release, before, after),
+        "worst": _worst(unsafe, left),
+        "field_scores": [(name, percent(share)) for name, share in unsafe.field_scores().items()],
+        "losses": _losses(plan),
+        "loss_figures": _loss_figures(plan, before, after),
+        "charts": list(drawn),
+        "distributions": [(f"field{place}", name) for place, name in enumerate(plan.keys.names) if f"field{place}" in drawn],
+        "mosaic": _mosaic_title(plan, drawn),
+        "method": plan.method,
+        "seed": plan.seed,
+        "job": to_toml(release.job) if release.job else "",
+        "python": _python(release),
+        "page_data": json_for_page({"charts": drawn}),
+    }
+
+
+def _unrecoded(plan: FilePlan) -> Any:
+    from statveil.anonymise.problem import problem_of
+
+    return problem_of(plan.coded, (0,) * len(plan.levels))
+
+
+def _unsafe_after(plan: FilePlan) -> list[int]:
+    """Records in unsafe combinations of the released file, by table and by the plan's own rule."""
+    found, problem = plan.suppression, plan.suppression.problem
+    codes, amount = problem.blanked(found.key, found.mask), row_amount(problem, found.key, found.records)
+    tables = plan.coded.tables
+    if plan.keys.rule == "wildcard":
+        total = wildcard_totals(problem, codes, found.records)
+        return [int(found.records[total[number] < threshold].sum()) for number, (_, threshold) in enumerate(tables)]
+    if plan.keys.rule == "recount":
+        patterns = unsafe_patterns(codes, amount, problem.maps, tables, problem.levels)
+    else:
+        patterns = problem.patterns()[found.key]
+        for number, (places, _) in enumerate(tables):
+            blank = (codes[list(places)] < 0).any(axis=0)
+            patterns[blank, number // 64] &= ~(np.uint64(1) << np.uint64(number % 64))
+    bits = [patterns[:, number // 64] >> np.uint64(number % 64) & np.uint64(1) == 1 for number in range(len(tables))]
+    return [int(found.records[bad].sum()) for bad in bits]
+
+
+def _charts(plan: FilePlan, unsafe: UnsafeCombinations, left: list[int], after: KeyClasses) -> dict[str, Any]:
+    sizes = [len(places) for places, _ in plan.coded.tables]
+    first = {
+        size: sum(each.unsafe_records for each, s in zip(unsafe.by_combination(), sizes, strict=True) if s == size)
+        for size in sorted(set(sizes))
+    }
+    last = {size: sum(number for number, s in zip(left, sizes, strict=True) if s == size) for size in first}
+    found = {"unsafe": charts.unsafe_by_size(first, last), "blanks": charts.blanks_by_field(plan.suppression.blanks)}
+    start = charts.in_new_classes(plan)
+    for place, level in list(enumerate(plan.levels))[:MOST_DISTRIBUTIONS]:
+        counts = charts.field_counts(start, place, plan.coded.levels[place][level].size)
+        found[f"field{place}"] = charts.distribution(plan, place, counts, after)
+    pair = charts.closest_pair(plan, start)
+    if pair:
+        found["mosaic_before"], found["mosaic_after"] = (charts.mosaic(plan, classes, pair) for classes in (start, after))
+    return found
+
+
+def _mosaic_title(plan: FilePlan, drawn: dict[str, Any]) -> str:
+    if "mosaic_before" not in drawn:
+        return ""
+    encoding = drawn["mosaic_before"]["encoding"]
+    return f"{encoding['x']['title']} and {encoding['y']['title']}"
+
+
+def _sentences(release: FileRelease, unsafe: UnsafeCombinations) -> list[str]:
+    plan = release.plan
+    recoded = [name for name, level in zip(plan.keys.names, plan.levels, strict=True) if level]
+    words = f"{', '.join(recoded)} {'were' if len(recoded) > 1 else 'was'} recoded" if recoded else "No field was recoded"
+    total = plan.suppression.total
+    return [
+        f"Of the {plan.coded.records:,} records, {unsafe.records:,} ({percent(unsafe.records / plan.coded.records)}) "
+        "showed a rare combination of key values.",
+        f"{words}, and {total:,} {'value was' if total == 1 else 'values were'} blanked.",
+        f"The written file was recounted: no combination is unsafe under rule '{plan.keys.rule}'.",
+    ]
+
+
+def _figures(release: FileRelease, unsafe: UnsafeCombinations) -> list[tuple[str, str, str]]:
+    plan = release.plan
+    values = plan.coded.records * len(plan.keys.names)
+    return [
+        ("Records", f"{plan.coded.records:,}", f"{plan.coded.size:,} different keys"),
+        ("Unsafe before", f"{unsafe.records:,}", f"{percent(unsafe.records / plan.coded.records)} of the records"),
+        ("Fields recoded", f"{sum(level > 0 for level in plan.levels)}", f"of {len(plan.levels)} key fields"),
+        ("Blanks", f"{plan.suppression.total:,}", f"{percent(plan.suppression.total / values)} of the key values"),
+        ("From best possible", percent(plan.gap), ENDINGS[plan.ending]),
+        ("Time", f"{plan.seconds:,.1f} s", f"method {plan.method}"),
+    ]
+
+
+def _by_rule(release: FileRelease) -> list[tuple[str, str, str, str]]:
+    declared, rows = release.plan.keys.rule, list[tuple[str, str, str, str]]()
+    for rule, meaning in MEANINGS:
+        found = release.unsafe[rule]
+        rows.append((rule, meaning, "declared" if rule == declared else "for comparison", "not counted" if found is None else f"{found:,}"))
+    return rows
+
+
+def _risks(release: FileRelease, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str, str]]:
+    first, last = measures.risk(before), measures.risk(after)
+    rows = [
+        ("Smallest class of the full key (k-anonymity)", f"{first.smallest_class:,}", f"{last.smallest_class:,}"),
+        ("Records unique on the full key", f"{first.uniques:,}", f"{last.uniques:,}"),
+        ("Expected re-identifications (weights)", _share(first.global_risk), _share(last.global_risk)),
+        ("Largest individual risk (weights)", _share(first.largest_risk), _share(last.largest_risk)),
+        ("Sample uniques unique in the population (estimate)", _number(first.population_uniques), _number(last.population_uniques)),
+    ]
+    for name in release.sensitive:
+        one, two = measures.diversity(release.data, release.plan, name)
+        rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
+        rows.append(
+            (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
+        )
+    return rows
+
+
+def _share(value: float | None) -> str:
+    return "needs weights" if value is None else percent(value)
+
+
+def _number(value: float | None) -> str:
+    return "needs weights" if value is None else f"{value:,.1f}"
+
+
+def _worst(unsafe: UnsafeCombinations, left: list[int]) -> list[tuple[str, str, str, str, str]]:
+    rows = list(zip(unsafe.by_combination(), left, strict=True))
+    rows.sort(key=lambda row: -row[0].unsafe_records)
+    return [
+        (" × ".join(each.fields), f"{each.threshold:,}", f"{each.unsafe_cells:,}", f"{each.unsafe_records:,}", f"{after:,}")
+        for each, after in rows[:MOST_TABLES]
+    ]
+
+
+def _losses(plan: FilePlan) -> list[tuple[str, ...]]:
+    kept = measures.entropy_kept(plan)
+    return [
+        (
+            name,
+            plan.recoding[name],
+            f"{len(plan.coded.values[place]):,}",
+            f"{plan.coded.levels[place][plan.levels[place]].size:,}",
+            f"{plan.suppression.blanks[name]:,}",
+            percent(plan.suppression.blanks[name] / plan.coded.records),
+            percent(kept[name]),
+        )
+        for place, name in enumerate(plan.keys.names)
+    ]
+
+
+def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str]]:
+    pairs = measures.discernibility(before), measures.discernibility(after)
+    notes = [(name.capitalize(), f"{number:,}") for name, number in plan.suppression.notes.items()]
+    return [
+        ("Cost of the plan", f"{plan.cost:,.6g}"),
+        ("of which recoding", f"{plan.recoding_cost:,.6g}"),
+        ("of which blanks", f"{plan.suppression.cost:,.6g}"),
+        ("Proved lower bound", f"{plan.bound:,.6g}"),
+        ("Discernibility before", f"{pairs[0]:,}"),
+        ("Discernibility after", f"{pairs[1]:,}"),
+        *notes,
+    ]
+
+
+def _python(release: FileRelease) -> str:
+    plan = release.plan
+    fixed = {name: level for name, level in plan.recoding.items() if level != "as it is"}
+    settings = f"threshold={plan.keys.threshold!r}, order={plan.keys.order!r}, rule={plan.keys.rule!r}"
+    return (
+        "import statveil as sv\n\n"
+        f"data = sv.read_microdata({Path(release.data.origin).name!r})\n"
+        f"keys = sv.KeyVariables(fields={{...}}, {settings})  # with the menus of {', '.join(plan.keys.names)}\n"
+        f"plan = sv.plan_recoding(data, keys, recoding={fixed!r}, seed={plan.seed})\n"
+        f"release = sv.apply_plan(data, plan, {release.path.name!r})\n"
+    )

@@ -1,0 +1,112 @@
+"""A hierarchy of rows by columns is a network, found from its relations alone; a three-way table is none, and the reason is told."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from scipy.sparse import csr_matrix
+
+from statveil.protect.network.detect import Network, detect
+from statveil.protect.problem import ProtectionProblem
+from tests.protect.network.tables import THREE_LEVELS, hierarchy_relations, small_hierarchies, small_hierarchy
+from tests.protect.problems import problem_of, small_problems, two_way_relations
+
+
+def found(problem: ProtectionProblem) -> Network:
+    network = detect(problem)
+    assert isinstance(network, Network), network
+    return network
+
+
+def assert_same_rows(problem: ProtectionProblem, network: Network) -> None:
+    """Each node's arcs are the cells of its relation, out where the turned factor is one, in where it is minus one."""
+    nodes, cells = network.nodes, np.arange(problem.size)
+    arcs = csr_matrix(
+        (np.repeat([1, -1], problem.size), (np.concatenate([network.tail, network.head]), np.tile(cells, 2))), shape=(nodes, problem.size)
+    )
+    inner = network.relation >= 0
+    turned = problem.relations[network.relation[inner]].toarray() * network.sign[inner][:, None]
+    assert (arcs.toarray()[inner] == turned).all()
+    assert (network.supply[inner] == network.sign[inner] * problem.residual[network.relation[inner]]).all()
+
+
+def test_a_two_way_table_is_one_subtable_with_rows_and_columns_on_two_sides():
+    problem = problem_of(np.zeros(12), two_way_relations(2, 3), levels={})
+    network = found(problem)
+    assert_same_rows(problem, network)
+    assert set(network.subtable[:-1]) == {0}
+    assert (network.side[network.tail] != network.side[network.head]).all()
+
+
+def test_the_row_relations_of_inner_rows_follow_from_the_others_and_are_dropped():
+    problem = small_hierarchy(levels={})
+    network = found(problem)
+    assert_same_rows(problem, network)
+    assert set(range(problem.rhs.size)) - set(network.relation) == {1, 2}  # the two inner rows; the root's own row stays
+    assert len(set(network.subtable[:-1])) == 3
+
+
+def test_a_relation_that_only_seems_to_follow_is_not_dropped():
+    """An inner row's relation says 1 where the leaves' relations say 0: it does not follow, so there is no network."""
+    rhs = np.zeros(17, dtype=np.int64)
+    rhs[1] = 1
+    assert isinstance(detect(small_hierarchy(levels={}, rhs=rhs)), str)
+
+
+def test_a_three_way_table_is_no_network():
+    ones = np.ones((2, 2, 2), dtype=np.int64)
+    lines = []
+    for axis in range(3):
+        for at in np.ndindex(2, 2):
+            line = np.zeros_like(ones)
+            line[tuple(np.insert(np.array(at, dtype=object), axis, slice(None)))] = 1
+            lines.append(line.ravel())
+    reason = detect(problem_of(np.ones(8), np.array(lines), levels={}, rhs=np.full(12, 2)))
+    assert reason == "A cell is in three relations, none of which follows from the others."
+
+
+def test_other_factors_are_refused():
+    assert detect(problem_of([1, 2], [[2, -1]], levels={})) == "A relation counts a cell with a factor other than one."
+
+
+def test_signs_that_cannot_be_turned_are_refused():
+    """x + y = 0, y + z = 0, x + z = 0: a triangle of sums has no orientation."""
+    reason = detect(problem_of([0, 0, 0], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], levels={}))
+    assert isinstance(reason, str)
+    assert "signs" in reason
+
+
+def test_cells_in_one_or_no_relation_are_closed_by_the_ground():
+    network = found(problem_of([1, 2, 3, 9], [[1, 1, -1, 0]], levels={}))
+    assert network.nodes == 2
+    assert network.tail.tolist() == [0, 0, 1, 1]
+    assert network.head.tolist() == [1, 1, 0, 1]
+
+
+def test_no_cells_make_an_empty_network():
+    assert found(problem_of([], np.zeros((0, 0)), levels={})).nodes == 1
+
+
+@given(small_hierarchies())
+@settings(max_examples=60, deadline=None)
+def test_every_hierarchy_of_rows_is_a_network(problem):
+    assert_same_rows(problem, found(problem))
+
+
+@given(small_problems(additive=False))
+@settings(max_examples=60, deadline=None)
+def test_two_way_tables_are_networks_also_in_any_order_and_with_any_signs(problem):
+    """A table that does not add up contradicts itself where one relation follows from others; else it is a network."""
+    matrix = problem.relations.toarray()
+    order = np.random.default_rng(1).permutation(matrix.shape[0])
+    signs = np.random.default_rng(2).choice([-1, 1], matrix.shape[0])
+    mixed = problem_of(
+        problem.value, (matrix * signs[:, None])[order], levels={}, rhs=(problem.rhs * signs)[order], lower=problem.lower, upper=problem.upper
+    )
+    assert_same_rows(mixed, found(mixed))
+
+
+def test_the_relations_may_come_in_any_order():
+    relations = hierarchy_relations(THREE_LEVELS, 2)[::-1]
+    problem = problem_of(np.zeros(24), relations, levels={})
+    assert found(problem).nodes == relations.shape[0] - 2 + 1

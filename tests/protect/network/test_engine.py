@@ -1,0 +1,117 @@
+"""Method `network` end to end: safe, never below its bound, close to the best there is, the same for the same seed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from scipy.sparse import csr_matrix
+
+from statveil.errors import InputError
+from statveil.protect.network import engine
+from statveil.protect.network.detect import detect
+from statveil.protect.options import NO_LIMIT, Limits
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Search
+from tests.protect.network.tables import hierarchy_relations, hierarchy_values, small_hierarchies, small_hierarchy
+from tests.protect.problems import problem_of, small_problems
+from tests.reference.cta import cheapest_cost
+
+RELAXED = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def searched(problem: ProtectionProblem, *, seed: int = 0, seconds: float = 20.0) -> Search:
+    search = Search(problem, Limits(seconds=seconds), seed, lambda _: None)
+    engine.run(search)
+    return search
+
+
+def medium_table(*, norm: str = "l1", transposed: bool = False) -> ProtectionProblem:
+    """40 rows in four groups by 8 columns, a tenth of the leaf cells sensitive, levels of a tenth."""
+    rng = np.random.default_rng(5)
+    parent = [-1, 0, 0, 0, 0, *np.repeat([1, 2, 3, 4], 10).tolist()]
+    value = hierarchy_values(parent, rng.integers(1, 1000, size=(40, 8))).ravel()
+    inner = np.arange(5 * 9, value.size)
+    sensitive = rng.choice(inner[inner % 9 != 8], 32, replace=False)
+    levels = {int(cell): -(-int(value[cell]) // 10) for cell in sensitive}
+    problem = problem_of(value, hierarchy_relations(parent, 8), levels=levels, lower=np.zeros_like(value), norm=norm)
+    if transposed:  # the same cells in another order
+        order = np.arange(value.size).reshape(len(parent), 9).T.ravel()
+        each = {name: getattr(problem, name)[order] for name in ("value", "weight", "lower", "upper", "sensitive", "lower_level", "upper_level")}
+        problem = dataclasses.replace(problem, relations=csr_matrix(problem.relations[:, order]), **each)
+    return problem
+
+
+@pytest.mark.parametrize("source", [small_problems(), small_hierarchies()])
+def test_answers_are_safe_and_between_bound_and_optimum(source):
+    @RELAXED
+    @given(problem=source)
+    def check(problem):
+        if (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any() or not problem.sensitive.any():
+            return
+        best, search = cheapest_cost(problem), searched(problem)
+        assert search.bound <= best + 1e-6
+        if search.best is not None:
+            assert problem.accepts(search.best)
+            assert search.objective >= best - 1e-6
+            assert search.objective <= 1.6 * best + 1e-6
+
+    check()
+
+
+def test_a_medium_table_is_nearly_solved():
+    search = searched(medium_table())
+    assert search.objective <= 1.02 * search.bound
+
+
+def test_the_order_of_the_cells_hardly_matters():
+    assert searched(medium_table()).objective == pytest.approx(searched(medium_table(transposed=True)).objective, rel=0.01)
+
+
+def test_the_same_seed_gives_the_same_table():
+    one, two = searched(medium_table(), seed=3), searched(medium_table(), seed=3)
+    assert one.best is not None
+    assert np.array_equal(one.best, two.best)
+    assert one.bound == two.bound
+
+
+def test_scaled_values_scale_the_objective():
+    problem = medium_table()
+    tenfold = dataclasses.replace(
+        problem,
+        value=10 * problem.value,
+        lower_level=10 * problem.lower_level,
+        upper_level=10 * problem.upper_level,
+        upper=np.full(problem.size, NO_LIMIT),
+    )
+    one, ten = searched(problem), searched(tenfold)
+    assert ten.objective == pytest.approx(10 * one.objective, rel=0.01)
+
+
+def test_everything_sensitive_still_ends_with_a_table():
+    search = searched(small_hierarchy(levels={cell: 1 + cell % 4 for cell in range(24)}))
+    assert search.best is not None
+
+
+def test_one_cell_alone():
+    search = searched(problem_of([10], np.zeros((0, 1)), levels={0: (3, 2)}))
+    assert search.objective == 2
+    assert search.bound == pytest.approx(2)
+
+
+def test_a_start_is_taken():
+    problem = medium_table()
+    start = np.where(problem.sensitive, -1, 0)
+    search = Search(problem, Limits(seconds=20), 0, lambda _: None)
+    search.start = start
+    engine.run(search)
+    assert search.best is not None
+
+
+def test_no_network_no_method():
+    problem = problem_of([1, 2], [[2, -1]], levels={0: 1})
+    assert isinstance(detect(problem), str)
+    with pytest.raises(InputError, match="factor other than one"):
+        searched(problem)

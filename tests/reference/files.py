@@ -1,0 +1,48 @@
+"""Slow and plain: unsafe combinations and the cheapest blanks of small files, by trying everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+
+Record = tuple[str | None, ...]
+Tables = Sequence[tuple[tuple[int, ...], int]]
+
+
+def tables_up_to(fields: int, order: int, threshold: int) -> list[tuple[tuple[int, ...], int]]:
+    return [(places, threshold) for size in range(1, order + 1) for places in combinations(range(fields), size)]
+
+
+def unsafe(original: Sequence[Record], released: Sequence[Record], tables: Tables, rule: str) -> int:
+    """(record, combination) pairs that a rule calls unsafe; None is a blank."""
+    return sum(_is_unsafe(original, released, number, places, least, rule) for number in range(len(released)) for places, least in tables)
+
+
+def _is_unsafe(original: Sequence[Record], released: Sequence[Record], number: int, places: tuple[int, ...], least: int, rule: str) -> bool:
+    record = released[number]
+    if rule == "wildcard":
+        return sum(all(record[f] is None or other[f] is None or record[f] == other[f] for f in places) for other in released) < least
+    if any(record[f] is None for f in places):
+        return False
+    counted = original if rule == "original" else released
+    return sum(all(other[f] == record[f] for f in places) for other in counted) < least
+
+
+def fewest_blanks(original: Sequence[Record], tables: Tables, rule: str, cost: Sequence[float]) -> float:
+    """The least cost over all ways to blank the file; infinite if none is safe."""
+    fields = len(original[0])
+    masks = list(product((False, True), repeat=fields))
+    best = float("inf")
+    for chosen in product(masks, repeat=len(original)):
+        price = sum(cost[f] for mask, record in zip(chosen, original, strict=True) for f in range(fields) if mask[f] and record[f] is not None)
+        if price < best and unsafe(original, _blanked(original, chosen), tables, rule) == 0:
+            best = price
+    return best
+
+
+def _blanked(records: Sequence[Record], masks: Sequence[Sequence[bool]]) -> list[Record]:
+    return [tuple(None if blank else value for value, blank in zip(record, mask, strict=True)) for record, mask in zip(records, masks, strict=True)]
+
+
+def recodings(menus: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return product(*(range(size) for size in menus))
