@@ -34,14 +34,19 @@ def fewest_blanks(original: Sequence[Record], tables: Tables, rule: str, cost: S
     masks = list(product((False, True), repeat=fields))
     best = float("inf")
     for chosen in product(masks, repeat=len(original)):
-        price = sum(cost[f] for mask, record in zip(chosen, original, strict=True) for f in range(fields) if mask[f] and record[f] is not None)
+        price = sum(
+            cost[f] for mask, record in zip(chosen, original, strict=True) for f in range(fields) if mask[f] and record[f] is not None
+        )
         if price < best and unsafe(original, _blanked(original, chosen), tables, rule) == 0:
             best = price
     return best
 
 
 def _blanked(records: Sequence[Record], masks: Sequence[Sequence[bool]]) -> list[Record]:
-    return [tuple(None if blank else value for value, blank in zip(record, mask, strict=True)) for record, mask in zip(records, masks, strict=True)]
+    return [
+        tuple(None if blank else value for value, blank in zip(record, mask, strict=True))
+        for record, mask in zip(records, masks, strict=True)
+    ]
 
 
 def recodings(menus: Sequence[int]) -> Iterator[tuple[int, ...]]:

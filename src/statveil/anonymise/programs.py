@@ -21,7 +21,7 @@ from statveil.solve.isolate import run_isolated
 from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
 
-MOST_ENTRIES = 60_000
+MOST_ENTRIES = 2_000
 """Entries up to which a rule's whole program is worth solving."""
 GRACE = 5.0
 

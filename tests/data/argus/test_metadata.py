@@ -50,6 +50,11 @@ def test_records_of_fixed_width(tmp_path: Path) -> None:
     assert (request.role, request.requests) == (Role.REQUEST, ("1", "2"))
 
 
+def test_a_path_with_blanks_may_stand_without_quotation_marks(tmp_path: Path) -> None:
+    text = "A 1 2\n<RECODABLE>\n<HIERCODELIST> C:\\my data\\my tree.hrc\n<HIERLEADSTRING> @\n"
+    assert read_metadata(written(tmp_path, text)).variables[0].tree == "C:\\my data\\my tree.hrc"
+
+
 def test_separated_records_have_no_start(tmp_path: Path) -> None:
     metadata = read_metadata(written(tmp_path, '<SEPARATOR> ","\r\r\nregion 1\r\r\n  <RECODEABLE>\r\r\nvalue 6 999\r\r\n<NUMERIC>'))
     assert (metadata.dialect, metadata.separator) == ("free", ",")
@@ -83,7 +88,7 @@ def test_names_in_latin_1_and_utf_8(tmp_path: Path, encoding: str) -> None:
         ("A 1 2\n<WHAT>\n", "line 2: unknown tag <WHAT>"),
         ("A 1 5\n<HIERLEVELS> 3 1\n", "line 2: <HIERLEVELS> adds up to 4"),
         ("A 1 5\n<HIERLEVELS> 0 5\n", "line 2: <HIERLEVELS> must be"),
-        ("A 1 5\n<CODELIST> my file.cdl\n", "line 2: <CODELIST> takes one word"),
+        ('A 1 5\n<CODELIST> "my" "file.cdl"\n', "line 2: <CODELIST> takes one word"),
         ('A 1 5\n<CODELIST> "my file.cdl\n', "line 2: a quotation mark is not closed"),
         ('<SEPARATOR> ";;"\nA 1\n', "line 1: the separator must be one character"),
         ("A 1 2\n\nB\0 1 2\n", "line 3: a byte that belongs in no text file"),

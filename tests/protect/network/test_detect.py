@@ -101,7 +101,12 @@ def test_two_way_tables_are_networks_also_in_any_order_and_with_any_signs(proble
     order = np.random.default_rng(1).permutation(matrix.shape[0])
     signs = np.random.default_rng(2).choice([-1, 1], matrix.shape[0])
     mixed = problem_of(
-        problem.value, (matrix * signs[:, None])[order], levels={}, rhs=(problem.rhs * signs)[order], lower=problem.lower, upper=problem.upper
+        problem.value,
+        (matrix * signs[:, None])[order],
+        levels={},
+        rhs=(problem.rhs * signs)[order],
+        lower=problem.lower,
+        upper=problem.upper,
     )
     assert_same_rows(mixed, found(mixed))
 

@@ -39,7 +39,9 @@ def medium_table(*, norm: str = "l1", transposed: bool = False) -> ProtectionPro
     problem = problem_of(value, hierarchy_relations(parent, 8), levels=levels, lower=np.zeros_like(value), norm=norm)
     if transposed:  # the same cells in another order
         order = np.arange(value.size).reshape(len(parent), 9).T.ravel()
-        each = {name: getattr(problem, name)[order] for name in ("value", "weight", "lower", "upper", "sensitive", "lower_level", "upper_level")}
+        each = {
+            name: getattr(problem, name)[order] for name in ("value", "weight", "lower", "upper", "sensitive", "lower_level", "upper_level")
+        }
         problem = dataclasses.replace(problem, relations=csr_matrix(problem.relations[:, order]), **each)
     return problem
 

@@ -239,6 +239,11 @@ def _one(line: Line, tag: str, words: list[str]) -> str:
     return words[0]
 
 
+def _file(line: Line, tag: str, words: list[str]) -> str:
+    """A name with blanks in it may stand without quotation marks, as some programs write it."""
+    return _one(line, tag, words if any(isinstance(word, Quoted) for word in words) else [" ".join(words)])
+
+
 def _numbers(line: Line, tag: str, words: list[str], *, at_most: int) -> tuple[int, ...]:
     if not 0 < len(words) <= at_most:
         raise line.fault(f"<{tag}> takes one to {at_most} numbers")
@@ -265,8 +270,8 @@ _SETTERS: Mapping[str, Callable[[Line, Variable, list[str]], Variable]] = {
     "TRUNCABLE": lambda _line, variable, _words: replace(variable, truncable=True),
     "HIERARCHICAL": lambda _line, variable, _words: replace(variable, hierarchical=True),
     "TOTCODE": lambda line, variable, words: replace(variable, total=_one(line, "TOTCODE", words or [""]) or DEFAULT_TOTAL),
-    "CODELIST": lambda line, variable, words: replace(variable, codelist=_one(line, "CODELIST", words)),
-    "HIERCODELIST": lambda line, variable, words: replace(variable, hierarchical=True, tree=_one(line, "HIERCODELIST", words)),
+    "CODELIST": lambda line, variable, words: replace(variable, codelist=_file(line, "CODELIST", words)),
+    "HIERCODELIST": lambda line, variable, words: replace(variable, hierarchical=True, tree=_file(line, "HIERCODELIST", words)),
     "HIERLEADSTRING": lambda line, variable, words: replace(variable, lead=_one(line, "HIERLEADSTRING", words) or "@"),
     "HIERLEVELS": _digits,
     "DISTANCE": lambda line, variable, words: replace(variable, distances=_numbers(line, "DISTANCE", words, at_most=MOST_DISTANCES)),

@@ -191,17 +191,21 @@ def dual_bound(problem: ProtectionProblem, multipliers: Multipliers, shortage: S
 
     Any multipliers give a valid bound; those that ask for more than a cell of endless range can bear are shrunk first.
     """
-    matrix, least = problem.relations, least_sizes(problem)
+    matrix = problem.relations
     relation, own, amount = multipliers.cut_relation, multipliers.cut_cell != COVER, multipliers.cut
     equality = multipliers.relations if multipliers.relations.size else np.zeros(problem.rhs.size)
-    sizes, pull, slant = abs(matrix), pull_of(problem, multipliers), np.asarray(matrix.T @ equality)
-    base = np.asarray(sizes @ np.where(problem.sensitive, least, 0)) + shortage.amount
-    rest = np.where(own, -np.abs(problem.residual[relation]), base[relation]).astype(np.float64)
+    pull, slant = pull_of(problem, multipliers), np.asarray(matrix.T @ equality)
+    rest = np.where(own, -np.abs(problem.residual[relation]), base_of(problem, shortage)[relation]).astype(np.float64)
     shrink = _bearable(problem, slant, pull)
     terms = _least_terms(problem, shrink * slant, shrink * pull)
     right = shrink * np.concatenate([amount * rest, equality * problem.residual])
     slack = 1e-12 * float(np.abs(terms).sum() + np.abs(right).sum())
     return float(terms.sum() + right.sum()) - slack
+
+
+def base_of(problem: ProtectionProblem, shortage: Shortage) -> IntArray:
+    """The right-hand side of each relation's cover cut: the least sizes of its sensitive cells, and what they lack."""
+    return np.asarray(abs(problem.relations) @ np.where(problem.sensitive, least_sizes(problem), 0)) + shortage.amount
 
 
 def pull_of(problem: ProtectionProblem, multipliers: Multipliers) -> FloatArray:

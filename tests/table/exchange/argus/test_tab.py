@@ -69,6 +69,7 @@ def test_a_comma_before_the_decimals_and_blanks_before_the_code(tmp_path: Path) 
         (";9;", ";9;9;", "line 1: 9 fields, but the .rda file names 8 variables"),
         ("100,25", "1OO,25", "line 2: the value is not a number"),
         ("100,25", "1e999999999", "line 2: the value is not a number"),
+        ("1500,25", "1.500", "line 3: decimal commas and decimal points in one file"),
         ("100,25", "9" * 30, "line 2: the value is too large"),
         (";4;", ";4,5;", "line 2: the frequency must be a whole number"),
         (";4;", ";0;", "line 2: a value that is not zero, and the frequency 0"),
@@ -153,7 +154,7 @@ def test_floating_noise_is_not_a_decimal(tmp_path: Path) -> None:
 
 
 def test_levels_with_many_decimals_are_rounded_up(tmp_path: Path) -> None:
-    cells = table(tmp_path, TAB.replace("20,125", "20.12345678901234567"))
+    cells = table(tmp_path, TAB.replace("20,125", "20,12345678901234567"))
     assert cells.lower is not None
     assert cells.lower.texts()[1] == "20.123456789013"
 

@@ -57,6 +57,7 @@ class _TabReader:
         if not lines:
             raise FormatError(f"{name}, line 1: the table has no cells.", hint="Is it cut off?")
         rows = [self._fields(line) for line in lines]
+        self._check_marks(lines, rows)
         dimensions = tuple(self._dimension(variable, rows) for variable in self.spanning)
         coordinates = np.stack([self._places(axis, dimension, lines, rows) for axis, dimension in enumerate(dimensions)], axis=1)
         _refuse_repeated(lines, coordinates)
@@ -87,6 +88,17 @@ class _TabReader:
         if len(fields) != wanted:
             raise line.fault(f"{len(fields)} fields, but the .rda file names {wanted} variables", hint="Is the separator the right one?")
         return fields
+
+    def _check_marks(self, lines: list[Line], rows: list[list[str]]) -> None:
+        """Points and commas in one file: one of them would be a mark of thousands, and a number a thousand times too small."""
+        places = [place for place, variable in enumerate(self.metadata.variables) if variable.numeric]
+        commas, points = (
+            [line for line, row in zip(lines, rows, strict=True) if any(mark in row[place] for place in places)] for mark in ",."
+        )
+        if commas and points:
+            raise max(commas[0], points[0], key=lambda line: line.number).fault(
+                "decimal commas and decimal points in one file", hint="Write all numbers with one of them."
+            )
 
     def _column(self, variable: Variable, rows: list[list[str]]) -> list[str]:
         place = self.metadata.variables.index(variable)
