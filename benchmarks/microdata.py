@@ -80,7 +80,7 @@ def register(folder: Path) -> None:
 
 
 def unique(folder: Path) -> None:
-    write_records(folder / "unique.parquet", 1_000_000, UNIQUE_SIZES, tail=1.5)
+    write_records(folder / "unique.parquet", 1_000_000, UNIQUE_SIZES, tail=0.7)
     _measured("safe", str(folder / "unique.parquet"), "full")
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from statveil.version import VERSION as __version__
 
 _HOMES = {
+    "statveil.argus.convert": ("Conversion", "convert"),
+    "statveil.argus.run": ("BatchResult", "BatchSettings", "run_batch"),
     "statveil.anonymise.explore": ("RecodingExplorer", "explore_recoding"),
     "statveil.anonymise.keys": ("KeyVariables",),
     "statveil.anonymise.plan": ("FilePlan", "plan_recoding"),
@@ -76,6 +78,8 @@ if TYPE_CHECKING:
     from statveil.anonymise.suppress import suppress
     from statveil.anonymise.suppression import Suppression
     from statveil.anonymise.unsafe import UnsafeCombinations, find_unsafe
+    from statveil.argus.convert import Conversion, convert
+    from statveil.argus.run import BatchResult, BatchSettings, run_batch
     from statveil.audit.report import AuditReport, Check
     from statveil.audit.systems import audit_solution, audit_system
     from statveil.data.hierarchy import Hierarchy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from statveil.argus.run import Settings, run_batch
+from statveil.argus.run import BatchSettings, run_batch
 from statveil.data.argus.trees import read_tree
 from statveil.errors import FormatError, RuleError, TableNotAdditive
 from statveil.protect.options import Limits
@@ -15,7 +15,7 @@ from statveil.table.exchange.argus.cells import Status
 from statveil.table.exchange.argus.outputs import CodeValue, read_code_value
 
 Batch = Callable[..., Path]
-QUICK = Settings(limits=Limits(seconds=5))
+QUICK = BatchSettings(limits=Limits(seconds=5))
 RDA = """<SEPARATOR> ";"
 region
   <RECODEABLE>

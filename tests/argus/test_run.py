@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from statveil.argus.run import Settings, run_batch
+from statveil.argus.run import BatchSettings, run_batch
 from statveil.cli.app import app
 from statveil.errors import FormatError, InputError, RuleError
 from statveil.protect.options import Limits
@@ -20,7 +20,7 @@ from statveil.table.exchange.argus.tab import read_cells
 from statveil.table.exchange.files import read_system
 
 Batch = Callable[..., Path]
-QUICK = Settings(limits=Limits(seconds=5))
+QUICK = BatchSettings(limits=Limits(seconds=5))
 INTERNAL = '<WRITETABLE> (1, 3, AS+, "out.txt")'
 
 

@@ -27,7 +27,7 @@ _PREFIX = ".statveil-"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class BatchSettings:
     """What tau-ARGUS hides of RCTA: how long, how close, by which method and seed; and the options of the adjustment."""
 
     limits: Limits = field(default_factory=Limits)
@@ -48,7 +48,7 @@ class BatchResult:
 def run_batch(
     path: str | Path,
     *,
-    settings: Settings | None = None,
+    settings: BatchSettings | None = None,
     out: str | Path | None = None,
     data: str | Path | None = None,
     on_progress: OnProgress | None = None,
@@ -57,7 +57,7 @@ def run_batch(
     plan = make_plan(read_batch(path), out=Path(out) if out else None, data=Path(data) if data else None)
     check_targets(plan.targets, sources=plan.sources)
     with _outbox() as box:
-        runner = _Runner(settings or Settings(), on_progress, box)
+        runner = _Runner(settings or BatchSettings(), on_progress, box)
         for session in plan.sessions:
             runner.run(session)
         _write_notes(plan, runner.notes, box)
@@ -75,7 +75,7 @@ def _write_notes(plan: Plan, notes: list[str], box: _Outbox) -> None:
 class _Runner:
     """The state of a run: tables, releases and notes."""
 
-    def __init__(self, settings: Settings, on_progress: OnProgress | None, box: _Outbox) -> None:
+    def __init__(self, settings: BatchSettings, on_progress: OnProgress | None, box: _Outbox) -> None:
         self.settings, self.on_progress, self.box = settings, on_progress, box
         self.releases: list[Release] = []
         self.notes: list[str] = []

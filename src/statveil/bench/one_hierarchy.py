@@ -23,7 +23,7 @@ from statveil.bench.plot import line_chart
 from statveil.bench.runner import PLAIN, Ledger, Posed, Run, Table, Task, Tell, check_plan, run_all
 from statveil.errors import InputError, SolverFailed
 from statveil.examples.one_hierarchy import SHAPES, Filling, Shape, Values, Where, one_hierarchy_system
-from statveil.protect.options import known
+from statveil.protect.options import Limits, known
 from statveil.protect.system import SystemWeights, problem_of
 from statveil.table.exchange.files import write_system
 
@@ -135,6 +135,8 @@ def _stairs(points: Sequence[tuple[float, float]], end: float) -> list[tuple[flo
 
 def measure_growth(*, gap: float, seconds: float, seeds: int, largest: bool, out: Path | None, tell: Tell) -> Iterator[str]:
     """Seconds and peak memory of `statveil adjust` until the gap is certified, table by table, each in a process of its own."""
+    Limits(seconds=seconds, gap=gap)
+    check_plan(("auto",), seconds, seeds)
     yield "| table | cells | sensitive | seed | gap | s to a table | s to the gap | s in all | peak MB |"
     yield "|" + "---|" * 9
     shapes = {name: SHAPES[name] for name in GROWTH} | ({"5M": LARGEST} if largest else {})

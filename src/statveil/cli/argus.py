@@ -34,11 +34,11 @@ def argus(
 ) -> None:
     """Run a batch file of tau-ARGUS: its data, tables, rules, SUPPRESS CTA and outputs."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.argus.run import Settings, run_batch
+        from statveil.argus.run import BatchSettings, run_batch
         from statveil.cli.display import narrator
         from statveil.protect.options import Limits
 
-        settings = Settings(limits=Limits(seconds=seconds, gap=gap), method=method, seed=seed)
+        settings = BatchSettings(limits=Limits(seconds=seconds, gap=gap), method=method, seed=seed)
         with narrator(as_json=as_json) as tell:
             result = run_batch(batch, settings=settings, out=out, data=data, on_progress=tell)
         _show(result, as_json=as_json)

@@ -169,9 +169,15 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     adjustment, cells, sensitive = outcome.adjustment, outcome.summary["cells"], outcome.summary["sensitive"]
     found = _quality(adjustment) if sensitive else "nothing was sensitive"
     typer.echo(f"Adjusted a system of {_cells(cells, sensitive)} in {adjustment.seconds:.1f} s: {found}.")
-    typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g}.\n")
+    typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g} ({_rests_on(adjustment)}).\n")
     typer.echo(f"{audit_in_words(outcome.audit)}\n")
     typer.echo(f"solution  {outcome.solution}")
+
+
+def _rests_on(adjustment: Adjustment) -> str:
+    if adjustment.bound_by == "solver":
+        return f"as claimed by the solver; certified: {adjustment.certified_bound:,.10g}"
+    return "certified"
 
 
 def _cells(cells: int, sensitive: int) -> str:

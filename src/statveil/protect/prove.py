@@ -25,7 +25,7 @@ from statveil.protect.search import NO_MULTIPLIERS, Multipliers, Proof, Search, 
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.outcome import Ending
 
-MOST_CHOICES = 60
+MOST_CHOICES = 200
 MOST_CELLS = 3_000
 MOST_NODES = 4_000
 SHARE_OF_TIME = 0.7

@@ -80,6 +80,10 @@ def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Pro
     return Multipliers(relations, rows[proof.cut_relation], cut_cell, proof.cut)
 
 
+ROUNDING = 1e-6
+"""Relative distance by which a solver's bound may pass a table's cost without being false."""
+
+
 class Found(NamedTuple):
     """News from a search: a better table (`deviation`), a better `bound`, proof that there is none, or only a new `stage`.
 
@@ -156,8 +160,11 @@ class Search:
     def offer_bound(self, bound: float, proof: Proof | None = None) -> None:
         """Raise the lower bound. It never passes the incumbent: that would only show rounding in the last digits.
 
-        A proof that falls short of a solver's claim is sent all the same: it is worth more.
+        A solver's claim above the incumbent by more than that is false, and not heard. A proof that falls short of a solver's
+        claim is sent all the same: it is worth more.
         """
+        if proof is None and bound > self.objective * (1 + ROUNDING):
+            return
         bound = min(bound, self.objective)
         if bound > (self.proved if proof is not None else self.bound):
             self.bound = max(self.bound, bound)

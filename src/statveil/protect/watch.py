@@ -16,7 +16,7 @@ from statveil.protect.methods import News
 from statveil.protect.options import Limits, OnProgress, Progress
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import Reduction
-from statveil.protect.search import NO_MULTIPLIERS, Apart, Found, Multipliers, Proof, leaves, renumbered
+from statveil.protect.search import NO_MULTIPLIERS, ROUNDING, Apart, Found, Multipliers, Proof, leaves, renumbered
 
 PROVED = 1e-6
 """Relative distance between objective and bound at which a table counts as optimal."""
@@ -133,16 +133,22 @@ class _Part:
         self.objective, self.bound, self.proved, self.claimed = float("inf"), 0.0, 0.0, 0.0
         self.proof: Proof = NO_MULTIPLIERS
         self.plain = NO_MULTIPLIERS
-        self._rank, self._settled = 0, False
+        self._rank, self._settled, self._refuted = 0, False, False
 
     def weigh(self, found: Found) -> None:
         """Keep the best bound, the best proof, the best of those without cases, and apart from them the best claim of a solver."""
-        self.bound = max(self.bound, found.bound)
-        if found.bound > found.proved:
+        if found.bound > found.proved and not self._refuted:
             self.claimed = max(self.claimed, found.bound)
+        self.bound = max(self.bound, found.proved, self.claimed)
         if found.proof is not None and found.proved > self.proved:
             self.proof, self.proved = found.proof, found.proved
             self.plain = found.proof if isinstance(found.proof, Multipliers) else self.plain
+        self._refute()
+
+    def _refute(self) -> None:
+        """A verified table that costs less than a solver's claim shows the claim false: that solver is not believed again here."""
+        if self.claimed > max(self.objective * (1 + ROUNDING), self.proved):
+            self._refuted, self.claimed, self.bound = True, 0.0, self.proved
 
     def compare(self, rank: int, problem: ProtectionProblem, deviation: IntArray) -> None:
         """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""
@@ -151,6 +157,7 @@ class _Part:
         objective = problem.cost(deviation)
         if (objective, rank) < (self.objective, self._rank):
             self.best, self.objective, self._rank = deviation, objective, rank
+            self._refute()
 
     def settles(self, rank: int) -> bool:
         """Whether the best possible is known by now, and was not before."""

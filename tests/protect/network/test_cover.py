@@ -38,7 +38,7 @@ def test_one_leaf_cell_needs_its_level_again_in_its_row_and_in_its_column():
     shortage = shortages(problem)
     multipliers = cover_multipliers(problem, network_of(problem), shortage)
     assert dual_bound(problem, multipliers, shortage) == pytest.approx(15)
-    blocks = Blocks(problem, shortage, multipliers)
+    blocks = Blocks(problem, shortage, multipliers, worth=np.inf)
     blocks.raise_block(np.arange(problem.rhs.size), np.ones(problem.size, dtype=np.bool_), seconds=5)
     assert dual_bound(problem, blocks.multipliers, shortage) == pytest.approx(20, rel=1e-3)
 
@@ -82,7 +82,7 @@ def test_cover_and_polygons_stay_below_the_optimum(source):
         multipliers = cover_multipliers(problem, network_of(problem), shortage)
         first = dual_bound(problem, multipliers, shortage)
         assert problem.cost(least_sizes(problem)) - 1e-6 <= first <= best + 1e-6
-        blocks = Blocks(problem, shortage, multipliers)
+        blocks = Blocks(problem, shortage, multipliers, worth=np.inf)
         gain = blocks.raise_block(np.arange(problem.rhs.size), problem.sensitive, seconds=5)
         second = dual_bound(problem, blocks.multipliers, shortage)
         assert first + gain - 1e-6 <= second <= best + 1e-6

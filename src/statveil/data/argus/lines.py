@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
+from typing import NamedTuple
 
 from statveil.errors import FormatError, InputError
 
@@ -17,8 +17,7 @@ LARGEST_FILE = 1 << 26
 """Metadata, trees and tables beyond 64 MB are none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """One line of a file, without its end."""
 
     file: str

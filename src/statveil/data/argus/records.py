@@ -119,8 +119,12 @@ def _rows(path: Path, metadata: Metadata, decimals: _Decimals) -> Iterator[list[
     if metadata.dialect not in ("fixed", "free"):
         raise metadata.fault(f"the file describes {_KINDS[metadata.dialect]}, not a text file of records")
     split = _cutter(metadata) if metadata.dialect == "fixed" else _splitter(metadata)
+    numeric = [(place, variable) for place, variable in enumerate(metadata.variables) if variable.numeric]
     for line in record_lines(path):
-        yield [_field(line, variable, text, decimals) for variable, text in zip(metadata.variables, split(line), strict=True)]
+        fields = [text.rstrip() for text in split(line)]
+        for place, variable in numeric:
+            fields[place] = _number(line, variable, fields[place].lstrip(), decimals)
+        yield fields
 
 
 def record_rows(path: str | Path, metadata: Metadata) -> Iterator[list[str]]:
@@ -130,10 +134,7 @@ def record_rows(path: str | Path, metadata: Metadata) -> Iterator[list[str]]:
         yield [field.replace(",", ".") if number else field for field, number in zip(fields, numeric, strict=True)]
 
 
-def _field(line: Line, variable: Variable, text: str, decimals: _Decimals) -> str:
-    if not variable.numeric:
-        return text.rstrip()
-    number = text.strip()
+def _number(line: Line, variable: Variable, number: str, decimals: _Decimals) -> str:
     if not number or number in variable.missing:
         return ""
     if not _NUMBER.fullmatch(number):
@@ -188,13 +189,13 @@ def record_lines(path: Path) -> Iterator[Line]:
     """The lines that are not blank, read piece by piece."""
     encoding = _encoding(path)
     with path.open("r", encoding=encoding, newline="\n") as file:
-        number = 0
+        name, number = path.name, 0
         while raw := file.readline(_CHUNK):
             if len(raw) >= _CHUNK:
                 raise FormatError(f"{path.name}, line {number + 1}: the line has no end.", hint="Is it a text file?")
             for part in raw.rstrip("\r\n").split("\r"):
                 number += 1
-                line = Line(file=path.name, number=number, text=part.rstrip("\x1a"))
+                line = Line(file=name, number=number, text=part.rstrip("\x1a"))
                 check_text(line)
                 if line.text.strip():
                     yield line

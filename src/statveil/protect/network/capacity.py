@@ -8,6 +8,7 @@ Cells at rest that nothing pulls strongly are left out of the program and join i
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
@@ -43,25 +44,27 @@ class CapacityProgram:
         rest = np.where(cell != COVER, -np.abs(self.problem.residual[relation]), base_of(self.problem, self.shortage)[relation])
         return Cuts((rows - back).tocsr(), rest.astype(np.float64), relation, cell)
 
-    def solve(self, likely: BoolArray, *, seconds: float) -> Multipliers | None:
-        """Cuts and cells in rounds, until neither is missing or the time is over; the last multipliers."""
+    def rounds(self, likely: BoolArray, *, seconds: float) -> Iterator[Multipliers]:
+        """The multipliers of round after round, until no cut and no cell is missing or the time is over."""
         deadline, active = time.monotonic() + seconds, likely.copy()
-        best = None
         for _ in range(ROUNDS):
             cells = np.flatnonzero(active)
             solution = self._solve(cells, max(deadline - time.monotonic(), 0.1))
             if solution.x is None or solution.row_duals is None:
-                return best
-            best = self._multipliers(solution.row_duals)
-            missing = self._overdrawn(best) & ~active
+                if active.all() or time.monotonic() > deadline:
+                    return
+                active[:] = True  # the cells likely to move may leave an interior point method too little room
+                continue
+            multipliers = self._multipliers(solution.row_duals)
+            yield multipliers
+            missing = self._overdrawn(multipliers) & ~active
             size = np.zeros(self.problem.size)
             size[cells] = (solution.x[: cells.size] + solution.x[cells.size :]) * self.unit
             broken = broken_polygons(self.problem, size)
             if (broken.rhs.size == 0 and not missing.any()) or time.monotonic() > deadline:
-                return best
+                return
             active |= missing
             self.cuts = self.cuts.with_more(broken)
-        return best
 
     def _solve(self, cells: IntArray, seconds: float) -> Solution:
         from statveil.solve import highs

@@ -20,6 +20,7 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.protect.search import COVER, Multipliers
 
+SHRINKS = np.array([1.0, 1 - 1e-7, 1 - 1e-6, 1 - 1e-5, 1 - 1e-4, 1 - 1e-3])
 MOST_SENSITIVE = 30
 """Sensitive cells of a relation up to which its least imbalance is worked out; with more it is taken as zero, which is safe."""
 
@@ -186,21 +187,31 @@ def room_above(problem: ProtectionProblem) -> IntArray:
     return np.minimum(reach - least_sizes(problem), FARTHEST)
 
 
-def dual_bound(problem: ProtectionProblem, multipliers: Multipliers, shortage: Shortage) -> float:
+def dual_bound(problem: ProtectionProblem, multipliers: Multipliers, shortage: Shortage, *, worth: float = np.inf) -> float:
     """The bound that the multipliers give: for each cell the least of its cost less their pull, over its exact allowed set.
 
-    Any multipliers give a valid bound; those that ask for more than a cell of endless range can bear are shrunk first.
+    Any multipliers give a valid bound. Only tables cheaper than `worth` are of interest, which ends every cell's range. Multipliers
+    that overdraw cells a little are worth more when shrunk; the best of a few factors counts.
     """
-    matrix = problem.relations
     relation, own, amount = multipliers.cut_relation, multipliers.cut_cell != COVER, multipliers.cut
     equality = multipliers.relations if multipliers.relations.size else np.zeros(problem.rhs.size)
-    pull, slant = pull_of(problem, multipliers), np.asarray(matrix.T @ equality)
+    pull, slant = pull_of(problem, multipliers), np.asarray(problem.relations.T @ equality)
     rest = np.where(own, -np.abs(problem.residual[relation]), base_of(problem, shortage)[relation]).astype(np.float64)
-    shrink = _bearable(problem, slant, pull)
-    terms = _least_terms(problem, shrink * slant, shrink * pull)
-    right = shrink * np.concatenate([amount * rest, equality * problem.residual])
-    slack = 1e-12 * float(np.abs(terms).sum() + np.abs(right).sum())
-    return float(terms.sum() + right.sum()) - slack
+    right = np.concatenate([amount * rest, equality * problem.residual])
+    reach = reach_of(problem, worth)
+    factors = np.minimum(SHRINKS, _bearable(problem, slant, pull, reach))
+    return max(_value(_least_terms(problem, f * slant, f * pull, reach), f * right) for f in np.unique(factors))
+
+
+def _value(terms: FloatArray, right: FloatArray) -> float:
+    """Their sum, less what rounding may have added."""
+    return float(terms.sum() + right.sum()) - 1e-12 * float(np.abs(terms).sum() + np.abs(right).sum())
+
+
+def reach_of(problem: ProtectionProblem, worth: float) -> FloatArray:
+    """The largest change of a cell in a table cheaper than `worth`."""
+    reach = worth / problem.weight * (1 + 1e-9)
+    return np.asarray(reach if problem.norm == "l1" else np.sqrt(reach))
 
 
 def base_of(problem: ProtectionProblem, shortage: Shortage) -> IntArray:
@@ -216,31 +227,31 @@ def pull_of(problem: ProtectionProblem, multipliers: Multipliers) -> FloatArray:
     return np.asarray(abs(problem.relations).T @ weights) - 2 * back
 
 
-def _bearable(problem: ProtectionProblem, slant: FloatArray, pull: FloatArray) -> float:
+def _bearable(problem: ProtectionProblem, slant: FloatArray, pull: FloatArray, reach: FloatArray) -> float:
     """The factor, one if possible, at which no cell of endless range earns by growing."""
-    if problem.norm == "l2":
-        return 1.0
     strain = np.zeros(problem.size)
-    for endless, sign in ((problem.free.high >= NO_LIMIT // 2, 1.0), (problem.free.low <= -NO_LIMIT // 2, -1.0)):
-        strain = np.maximum(strain, np.where(endless, (sign * slant + pull) / problem.weight, 0.0))
+    if problem.norm == "l1":
+        for endless, sign in ((problem.free.high >= NO_LIMIT // 2, 1.0), (problem.free.low <= -NO_LIMIT // 2, -1.0)):
+            strain = np.maximum(strain, np.where(endless & np.isinf(reach), (sign * slant + pull) / problem.weight, 0.0))
     return min(1.0, 1.0 / float(strain.max(initial=1.0))) * (1 - 1e-12)
 
 
-def _least_terms(problem: ProtectionProblem, slant: FloatArray, pull: FloatArray) -> FloatArray:
+def _least_terms(problem: ProtectionProblem, slant: FloatArray, pull: FloatArray, reach: FloatArray) -> FloatArray:
     """For each cell the least of cost(z) - slant z - pull |z| over the deviations allowed to it."""
     best = np.full(problem.size, np.inf)
     plain = ~problem.sensitive
     for allowed, open_ in ((problem.free, plain), (problem.up, problem.can_go_up), (problem.down, problem.can_go_down)):
-        best = np.where(open_, np.minimum(best, _least_on(problem, allowed, slant, pull)), best)
+        best = np.where(open_, np.minimum(best, _least_on(problem, allowed, slant, pull, reach)), best)
     return best
 
 
-def _least_on(problem: ProtectionProblem, allowed: Interval, slant: FloatArray, pull: FloatArray) -> FloatArray:
+def _least_on(problem: ProtectionProblem, allowed: Interval, slant: FloatArray, pull: FloatArray, reach: FloatArray) -> FloatArray:
     """The same over one interval, on both sides of zero. An endless side is taken only where it cannot earn."""
     best = np.full(problem.size, np.inf)
     for sign, low, high in ((1.0, allowed.low, allowed.high), (-1.0, -allowed.high, -allowed.low)):
         near = np.maximum(low, 0).astype(np.float64)
         far = np.where(high >= NO_LIMIT // 2, np.inf, high.astype(np.float64))
+        far = np.where(near <= far, np.maximum(np.minimum(far, reach), near), far)
         linear = sign * slant + pull
         if problem.norm == "l2":
             at = np.clip(linear / (2 * problem.weight), near, far)

@@ -7,18 +7,21 @@ cheapest in it (recombination); and exact flips where subtables are still far fr
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.errors import InputError
 from statveil.protect.network import anneal
+from statveil.protect.network.capacity import CapacityProgram
 from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.flow import FlowProgram
 from statveil.protect.network.polish import flips_of, polish
 from statveil.protect.network.polygon import Blocks
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search import Search
+from statveil.protect.search import Multipliers, Search
 
 QUICK = 20
 """Sweeps of the annealing that gives the first table."""
@@ -29,6 +32,7 @@ FAR = 0.002
 """Gap above which the bound is worth raising by polygons."""
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
 """Temperatures of exact flips, in shares of a typical level's cost."""
+EXACT_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 20, 20_000
 NEGLIGIBLE = 0.2
 """Share of the average below which a subtable's gap is left alone."""
 
@@ -59,6 +63,9 @@ class Engine:
         self.kinds = (anneal.MATCHED, anneal.LARGER) if even else (anneal.SUM, anneal.LARGER)
         self.shortage = shortages(search.problem)
         self.blocks: Blocks | None = None
+        between = network.subtable[network.tail] != network.subtable[network.head]
+        self.mixed = bool((self.problem.sensitive & between).any())
+        self.bound_by_capacity = False
         self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
 
     # --- first table
@@ -157,7 +164,10 @@ class Engine:
                     self.flip(DESCENT)
                     self.raise_bound()
             self.flip(DESCENT)
-            self.flip(COOLING)
+            if self.mixed:
+                self.cool(EXACT_SWEEPS)
+            else:
+                self.flip(COOLING)
 
     # --- exact flips
 
@@ -198,20 +208,56 @@ class Engine:
         gap = np.bincount(network.subtable[inner], weights=by_relation[network.relation[inner]], minlength=tables)
         return np.asarray(gap + np.bincount(np.maximum(self.table_of, 0), weights=by_cell, minlength=tables))
 
+    def cool(self, sweeps: int) -> None:
+        """Exact annealing of all senses from the best table on, where totals are sensitive too: large levels settle first."""
+        search, cells = self.search, self.open
+        if search.done or cells.size == 0:
+            return
+        search.enter("annealing all senses")
+        flips, senses = flips_of(self.program, cells), self.senses.copy()
+        self.program.solve(senses)
+        costs = self.problem.weight[cells] * (self.problem.up.low - self.problem.down.high)[cells]
+        ladder = np.geomspace(0.3 * np.quantile(costs, 0.9), 0.02 * np.median(costs), COOLING_STEPS + 1)
+        for pair in [*pairwise(ladder), (0.0, 0.0), (0.0, 0.0)]:
+            steps = sweeps * cells.size // COOLING_STEPS
+            for part in range(0, steps, MOVES_AT_ONCE):
+                if search.seconds_left <= 0:
+                    return
+                count = min(MOVES_AT_ONCE, steps - part)
+                polish(self.program, flips, senses, steps=count, temperature=np.array(pair), seed=self.draw())
+            if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
+                self.price(senses)
+
     # --- bounds
 
     def bound_by_cover(self) -> None:
         self.search.enter("lower bound")
         if self.problem.norm == "l1":
-            self.blocks = Blocks(self.problem, self.shortage, cover_multipliers(self.problem, self.network, self.shortage))
+            multipliers = cover_multipliers(self.problem, self.network, self.shortage)
+            self.blocks = Blocks(self.problem, self.shortage, multipliers, worth=self.search.objective)
             self.tell_bound()
 
     def tell_bound(self) -> None:
         assert self.blocks is not None
-        multipliers = self.blocks.multipliers
-        self.search.offer_bound(dual_bound(self.problem, multipliers, self.shortage), multipliers)
+        self.offer_bound(self.blocks.multipliers)
+
+    def offer_bound(self, multipliers: Multipliers) -> None:
+        bound = dual_bound(self.problem, multipliers, self.shortage, worth=self.search.objective)
+        self.search.offer_bound(bound, multipliers)
 
     def raise_bound(self) -> None:
+        """Polygons, and once the polygons that know capacities where totals are sensitive."""
+        self.raise_by_polygons()
+        search = self.search
+        if self.blocks is None or not self.mixed or self.bound_by_capacity or search.done:
+            return
+        search.enter("bounding with capacities")
+        self.bound_by_capacity = True
+        program = CapacityProgram(self.problem, self.shortage, self.blocks.multipliers)
+        for multipliers in program.rounds(self.likely(), seconds=search.seconds_left / 2):
+            self.offer_bound(multipliers)
+
+    def raise_by_polygons(self) -> None:
         """Polygons: the table as a whole if it is small, else the subtables with the widest gaps, and then with their neighbours."""
         search, blocks = self.search, self.blocks
         if blocks is None or search.objective <= search.bound * (1 + FAR) or search.done:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.bounds import least_sizes
-from statveil.protect.network.cover import Shortage, pull_of, room_above
+from statveil.protect.network.cover import SHRINKS, Shortage, pull_of, reach_of, room_above
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import COVER, Multipliers
@@ -29,12 +29,13 @@ _PATIENCE = 3
 class Blocks:
     """Raises the multipliers of a problem's cuts one block of relations at a time."""
 
-    def __init__(self, problem: ProtectionProblem, shortage: Shortage, multipliers: Multipliers) -> None:
+    def __init__(self, problem: ProtectionProblem, shortage: Shortage, multipliers: Multipliers, *, worth: float) -> None:
         self.problem, self.shortage, self.multipliers = problem, shortage, multipliers
         self.sizes = abs(problem.relations).tocsr()
         self.least = least_sizes(problem)
         room = room_above(problem)
         self.room = np.where(room >= NO_LIMIT // 4, np.inf, room).astype(np.float64)
+        self.room = np.maximum(np.minimum(self.room, reach_of(problem, worth) - self.least), 0.0)
         self.total = np.asarray(self.sizes @ self.least) + np.abs(problem.residual)
         self.pull = pull_of(problem, multipliers)
 
@@ -155,14 +156,15 @@ class _Block:
             row, cell = np.concatenate([row, self.rows[broken]]), np.concatenate([cell, self.matrix.indices[broken]])
 
     def _keep(self, row: IntArray, cell: IntArray, amount: FloatArray) -> None:
-        """Shrink the multipliers until no cell of endless room is overdrawn, and keep them if they bring more."""
+        """Keep the multipliers if they bring more, shrunk so that cells are not overdrawn where that costs more than it brings."""
         pull = np.asarray(self.cuts.T @ amount)
         endless = np.isinf(self.room) & (pull > self.cost)
-        amount = amount * float((self.cost[endless] / pull[endless]).min(initial=1.0)) * (1 - 1e-12)
-        bound = float(amount @ self.need) + _losses(self.cost - np.asarray(self.cuts.T @ amount), self.room)
-        if bound > self.bound:
-            used = amount > 1e-9 * amount.max(initial=0.0)
-            self.row, self.cell, self.amount, self.bound = row[used], cell[used], amount[used], bound
+        most = float((self.cost[endless] / pull[endless]).min(initial=1.0)) * (1 - 1e-12)
+        for factor in np.minimum(SHRINKS, most):
+            bound = factor * float(amount @ self.need) + _losses(self.cost - factor * pull, self.room)
+            if bound > self.bound:
+                used = amount > 1e-9 * amount.max(initial=0.0)
+                self.row, self.cell, self.amount, self.bound = row[used], cell[used], factor * amount[used], bound
 
     def _broken(self, v: FloatArray) -> IntArray:
         """Entries of the matrix whose cell is longer than the rest of its relation; the cuts grow by them."""

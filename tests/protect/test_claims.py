@@ -1,0 +1,46 @@
+"""A solver's bound is a claim: a table that costs less refutes it, wherever the two meet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statveil.protect.options import Limits
+from statveil.protect.search import NO_MULTIPLIERS, Found, Search
+from statveil.protect.watch import _Part
+from tests.protect.problems import problem_of
+
+ROW = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})
+CHEAP = np.array([4, -4, 0, 0])
+"""Costs 8, the best there is."""
+
+
+def test_a_search_does_not_hear_a_claim_above_its_own_table() -> None:
+    heard: list[Found] = []
+    search = Search(ROW, Limits(), 0, heard.append)
+    search.offer(CHEAP)
+    search.offer_bound(9.0)
+    assert search.bound == 0.0
+    assert not search.done
+    search.offer_bound(8.0 + 1e-9)
+    assert search.bound == 8.0, "rounding in the last digits is no contradiction"
+
+
+def test_a_cheaper_table_of_another_team_refutes_a_claim() -> None:
+    part = _Part()
+    part.weigh(Found("proof", 3.0, 3.0, proof=NO_MULTIPLIERS))
+    part.weigh(Found("solver", 9.0, 3.0))
+    assert part.bound == 9.0
+    part.compare(1, ROW, CHEAP)
+    assert part.bound == 3.0, "only what is proved is left"
+    assert not part.settles(1)
+    part.weigh(Found("solver", 8.0, 3.0))
+    assert part.bound == 3.0, "a solver that was wrong is not believed again"
+
+
+def test_a_claim_that_comes_after_the_table_is_refuted_as_well() -> None:
+    part = _Part()
+    part.compare(0, ROW, CHEAP)
+    part.weigh(Found("solver", 9.0, 2.0))
+    assert part.bound == 0.0
+    part.weigh(Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
+    assert part.settles(0)
