@@ -87,9 +87,9 @@ def test_menus_that_are_not_nested_are_proved_too() -> None:
 def test_caps_are_priced_when_recodings_are_compared() -> None:
     """Blanks alone would need field a five times; with a cap the recoding that makes them needless is worth its price."""
     rows = [(f"v{n}", "x") for n in range(5)] + [("v5", "y")] * 3
-    keys = sv.KeyVariables(fields={"a": halves(6), "b": None}, threshold=2, order=1, recoding_weight=1.0)
+    keys = sv.KeyVariables(fields={"a": halves(6), "b": None}, threshold=2, order=1, recoding_weight=2.0)
     assert sv.plan_recoding(microdata(rows), keys).recoding["a"] == "as it is"
-    capped = sv.KeyVariables(fields=keys.fields, threshold=2, order=1, recoding_weight=1.0, caps={"a": 1})
+    capped = sv.KeyVariables(fields=keys.fields, threshold=2, order=1, recoding_weight=2.0, caps={"a": 1})
     plan = sv.plan_recoding(microdata(rows), capped)
     assert plan.recoding["a"] != "as it is"
     assert plan.suppression.blanks["a"] <= 1

@@ -85,6 +85,13 @@ def test_the_request_rule_reads_the_request_codes(batch: Batch, village: Path) -
     assert found["Total", "ba"].status is Status.SAFE
 
 
+def test_the_zero_rule_with_no_range_still_protects_zeros(batch: Batch, village: Path) -> None:
+    text = (village / "village.asc").read_text()
+    (village / "village.asc").write_text(text.replace("  500", "    0"), encoding="utf-8")
+    run_batch(batch("ZERO(0)", INTERNAL))
+    assert read(village / "out.txt")[" 1", "ve"].status is Status.UNSAFE_ZERO
+
+
 def test_counting_records(batch: Batch, village: Path) -> None:
     run_batch(batch("FREQ(3,20)", INTERNAL, spec='"region""trade"|<freq>||'))
     assert read(village / "out.txt")[" 2", "ve"].value == 2
@@ -158,7 +165,10 @@ def test_an_intermediate_file_is_read_back_and_protected(batch: Batch, village: 
         ("P(10,1)", ['<WRITETABLE> (2, 3, AS+, "x")'], "line 6: there is no table 2"),
         ("P(10,1)", ['<APRIORI> "none.hst",1,","', INTERNAL], "line 6: there is no file 'none.hst'"),
         ("REQ(10,20,0,5)", [INTERNAL], "line 4: REQ with two different percentages is not done"),
+        ("REQ(0,20,0,5)", [INTERNAL], "line 4: REQ with two different percentages is not done"),
+        ("P(10,1)", ["<SUPPRESS> CTA(1)", '<APRIORI> "region.hrc",1,","', INTERNAL], "line 7: the table is protected already"),
         ("", [INTERNAL], "line 3: the table has no rule"),
+        ("P(0,100,0)|NK(0,0)|FREQ(0,0)|REQ(0,0,0,0)", [INTERNAL], "line 3: the table has no rule"),
         ("P(10,1)|WGT(2)", [INTERNAL], "line 4: WGT takes 0 or 1"),
         ("FREQ(1.5,3)", [INTERNAL], "line 4: a count must be a whole number"),
     ],
@@ -188,8 +198,9 @@ def test_a_table_that_cannot_be_specified_is_refused_at_its_line(batch: Batch, s
 
 
 def test_a_rule_with_an_impossible_number_is_told_at_its_line(batch: Batch) -> None:
-    with pytest.raises(RuleError, match=r"job.arb, line 4: Dominance: k"):
-        run_batch(batch("NK(1,100)", INTERNAL))
+    for rule in ("NK(1,100)", "NK(2,0)", "NK(0,75)"):
+        with pytest.raises(RuleError, match=r"job.arb, line 4: Dominance: [nk]"):
+            run_batch(batch(rule, INTERNAL))
 
 
 def test_nothing_is_written_when_a_later_step_fails(batch: Batch, village: Path) -> None:

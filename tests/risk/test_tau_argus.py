@@ -4,9 +4,8 @@ Simple2D: size x region of tau_testW.asc, response Var2, p% rule with p = 15 and
 so). All 162 positions agree in value and in status.
 
 test_1, test_2a, test_2b, test_3b: example_enterprise.asc by holding. The batch files are not kept beside them; the p% rule with p = 10
-on holdings repeats every status but those of activity "00". That code is declared missing in the .rda, and
-tau-ARGUS calls cells of a missing code safe unless it is told otherwise (MIS); we have no missing codes, and judge such a
-cell like any other.
+on holdings repeats every status but those of activity "00". That code is declared missing in the .rda, and the runs called
+cells of a missing code safe (MIS(1)); these tables know no missing codes, and judge such a cell like any other.
 
 Statuses in the files: 1 safe, 3 unsafe by a concentration rule, 10 protected by hand, 11 secondary (both safe by the rules), 14 empty.
 """

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from statveil.anonymise.coding import CodedFile
 from statveil.anonymise.covers import cheapest_covers
-from statveil.anonymise.frequencies import LevelMaps, Words, side_by_side, unsafe_flags
+from statveil.anonymise.frequencies import MANY_KEYS, NONE, LevelMaps, Words, side_by_side, tables_below, unsafe_flags
 from statveil.anonymise.problem import SuppressionProblem, entropy, problem_of
 from statveil.arrays import BoolArray, FloatArray, IntArray
 
@@ -145,6 +145,8 @@ class Evaluator:
         self._patterns: Words = np.zeros((coded.size, (len(coded.tables) + 63) // 64), dtype=np.uint64)
         self._memo = _Memo(self._patterns.shape[1])
         self._missing = np.empty(coded.size, dtype=np.int64)
+        bits = tables_below(coded.tables)
+        self._below = [[t for t in range(len(coded.tables)) if int(row[t // 64]) >> (t % 64) & 1] for row in bits]
         self._tables_of = [[t for t, (places, _) in enumerate(coded.tables) if field in places] for field in range(len(self.menu))]
 
     def cost(self, levels: Levels) -> float:
@@ -163,17 +165,27 @@ class Evaluator:
         return self.seen[levels]
 
     def flags(self, table: int, levels: Levels) -> BoolArray:
-        """The keys whose cell in a table is unsafe; `levels` has an entry for every field."""
+        """The keys whose cell in a table is unsafe; `levels` has an entry for every field. Of many keys, those not unsafe in a smaller table."""
         places, threshold = self.coded.tables[table]
         key = (table, *(levels[place] for place in places))
         packed = self._cache.get(key)
         if packed is not None:
             return np.unpackbits(packed, count=self.coded.size).view(np.bool_)
-        found = unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, [levels[place] for place in places], threshold)
+        skipped = self._skipped(table, levels)
+        found = unsafe_flags(
+            self.coded.codes, self.coded.amount, self.maps, places, [levels[place] for place in places], threshold, skipped
+        )
         self._cache[key] = np.packbits(found)
         if len(self._cache) * (self.coded.size // 8 + 64) > CACHE_BYTES:
             self._cache.popitem(last=False)
         return found
+
+    def _skipped(self, table: int, levels: Levels) -> BoolArray:
+        """Keys that need not be looked at, as `minimal_patterns` explains."""
+        if self.coded.size < MANY_KEYS or not self._below[table]:
+            return NONE
+        packed = [np.packbits(self.flags(other, levels)) for other in self._below[table]]
+        return np.unpackbits(np.bitwise_or.reduce(packed), count=self.coded.size).view(np.bool_)
 
     def patterns(self, levels: Levels) -> Words:
         self._move(levels)
@@ -186,9 +198,11 @@ class Evaluator:
         else:
             fields = [field for field, (old, new) in enumerate(zip(self._at, levels, strict=True)) if old != new]
             changed = sorted({table for field in fields for table in self._tables_of[field]})
-        for table, flags in side_by_side(lambda table: self.flags(table, levels), changed, keys=self.coded.size):
-            _update(flags, self._flags[table], table // 64, table % 64, self._patterns)
-            self._flags[table] = flags
+        for size in sorted({len(self.coded.tables[table][0]) for table in changed}):
+            alike = [table for table in changed if len(self.coded.tables[table][0]) == size]
+            for table, flags in side_by_side(lambda table: self.flags(table, levels), alike, keys=self.coded.size):
+                _update(flags, self._flags[table], table // 64, table % 64, self._patterns)
+                self._flags[table] = flags
         self._at = levels
 
     def _priced(self) -> float:

@@ -24,11 +24,15 @@ MANY_KEYS = 100_000
 AHEAD = 16
 Words = NDArray[np.uint64]
 Array = TypeVar("Array")
+NONE: BoolArray = np.zeros(0, dtype=np.bool_)
 
 
 @njit(cache=True, nogil=True)
-def _index(codes, places, rows, maps, sizes, index):  # type: ignore[no-untyped-def]
+def _index(codes, places, rows, maps, sizes, skipped, index):  # type: ignore[no-untyped-def]
     for key in range(codes.shape[1]):
+        if skipped.size and skipped[key]:
+            index[key] = -1
+            continue
         cell = 0
         for j in range(places.size):
             code = codes[places[j], key]
@@ -117,9 +121,11 @@ class LevelMaps:
         return self._maps[self.rows[field][level]]
 
 
-def cell_totals(codes: IntArray, amount: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int]) -> IntArray:
-    """For each key, what its cell of this table holds; -1 where one of the fields is blank. `levels` has one entry per place."""
-    index, cells = cell_index(codes, maps, places, levels)
+def cell_totals(
+    codes: IntArray, amount: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int], skipped: BoolArray = NONE
+) -> IntArray:
+    """For each key, what its cell of this table holds; -1 where a field is blank or the key skipped. `levels` has one entry per place."""
+    index, cells = cell_index(codes, maps, places, levels, skipped)
     total = np.empty(index.size, dtype=np.int64)
     if cells <= max(DENSEST, 2 * index.size):
         _count_dense(index, amount, int(cells), total)
@@ -128,15 +134,18 @@ def cell_totals(codes: IntArray, amount: IntArray, maps: LevelMaps, places: Sequ
     return total
 
 
-def cell_index(codes: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int]) -> tuple[IntArray, float]:
+def cell_index(
+    codes: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int], skipped: BoolArray = NONE
+) -> tuple[IntArray, float]:
     """The cell of each key (-1 for none) and the number of cells."""
     sizes = [maps.size(place, level) for place, level in zip(places, levels, strict=True)]
     cells = float(np.prod([float(size) for size in sizes]))
     if cells >= WIDEST:
-        return _folded_index(codes, maps, places, levels)
+        index, cells = _folded_index(codes, maps, places, levels)
+        return (np.where(skipped, -1, index) if skipped.size else index), cells
     rows = np.array([maps.rows[place][level] for place, level in zip(places, levels, strict=True)], dtype=np.int64)
     index = np.empty(codes.shape[1], dtype=np.int64)
-    _index(codes, np.array(places, dtype=np.int64), rows, maps.maps, np.array(sizes, dtype=np.int64), index)
+    _index(codes, np.array(places, dtype=np.int64), rows, maps.maps, np.array(sizes, dtype=np.int64), skipped, index)
     return index, cells
 
 
@@ -153,9 +162,15 @@ def _folded_index(codes: IntArray, maps: LevelMaps, places: Sequence[int], level
 
 
 def unsafe_flags(
-    codes: IntArray, amount: IntArray, maps: LevelMaps, places: Sequence[int], levels: Sequence[int], threshold: int
+    codes: IntArray,
+    amount: IntArray,
+    maps: LevelMaps,
+    places: Sequence[int],
+    levels: Sequence[int],
+    threshold: int,
+    skipped: BoolArray = NONE,
 ) -> BoolArray:
-    total = cell_totals(codes, amount, maps, places, levels)
+    total = cell_totals(codes, amount, maps, places, levels, skipped)
     return np.asarray((total >= 0) & (total < threshold))
 
 
@@ -172,6 +187,40 @@ def unsafe_patterns(
     for number, total in side_by_side(count, range(len(tables)), keys=codes.shape[1]):
         _set_bits(total, tables[number][1], number // 64, number % 64, patterns)
     return patterns
+
+
+def minimal_patterns(
+    codes: IntArray, amount: IntArray, maps: LevelMaps, tables: Sequence[tuple[tuple[int, ...], int]], levels: Sequence[int]
+) -> Words:
+    """The same, for many keys: bits of inclusion-minimal unsafe combinations, and perhaps of some others.
+
+    A key that is unsafe in a smaller table need not be looked at in a larger one: whoever shares its larger cell shares the smaller one,
+    so that leaving all of them out changes no count of the others.
+    """
+    patterns = np.zeros((codes.shape[1], (len(tables) + 63) // 64), dtype=np.uint64)
+    below = tables_below(tables)
+
+    def count(number: int) -> IntArray:
+        places = tables[number][0]
+        skipped = (patterns & below[number]).any(axis=1)
+        return cell_totals(codes, amount, maps, places, [levels[place] for place in places], skipped)
+
+    for size in sorted({len(places) for places, _ in tables}):
+        numbers = [number for number, (places, _) in enumerate(tables) if len(places) == size]
+        for number, total in list(side_by_side(count, numbers, keys=codes.shape[1])):
+            _set_bits(total, tables[number][1], number // 64, number % 64, patterns)
+    return patterns
+
+
+def tables_below(tables: Sequence[tuple[tuple[int, ...], int]]) -> Words:
+    """For each table the bits of the tables whose fields are part of its own."""
+    masks = [sum(1 << place for place in places) for places, _ in tables]
+    found = np.zeros((len(tables), (len(tables) + 63) // 64), dtype=np.uint64)
+    for number, mask in enumerate(masks):
+        for other, part in enumerate(masks):
+            if part != mask and part & mask == part:
+                found[number, other // 64] |= np.uint64(1) << np.uint64(other % 64)
+    return found
 
 
 def side_by_side(work: Callable[[int], Array], numbers: Sequence[int], *, keys: int) -> Iterator[tuple[int, Array]]:

@@ -19,6 +19,7 @@ from statveil.anonymise.search import SEARCHES, Space, iterative_improvement
 from statveil.anonymise.suppress import suppress_under
 from statveil.anonymise.suppression import Suppression
 from statveil.data.microdata import Microdata
+from statveil.errors import InfeasibleProblem
 from statveil.protect.options import Limits, OnProgress, Progress, check_seed, known
 from statveil.solve.outcome import Ending
 
@@ -160,7 +161,8 @@ class _Run:
         search.offer(space.best)
         self.tell("boxes", best=search.value)
         proved = search.run()
-        assert search.best is not None
+        if search.best is None:
+            raise InfeasibleProblem("No recoding and no blanks obey the rule and the caps.", hint="Raise the caps, or add recodings.")
         return self.finish(search.best, method, bound=search.bound, facts={"boxes": search.boxes, "proved": proved})
 
     def _leaf(self, levels: Levels) -> float:
@@ -168,7 +170,10 @@ class _Run:
         keys = self.coded.keys
         if keys.rule == "original" and (keys.caps or keys.household):
             limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
-            found = suppress_under(self.coded, levels, limits=limits, maps=self.evaluator.maps)
+            try:
+                found = suppress_under(self.coded, levels, limits=limits, maps=self.evaluator.maps)
+            except InfeasibleProblem:  # the caps do not hold under this recoding; another may do
+                return math.inf
             return self.evaluator.recoding(levels) + found.cost
         return self.evaluator.cost(levels)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.anonymise.coding import CodedFile
 from statveil.anonymise.covers import cheapest_covers
-from statveil.anonymise.frequencies import LevelMaps, Words, distinct_patterns, unsafe_patterns
+from statveil.anonymise.frequencies import MANY_KEYS, LevelMaps, Words, distinct_patterns, minimal_patterns, unsafe_patterns
 from statveil.anonymise.keys import Costs
 from statveil.arrays import FloatArray, IntArray
 
@@ -64,10 +64,11 @@ class SuppressionProblem:
         return np.asarray(np.round(first * COST_UNIT).astype(np.int64) * TIE_UNIT + rank, dtype=np.int64)
 
     def patterns(self, codes: IntArray | None = None, amount: IntArray | None = None) -> Words:
-        """Unsafe combinations of the keys, or of the rows given instead (with blanks as unknown codes)."""
+        """Unsafe combinations of the keys, or of the rows given instead (with blanks as unknown codes); of many keys the minimal ones."""
         codes = self.coded.codes if codes is None else codes
         amount = self.coded.amount if amount is None else amount
-        return unsafe_patterns(codes, amount, self.maps, self.coded.tables, self.levels)
+        count = minimal_patterns if codes.shape[1] >= MANY_KEYS else unsafe_patterns
+        return count(codes, amount, self.maps, self.coded.tables, self.levels)
 
     def covers(self, patterns: Words) -> IntArray:
         """The cheapest units to blank for each row's pattern (S4, eq. 1), solved once for each different pattern."""

@@ -21,7 +21,7 @@ from statveil.solve.isolate import run_isolated
 from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
 
-MOST_ENTRIES = 2_000
+MOST_ENTRIES = 500
 """Entries up to which a rule's whole program is worth solving."""
 GRACE = 5.0
 
@@ -70,7 +70,7 @@ def solve_whole(model: LinearModel, *, seconds: float) -> Counted:
         raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
     ending, x, bound = heard[-1]
     if ending is Ending.INFEASIBLE:
-        raise InfeasibleProblem("No choice of blanks keeps the caps.", hint="Raise the caps, or allow more recodings.")
+        raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
     if x is None:
         raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
     count = np.round(x).astype(np.int64)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from statveil.anonymise.coding import CodedFile, code_file, level_of
 from statveil.anonymise.covers import maximal_sets, minimal_sets
-from statveil.anonymise.frequencies import Words, cell_index, cell_totals, distinct_patterns
+from statveil.anonymise.frequencies import Words, cell_index, cell_totals, distinct_patterns, unsafe_patterns
 from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.problem import SuppressionProblem, problem_of
 from statveil.arrays import FloatArray, IntArray
@@ -169,4 +169,6 @@ def find_unsafe(
     """Count all combinations and say which are unsafe, under a recoding if one is given."""
     coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}))
     problem = problem_of(coded, level_of(coded, recoding or {}))
-    return UnsafeCombinations(problem=problem, patterns=problem.patterns())
+    return UnsafeCombinations(
+        problem=problem, patterns=unsafe_patterns(coded.codes, coded.amount, problem.maps, coded.tables, problem.levels)
+    )

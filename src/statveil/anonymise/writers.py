@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from statveil.data.labels import FileLabels
@@ -52,10 +52,27 @@ def _even(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.T
 
 
 def _write_csv(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, _labels: FileLabels) -> None:
-    options = pa_csv.WriteOptions(include_header=True, quoting_style="needed")
-    with pa_csv.CSVWriter(path, schema, write_options=options) as writer:
+    """Text is quoted only where it must be (RFC 4180); a blank is an empty field."""
+    with path.open("wb") as file:
+        file.write(_lines([pa.array([name], pa.string()) for name in schema.names]))
         for table in tables:
-            writer.write_table(table.cast(schema))
+            file.write(_lines([column.combine_chunks().cast(pa.string()) for column in table.columns]))
+
+
+def _lines(columns: list[pa.Array]) -> bytes:
+    fields = [_quoted(column, alone=len(columns) == 1) for column in columns]
+    return "".join(f"{line}\n" for line in pc.binary_join_element_wise(*fields, ",").to_pylist()).encode()
+
+
+def _quoted(column: pa.Array, *, alone: bool) -> pa.Array:
+    text = column.fill_null("")
+    needs = pc.match_substring_regex(text, '[",\r\n]|^\\s|\\s$')
+    if alone:  # a line of one empty field would be no line at all
+        needs = pc.or_(needs, pc.equal(text, ""))
+    if not pc.any(needs).as_py():
+        return text
+    doubled = pc.replace_substring(text, '"', '""')
+    return pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), text)
 
 
 def _write_parquet(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, _labels: FileLabels) -> None:

@@ -36,6 +36,7 @@ from statveil.table.exchange.argus.apriori import Action, Apriori, read_apriori
 from statveil.table.exchange.argus.tab import FREQUENCY_RESPONSE
 
 FORMATS = {1: "CSV", 2: "pivot", 3: "code-value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
+INTERMEDIATE = 5
 PUBLIC_FORMATS = (1, 2, 3)
 """Formats that withhold or adjust unsafe values, so that somebody may publish them."""
 
@@ -104,8 +105,9 @@ class Plan:
 
     @property
     def targets(self) -> list[Path]:
-        written = [step.file for session in self.sessions for step in session.steps if isinstance(step, WriteStep)]
-        return [*written, *([self.log] if self.log else []), *self.version_files]
+        steps = [step for session in self.sessions for step in session.steps if isinstance(step, WriteStep)]
+        beside = [step.file.with_suffix(".rda") for step in steps if step.command.format == INTERMEDIATE]
+        return [*(step.file for step in steps), *beside, *([self.log] if self.log else []), *self.version_files]
 
 
 def make_plan(batch: Batch, *, out: Path | None = None, data: Path | None = None) -> Plan:
@@ -260,6 +262,8 @@ class _Planner:
 
     def _apriori(self, command: UseApriori) -> None:
         self._require_read(command.line, command.table)
+        if any(isinstance(step, SuppressStep) and step.table == command.table for step in self.open.steps):
+            raise command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
         dimensions = len(self.open.tables[command.table - 1].spec.dimensions)
         lines = read_apriori(self._existing(command.line, command.file), separator=command.separator, dimensions=dimensions)
         for said in lines:

@@ -18,7 +18,7 @@ from statveil.table.exchange.argus.cells import Amounts, CellTable, Status
 from statveil.table.exchange.argus.outputs import Style, write_code_value, write_csv_grid, write_sbs
 from statveil.table.exchange.argus.tab import write_cells
 
-CODE_VALUE, PIVOT, CSV, SBS, INTERMEDIATE, JJ = 3, 2, 1, 4, 5, 6
+PIVOT = 2
 
 
 def cells_of(ready: ReadyTable, release: Release | None = None, *, exact: bool = False, holdings: bool = True) -> CellTable:

@@ -15,7 +15,7 @@ from statveil.table.exchange.argus.cells import Status
 
 DEFAULT_MARGIN = Decimal(20)
 SMALLEST_PERCENT = Fraction(1, 10**9)
-"""A range of zero percent: one unit of the published numbers, which is what the smallest level becomes."""
+"""A range of zero: one unit of the published numbers, which is what the smallest level becomes."""
 _OF_RECORDS = {"P": 2, "NK": 2, "FREQ": 1, "REQ": 1}
 """How many rules of a kind are about records; the next ones are about holdings."""
 
@@ -54,7 +54,7 @@ def rule_set(command: SafetyRule | None) -> RuleSet:
         seen[call.name] = seen.get(call.name, 0) + 1
         if seen[call.name] > 2 * _OF_RECORDS.get(call.name, 10):
             raise command.line.fault(f"too many rules {call.name}")
-        if any(call.numbers[:1]) and call.name in (*_OF_RECORDS, "ZERO"):
+        if _says_something(call):
             parts[seen[call.name] > _OF_RECORDS.get(call.name, 10)].append(_rule(command.line, call))
     settings = {call.name: call.numbers[0] for call in command.rules if call.name in ("WGT", "MIS", "MAN")}
     for name in ("WGT", "MIS"):
@@ -69,6 +69,13 @@ def rule_set(command: SafetyRule | None) -> RuleSet:
         requested="REQ" in seen,
         line=command.line,
     )
+
+
+def _says_something(call: RuleCall) -> bool:
+    """Whether a rule is one, and no placeholder; in doubt it is, and is judged by its numbers."""
+    if call.name in ("P", "FREQ"):
+        return call.numbers[0] != 0
+    return call.name == "ZERO" or (call.name in ("NK", "REQ") and any(call.numbers))
 
 
 def _rule(line: Line, call: RuleCall) -> Rule:
@@ -88,7 +95,7 @@ def _ours(line: Line, name: str, numbers: Sequence[Decimal]) -> Rule:
         case "FREQ":
             return MinimumFrequency(_count(line, first), level=rest[0] or SMALLEST_PERCENT)
         case "ZERO":
-            return ZeroRule(first)
+            return ZeroRule(first or SMALLEST_PERCENT)
         case _:
             return _request(line, numbers)
 
@@ -102,7 +109,7 @@ def _p_rule(line: Line, p: Decimal, rest: Sequence[Decimal]) -> Rule:
 
 def _request(line: Line, numbers: Sequence[Decimal]) -> Request:
     first, second, *rest = numbers
-    if second not in (0, first):
+    if second != first and (second or not first):
         raise line.fault("REQ with two different percentages is not done by statveil", hint="Give both requests the same percentage.")
     minimum, percent = (rest[0], rest[1]) if len(rest) == 2 else (Decimal(0), rest[0])
     return Request(first, minimum=_count(line, minimum), level=percent or SMALLEST_PERCENT)

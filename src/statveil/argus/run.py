@@ -88,15 +88,13 @@ class _Runner:
         for step in session.steps:
             match step:
                 case AprioriStep():
-                    tables[step.table] = self._decide(step, tables[step.table], protected)
+                    tables[step.table] = self._decide(step, tables[step.table])
                 case SuppressStep():
                     protected[step.table] = self._protect(step.table, tables[step.table])
                 case WriteStep():
                     self._write(step, tables[step.table], protected.get(step.table))
 
-    def _decide(self, step: AprioriStep, ready: ReadyTable, protected: dict[int, Release]) -> ReadyTable:
-        if step.table in protected:
-            raise step.command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
+    def _decide(self, step: AprioriStep, ready: ReadyTable) -> ReadyTable:
         decided, faults = decide(ready, step.lines, ignore_errors=step.command.ignore_errors)
         self.notes.append(f"Table {step.table}: {len(step.lines) - len(faults)} of {len(step.lines)} a-priori lines followed")
         self.notes += [f"  not followed: {fault}" for fault in faults]

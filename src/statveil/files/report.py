@@ -12,7 +12,7 @@ from statveil.anonymise.frequencies import unsafe_patterns
 from statveil.anonymise.measures import KeyClasses
 from statveil.anonymise.plan import FilePlan
 from statveil.anonymise.suppression import row_amount
-from statveil.anonymise.unsafe import UnsafeCombinations
+from statveil.anonymise.unsafe import UnsafeCombinations, find_unsafe
 from statveil.anonymise.wildcard import wildcard_totals
 from statveil.files import charts
 from statveil.publish.files import write_bytes
@@ -44,7 +44,7 @@ def file_report_html(release: FileRelease) -> str:
 def _context(release: FileRelease) -> dict[str, Any]:
     plan = release.plan
     before, after = measures.classes_before(plan.coded), measures.classes_after(plan)
-    unsafe = UnsafeCombinations(problem=_unrecoded(plan), patterns=_unrecoded(plan).patterns())
+    unsafe = find_unsafe(plan.coded)
     left = _unsafe_after(plan)
     drawn = _charts(plan, unsafe, left, after)
     return {
@@ -76,12 +76,6 @@ def _context(release: FileRelease) -> dict[str, Any]:
     }
 
 
-def _unrecoded(plan: FilePlan) -> Any:
-    from statveil.anonymise.problem import problem_of
-
-    return problem_of(plan.coded, (0,) * len(plan.levels))
-
-
 def _unsafe_after(plan: FilePlan) -> list[int]:
     """Records in unsafe combinations of the released file, by table and by the plan's own rule."""
     found, problem = plan.suppression, plan.suppression.problem
@@ -93,7 +87,7 @@ def _unsafe_after(plan: FilePlan) -> list[int]:
     if plan.keys.rule == "recount":
         patterns = unsafe_patterns(codes, amount, problem.maps, tables, problem.levels)
     else:
-        patterns = problem.patterns()[found.key]
+        patterns = unsafe_patterns(plan.coded.codes, plan.coded.amount, problem.maps, tables, problem.levels)[found.key]
         for number, (places, _) in enumerate(tables):
             blank = (codes[list(places)] < 0).any(axis=0)
             patterns[blank, number // 64] &= ~(np.uint64(1) << np.uint64(number % 64))

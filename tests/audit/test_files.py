@@ -1,0 +1,144 @@
+"""The audit of a written safe file: it accepts what was promised and finds every kind of tampering."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from statveil.audit import files
+from statveil.audit.files import FileStatement, audit_file
+from statveil.data.microdata import Microdata
+from statveil.data.readers import read_microdata
+
+Columns = dict[str, list[Any]]
+
+VILLAGE: Columns = {
+    "home": ["1", "1", "2", "2", "3", "3"],
+    "town": ["Urk", "Urk", "Ede", "Ede", "Ede", "Urk"],
+    "job": ["vet", "farmer", "farmer", "farmer", "farmer", "farmer"],
+    "title": ["dr", "", "", "", "", ""],
+    "weight": ["1", "2", "1", "1", "1", "1"],
+    "income": ["10", "20", "30", "40", "50", "60"],
+}
+SAFE: Columns = {**VILLAGE, "job": [None, "farmer", "farmer", "farmer", "farmer", "farmer"]}
+STATEMENT = FileStatement(
+    fields=("town", "job"),
+    tables=((("town",), 2), (("job",), 2), (("town", "job"), 2)),
+    rule="original",
+    blanks={"town": 0, "job": 1},
+)
+
+
+def data(columns: Columns) -> Microdata:
+    return read_microdata(pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()}))
+
+
+def faults(released: Columns, statement: FileStatement = STATEMENT, original: Columns = VILLAGE) -> dict[str, int]:
+    report = audit_file(data(original), data(released), statement).report
+    return {check.name: check.faults for check in report.checks if check.faults}
+
+
+def changed(name: str, row: int, value: str | None) -> Columns:
+    return {**SAFE, name: [*SAFE[name][:row], value, *SAFE[name][row + 1 :]]}
+
+
+def test_what_was_promised_is_accepted_in_any_order_and_counted_under_all_rules() -> None:
+    assert faults(SAFE) == {}
+    assert faults({name: values[::-1] for name, values in SAFE.items()}) == {}
+    assert audit_file(data(VILLAGE), data(SAFE), STATEMENT).unsafe == {"original": 0, "recount": 0, "wildcard": 0}
+
+
+def test_the_vet_left_open_is_found() -> None:
+    found = faults(VILLAGE, replace(STATEMENT, blanks={}))
+    assert found == {"recount": 2}
+
+
+@pytest.mark.parametrize("name", ["income", "title", "home"])
+def test_a_changed_other_column_is_found(name: str) -> None:
+    assert "rest" in faults(changed(name, 2, "99"))
+
+
+def test_a_changed_key_value_is_found() -> None:
+    assert "changes" in faults(changed("town", 2, "Urk"))
+
+
+def test_values_swapped_between_records_are_found() -> None:
+    """Counts, columns and blanks stay as they were: only the records do not exist."""
+    swapped = {**SAFE, "town": ["Urk", "Urk", "Ede", "Ede", "Urk", "Ede"]}
+    assert set(faults(swapped)) == {"changes"}
+
+
+def test_a_lost_record_is_found() -> None:
+    assert "rest" in faults({name: values[:-1] for name, values in SAFE.items()})
+
+
+def test_a_lost_column_is_found() -> None:
+    assert faults({name: values for name, values in SAFE.items() if name != "income"}) == {"columns": 1}
+    dropped = replace(STATEMENT, dropped=("income",))
+    assert faults({name: values for name, values in SAFE.items() if name != "income"}, dropped) == {}
+
+
+def test_an_unplanned_blank_is_found_and_a_cap_is_checked() -> None:
+    assert "blanks" in faults(changed("town", 3, None))
+    assert faults(SAFE, replace(STATEMENT, caps={"job": 0})) == {"caps": 1}
+
+
+def test_a_recoding_must_be_the_one_stated() -> None:
+    recoded = {**SAFE, "town": ["town"] * 6}
+    mapping = {"town": {"Urk": "town", "Ede": "town"}}
+    assert faults(recoded, replace(STATEMENT, recoded=mapping)) == {}
+    assert "changes" in faults(recoded, replace(STATEMENT, recoded={"town": {"Urk": "village", "Ede": "town"}}))
+
+
+def test_a_linked_column_may_be_blank_with_its_field() -> None:
+    linked = {**SAFE, "title": [None, *SAFE["title"][1:]]}
+    assert "rest" in faults(linked)
+    assert faults(linked, replace(STATEMENT, linked=[("job", "title")])) == {}
+
+
+def test_recounting_finds_what_blanks_made_rare() -> None:
+    both = {**SAFE, "town": ["Urk", None, "Ede", "Ede", "Ede", "Urk"]}
+    statement = replace(STATEMENT, rule="recount", blanks={"town": 1, "job": 1})
+    assert faults(both, statement) == {"recount": 1}
+
+
+def test_weights_are_compared_with_the_threshold() -> None:
+    statement = replace(STATEMENT, weight="weight", tables=((("town",), 4), (("job",), 3)))
+    assert faults({**SAFE}, statement) == {"recount": 3}
+    assert audit_file(data(VILLAGE), data(SAFE), statement).unsafe["wildcard"] is None
+
+
+def test_missing_codes_and_categories() -> None:
+    unknown = {**VILLAGE, "job": ["?", *VILLAGE["job"][1:]]}
+    statement = replace(STATEMENT, blanks={}, missing_codes={"job": ["?"]})
+    assert faults(unknown, statement, unknown) == {}
+    labelled = {**unknown, "job": ["missing", *VILLAGE["job"][1:]]}
+    assert faults(labelled, replace(statement, missing="category", tables=STATEMENT.tables[:1]), unknown) == {}
+    assert faults(labelled, replace(statement, missing="category"), unknown) == {"recount": 2}
+
+
+def test_a_household_blanked_in_part_is_found() -> None:
+    statement = replace(STATEMENT, household="home", shared=("job",))
+    assert faults(SAFE, statement) == {"households": 1}
+    whole = {**SAFE, "job": [None, None, *SAFE["job"][2:]]}
+    assert faults(whole, replace(statement, blanks={"job": 2})) == {}
+    assert faults({n: v for n, v in SAFE.items() if n != "home"}, replace(statement, dropped=("home",))) == {}
+
+
+def test_wildcards_match_everything() -> None:
+    assert faults(SAFE, replace(STATEMENT, rule="wildcard")) == {}
+    assert faults(VILLAGE, replace(STATEMENT, rule="wildcard", blanks={})) == {"recount": 2}
+
+
+def test_a_count_that_was_not_made_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "WILDCARD_WORK", 0)
+    assert faults(SAFE, replace(STATEMENT, rule="wildcard")) == {"recount": 1}
+    assert faults(SAFE) == {}
+
+
+def test_numbers_of_statistical_packages_are_compared_as_numbers() -> None:
+    released = replace(data({**SAFE, "income": [f"{value}.0" for value in SAFE["income"]]}), origin="safe.sav")
+    assert audit_file(data(VILLAGE), released, STATEMENT).report.passed

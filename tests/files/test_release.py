@@ -1,0 +1,186 @@
+"""From records to a safe file on disk: written whole, audited, shuffled, or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import statveil as sv
+from statveil.anonymise.measures import KeyClasses, classes_after, diversity, individual_risks, risk
+from statveil.cli.app import app
+from statveil.files import release as release_module
+from tests.anonymise.stories import random_records
+
+NAMES = ("region", "job", "sex")
+
+
+def town(path: Path, *, records: int = 400, seed: int = 1) -> Path:
+    rows = random_records(seed, records=records, sizes=(6, 5, 2), missing=0.02)
+    columns: dict[str, Any] = {name: pa.array([row[f] for row in rows], pa.string()) for f, name in enumerate(NAMES)}
+    columns["income"] = pa.array(np.random.default_rng(seed).integers(100, 999, records))
+    columns["id"] = pa.array(np.arange(records))
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> sv.Microdata:
+    return sv.read_microdata(town(tmp_path / "town.parquet"))
+
+
+def keys(**settings: Any) -> sv.KeyVariables:
+    menu = sv.Menu.own({"half": {f"v{code}": f"h{code // 3}" for code in range(6)}})
+    return sv.KeyVariables(**{"fields": {"region": menu, "job": None, "sex": None}, "recoding_weight": 0.05, **settings})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "sav", "dta"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"rule": "recount"}, {"candidates": 2}, {"missing": "category"}, {"linked": [["job", "income"]]}], ids=str
+)
+def test_every_format_passes_its_audit(data: sv.Microdata, tmp_path: Path, ending: str, settings: dict[str, Any]) -> None:
+    if ending in ("sav", "dta"):
+        pytest.importorskip("pyreadstat")
+    plan = sv.plan_recoding(data, keys(**settings))
+    release = sv.apply_plan(data, plan, tmp_path / f"safe.{ending}", drop=["id"])
+    assert release.audit.passed
+    assert release.unsafe[plan.keys.rule] == 0
+    assert sv.read_microdata(release.path).columns == (*NAMES, "income")
+
+
+def test_types_of_other_columns_stay(data: sv.Microdata, tmp_path: Path) -> None:
+    release = sv.apply_plan(data, sv.plan_recoding(data, keys()), tmp_path / "safe.parquet")
+    assert pq.read_schema(release.path).field("income").type == pa.int64()
+
+
+def test_labels_of_values_are_kept(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pq.read_table(town(tmp_path / "town.parquet")).to_pandas()
+    frame["sex"] = (frame["sex"] == "v1") + 1
+    pyreadstat.write_sav(
+        frame, str(tmp_path / "town.sav"), column_labels={"sex": "Sex"}, variable_value_labels={"sex": {1: "man", 2: "woman"}}
+    )
+    data = sv.read_microdata(tmp_path / "town.sav")
+    release = sv.apply_plan(data, sv.plan_recoding(data, sv.KeyVariables(fields={"sex": None, "job": None})), tmp_path / "safe.sav")
+    _, facts = pyreadstat.read_sav(str(release.path), metadataonly=True)
+    assert facts.variable_value_labels["sex"] == {1.0: "man", 2.0: "woman"}
+    assert facts.column_names_to_labels["sex"] == "Sex"
+
+
+def test_the_order_of_the_original_is_gone_and_the_bytes_repeat(tmp_path: Path) -> None:
+    data = sv.read_microdata(town(tmp_path / "town.parquet", records=4000))
+    table = pq.read_table(tmp_path / "town.parquet")
+    pq.write_table(table.take(np.random.default_rng(5).permutation(4000)), tmp_path / "other.parquet")
+    plan = sv.plan_recoding(data, keys(candidates=2), seed=3)
+    first = sv.apply_plan(data, plan, tmp_path / "a.csv")
+    other = sv.read_microdata(tmp_path / "other.parquet")
+    second = sv.apply_plan(other, sv.plan_recoding(other, keys(candidates=2), seed=3), tmp_path / "b.csv")
+    assert first.path.read_bytes() == second.path.read_bytes()
+    ids = np.array([int(line.rsplit(",", 1)[1]) for line in first.path.read_text().splitlines()[1:]])
+    assert abs(np.corrcoef(ids, np.arange(4000))[0, 1]) < 0.05
+    third = sv.apply_plan(data, plan, tmp_path / "c.csv", key="another secret")
+    assert first.file_hash != third.file_hash
+
+
+def test_a_fault_in_the_written_file_releases_nothing(data: sv.Microdata, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = sv.plan_recoding(data, keys())
+    write = release_module.write_safe_file
+
+    def careless(source: sv.Microdata, given: Any, path: Path, **rest: Any) -> None:
+        write(source, given, path, **rest)
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([*lines[:-1], lines[-2]]) + "\n")
+
+    monkeypatch.setattr(release_module, "write_safe_file", careless)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(sv.AuditFailed):
+        sv.apply_plan(data, plan, tmp_path / "safe.csv")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_key_cannot_be_dropped_and_the_original_not_overwritten(data: sv.Microdata, tmp_path: Path) -> None:
+    plan = sv.plan_recoding(data, keys())
+    for wrong in ({"to": tmp_path / "safe.csv", "drop": ["job"]}, {"to": tmp_path / "town.parquet"}, {"to": tmp_path / "safe.xyz"}):
+        with pytest.raises(sv.InputError):
+            sv.apply_plan(data, plan, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_report_is_one_file_that_loads_nothing(data: sv.Microdata, tmp_path: Path) -> None:
+    release = sv.apply_plan(data, sv.plan_recoding(data, keys()), tmp_path / "safe.csv", sensitive=["income"])
+    text = release.to_report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "CONFIDENTIAL" in text
+    assert "src=" not in text.split("<script>")[0]
+    certificate = json.loads(release.to_certificate(tmp_path / "c.json").read_text())
+    assert certificate["audit"]["passed"] is True
+    mapping = release.to_mapping(tmp_path / "m.csv").read_text().splitlines()
+    assert mapping[0] == "field,old,new"
+
+
+def test_individual_risks_follow_the_published_formula() -> None:
+    """One record with weight 10: p = 0.1, risk = p / (1 - p) log(1 / p)."""
+    classes = KeyClasses(codes=np.zeros((1, 3), dtype=np.int32), count=np.array([1, 2, 5]), weight=np.array([10.0, 10.0, 5.0]))
+    single = individual_risks(classes)
+    assert single is not None
+    p = 0.1
+    assert single[0] == pytest.approx(p / (1 - p) * np.log(1 / p))
+    p = 0.2
+    assert single[1] == pytest.approx(p / (1 - p) - (p / (1 - p)) ** 2 * np.log(1 / p))
+    assert single[2] == pytest.approx(1 / 5)
+    assert risk(classes).population_uniques == pytest.approx(0.1)
+
+
+def test_diversity_of_classes() -> None:
+    rows = {"a": ["x", "x", "y", "y"], "s": ["1", "2", "1", "1"]}
+    data = sv.read_microdata(pa.table(rows))
+    plan = sv.plan_recoding(data, sv.KeyVariables(fields={"a": None}, threshold=2, order=1))
+    before, after = diversity(data, plan, "s")
+    assert (before.least_values, before.largest_distance) == (1, pytest.approx(0.25))
+    assert before == after
+    assert classes_after(plan).records == 4
+
+
+JOB = """
+[data]
+file = "town.parquet"
+[fields]
+region = { own = { half = { v0 = "h0", v1 = "h0", v2 = "h0", v3 = "h1", v4 = "h1", v5 = "h1" } } }
+job = {}
+sex = {}
+[safety]
+threshold = 3
+order = 3
+[output]
+file = "safe.csv"
+drop = ["id"]
+"""
+
+
+def test_the_command_writes_a_folder_or_nothing(tmp_path: Path) -> None:
+    town(tmp_path / "town.parquet")
+    (tmp_path / "job.toml").write_text(JOB)
+    run = CliRunner().invoke(app, ["anonymise", str(tmp_path / "job.toml"), "--json"])
+    assert run.exit_code == 0, run.output
+    folder = tmp_path / "job-release"
+    assert sorted(entry.name for entry in folder.iterdir()) == ["certificate.json", "internal", "job.toml", "public", "run.json"]
+    again = CliRunner().invoke(app, ["anonymise", str(tmp_path / "job.toml")])
+    assert again.exit_code == 2
+    (tmp_path / "job.toml").write_text(JOB.replace("order = 3", "order = 3\nrule = 'none'"))
+    wrong = CliRunner().invoke(app, ["anonymise", str(tmp_path / "job.toml"), "--out", str(tmp_path / "other")])
+    assert wrong.exit_code == 2
+    assert "safety.rule" in wrong.output
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_risk_command_counts(tmp_path: Path) -> None:
+    town(tmp_path / "town.parquet")
+    run = CliRunner().invoke(app, ["risk", str(tmp_path / "town.parquet"), "--keys", "region,job,sex", "--json"])
+    found = json.loads(run.output)
+    assert found["records"] == 400
+    assert found["unsafe_records"] == sv.find_unsafe(sv.read_microdata(tmp_path / "town.parquet"), keys()).records
+    assert CliRunner().invoke(app, ["risk", str(tmp_path / "town.parquet"), "--keys", "nothing"]).exit_code == 2
