@@ -41,7 +41,7 @@ def write_records(path: Path, records: int, sizes: tuple[int, ...], *, tail: flo
         columns: dict[str, Any] = {}
         before = np.zeros(count, dtype=np.int64)
         for name, size in zip(KEYS, sizes, strict=True):
-            code = np.minimum((rng.exponential(size / tail, count)).astype(np.int64), size - 1)
+            code = rng.exponential(size / tail, count).astype(np.int64) % size
             code = np.where(rng.random(count) < 0.3, before % size, code)
             columns[name] = pa.array([f"{each:03d}" for each in range(size)]).take(pa.array(code))
             before = code
@@ -80,7 +80,7 @@ def register(folder: Path) -> None:
 
 
 def unique(folder: Path) -> None:
-    write_records(folder / "unique.parquet", 1_000_000, UNIQUE_SIZES, tail=0.7)
+    write_records(folder / "unique.parquet", 1_000_000, UNIQUE_SIZES, tail=1.0)
     _measured("safe", str(folder / "unique.parquet"), "full")
 
 

@@ -59,6 +59,7 @@ _HOMES = {
     "statveil.table.exchange.linear": ("LinearSystem",),
     "statveil.table.exchange.solution": ("Solution", "read_directions", "read_solution", "write_directions", "write_solution"),
     "statveil.table.protected": ("ProtectedTable",),
+    "statveil.table.linked": ("CellSet", "Equation"),
     "statveil.table.ready": ("table_from_cells",),
     "statveil.table.relations": ("relations",),
     "statveil.table.spec": ("TableSpec",),
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from statveil.table.exchange.files import read_system
     from statveil.table.exchange.linear import LinearSystem
     from statveil.table.exchange.solution import Solution, read_directions, read_solution, write_directions, write_solution
+    from statveil.table.linked import CellSet, Equation
     from statveil.table.protected import ProtectedTable
     from statveil.table.ready import table_from_cells
     from statveil.table.relations import relations

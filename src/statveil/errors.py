@@ -60,7 +60,13 @@ class FormatError(InputError):
 
 
 class InfeasibleProblem(StatveilError):
+    """`explanation` is a `protect.explain.Explanation` where the clash was found, else None. The message holds its public words."""
+
     exit_code, http_status = 3, 409
+
+    def __init__(self, message: str, *, hint: str = "", explanation: object | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.explanation = explanation
 
 
 class OutOfTime(StatveilError):

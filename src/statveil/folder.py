@@ -79,6 +79,7 @@ def run_in(
 
 def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
     """The one call: the job's data through tabulation, rules, adjustment and audit."""
+    links = job.links()
     return protect_table(
         job.microdata,
         job.specs(),
@@ -89,6 +90,9 @@ def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
         seed=job.parts.protection.seed,
         on_progress=on_progress,
         job=job.content,
+        equations=links.equations,
+        sets=links.sets,
+        search_sets=links.search_sets,
     )
 
 

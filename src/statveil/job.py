@@ -24,6 +24,8 @@ from statveil.protect.options import Bounds, Limits, Options
 from statveil.publish.toml import to_toml
 from statveil.risk.manual import Manual, Waiver
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
+from statveil.risk.unions import Links
+from statveil.table.linked import CellSet, Equation
 from statveil.table.spec import TableSpec, Trees
 
 
@@ -61,6 +63,17 @@ class Job:
             with _about(f"rule[{place}]"):
                 found.append(self._rule(part))
         return found
+
+    def links(self) -> Links:
+        """What links the tables beyond the cells they share."""
+        equations, sets = list[Equation](), list[CellSet]()
+        for place, equation in enumerate(self.parts.equation, start=1):
+            with _about(f"equation[{place}]"):
+                equations.append(Equation(**equation.model_dump()))
+        for place, asked in enumerate(self.parts.cell_set, start=1):
+            with _about(f"cell_set[{place}]"):
+                sets.append(CellSet(cells=asked.cells, view=asked.table, level=asked.level))
+        return Links(equations=equations, sets=sets, search_sets=self.parts.protection.search_sets)
 
     def options(self) -> Options:
         chosen = self.parts.protection

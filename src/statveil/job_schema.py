@@ -190,6 +190,22 @@ class ProtectionPart(Part):
     bounds: BoundsPart = BoundsPart()
     method: Literal["auto", "exact"] = "auto"
     seed: Annotated[int, Field(ge=0)] = 0
+    search_sets: bool = False
+
+
+class EquationPart(Part):
+    """total = the sum of the parts, all of them measures of tables."""
+
+    total: str
+    parts: list[str]
+
+
+class CellSetPart(Part):
+    """Cells that are judged as one; `table` says which of several linked tables they are of."""
+
+    cells: list[dict[str, str]]
+    table: str | None = None
+    level: Level | None = None
 
 
 class LimitsPart(Part):
@@ -208,6 +224,8 @@ class JobFile(Part):
     data: DataPart
     table: Annotated[list[TablePart], Field(min_length=1)]
     rule: Annotated[list[RulePart], Field(min_length=1)]
+    equation: list[EquationPart] = []
+    cell_set: list[CellSetPart] = []
     protection: ProtectionPart = ProtectionPart()
     limits: LimitsPart = LimitsPart()
     output: OutputPart = OutputPart()

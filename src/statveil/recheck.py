@@ -20,14 +20,13 @@ from statveil.provenance import Provenance
 from statveil.publish.files import paths_of
 from statveil.publish.reading import PublicTable, read_public_csv
 from statveil.publish.text import file_word
-from statveil.risk.assess import assess
-from statveil.risk.rules import Rule, contributions_needed
+from statveil.risk.rules import Rule
+from statveil.risk.unions import judge
 from statveil.staging import MADE_BY, RUN_FILE
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table, View
-from statveil.table.tabulate import tabulate
-from statveil.workflow import as_json, requirements_of
+from statveil.workflow import as_json, links_as_json, requirements_of
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
 SHOWN = 10
@@ -44,8 +43,7 @@ def audit_folder(folder: Path) -> AuditReport:
     try:
         rules, asked = job.rules(), requirements_of(job.options())
         specs = job.specs()
-        table = tabulate(job.microdata, specs, top=max(contributions_needed(rules), 1))
-        sensitivity = assess(table, rules)
+        table, sensitivity = judge(job.microdata, specs, rules, job.links())
     except InputError as error:
         raise AuditFailed(
             f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",
@@ -85,7 +83,7 @@ def asked_for(job: Job, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> di
         "method": chosen.method,
         "seed": chosen.seed,
     }
-    return {name: as_json(part) for name, part in parts.items()}
+    return {name: as_json(part) for name, part in parts.items()} | links_as_json(job.links())
 
 
 def _check_job(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> Check:
@@ -151,6 +149,9 @@ def read_protected(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable,
         clashes = [f"{labels(view, view.coordinates[row])} of {view.name}: differs from its other place" for row in np.flatnonzero(clash)]
         checked += shown.rows
         findings += [*shown.findings, *clashes]
+    for union in table.unions:
+        if union.cell >= table.shown:
+            value[union.cell] = value[union.members].sum()
     return ProtectedTable(views=table.views, value=value, decimals=table.decimals), _check("files", WORDS, checked, findings)
 
 

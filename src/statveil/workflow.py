@@ -31,17 +31,19 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import SystemOptions, problem_of
 from statveil.provenance import Provenance
 from statveil.release import Release
-from statveil.risk.assess import assess, check_rules
-from statveil.risk.rules import Rule, contributions_needed
+from statveil.risk.assess import check_rules
+from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
+from statveil.risk.unions import Links, judge
 from statveil.solve.isolate import dismiss_idle
 from statveil.table.exchange.certificate import write_certificate
 from statveil.table.exchange.files import read_system
 from statveil.table.exchange.solution import Solution, read_directions, write_solution
+from statveil.table.linked import CellSet, Equation
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table
-from statveil.table.tabulate import listed_specs, tabulate
+from statveil.table.tabulate import listed_specs
 
 UNKNOWN = float("inf")
 
@@ -57,20 +59,23 @@ def protect_table(
     seed: int = 0,
     on_progress: OnProgress | None = None,
     job: Mapping[str, Any] | None = None,
+    equations: Sequence[Equation] = (),
+    sets: Sequence[CellSet] = (),
+    search_sets: bool = False,
 ) -> Release:
     """Records to an audited release: tabulate, assess, adjust, audit.
 
-    `data` is a `Microdata` or anything that `read_microdata` takes. Several specs are linked tables, protected together.
+    `data` is a `Microdata` or anything that `read_microdata` takes. Several specs are linked tables, protected together: a cell that
+    adds up the same records of the same measure in several of them is one cell, and `equations` between measures are kept.
+    `sets` of cells are judged as if they were cells; `search_sets` also looks for those that one holding dominates.
     """
     options, limits = _settled(options, limits, seed)
     specs = listed_specs(spec)
     _require_rules(rules)
     tell = _stages(on_progress, limits)
-    tell("tabulating")
+    links = Links(equations=equations, sets=sets, search_sets=search_sets)
     microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table = tabulate(microdata, specs, top=max(1, contributions_needed(rules)))
-    tell("assessing")
-    sensitivity = assess(table, rules)
+    table, sensitivity = judge(microdata, specs, rules, links, tell=tell)
     release = protect_assessed(
         table,
         sensitivity,
@@ -80,7 +85,7 @@ def protect_table(
         seed=seed,
         on_progress=on_progress,
         job=job,
-        asked={"tables": as_json(spec), "rules": as_json(rules)},
+        asked={"tables": as_json(spec), "rules": as_json(rules), **links_as_json(links)},
     )
     tell("audited")
     return release
@@ -114,6 +119,11 @@ def protect_assessed(
         requirements=requirements_of(options),
         job=job or {},
     )
+
+
+def links_as_json(links: Links) -> dict[str, Any]:
+    """The links that were asked for; none, nothing."""
+    return {field.name: as_json(asked) for field in dataclasses.fields(links) if (asked := getattr(links, field.name))}
 
 
 def _settled(options: Options | None, limits: Limits | None, seed: int) -> tuple[Options, Limits]:

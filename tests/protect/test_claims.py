@@ -12,6 +12,8 @@ from tests.protect.problems import problem_of
 ROW = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})
 CHEAP = np.array([4, -4, 0, 0])
 """Costs 8, the best there is."""
+DEARER = np.array([5, -5, 0, 0])
+"""Costs 10."""
 
 
 def test_a_search_does_not_hear_a_claim_above_its_own_table() -> None:
@@ -26,21 +28,48 @@ def test_a_search_does_not_hear_a_claim_above_its_own_table() -> None:
 
 
 def test_a_cheaper_table_of_another_team_refutes_a_claim() -> None:
-    part = _Part()
-    part.weigh(Found("proof", 3.0, 3.0, proof=NO_MULTIPLIERS))
-    part.weigh(Found("solver", 9.0, 3.0))
-    assert part.bound == 9.0
-    part.compare(1, ROW, CHEAP)
-    assert part.bound == 3.0, "only what is proved is left"
+    part = _Part(gap=0.0)
+    part.hear(0, ROW, Found("proof", 3.0, 3.0, proof=NO_MULTIPLIERS))
+    part.hear(0, ROW, Found("solver", 9.0, 3.0))
+    assert part.known.bound == 9.0
+    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    assert part.known.bound == 3.0, "only what is proved is left"
     assert not part.settles(1)
-    part.weigh(Found("solver", 8.0, 3.0))
-    assert part.bound == 3.0, "a solver that was wrong is not believed again"
+    part.hear(0, ROW, Found("solver", 8.0, 3.0))
+    assert part.known.bound == 3.0, "a solver that was wrong is not believed again"
 
 
 def test_a_claim_that_comes_after_the_table_is_refuted_as_well() -> None:
-    part = _Part()
-    part.compare(0, ROW, CHEAP)
-    part.weigh(Found("solver", 9.0, 2.0))
-    assert part.bound == 0.0
-    part.weigh(Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
+    part = _Part(gap=0.0)
+    part.hear(0, ROW, Found("search", 0.0, deviation=CHEAP))
+    part.hear(0, ROW, Found("solver", 9.0, 2.0))
+    assert part.known.bound == 0.0
+    part.hear(0, ROW, Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
     assert part.settles(0)
+
+
+def test_an_unsafe_table_is_not_believed() -> None:
+    part = _Part(gap=0.0)
+    part.hear(0, ROW, Found("search", 0.0, deviation=np.array([3, -3, 0, 0])))
+    assert part.known.best is None
+
+
+def test_the_first_team_within_the_gap_asked_for_decides() -> None:
+    """The second team's cheaper table came first; it does not count, for it might have come later."""
+    part = _Part(gap=0.5)
+    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    assert not part.settles(1)
+    part.hear(0, ROW, Found("proof", 7.0, 7.0, proof=NO_MULTIPLIERS))
+    part.hear(0, ROW, Found("search", 7.0, 7.0, deviation=DEARER))
+    assert part.settles(0)
+    assert part.known.objective == 10.0
+    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    assert part.known.objective == 10.0, "what comes after is not heard"
+
+
+def test_without_the_first_team_the_best_table_counts() -> None:
+    part = _Part(gap=0.01)
+    part.hear(0, ROW, Found("search", 7.0, 7.0, deviation=DEARER, proof=NO_MULTIPLIERS))
+    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    assert not part.settles(1)
+    assert part.known.objective == 8.0

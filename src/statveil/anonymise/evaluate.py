@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from statveil.anonymise.coding import CodedFile
 from statveil.anonymise.covers import cheapest_covers
-from statveil.anonymise.frequencies import MANY_KEYS, NONE, LevelMaps, Words, side_by_side, tables_below, unsafe_flags
+from statveil.anonymise.frequencies import (
+    MANY_KEYS,
+    NONE,
+    LevelMaps,
+    Words,
+    distinct_patterns,
+    pattern_hash,
+    side_by_side,
+    tables_below,
+    unsafe_flags,
+)
 from statveil.anonymise.problem import SuppressionProblem, entropy, problem_of
 from statveil.arrays import BoolArray, FloatArray, IntArray
 
@@ -50,16 +60,6 @@ def _update(flags, old, word, bit, patterns):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _hash(pattern):  # type: ignore[no-untyped-def]
-    mixed = np.uint64(0x9E3779B97F4A7C15)
-    for word in pattern:
-        mixed ^= word
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
-
-
-@njit(cache=True)
 def _price(patterns, mass, known, cost, slots, missing):  # type: ignore[no-untyped-def]
     """Sum of mass x cost over the keys whose pattern is known; the places of those whose is not, and how many."""
     total, strange, mask = 0.0, 0, np.uint64(slots.size - 1)
@@ -71,7 +71,7 @@ def _price(patterns, mass, known, cost, slots, missing):  # type: ignore[no-unty
                 break
         if empty:
             continue
-        place = _hash(patterns[key]) & mask
+        place = pattern_hash(patterns[key]) & mask
         found = -1
         while slots[place] >= 0:
             same = True
@@ -95,7 +95,7 @@ def _price(patterns, mass, known, cost, slots, missing):  # type: ignore[no-unty
 def _enter(known, first, last, slots):  # type: ignore[no-untyped-def]
     mask = np.uint64(slots.size - 1)
     for number in range(first, last):
-        place = _hash(known[number]) & mask
+        place = pattern_hash(known[number]) & mask
         while slots[place] >= 0:
             place = (place + np.uint64(1)) & mask
         slots[place] = number
@@ -165,27 +165,31 @@ class Evaluator:
         return self.seen[levels]
 
     def flags(self, table: int, levels: Levels) -> BoolArray:
-        """The keys whose cell in a table is unsafe; `levels` has an entry for every field. Of many keys, those not unsafe in a smaller table."""
+        """The keys whose cell in a table is unsafe; `levels` has an entry for every field.
+
+        Of many keys, only those that are not unsafe in a smaller table.
+        """
+        return np.unpackbits(self._packed(table, levels), count=self.coded.size).view(np.bool_)
+
+    def _packed(self, table: int, levels: Levels) -> NDArray[np.uint8]:
         places, threshold = self.coded.tables[table]
         key = (table, *(levels[place] for place in places))
         packed = self._cache.get(key)
-        if packed is not None:
-            return np.unpackbits(packed, count=self.coded.size).view(np.bool_)
-        skipped = self._skipped(table, levels)
-        found = unsafe_flags(
-            self.coded.codes, self.coded.amount, self.maps, places, [levels[place] for place in places], threshold, skipped
-        )
-        self._cache[key] = np.packbits(found)
-        if len(self._cache) * (self.coded.size // 8 + 64) > CACHE_BYTES:
-            self._cache.popitem(last=False)
-        return found
+        if packed is None:
+            own = [levels[place] for place in places]
+            skipped = self._skipped(table, levels)
+            packed = np.packbits(unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped))
+            self._cache[key] = packed
+            if len(self._cache) * (self.coded.size // 8 + 64) > CACHE_BYTES:
+                self._cache.popitem(last=False)
+        return packed
 
     def _skipped(self, table: int, levels: Levels) -> BoolArray:
         """Keys that need not be looked at, as `minimal_patterns` explains."""
         if self.coded.size < MANY_KEYS or not self._below[table]:
             return NONE
-        packed = [np.packbits(self.flags(other, levels)) for other in self._below[table]]
-        return np.unpackbits(np.bitwise_or.reduce(packed), count=self.coded.size).view(np.bool_)
+        packed = np.bitwise_or.reduce([self._packed(other, levels) for other in self._below[table]])
+        return np.unpackbits(packed, count=self.coded.size).view(np.bool_)
 
     def patterns(self, levels: Levels) -> Words:
         self._move(levels)
@@ -209,7 +213,7 @@ class Evaluator:
         memo = self._memo
         total, strange = _price(self._patterns, self.coded.mass, memo.known, memo.cost, memo.slots, self._missing)
         if strange:
-            new = np.unique(self._patterns[self._missing[:strange]], axis=0)
+            new, _ = distinct_patterns(self._patterns[self._missing[:strange]])
             units, _ = cheapest_covers(new, self.problem.table_masks, self.problem.unit_cost)
             memo.add(new, self.problem.mask_cost(self.problem.fields_of(units)))
             total, _ = _price(self._patterns, self.coded.mass, memo.known, memo.cost, memo.slots, self._missing)

@@ -234,10 +234,44 @@ def side_by_side(work: Callable[[int], Array], numbers: Sequence[int], *, keys: 
             yield from zip(part, pool.map(work, part), strict=True)
 
 
+@njit(cache=True)
+def pattern_hash(pattern):  # type: ignore[no-untyped-def]
+    mixed = np.uint64(0x9E3779B97F4A7C15)
+    for word in pattern:
+        mixed ^= word
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+@njit(cache=True)
+def _group(patterns, kind, first):  # type: ignore[no-untyped-def]
+    size = 1024
+    while size < 2 * patterns.shape[0]:
+        size *= 2
+    slots = np.full(size, -1, dtype=np.int64)
+    mask, found = np.uint64(size - 1), 0
+    for key in range(patterns.shape[0]):
+        place = pattern_hash(patterns[key]) & mask
+        while slots[place] >= 0:
+            same = True
+            for word in range(patterns.shape[1]):
+                if patterns[first[slots[place]], word] != patterns[key, word]:
+                    same = False
+                    break
+            if same:
+                break
+            place = (place + np.uint64(1)) & mask
+        if slots[place] < 0:
+            slots[place] = found
+            first[found] = key
+            found += 1
+        kind[key] = slots[place]
+    return found
+
+
 def distinct_patterns(patterns: Words) -> tuple[Words, IntArray]:
-    """The different patterns, sorted, and for each key the number of its own."""
-    if patterns.shape[1] == 1:
-        found, inverse = np.unique(patterns[:, 0], return_inverse=True)
-        return found[:, None], inverse.ravel().astype(np.int64)
-    found, inverse = np.unique(patterns, axis=0, return_inverse=True)
-    return found, inverse.ravel().astype(np.int64)
+    """The different patterns in the order in which keys show them, and for each key the number of its own."""
+    kind, first = np.empty(len(patterns), dtype=np.int64), np.empty(len(patterns), dtype=np.int64)
+    found = int(_group(patterns, kind, first))
+    return np.ascontiguousarray(patterns[first[:found]]), kind

@@ -46,7 +46,7 @@ def audit_table(
     cells = _Cells(table, sensitivity, protected)
     checks = (
         shape,
-        _additivity(protected),
+        _additivity(cells, table, protected),
         _protection(cells),
         _overshoot(cells, asked),
         _bounds(cells, asked),
@@ -89,6 +89,9 @@ class _Cells:
         finest = max(table.scale, protected.decimals)
         step = 10 ** (finest - table.scale)
         self.views = protected.views
+        self.unions = table.unions
+        self.equations = table.equations
+        self.shown = _shown(protected)
         self.unit = 10 ** (finest - protected.decimals)
         self.whole = 10**finest if finest >= 0 else Fraction(1, 10**-finest)
         self.true = _wide(table.value) * step
@@ -104,7 +107,9 @@ class _Cells:
         self.own_maximum = _floor(_wide(np.where(sensitivity.maximum < UNBOUNDED, sensitivity.maximum, 2**62)) * step, self.unit)
 
     def name(self, cell: int) -> str:
-        """The labels of the cell's first position."""
+        """The labels of the cell's first position, or the words of the set of cells that it is."""
+        if not self.shown[cell]:
+            return next((union.words for union in self.unions if union.cell == cell), "a cell that no table shows")
         view, row = next((view, rows[0]) for view in self.views if (rows := np.flatnonzero(view.cell == cell)).size)
         return labels(view, view.coordinates[row])
 
@@ -145,7 +150,15 @@ def _same_view(mine: View, theirs: View) -> bool:
     return same_labels and same_order and same_places and np.array_equal(mine.structural, theirs.structural)
 
 
-def _additivity(protected: ProtectedTable) -> Check:
+def _shown(protected: ProtectedTable) -> BoolArray:
+    """Cells that stand somewhere in a table; the others are sums of sets of cells."""
+    shown = np.zeros(protected.value.size, dtype=np.bool_)
+    for view in protected.views:
+        shown[view.cell] = True
+    return shown
+
+
+def _additivity(cells: _Cells, table: Table, protected: ProtectedTable) -> Check:
     findings: list[str] = []
     checked = faults = 0
     for view in protected.views:
@@ -153,7 +166,22 @@ def _additivity(protected: ProtectedTable) -> Check:
             wrong = np.flatnonzero(differences)
             checked, faults = checked + differences.size, faults + wrong.size
             findings.extend(name(int(row)) for row in wrong[: SHOWN - len(findings)])
+    for words, total, parts in _sums_between_tables(table):
+        wrong = np.flatnonzero(cells.published[total] != cells.published[parts].sum(axis=1))
+        checked, faults = checked + total.size, faults + wrong.size
+        findings.extend(f"{words}, at {cells.name(int(total[row]))}" for row in wrong[: SHOWN - len(findings)])
+    unaccounted = set(np.flatnonzero(~cells.shown).tolist()) - {union.cell for union in table.unions}
+    findings.extend(["a cell that no table shows and no set explains"] if unaccounted else [])
+    faults += len(unaccounted)
     return Check(name="additivity", words="Every total is the sum of its parts", checked=checked, faults=faults, findings=tuple(findings))
+
+
+def _sums_between_tables(table: Table) -> Iterator[tuple[str, IntArray, IntArray]]:
+    """Every equation between responses and every set of cells: words, the totals, and the parts of each in a row."""
+    for equation in table.equations:
+        yield equation.words, equation.total, equation.parts
+    for union in table.unions:
+        yield union.words, np.array([union.cell]), union.members[np.newaxis]
 
 
 def _totals(view: View, value: IntArray) -> Iterator[tuple[AnyArray, Callable[[int], str]]]:
@@ -205,8 +233,11 @@ def _protection(cells: _Cells) -> Check:
 
 
 def _overshoot(cells: _Cells, asked: Requirements) -> Check:
-    """At the nearest safe published value when the exact variant was asked; else within the cap, if there is one."""
-    where = cells.sensitive
+    """At the nearest safe published value when the exact variant was asked; else within the cap, if there is one.
+
+    The sum of a set of cells is not published and may go anywhere safe.
+    """
+    where = cells.sensitive[cells.shown[cells.sensitive]]
     x, down, up, true = cells.published[where], cells.down_to[where], cells.up_to[where], cells.true[where]
     if asked.exact:
         wrong = (x != down) & (x != up)
@@ -226,7 +257,8 @@ def _bounds(cells: _Cells, asked: Requirements) -> Check:
     low[where], high[where] = np.minimum(low[where], cells.down_to[where]), np.maximum(high[where], cells.up_to[where])
     low, high = np.maximum(low, cells.own_minimum), np.minimum(high, cells.own_maximum)
     wrong = (cells.published < low) | (cells.published > high)
-    return cells.check("bounds", "Every cell stays within the bounds asked", np.arange(cells.true.size), wrong)
+    where = np.flatnonzero(cells.shown)
+    return cells.check("bounds", "Every cell stays within the bounds asked", where, wrong[where])
 
 
 def _asked_range(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
@@ -247,7 +279,7 @@ def _asked_range(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray
 def _zeros(cells: _Cells) -> Check:
     """A zero that is a total of zeros that must rise cannot stay zero; every other zero that is not sensitive must."""
     free = _over_sensitive_zeros(cells)
-    where = cells.safe[np.asarray(cells.true[cells.safe] == 0, dtype=np.bool_) & ~free[cells.safe]]
+    where = cells.safe[np.asarray(cells.true[cells.safe] == 0, dtype=np.bool_) & ~free[cells.safe] & cells.shown[cells.safe]]
     words = "Every zero that is neither sensitive nor a total of such zeros stays zero"
     return cells.check("zeros", words, where, cells.published[where] != 0)
 
@@ -263,6 +295,9 @@ def _over_sensitive_zeros(cells: _Cells) -> BoolArray:
             for keys, parts, total_of_part in _parts_and_totals(view):
                 at = view.cell[np.searchsorted(keys, total_of_part[over[view.cell[parts]]])]
                 grown[at] |= zero[at]
+        for equation in cells.equations if over.any() else ():
+            at = equation.total[over[equation.parts].any(axis=1)]
+            grown[at] |= zero[at]
         if (grown == over).all():
             return over
         over = grown
@@ -272,7 +307,8 @@ def _signs(cells: _Cells) -> Check:
     """Positive stays positive and negative negative, zero never falls; only what rounds to zero may be published as zero (T18)."""
     x, true, nearest = cells.published, cells.true, cells.nearest
     wrong = ((true >= 0) & (x < 0)) | ((true < 0) & (x > 0)) | ((nearest > 0) & (x <= 0)) | ((nearest < 0) & (x >= 0))
-    return cells.check("signs", "Every cell keeps its sign, and none vanishes", np.arange(true.size), wrong)
+    where = np.flatnonzero(cells.shown)
+    return cells.check("signs", "Every cell keeps its sign, and none vanishes", where, wrong[where])
 
 
 def _frozen(cells: _Cells) -> Check:

@@ -16,6 +16,9 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.table.relations import relations
 from statveil.table.table import Table
 
+NEXT_TO_NOTHING = 0.001
+"""Positions that a cell counts for which is published at none."""
+
 
 def build_problem(table: Table, sensitivity: Sensitivity, options: Options) -> ProtectionProblem:
     """The problem whose solutions are the safe tables that may be published.
@@ -37,6 +40,8 @@ def build_problem(table: Table, sensitivity: Sensitivity, options: Options) -> P
     still = (table.value == 0) & ~_over_sensitive_zeros(table, sensitivity, matrix)
     held = ~sensitivity.sensitive & (sensitivity.frozen | still)
     lower, upper = _own_bounds(table, sensitivity, np.where(held, value, lower), np.where(held, value, upper))
+    unseen = np.arange(table.size) >= table.shown  # nobody reads the sum of a set of cells: it need only be safe
+    lower, upper = np.where(unseen, -NO_LIMIT, lower), np.where(unseen, NO_LIMIT, upper)
     return ProtectionProblem(
         relations=matrix,
         rhs=np.zeros(matrix.shape[0], dtype=np.int64),
@@ -141,10 +146,14 @@ def _keep_signs(table: Table, value: IntArray, low: IntArray, high: IntArray) ->
 
 
 def _weights(table: Table, sensitivity: Sensitivity, options: Options, value: IntArray) -> FloatArray:
-    """Cost per published unit of change, times the number of positions at which the cell is published."""
+    """Cost per published unit of change, times the number of positions at which the cell is published.
+
+    The sum of a set of cells is published nowhere; the solvers ask a positive cost of every cell, so it has next to none.
+    """
     places = np.zeros(value.size)
     for view in table.views:
         places += np.bincount(view.cell, minlength=value.size)
+    places[table.shown :] = NEXT_TO_NOTHING
     unit = 10.0**-table.decimals
     size = np.maximum(np.abs(value), 1) * unit
     cost = {"unit": np.ones(value.size), "inverse": 1.0 / size, "inverse-sqrt": 1.0 / np.sqrt(size)}[options.weights]

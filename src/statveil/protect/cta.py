@@ -13,6 +13,7 @@ from statveil.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.certificate import certify
 from statveil.protect.components import Components, components_of
+from statveil.protect.explain import SECONDS, explain
 from statveil.protect.methods import Task, check_method, plan_jobs, run_jobs
 from statveil.protect.options import Limits, OnProgress, check_kind, check_seed
 from statveil.protect.problem import ProtectionProblem
@@ -54,7 +55,7 @@ def adjust(
     watch.say(_in_words(reduction, components))
     halt = _run(watch, method, chosen, start, seed)
     if not watch.has_table or not reduction.feasible:
-        raise _no_table(watch, halt, limits)
+        raise _no_table(problem, watch, halt, limits)
     deviation = watch.table()
     objective = problem.cost(deviation)
     certified = certify(reduction, watch.proof(), objective)
@@ -103,12 +104,17 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
         raise InputError("The start must hold +1 or -1 for each sensitive cell and 0 for the others.")
 
 
-def _no_table(watch: Watch, halt: Halt, limits: Limits) -> Exception:
+def _no_table(problem: ProtectionProblem, watch: Watch, halt: Halt, limits: Limits) -> Exception:
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
+    ended = halt is Halt.FINISHED and watch.seconds < limits.seconds  # a method that the clock stopped ends by itself too
+    watch.say("looking for what clashes")
+    explanation = explain(problem, seconds=SECONDS if watch.infeasible or ended else min(SECONDS, limits.seconds))
+    if explanation is not None:
+        return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
     if watch.infeasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
-    if halt is Halt.FINISHED and watch.seconds < limits.seconds:  # a method that the clock stopped ends by itself too
+    if ended:
         return InfeasibleProblem(
             "No safe table was found within the bounds given.",
             hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.",

@@ -108,6 +108,8 @@ def check_method(method: str, settings: dict[str, Any], start: IntArray | None) 
 
 def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> list[Team]:
     """What to run on a problem side by side."""
+    if method == "auto" and not settings and engine.fits(problem):
+        return [Team("network", {})]
     if method == "auto" and not settings:
         return [Team(method, {"role": role}) for role in portfolio.teams_for(problem)]
     return [Team(method, settings)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -19,15 +19,19 @@ from statveil.arrays import FloatArray
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.requirements import Requirement, meets
-from statveil.solve.highs import WarmProgram
 from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
+
+if TYPE_CHECKING:
+    from statveil.solve.highs import WarmProgram
 
 STEPS_PER_TERM = 60
 """Terms of relations looked at while propagating, per term there is: bounds may creep for ever."""
 DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840, 10_000, 1_000_000)
 """What the multipliers of a ray are rounded to fractions of, until one set proves the contradiction."""
 NEARLY_WHOLE = 1e-6
+DEEPEST = 250
+"""Tries upon tries; a proof that needs more is out of reach anyhow."""
 LONGEST_PROGRAM = 20.0
 """Seconds given to one linear program."""
 
@@ -91,7 +95,7 @@ class _Refutation:
         self.bounds = [[-NO_LIMIT] * len(self.cells), [NO_LIMIT] * len(self.cells)]
         self.last = [[-1] * len(self.cells), [-1] * len(self.cells)]
         self.trail: list[_Step] = []
-        self.attempts = 0
+        self.attempts, self.depth = 0, 0
         self.most_steps = STEPS_PER_TERM * max(int(matrix.nnz), 100)
         self._program: WarmProgram | None = None
 
@@ -100,9 +104,7 @@ class _Refutation:
         return list(zip(self.matrix.indices[part].tolist(), self.matrix.data[part].tolist(), strict=True))
 
     def answer(self) -> Clash | Met:
-        found = self._impose()
-        if found is None:
-            found = self._search(deque(range(len(self.rows))))
+        found: Clash | Met = self._impose() or self._search(deque(range(len(self.rows))))
         if isinstance(found, Met) and not meets(self.problem, self.asked, found.deviation):
             raise TooHard("The table found does not meet what was asked.")
         return found
@@ -270,7 +272,7 @@ class _Refutation:
         if clash is not None:
             return clash
         self.tries_left -= 1
-        if self.tries_left < 0:
+        if self.tries_left < 0 or self.depth > DEEPEST:
             raise TooHard("Too many tries.")
         relaxed = self._relaxed()
         if isinstance(relaxed, Clash):
@@ -310,7 +312,9 @@ class _Refutation:
             step = _Step(cell, LOW if upwards else HIGH, up if upwards else down, -1, attempt=attempt)
             found: Clash | Met | None = self._narrow(step)
             if found is None:
+                self.depth += 1
                 found = self._search(deque(self.rows_of[cell]))
+                self.depth -= 1
             if isinstance(found, Met):
                 return found
             self._undo(length)
@@ -324,16 +328,16 @@ class _Refutation:
 
     def _relaxed(self) -> FloatArray | Clash:
         """Deviations within the bounds that satisfy the relations, whole or not; or why there are none."""
+        from statveil.solve.highs import WarmProgram
+
         low = np.array([-np.inf if bound <= -NO_LIMIT else float(bound) for bound in self.bounds[LOW]])
         high = np.array([np.inf if bound >= NO_LIMIT else float(bound) for bound in self.bounds[HIGH]])
         if not self.rows:
             return np.clip(np.zeros(low.size), low, high)
         if self._program is None:
             rhs, nothing = np.array(self.residual, dtype=np.float64), np.zeros(len(self.cells))
-            model = LinearModel(
-                cost=nothing, matrix=self.matrix.astype(np.float64), row_lower=rhs, row_upper=rhs, lower=low, upper=high
-            )
-            self._program = WarmProgram(model, first="simplex", presolve=False)
+            model = LinearModel(cost=nothing, matrix=self.matrix.astype(np.float64), row_lower=rhs, row_upper=rhs, lower=low, upper=high)
+            self._program = WarmProgram(model, first="simplex")
         solution = self._program.solve(low, high, seconds=LONGEST_PROGRAM)
         if solution.ending is Ending.INFEASIBLE:
             return self._proved(self._program.dual_ray())

@@ -44,7 +44,7 @@ def _met(problem: ProtectionProblem, asked: Requirement, deviation: dict[int, in
     if asked.kind == "relation":
         part = slice(problem.relations.indptr[asked.place], problem.relations.indptr[asked.place + 1])
         terms = zip(problem.relations.data[part].tolist(), problem.relations.indices[part].tolist(), strict=True)
-        return sum(factor * deviation.get(cell, 0) for factor, cell in terms) == int(problem.residual[asked.place])
+        return bool(sum(factor * deviation.get(cell, 0) for factor, cell in terms) == int(problem.residual[asked.place]))
     move = deviation.get(asked.place, 0)
     down, up = -int(problem.lower_level[asked.place]), int(problem.upper_level[asked.place])
     return {

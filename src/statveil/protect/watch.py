@@ -42,7 +42,7 @@ class Watch:
         """The news to come are about these."""
         self.reduction, self.components = reduction, components
         self._fixed_cost = reduction.fixed_cost + components.whole.cost(components.settled)
-        self._parts = [_Part() for _ in range(len(components))]
+        self._parts = [_Part(self.limits.gap) for _ in range(len(components))]
         self._objectives, self._bounds = np.full(len(components), np.inf), np.zeros(len(components))
         self._open = len(components)
         self._record()
@@ -72,13 +72,12 @@ class Watch:
         component, rank, found = news
         part = self._parts[component]
         self.infeasible |= found.infeasible
-        part.weigh(found)
-        if found.deviation is not None:
-            part.compare(rank, self.components.problem(component), found.deviation)
-        self._objectives[component], self._bounds[component] = part.objective, part.bound
+        part.hear(rank, self.components.problem(component), found)
+        settled = part.settles(rank)
+        self._objectives[component], self._bounds[component] = part.known.objective, part.known.bound
         self._record()
         self.say(found.stage if len(self._parts) == 1 else f"{len(self._parts):,} components")
-        self._open -= part.settles(rank)
+        self._open -= settled
         return self._open == 0
 
     def _record(self) -> None:
@@ -91,7 +90,7 @@ class Watch:
 
     def table(self) -> IntArray:
         """The best table of all components together, as deviations of the original's cells, checked on the original."""
-        parts = [part.best for part in self._parts if part.best is not None]
+        parts = [part.known.best for part in self._parts if part.known.best is not None]
         deviation = self.reduction.expand(self.components.joined(parts))
         if not self.reduction.original.accepts(deviation):
             raise SolverFailed("The table found does not hold on the original.", hint="Nothing was released. This is a fault: report it.")
@@ -100,23 +99,25 @@ class Watch:
     def proof(self) -> Proof:
         """The best proof of the bound, for the reduced problem."""
         if self.components.is_whole:
-            return self._parts[0].proof
-        by_cases = [number for number, part in enumerate(self._parts) if not isinstance(part.proof, Multipliers)]
-        if sum(leaves(self._parts[number].proof) for number in by_cases) * self.components.whole.size > MOST_FOR_CASES:
+            return self._parts[0].known.proof
+        by_cases = [number for number, part in enumerate(self._parts) if not isinstance(part.known.proof, Multipliers)]
+        if sum(leaves(self._parts[number].known.proof) for number in by_cases) * self.components.whole.size > MOST_FOR_CASES:
             by_cases = []
-        plain = self.components.added_up([NO_MULTIPLIERS if number in by_cases else part.plain for number, part in enumerate(self._parts)])
+        plain = self.components.added_up(
+            [NO_MULTIPLIERS if number in by_cases else part.known.plain for number, part in enumerate(self._parts)]
+        )
         return Apart((plain, *(self._lifted(number) for number in by_cases))) if by_cases else plain
 
     def _lifted(self, component: int) -> Proof:
         """A component's proof in the whole's numbering."""
         parts = self.components
-        return renumbered(self._parts[component].proof, parts.rows_of(component), parts.cells_of(component), parts.whole.rhs.size)
+        return renumbered(self._parts[component].known.proof, parts.rows_of(component), parts.cells_of(component), parts.whole.rhs.size)
 
     def settle(self, objective: float, certified: Certified | None) -> tuple[float, BoundBy]:
         """The bound to report: what the independent checker confirmed, unless a solver claims more. It closes the trace."""
         by: BoundBy
-        claims = self.components.tried_all or any(part.claimed > part.proved for part in self._parts)
-        claimed = self._fixed_cost + sum(max(part.claimed, part.proved) for part in self._parts) if claims else 0.0
+        claims = self.components.tried_all or any(part.known.claimed > part.known.proved for part in self._parts)
+        claimed = self._fixed_cost + sum(max(part.known.claimed, part.known.proved) for part in self._parts) if claims else 0.0
         bound, by = min(self.bound, objective), "solver"
         if certified is not None and claimed <= certified.bound * (1 + PROVED):
             bound, by = certified.bound, "tree" if certified.certificate.by_cases else "cuts"
@@ -125,15 +126,15 @@ class Watch:
         return bound, by
 
 
-class _Part:
-    """What is known of one component."""
+class _Known:
+    """The best table, bound and proof of one component, as far as some of the teams have told."""
 
     def __init__(self) -> None:
         self.best: IntArray | None = None
         self.objective, self.bound, self.proved, self.claimed = float("inf"), 0.0, 0.0, 0.0
         self.proof: Proof = NO_MULTIPLIERS
         self.plain = NO_MULTIPLIERS
-        self._rank, self._settled, self._refuted = 0, False, False
+        self.rank, self._refuted = 0, False
 
     def weigh(self, found: Found) -> None:
         """Keep the best bound, the best proof, the best of those without cases, and apart from them the best claim of a solver."""
@@ -145,23 +146,45 @@ class _Part:
             self.plain = found.proof if isinstance(found.proof, Multipliers) else self.plain
         self._refute()
 
+    def compare(self, rank: int, objective: float, deviation: IntArray) -> None:
+        """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""
+        if (objective, rank) < (self.objective, self.rank):
+            self.best, self.objective, self.rank = deviation, objective, rank
+            self._refute()
+
     def _refute(self) -> None:
         """A verified table that costs less than a solver's claim shows the claim false: that solver is not believed again here."""
         if self.claimed > max(self.objective * (1 + ROUNDING), self.proved):
             self._refuted, self.claimed, self.bound = True, 0.0, self.proved
 
-    def compare(self, rank: int, problem: ProtectionProblem, deviation: IntArray) -> None:
-        """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""
-        if not problem.accepts(deviation):
+
+class _Part:
+    """What is known of one component: from all teams, and from the first alone.
+
+    Where a gap is asked for and the first team reaches it by itself, its answer is the answer, and nothing that others found
+    meanwhile counts: who was quicker must not matter.
+    """
+
+    def __init__(self, gap: float) -> None:
+        self._gap, self._settled = gap, False
+        self.known, self._first = _Known(), _Known()
+
+    def hear(self, rank: int, problem: ProtectionProblem, found: Found) -> None:
+        """Take in a team's news, unless all is settled."""
+        if self._settled:
             return
-        objective = problem.cost(deviation)
-        if (objective, rank) < (self.objective, self._rank):
-            self.best, self.objective, self._rank = deviation, objective, rank
-            self._refute()
+        safe = found.deviation is not None and problem.accepts(found.deviation)
+        for known in (self.known, self._first) if rank == 0 else (self.known,):
+            known.weigh(found)
+            if safe and found.deviation is not None:
+                known.compare(rank, problem.cost(found.deviation), found.deviation)
 
     def settles(self, rank: int) -> bool:
-        """Whether the best possible is known by now, and was not before."""
-        if self._settled or rank != self._rank or self.objective > self.bound * (1 + PROVED):
+        """Whether enough is known by now, and was not before."""
+        if self._settled:
             return False
-        self._settled = True
-        return True
+        if self._gap > 0 and self._first.objective - self._first.bound <= self._gap * self._first.bound:
+            self.known, self._settled = self._first, True
+        elif rank == self.known.rank and self.known.objective <= self.known.bound * (1 + PROVED):
+            self._settled = True
+        return self._settled

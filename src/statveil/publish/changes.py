@@ -37,6 +37,7 @@ class Changes:
 
 def measure(release: Release) -> Changes:
     original, released, decimals = common_units(release)
+    original, released = original[: release.table.shown], released[: release.table.shown]  # sums of sets of cells are not published
     change = released - original
     size = np.abs(original).astype(np.float64)
     relative = np.divide(np.abs(change), size, out=np.full(size.size, np.nan), where=size > 0)
@@ -47,7 +48,7 @@ def measure(release: Release) -> Changes:
         decimals=decimals,
         relative=relative,
         changed=np.greater_equal(np.abs(change), unit),
-        sensitive=release.sensitivity.sensitive,
+        sensitive=release.sensitivity.sensitive[: release.table.shown],
         level=_levels(release.table.views, original.size),
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from statveil.arrays import BoolArray, IntArray, frozen_array
 from statveil.errors import RuleError
 from statveil.risk.decisions import Decisions, decide
-from statveil.risk.finding import Finding
+from statveil.risk.finding import Finding, percent_of_value
 from statveil.risk.manual import Waiver
 from statveil.risk.respondents import RespondentRule
 from statveil.risk.rules import Rule
@@ -25,6 +25,7 @@ def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
     """
     check_rules(rules)
     findings = [(rule.words, rule.find(table)) for rule in rules if not isinstance(rule, Waiver)]
+    findings += [("set of cells declared sensitive", finding) for finding in _declared_unions(table)]
     decisions = decide(table, [rule for rule in rules if not isinstance(rule, RespondentRule)])
     reasons = _reasons(table, findings)
     sensitive = np.logical_or.reduce([np.zeros(table.size, bool), *reasons.values()]) & ~decisions.cleared
@@ -39,6 +40,13 @@ def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
         maximum=frozen_array(decisions.maximum),
         reasons={words: frozen_array(found & sensitive) for words, found in reasons.items()},
     )
+
+
+def _declared_unions(table: Table) -> Iterator[Finding]:
+    """The sets of cells that are sensitive by the office's word."""
+    for union in table.unions:
+        if union.level is not None:
+            yield percent_of_value(table, np.array([union.cell]), union.level)
 
 
 def check_rules(rules: Sequence[Rule]) -> None:

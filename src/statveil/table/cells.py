@@ -41,14 +41,18 @@ def join_positions(parts: Sequence[Positions]) -> Positions:
     return Positions(**{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Positions)})
 
 
-def merge_equal(positions: Positions) -> tuple[IntArray, IntArray]:
-    """(cell of each position, first position of each cell); cells are numbered by first appearance."""
+def merge_equal(positions: Positions, response: IntArray | None = None) -> tuple[IntArray, IntArray]:
+    """(cell of each position, first position of each cell); cells are numbered by first appearance.
+
+    Positions are one cell if they have the same records and, where it is given, the same response.
+    """
     if positions.key.size == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    order = np.lexsort((positions.low_print, positions.high_print, positions.records))
+    marks = (positions.low_print, positions.high_print, positions.records, *(() if response is None else (response,)))
+    order = np.lexsort(marks)
     new = np.zeros(order.size, dtype=np.bool_)
     new[0] = True
-    for mark in (positions.low_print, positions.high_print, positions.records):
+    for mark in marks:
         new[1:] |= np.diff(mark[order]) != 0
     firsts = order[new]  # lexsort is stable, so the first of a group is its first appearance
     rank = np.empty(firsts.size, np.int64)

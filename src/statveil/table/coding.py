@@ -14,6 +14,7 @@ from statveil.errors import HierarchyError, InputError
 from statveil.table.cells import REQUESTED, UNWAIVED
 from statveil.table.columns import MEASURE_DECIMALS, CheckedColumns, NumberColumn, flag
 from statveil.table.levels import Grid
+from statveil.table.linked import Response
 from statveil.table.spec import Dimension, TableSpec
 
 LARGEST_SUM = 2**62
@@ -42,20 +43,25 @@ class Units:
         return int(10**self.weight_decimals)
 
 
-def settle_units(spec: TableSpec, columns: CheckedColumns) -> Units:
+def settle_units(spec: TableSpec, responses: Sequence[Response], columns: CheckedColumns) -> Units:
+    """The units of all responses of linked tables; all else they share, so that it is taken from one of them."""
     _check_decimals(spec)
-    measure = columns.measure.decimals if columns.measure else 0
-    weight = columns.weight.decimals if columns.weight else 0
+    measure = finest_measure(responses, columns)
+    weight = columns.decimals(spec.weight)
     if spec.weight_decimals is not None:
         weight = min(weight, spec.weight_decimals)
     # A table published with more decimals than its records have needs units as fine as that.
     finer = max(measure, (spec.decimals or 0) - weight)
     return Units(
         measure_decimals=finer,
-        rule_decimals=columns.shadow.decimals if columns.shadow else finer,
+        rule_decimals=max(columns.decimals(each.shadow) for each in responses) if spec.shadow else finer,
         weight_decimals=weight,
         repeats=spec.weight is not None and spec.holding is None and spec.weight_policy == "units",
     )
+
+
+def finest_measure(responses: Sequence[Response], columns: CheckedColumns) -> int:
+    return max(columns.decimals(each.measure) for each in responses)
 
 
 def _check_decimals(spec: TableSpec) -> None:
@@ -84,8 +90,20 @@ def _dimension(session: Session, data: Microdata, spec: TableSpec, name: str, re
     return dimension
 
 
-def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: CheckedColumns, *, units: Units, grids: Sequence[Grid]) -> None:
-    """Keep the table `coded`: key0, key1, ... of the leaf cell in each table, holding, weight, value, amount, copies, flags."""
+def keep_coded(
+    session: Session,
+    data: Microdata,
+    spec: TableSpec,
+    columns: CheckedColumns,
+    *,
+    responses: Sequence[Response],
+    units: Units,
+    grids: Sequence[Grid],
+) -> None:
+    """Keep the table `coded`: key0, key1, ... of the leaf cell in each table, holding, weight, copies, flags.
+
+    And value0, amount0, mass0, value1, ... of each response.
+    """
     lookups, keys = _lookups(session, data, grids)
     holding = "0"
     if spec.holding:
@@ -96,14 +114,13 @@ def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: Chec
         )
         lookups.append(f"JOIN holdings ON holdings.holding = records.{identifier}")
         holding = "holdings.id"
-    numbers = [
-        f"{_units_of(columns.measure, units.measure_decimals)} AS measure",
-        f"{_units_of(columns.shadow or columns.measure, units.rule_decimals)} AS rule",
-        f"{_weight_units(spec, columns, units)} AS weight",
-    ]
+    numbers = [f"{_weight_units(spec, columns, units)} AS weight"]
+    for place, each in enumerate(responses):
+        numbers.append(f"{_units_of(columns.number(each.measure), units.measure_decimals)} AS measure{place}")
+        numbers.append(f"{_units_of(columns.number(each.shadow or each.measure), units.rule_decimals)} AS rule{place}")
     selected = ", ".join([*keys, f"{holding} AS holding", *numbers, f"{_flags(data, spec)} AS flags"])
-    session.keep("coded", _with_products(f"SELECT {selected} FROM records {' '.join(lookups)}", len(grids), units))
-    _refuse_overflow(session, data)
+    session.keep("coded", _with_products(f"SELECT {selected} FROM records {' '.join(lookups)}", len(grids), len(responses), units))
+    _refuse_overflow(session, data, len(responses))
 
 
 def _lookups(session: Session, data: Microdata, grids: Sequence[Grid]) -> tuple[list[str], list[str]]:
@@ -126,9 +143,10 @@ def _units_of(number: NumberColumn | None, decimals: int) -> str:
 
 
 def _weight_units(spec: TableSpec, columns: CheckedColumns, units: Units) -> str:
-    if columns.weight and spec.weight_decimals is not None and columns.weight.decimals > units.weight_decimals:
-        return columns.weight.rounded_units(units.weight_decimals)
-    return _units_of(columns.weight, units.weight_decimals)
+    weight = columns.number(spec.weight)
+    if weight and spec.weight_decimals is not None and weight.decimals > units.weight_decimals:
+        return weight.rounded_units(units.weight_decimals)
+    return _units_of(weight, units.weight_decimals)
 
 
 def _flags(data: Microdata, spec: TableSpec) -> str:
@@ -137,24 +155,24 @@ def _flags(data: Microdata, spec: TableSpec) -> str:
     return f"CAST({unwaived} + {requested} AS UTINYINT)"
 
 
-def _with_products(source: str, tables: int, units: Units) -> str:
+def _with_products(source: str, tables: int, responses: int, units: Units) -> str:
     """value: weight x measure. amount: what the rules add up per respondent. mass: what it adds to the cell's magnitude."""
-    weighted = "CAST(weight AS HUGEINT) * rule"
-    amount, copies = ("rule", f"greatest(weight, {units.one})") if units.repeats else (weighted, "1")
-    products = [
-        "TRY_CAST(CAST(weight AS HUGEINT) * measure AS BIGINT) AS value",
-        f"TRY_CAST({amount} AS BIGINT) AS amount",
-        f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass",
-        f"CAST({copies} AS BIGINT) AS copies",
-    ]
+    products = [f"CAST({f'greatest(weight, {units.one})' if units.repeats else '1'} AS BIGINT) AS copies"]
+    for place in range(responses):
+        weighted = f"CAST(weight AS HUGEINT) * rule{place}"
+        products.append(f"TRY_CAST(CAST(weight AS HUGEINT) * measure{place} AS BIGINT) AS value{place}")
+        products.append(f"TRY_CAST({f'rule{place}' if units.repeats else weighted} AS BIGINT) AS amount{place}")
+        products.append(f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass{place}")
     keys = [f"key{table}" for table in range(tables)]
     return f"SELECT {', '.join([*keys, 'holding', 'weight', *products, 'flags'])} FROM ({source})"
 
 
-def _refuse_overflow(session: Session, data: Microdata) -> None:
+def _refuse_overflow(session: Session, data: Microdata, responses: int) -> None:
     """Every sum fits if the sum of absolute values does. Doubles will do: there is a factor of two to spare."""
-    sums = ("weight", "value", "mass", "copies", "amount * CAST(copies AS DOUBLE)")
-    lost = [f"count(*) - count({name}) AS lost_{name}" for name in ("weight", "value", "amount", "mass")]
+    each = range(responses)
+    values, amounts, masses = ([f"{name}{place}" for place in each] for name in ("value", "amount", "mass"))
+    sums = ("weight", "copies", *values, *masses, *(f"{amount} * CAST(copies AS DOUBLE)" for amount in amounts))
+    lost = [f"count(*) - count({name}) AS lost_{name}" for name in ("weight", *values, *amounts, *masses)]
     large = [f"coalesce(sum(abs(CAST({name} AS DOUBLE))), 0) >= {LARGEST_SUM} AS large_{index}" for index, name in enumerate(sums)]
     if any(scalar_row(session.query(f"SELECT {', '.join(lost + large)} FROM coded")).values()):
         raise InputError(

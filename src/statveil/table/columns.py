@@ -77,10 +77,14 @@ class CheckedColumns:
     """What the door let in: the numbers with their decimals, the size and the hash of the input."""
 
     records: int
-    measure: NumberColumn | None
-    shadow: NumberColumn | None
-    weight: NumberColumn | None
+    numbers: Mapping[str, NumberColumn]
     input_hash: str
+
+    def number(self, name: str | None) -> NumberColumn | None:
+        return None if name is None else self.numbers[name]
+
+    def decimals(self, name: str | None) -> int:
+        return 0 if name is None else self.numbers[name].decimals
 
 
 def check_columns(session: Session, data: Microdata, specs: Sequence[TableSpec]) -> CheckedColumns:
@@ -88,23 +92,20 @@ def check_columns(session: Session, data: Microdata, specs: Sequence[TableSpec])
     spec = specs[0]
     used = used_columns(specs)
     data.require(used)
-    numbers = _number_columns(session, data, spec)
+    numbers = _number_columns(session, data, specs)
     doubts = [*_missing(data, used), *_words(numbers.values()), *_unclear(data, spec), *_negative(numbers.get(spec.weight or ""))]
     facts = _facts(session, data, used, [*_counts(doubts), *_decimals(numbers.values())])
     _refuse_doubtful(session, data, doubts, facts)
     found = {name: _with_decimals(data, spec, number, facts) for name, number in numbers.items()}
     return CheckedColumns(
         records=facts["records"],
-        measure=found.get(spec.measure or ""),
-        shadow=found.get(spec.shadow or ""),
-        weight=found.get(spec.weight or ""),
+        numbers=found,
         input_hash=_input_hash(used, facts),
     )
 
 
 def used_columns(specs: Sequence[TableSpec]) -> list[str]:
-    spec = specs[0]
-    single = (spec.measure, spec.shadow, spec.weight, spec.holding, spec.request, spec.waiver)
+    single = [name for spec in specs for name in (spec.measure, spec.shadow, spec.weight, spec.holding, spec.request, spec.waiver)]
     return sorted({name for each in specs for name in each.dimensions} | {name for name in single if name})
 
 
@@ -112,8 +113,8 @@ def flag(identifier: str) -> str:
     return f"lower(trim(CAST({identifier} AS VARCHAR))) IN {_TRUE}"
 
 
-def _number_columns(session: Session, data: Microdata, spec: TableSpec) -> dict[str, NumberColumn]:
-    names = [name for name in dict.fromkeys((spec.measure, spec.shadow, spec.weight)) if name]
+def _number_columns(session: Session, data: Microdata, specs: Sequence[TableSpec]) -> dict[str, NumberColumn]:
+    names = [name for name in dict.fromkeys(name for spec in specs for name in (spec.measure, spec.shadow, spec.weight)) if name]
     marks = _marks(session, data, names)
     return {name: NumberColumn(name=name, identifier=column(data.engine, name), mark=marks[name]) for name in names}
 

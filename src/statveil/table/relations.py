@@ -17,9 +17,11 @@ _PRINT_SEED = 20_240_229
 def relations(table: Table) -> sparse.csr_matrix:
     """One row per total and tree: -1 for the total, +1 for each of its parts; `relations(table) @ value` is zero.
 
-    Rows come by view, dimension, tree and position. A total that is its only part gives no row, and no row comes twice.
+    Rows come by view, dimension, tree and position, then those of equations and of sets of cells.
+    A total that is its only part gives no row, and no row comes twice.
     """
     blocks = [_block(table.size, *entries) for view in table.views for entries in _entries(view)]
+    blocks += [_block(table.size, *entries) for entries in _linking(table)]
     matrix = sparse.vstack(blocks, format="csr", dtype=np.int64)
     matrix = matrix[np.diff(matrix.indptr) > 0]
     return sparse.csr_matrix(matrix[_first_of_equal_rows(matrix)])
@@ -36,6 +38,15 @@ def _entries(view: View) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
             parts = np.flatnonzero(above >= 0)
             total_keys, row = np.unique(keys[parts] + grid.strides[axis] * (above - codes)[parts], return_inverse=True)
             yield row, view.cell[parts], view.cell[np.searchsorted(keys, total_keys)]
+
+
+def _linking(table: Table) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Per equation between responses and per set of cells: the same."""
+    for equation in table.equations:
+        rows, parts = equation.parts.shape
+        yield np.repeat(np.arange(rows), parts), equation.parts.ravel(), equation.total
+    for union in table.unions:
+        yield np.zeros(union.members.size, np.int64), union.members, np.array([union.cell], dtype=np.int64)
 
 
 def _block(cells: int, row: IntArray, part: IntArray, total: IntArray) -> sparse.csr_matrix:

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from statveil.arrays import AnyArray, IntArray, frozen_array
+from statveil.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.data.engines import Session
 from statveil.table.cells import Positions, join_positions
 from statveil.table.coding import Units
@@ -56,9 +56,10 @@ def _freeze(arrays: LeafCells | Contributions) -> None:
         object.__setattr__(arrays, field.name, frozen_array(getattr(arrays, field.name)))
 
 
-def read_leaf_cells(session: Session, table: int) -> LeafCells:
+def read_leaf_cells(session: Session, table: int, response: int) -> LeafCells:
     """A record's fingerprint is the MD5 of its row number; a set's is the exclusive or of its records'."""
-    sums = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in ("value", "weight", "mass"))
+    columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
+    sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
     prints = f"(print & {_MASK})::UBIGINT AS low_print, (print >> 64)::UBIGINT AS high_print"
     print_ = "bit_xor(md5_number(concat('statveil record ', rowid))) AS print"
     grouped = f"SELECT key{table} AS key, count(*) AS records, {sums}, {print_} FROM coded GROUP BY 1"
@@ -66,14 +67,14 @@ def read_leaf_cells(session: Session, table: int) -> LeafCells:
     return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
 
 
-def read_contributions(session: Session, table: int, leaves: LeafCells, spec: TableSpec, units: Units) -> Contributions:
+def read_contributions(session: Session, table: int, response: int, leaves: LeafCells, spec: TableSpec, units: Units) -> Contributions:
     nothing = np.zeros(0, dtype=np.int64)
     if spec.holding:
-        sums = "CAST(sum(amount) AS BIGINT) AS amount, bit_or(flags) AS flags"
+        sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
         answer = session.query(f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY 1, 2 ORDER BY holding")
         start = np.flatnonzero(np.diff(_array(answer, "holding"), prepend=-1))
     else:
-        answer = session.query(f"SELECT key{table} AS key, amount, copies, flags FROM coded")
+        answer = session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags FROM coded")
         start = np.arange(answer.num_rows)
     return Contributions(
         start=np.append(start, answer.num_rows).astype(np.int64),
@@ -95,6 +96,34 @@ def roll_up(grid: Grid, leaves: LeafCells, contributions: Contributions, *, top:
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
         positions = join_positions(list(pool.map(level, combinations(grid, grid.coordinates(leaves.key)))))
     return positions.take(np.argsort(positions.key))
+
+
+def roll_up_union(leaves: LeafCells, contributions: Contributions, inside: BoolArray, *, top: int, units: Units) -> Positions:
+    """The one position that all leaf cells inside make together, under the key zero."""
+    return _one_level(leaves, contributions, top, units, np.where(inside, 0, -1).astype(np.int64))
+
+
+def find_leaders(grid: Grid, leaves: LeafCells, rows: Contributions) -> IntArray:
+    """Rows (key of a position, number of a respondent whose contribution there is the largest; of equal ones, each)."""
+    respondent = np.repeat(np.arange(rows.start.size - 1), np.diff(rows.start))
+    found = [
+        _leaders_of_level(ancestor[rows.leaf], respondent, rows.amount) for ancestor in combinations(grid, grid.coordinates(leaves.key))
+    ]
+    return np.concatenate([np.zeros((0, 2), dtype=np.int64), *found])
+
+
+def _leaders_of_level(key: IntArray, respondent: IntArray, amount: IntArray) -> IntArray:
+    inside = np.flatnonzero(key >= 0)
+    order = inside[np.lexsort((respondent[inside], key[inside]))]
+    if not order.size:
+        return np.zeros((0, 2), dtype=np.int64)
+    key, respondent = key[order], respondent[order]
+    starts = np.flatnonzero((np.diff(key, prepend=-1) != 0) | (np.diff(respondent, prepend=-1) != 0))
+    given, key, respondent = np.abs(np.add.reduceat(amount[order], starts)), key[starts], respondent[starts]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    largest = np.repeat(np.maximum.reduceat(given, first), np.diff(np.append(first, key.size)))
+    leading = given == largest
+    return np.stack([key[leading], respondent[leading]], axis=1)
 
 
 def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units: Units, ancestor: IntArray) -> Positions:

@@ -40,12 +40,12 @@ def check_structural(spec: TableSpec, grid: Grid, leaf_coordinates: IntArray, re
 
 def _axes(grid: Grid, pattern: Mapping[str, str]) -> list[IntArray]:
     return [
-        _at_or_below(dimension, pattern[dimension.name]) if dimension.name in pattern else np.arange(len(dimension.codes))
+        at_or_below(dimension, pattern[dimension.name]) if dimension.name in pattern else np.arange(len(dimension.codes))
         for dimension in grid.dimensions
     ]
 
 
-def _at_or_below(dimension: Dimension, code: str) -> IntArray:
+def at_or_below(dimension: Dimension, code: str) -> IntArray:
     """What holds nothing holds nothing below it."""
     if code not in dimension.position:
         raise HierarchyError(

@@ -8,6 +8,7 @@ each of its positions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from statveil.arrays import IntArray
 from statveil.table.spec import Dimension
@@ -27,6 +28,25 @@ class View:
     coordinates: IntArray = field(repr=False)
     cell: IntArray = field(repr=False)
     structural: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EquationRows:
+    """An equation between responses, cell by cell: cell `total[i]` is the sum of the cells `parts[i]`."""
+
+    words: str
+    total: IntArray = field(repr=False)
+    parts: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionCell:
+    """A set of cells judged as one: `cell` is the sum of `members`. `level`: the office's own word on it, in percent."""
+
+    words: str
+    cell: int
+    members: IntArray = field(repr=False)
+    level: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +80,17 @@ class Table:
     has_shadow: bool
     input_hash: str
     """Hash of the records used, the same in whatever order they came."""
+    equations: tuple[EquationRows, ...] = ()
+    unions: tuple[UnionCell, ...] = ()
+    """Sets of cells. A union that no view shows is a cell of its own; such cells come after all others."""
+    leaders: IntArray | None = field(default=None, repr=False)
+    """Rows (cell, number of a respondent whose contribution to it is the largest), where they were asked for."""
 
     @property
     def size(self) -> int:
         return int(self.value.size)
+
+    @property
+    def shown(self) -> int:
+        """How many cells stand at a position of a view; the rest are unions that nobody publishes."""
+        return max((int(view.cell.max(initial=-1)) for view in self.views), default=-1) + 1

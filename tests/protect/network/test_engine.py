@@ -117,3 +117,18 @@ def test_no_network_no_method():
     assert isinstance(detect(problem), str)
     with pytest.raises(InputError, match="factor other than one"):
         searched(problem)
+
+
+def test_auto_comes_here_for_large_networks_only():
+    problem = medium_table()
+    assert not engine.fits(problem)  # 32 choices: branch and bound may end
+    many = dataclasses.replace(problem, sensitive=problem.value > 0, lower_level=problem.value // 20, upper_level=1 + problem.value // 20)
+    assert engine.fits(many)
+    assert not engine.fits(dataclasses.replace(many, weight=np.where(np.arange(many.size) == 3, 1e-15, 1.0)))
+
+
+def test_least_squares_are_served_too():
+    problem = medium_table(norm="l2")
+    search = searched(problem, seconds=5)
+    assert search.best is not None
+    assert search.bound <= search.objective

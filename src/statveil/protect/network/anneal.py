@@ -50,6 +50,15 @@ class Choices(NamedTuple):
     listed: IntArray
 
 
+class Plan(NamedTuple):
+    """How to anneal: the energy, visits of each cell, the first temperature (1: from chance; less: from senses that are good already)."""
+
+    kind: int
+    sweeps: int
+    heat: float
+    seed: int
+
+
 def choices_of(problem: ProtectionProblem, network: Network) -> Choices:
     """Gather what annealing needs. Cells between two subtables (totals of inner rows) are not among the choices here."""
     both = problem.can_go_up & problem.can_go_down
@@ -107,16 +116,16 @@ def imbalance(network: Network, choices: Choices, deviation: IntArray) -> FloatA
     return np.where(choices.side == 1, -lack, lack)
 
 
-def anneal(choices: Choices, up: IntArray, lacks: FloatArray, tables: BoolArray, *, kind: int, sweeps: int, seed: int) -> IntArray:
+def anneal(choices: Choices, up: IntArray, lacks: FloatArray, tables: BoolArray, plan: Plan) -> IntArray:
     """Annealed senses (1 up, 0 down) of the choices in these subtables, side by side; the same whatever the number of threads."""
     up, lacks = up.astype(np.int8), lacks.copy()
     work_before = np.append(0, np.cumsum(np.where(tables, np.diff(choices.start), 0)))
     cuts = np.searchsorted(work_before, np.linspace(0, work_before[-1], CHUNKS + 1)[1:-1])
     chunks = [(int(a), int(b)) for a, b in zip(np.append(0, cuts), np.append(cuts, tables.size), strict=True) if a < b]
-    seeds = np.random.Generator(np.random.PCG64(seed)).integers(2**31, size=tables.size)
+    seeds = np.random.Generator(np.random.PCG64(plan.seed)).integers(2**31, size=tables.size)
 
     def work(chunk: tuple[int, int]) -> None:
-        _anneal_tables(choices, up, lacks, kind, sweeps, seeds, tables, chunk[0], chunk[1])
+        _anneal_tables(choices, up, lacks, plan, seeds, tables, chunk[0], chunk[1])
 
     with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         list(pool.map(work, chunks))
@@ -124,11 +133,11 @@ def anneal(choices: Choices, up: IntArray, lacks: FloatArray, tables: BoolArray,
 
 
 @njit(cache=True, nogil=True)
-def _anneal_tables(c, up, lacks, kind, sweeps, seeds, tables, first, last):  # type: ignore[no-untyped-def]
+def _anneal_tables(c, up, lacks, plan, seeds, tables, first, last):  # type: ignore[no-untyped-def]
     for table in range(first, last):
         if tables[table] and c.start[table] < c.start[table + 1]:
             np.random.seed(seeds[table])
-            _anneal_table(c, up, lacks, kind, sweeps, table)
+            _anneal_table(c, up, lacks, plan, table)
 
 
 @njit(cache=True, nogil=True)
@@ -181,7 +190,8 @@ def _tops_of(c, first, last):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _anneal_table(c, up, lacks, kind, sweeps, table):  # type: ignore[no-untyped-def]
+def _anneal_table(c, up, lacks, plan, table):  # type: ignore[no-untyped-def]
+    kind = plan.kind
     first, last = c.start[table], c.start[table + 1]
     size = last - first
     sums = np.zeros(4)
@@ -194,9 +204,9 @@ def _anneal_table(c, up, lacks, kind, sweeps, table):  # type: ignore[no-untyped
     for k in range(first, last):
         hot += (c.rise[k] - c.fall[k]) * 0.5 * (c.price[c.row[k]] + c.price[c.column[k]])
     hot = 0.5 * hot / size + 1e-12
-    cold = hot * 1e-3
+    hot, cold = hot * plan.heat, hot * 1e-3
     energy = _energy(c, up, lacks, sums, kind, tops)
-    steps = sweeps * size
+    steps = plan.sweeps * size
     temperature, factor = hot, (cold / hot) ** (1.0 / max(steps // 64, 1))
     moved = np.empty(3, dtype=np.int64)
     for step in range(steps + 4 * size):

@@ -27,8 +27,9 @@ ROUNDS = 12
 class CapacityProgram:
     """min w (rise + fall), relations kept, cuts on rise + fall, every sensitive cell in the hull of its two senses."""
 
-    def __init__(self, problem: ProtectionProblem, shortage: Shortage, multipliers: Multipliers) -> None:
+    def __init__(self, problem: ProtectionProblem, kept: IntArray, shortage: Shortage, multipliers: Multipliers) -> None:
         self.problem, self.shortage = problem, shortage
+        self.kept = kept  # relations from which the others follow
         self.cuts = self._cuts_of(multipliers)
         levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
         self.unit = float(np.median(levels)) if levels.size else 1.0
@@ -70,10 +71,10 @@ class CapacityProgram:
         from statveil.solve import highs
 
         problem, unit = self.problem, self.unit
-        relations, cuts = problem.relations[:, cells].astype(np.float64), self.cuts.matrix[:, cells]
+        relations, cuts = problem.relations[self.kept][:, cells].astype(np.float64), self.cuts.matrix[:, cells]
         held = self._hull(cells)
         rows = [hstack([relations, -relations]), hstack([cuts, cuts]), held]
-        right = problem.residual / unit
+        right = problem.residual[self.kept] / unit
         lower = np.concatenate([right, self.cuts.rhs / unit, np.ones(held.shape[0])])
         upper = np.concatenate([right, np.full(lower.size - right.size, np.inf)])
         rise, fall = np.maximum(problem.free.high[cells], 0), np.maximum(-problem.free.low[cells], 0)
@@ -101,10 +102,11 @@ class CapacityProgram:
         return csr_matrix(entries, shape=(at.size, 2 * cells.size))
 
     def _multipliers(self, duals: FloatArray) -> Multipliers:
-        count = self.problem.rhs.size
+        count, equality = self.kept.size, np.zeros(self.problem.rhs.size)
+        equality[self.kept] = duals[:count] / self.price
         amount = np.maximum(duals[count : count + self.cuts.rhs.size], 0.0) / self.price
         used = np.flatnonzero(amount > 0)
-        return Multipliers(duals[:count] / self.price, self.cuts.relation[used], self.cuts.cell[used], amount[used])
+        return Multipliers(equality, self.cuts.relation[used], self.cuts.cell[used], amount[used])
 
     def _overdrawn(self, multipliers: Multipliers) -> BoolArray:
         """Cells that would earn by moving: they must be in the program."""

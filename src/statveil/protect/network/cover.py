@@ -224,7 +224,7 @@ def pull_of(problem: ProtectionProblem, multipliers: Multipliers) -> FloatArray:
     amount, own = multipliers.cut, multipliers.cut_cell != COVER
     weights = np.bincount(multipliers.cut_relation, weights=amount, minlength=problem.rhs.size)
     back = np.bincount(multipliers.cut_cell[own], weights=amount[own], minlength=problem.size)
-    return np.asarray(abs(problem.relations).T @ weights) - 2 * back
+    return np.asarray(abs(problem.relations).T @ weights - 2.0 * back, dtype=np.float64)
 
 
 def _bearable(problem: ProtectionProblem, slant: FloatArray, pull: FloatArray, reach: FloatArray) -> float:

@@ -13,26 +13,36 @@ import numpy as np
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.errors import InputError
+from statveil.protect.bounds import bound_by_cuts
 from statveil.protect.network import anneal
 from statveil.protect.network.capacity import CapacityProgram
 from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.detect import Network, detect
-from statveil.protect.network.flow import FlowProgram
+from statveil.protect.network.flow import FlowProgram, soft_bounds, whole_costs
 from statveil.protect.network.polish import flips_of, polish
 from statveil.protect.network.polygon import Blocks
+from statveil.protect.network.squares import least_squares
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Multipliers, Search
 
 QUICK = 20
 """Sweeps of the annealing that gives the first table."""
 SWEEPS = 300
+MANY_CHOICES, VERY_MANY_CHOICES, MANY_CELLS = 100, 250, 2_000
+"""Where method `auto` comes here: very many cells with a choice, or many in a table of many cells."""
 WHOLE_BLOCK = 20_000
 """Cells up to which the polygon program is solved for the table as a whole."""
-FAR = 0.002
-"""Gap above which the bound is worth raising by polygons."""
+FAR_SMALL, FAR_LARGE = 0.002, 0.01
+"""Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
+EARLY_FLIPS = 20_000
+"""Choices up to which exact flips are tried before many seeds have been."""
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
 """Temperatures of exact flips, in shares of a typical level's cost."""
-EXACT_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 20, 20_000
+EXACT_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 20, 1_000
+HEATS = (1.0, 0.1, 0.1)
+"""First temperatures of annealing in turn: from chance, then twice from the best so far."""
+COARSE = 0.92
+"""The senses whose level costs more than this part of the others' are settled first where totals are sensitive."""
 NEGLIGIBLE = 0.2
 """Share of the average below which a subtable's gap is left alone."""
 
@@ -47,6 +57,19 @@ def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 12) -> None:
     if search.best is not None:
         engine.bound_by_cover()
         engine.improve(sweeps, seeds)
+
+
+def fits(problem: ProtectionProblem) -> bool:
+    """Whether the problem is a network with so many choices that no branch and bound would end, and exact computing is safe."""
+    choices = int((problem.can_go_up & problem.can_go_down).sum())
+    if choices <= MANY_CHOICES or (choices <= VERY_MANY_CHOICES and problem.size <= MANY_CELLS):
+        return False
+    try:
+        whole_costs(problem.weight)
+        soft_bounds(*problem.free)
+    except InputError:
+        return False
+    return isinstance(detect(problem), Network)
 
 
 class Engine:
@@ -75,6 +98,7 @@ class Engine:
         self.search.enter("first table")
         given = self.search.start
         for senses in ([given] if given is not None else []) + [self.annealed(self.kinds[0], QUICK), all_up(self.problem)]:
+            self.search.offer(self.program.quick(senses))
             if self.price(senses) or self.repair(senses):
                 return
 
@@ -95,7 +119,7 @@ class Engine:
 
     def price(self, senses: IntArray) -> bool:
         """One flow for these senses; the best are kept, with their cost in each subtable. Tells whether there is a table."""
-        deviation = self.program.solve(senses)
+        deviation = self.program.solve(senses) if self.problem.norm == "l1" else least_squares(self.program, senses)
         if deviation is None:
             return False
         self.last_costs = self.costs_of(deviation)
@@ -106,7 +130,8 @@ class Engine:
     def costs_of(self, deviation: IntArray) -> FloatArray:
         """Cost per subtable; a cell between two counts half in each, the ground's nowhere."""
         network = self.network
-        cost = self.problem.weight * np.abs(deviation)
+        size = np.abs(deviation).astype(np.float64)
+        cost = self.problem.weight * (size if self.problem.norm == "l1" else size * size)
         tables = int(network.subtable.max(initial=-1)) + 2
         halves = [np.bincount(network.subtable[ends] + 1, weights=cost, minlength=tables)[1:] for ends in (network.tail, network.head)]
         return np.asarray(halves[0] + halves[1]) / 2
@@ -116,17 +141,17 @@ class Engine:
 
     # --- annealing and recombination
 
-    def annealed(self, kind: int, sweeps: int) -> IntArray:
-        """Senses annealed from chance inside the subtables that are far from the bound, the others as in the best so far."""
+    def annealed(self, kind: int, sweeps: int, heat: float = 1.0) -> IntArray:
+        """Senses annealed inside the subtables that are far from the bound, from chance or (with less heat) from the best so far."""
         choices, senses = self.choices, self.senses.copy()
         if choices.cell.size == 0:
             return senses
         far = self.far()
         chance = self.search.rng.integers(0, 2, size=choices.cell.size)
-        up = np.where(far[self.table_of[choices.cell]], chance, senses[choices.cell] > 0)
+        up = np.where(far[self.table_of[choices.cell]] & (heat == 1.0), chance, senses[choices.cell] > 0)
         senses[choices.cell] = np.where(up > 0, 1, -1)
         lacks = anneal.imbalance(self.network, choices, self.resting(senses))
-        up = anneal.anneal(choices, up, lacks, far[:-1], kind=kind, sweeps=sweeps, seed=self.draw())
+        up = anneal.anneal(choices, up, lacks, far[:-1], anneal.Plan(kind, sweeps, heat, self.draw()))
         senses[choices.cell] = np.where(up > 0, 1, -1)
         return senses
 
@@ -153,19 +178,21 @@ class Engine:
     def improve(self, sweeps: int, seeds: int) -> None:
         """Rounds of seeds, polygons and flips, as long as a round brings something."""
         before = np.inf
+        if self.mixed:
+            self.cool(self.largest(), EXACT_SWEEPS)
         while not self.search.done and (self.search.objective < before or np.isinf(before)):
             before = self.search.objective
             for number in range(seeds):
                 if self.search.done or self.choices.cell.size == 0:
                     break
                 self.search.enter(f"balancing subtables, seed {number + 1}")
-                self.recombine(self.annealed(self.kinds[0] if number % 4 != 3 else self.kinds[1], sweeps))
+                self.recombine(self.annealed(self.kinds[number % 2], sweeps, HEATS[number % 3]))
                 if number == 1:
-                    self.flip(DESCENT)
+                    self.flip(DESCENT if self.open.size <= EARLY_FLIPS else ())
                     self.raise_bound()
             self.flip(DESCENT)
             if self.mixed:
-                self.cool(EXACT_SWEEPS)
+                self.cool(self.open, EXACT_SWEEPS)
             else:
                 self.flip(COOLING)
 
@@ -175,7 +202,7 @@ class Engine:
         """Exact flips of the cells in subtables that are still far from the bound."""
         search = self.search
         cells = self.open[self.far()[self.table_of[self.open]]]
-        if cells.size == 0 or search.done or search.best is None:
+        if cells.size == 0 or search.done or search.best is None or self.problem.norm != "l1":
             return
         search.enter("flipping senses")
         flips = flips_of(self.program, cells)
@@ -183,12 +210,13 @@ class Engine:
         self.program.solve(senses)
         typical = float(np.median(self.problem.weight[cells] * (self.problem.up.low - self.problem.down.high)[cells]))
         for share in shares:
-            for _ in range(2):
-                if search.done:
-                    return
-                polish(self.program, flips, senses, steps=2 * cells.size, temperature=np.full(2, share * typical), seed=self.draw())
-                if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
-                    self.price(senses)
+            for part in range(0, 3 * cells.size, MOVES_AT_ONCE):
+                if search.seconds_left <= 0:
+                    break
+                count = min(MOVES_AT_ONCE, 3 * cells.size - part)
+                polish(self.program, flips, senses, steps=count, temperature=np.full(2, share * typical), seed=self.draw())
+            if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
+                self.price(senses)
 
     def far(self) -> BoolArray:
         """Subtables that carry more than a negligible part of the gap; all where nothing is known. The last entry is the ground's."""
@@ -208,12 +236,17 @@ class Engine:
         gap = np.bincount(network.subtable[inner], weights=by_relation[network.relation[inner]], minlength=tables)
         return np.asarray(gap + np.bincount(np.maximum(self.table_of, 0), weights=by_cell, minlength=tables))
 
-    def cool(self, sweeps: int) -> None:
-        """Exact annealing of all senses from the best table on, where totals are sensitive too: large levels settle first."""
-        search, cells = self.search, self.open
-        if search.done or cells.size == 0:
+    def largest(self) -> IntArray:
+        """The choices of the largest levels' costs, totals above all: the coarse part of the table."""
+        costs = (self.problem.weight * (self.problem.up.low - self.problem.down.high))[self.open]
+        return self.open[costs >= np.quantile(costs, COARSE)] if self.open.size else self.open
+
+    def cool(self, cells: IntArray, sweeps: int) -> None:
+        """Exact annealing of these senses from the best table on, where totals are sensitive too: large levels settle first."""
+        search = self.search
+        if search.done or cells.size == 0 or self.problem.norm != "l1":
             return
-        search.enter("annealing all senses")
+        search.enter(f"annealing {cells.size:,} senses")
         flips, senses = flips_of(self.program, cells), self.senses.copy()
         self.program.solve(senses)
         costs = self.problem.weight[cells] * (self.problem.up.low - self.problem.down.high)[cells]
@@ -222,7 +255,7 @@ class Engine:
             steps = sweeps * cells.size // COOLING_STEPS
             for part in range(0, steps, MOVES_AT_ONCE):
                 if search.seconds_left <= 0:
-                    return
+                    break
                 count = min(MOVES_AT_ONCE, steps - part)
                 polish(self.program, flips, senses, steps=count, temperature=np.array(pair), seed=self.draw())
             if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
@@ -232,7 +265,9 @@ class Engine:
 
     def bound_by_cover(self) -> None:
         self.search.enter("lower bound")
-        if self.problem.norm == "l1":
+        if self.problem.norm != "l1":
+            bound_by_cuts(self.search)
+        else:
             multipliers = cover_multipliers(self.problem, self.network, self.shortage)
             self.blocks = Blocks(self.problem, self.shortage, multipliers, worth=self.search.objective)
             self.tell_bound()
@@ -253,14 +288,15 @@ class Engine:
             return
         search.enter("bounding with capacities")
         self.bound_by_capacity = True
-        program = CapacityProgram(self.problem, self.shortage, self.blocks.multipliers)
+        program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, self.blocks.multipliers)
         for multipliers in program.rounds(self.likely(), seconds=search.seconds_left / 2):
             self.offer_bound(multipliers)
 
     def raise_by_polygons(self) -> None:
         """Polygons: the table as a whole if it is small, else the subtables with the widest gaps, and then with their neighbours."""
         search, blocks = self.search, self.blocks
-        if blocks is None or search.objective <= search.bound * (1 + FAR) or search.done:
+        enough = FAR_SMALL if self.problem.size <= WHOLE_BLOCK else FAR_LARGE
+        if blocks is None or search.objective <= search.bound * (1 + enough) or search.done:
             return
         search.enter("raising the bound")
         likely = self.likely()
@@ -273,8 +309,9 @@ class Engine:
                 return
             blocks.raise_block(self.relations_of(np.array([table])), likely, seconds=search.seconds_left)
         self.tell_bound()
-        blocks.raise_block(self.relations_of(self.around(np.flatnonzero(self.far()))), likely, seconds=search.seconds_left / 2)
-        self.tell_bound()
+        if not self.mixed:  # else the program with capacities is the wider one
+            blocks.raise_block(self.relations_of(self.around(np.flatnonzero(self.far()))), likely, seconds=search.seconds_left / 2)
+            self.tell_bound()
 
     def likely(self) -> BoolArray:
         """Cells that may be above their least size in a cheap table: those of the best one, sensitive ones, and those between subtables."""

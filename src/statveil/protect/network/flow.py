@@ -90,9 +90,13 @@ class Flow:
 
     def restart(self, low: IntArray, high: IntArray) -> None:
         """Take new bounds, keep the tree, and pivot to the optimum."""
+        self.settle(low, high)
+        self.solve()
+
+    def settle(self, low: IntArray, high: IntArray) -> None:
+        """Take new bounds and keep the tree: the flow that it carries is the start of the pivots."""
         self.tree.low[: self.cells], self.tree.high[: self.cells] = low, high
         simplex.settle(self.tree, simplex.preorder(self.tree, self.root), self.supply)
-        self.solve()
 
     def solve(self) -> None:
         block = max(64, int(0.5 * np.sqrt(self.tree.tail.size)))
@@ -132,6 +136,11 @@ class FlowProgram:
     def solve(self, senses: IntArray) -> IntArray | None:
         """The closest table with these senses; None if there is none."""
         self.flow.restart(*self.bounds(senses))
+        return self.flow.flow.copy() if self.flow.inside else None
+
+    def quick(self, senses: IntArray) -> IntArray | None:
+        """A table with these senses without any pivot, if the tree happens to carry one."""
+        self.flow.settle(*self.bounds(senses))
         return self.flow.flow.copy() if self.flow.inside else None
 
     @property

@@ -15,7 +15,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
 from statveil.protect.senses import balance, dive, flips, ising, nearby, sat
 
-PROOF_ALONE_UP_TO = 30
+PROOF_ALONE_UP_TO = 12
 PROOF_UP_TO = 250
 """Cells with a choice up to which branch and bound is worth a core."""
 DIVES = 4
