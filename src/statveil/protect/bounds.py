@@ -28,6 +28,8 @@ WIDEST_SPAN = 4_000_000
 """Longest row of bits; a longer relation of large levels can nearly always be balanced and gets no cover cut."""
 ROUNDS = 30
 CUTS_PER_ROUND = 20_000
+SETTLED = 1e-6
+"""Relative rise of the bound in a round below which further cuts are not worth their time."""
 SHARE_OF_TIME = 0.3
 """Part of the time left that the bound may take, so that the senses get the rest."""
 
@@ -39,6 +41,7 @@ def bound_by_cuts(search: Search) -> None:
     cuts = cover_cuts(problem, sizes.lower)
     search.offer_bound(problem.cost(least_sizes(problem)), cuts.proof(np.zeros(cuts.rhs.size)))
     leave = search.seconds_left * (1 - SHARE_OF_TIME)
+    last = 0.0
     for _ in range(ROUNDS):
         solved = sizes.solve(cuts, search.seconds_left - leave)
         if solved is None:
@@ -49,7 +52,8 @@ def bound_by_cuts(search: Search) -> None:
         tight, reduced = cuts.some(binding), sizes.reduced(cuts, multipliers)
         search.cuts = BoundProof(tight.matrix, tight.rhs, reduced, bound, tight.relation, tight.cell)
         search.offer_bound(bound, cuts.proof(multipliers))
-        if search.done or search.seconds_left <= leave or not (broken := broken_polygons(problem, u)).rhs.size:
+        settled, last = bound - last <= SETTLED * bound, bound
+        if settled or search.done or search.seconds_left <= leave or not (broken := broken_polygons(problem, u)).rhs.size:
             return
         cuts = cuts.with_more(broken)
 

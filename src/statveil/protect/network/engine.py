@@ -41,6 +41,7 @@ DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
 EXACT_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 20, 1_000
 HEATS = (1.0, 0.1, 0.1)
 """First temperatures of annealing in turn: from chance, then twice from the best so far."""
+PATIENCE = 4
 COARSE = 0.92
 """The senses whose level costs more than this part of the others' are settled first where totals are sensitive."""
 NEGLIGIBLE = 0.2
@@ -48,7 +49,7 @@ NEGLIGIBLE = 0.2
 
 
 def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 12) -> None:
-    """Method `network`. `seeds` annealings are recombined in each round; a round without gain is the last."""
+    """Method `network`. `seeds` annealings of so many `sweeps` are recombined in each round; it ends when rounds bring nothing."""
     network = detect(search.problem)
     if isinstance(network, str):
         raise InputError(f"Method 'network' needs a table that is a network. {network}", hint="Use method 'auto'.")
@@ -176,11 +177,11 @@ class Engine:
             self.price(mixture)
 
     def improve(self, sweeps: int, seeds: int) -> None:
-        """Rounds of seeds, polygons and flips, as long as a round brings something."""
-        before = np.inf
+        """Rounds of seeds, polygons and flips. One that brings nothing is followed by a more thorough one, a few times."""
+        idle = 0
         if self.mixed:
             self.cool(self.largest(), EXACT_SWEEPS)
-        while not self.search.done and (self.search.objective < before or np.isinf(before)):
+        while not self.search.done and idle < PATIENCE:
             before = self.search.objective
             for number in range(seeds):
                 if self.search.done or self.choices.cell.size == 0:
@@ -195,6 +196,8 @@ class Engine:
                 self.cool(self.open, EXACT_SWEEPS)
             else:
                 self.flip(COOLING)
+            idle = 0 if self.search.objective < before else idle + 1
+            sweeps *= 2 if idle else 1
 
     # --- exact flips
 
@@ -301,7 +304,7 @@ class Engine:
         search.enter("raising the bound")
         likely = self.likely()
         if self.problem.size <= WHOLE_BLOCK:
-            blocks.raise_block(np.arange(self.problem.rhs.size), likely, seconds=search.seconds_left / 3)
+            blocks.raise_block(np.arange(self.problem.rhs.size), likely, seconds=search.seconds_left / 2)
             self.tell_bound()
             return
         for table in np.flatnonzero(self.far()):
