@@ -105,7 +105,7 @@ class Engine:
 
     def repair(self, senses: IntArray) -> bool:
         """Descend by flips, the flow paying a penalty for each unit outside its bounds, until it pays none."""
-        flips, rest = flips_of(self.program, self.open), np.zeros(2)
+        flips, rest, senses = flips_of(self.program, self.open), np.zeros(2), senses.copy()
         self.program.solve(senses)
         for _ in range(20):
             before = self.program.flow.outside
@@ -179,7 +179,7 @@ class Engine:
     def improve(self, sweeps: int, seeds: int) -> None:
         """Rounds of seeds, polygons and flips. One that brings nothing is followed by a more thorough one, a few times."""
         idle = 0
-        if self.mixed:
+        if self.mixed and self.problem.size <= WHOLE_BLOCK:  # in a large table a total's flip moves too much to be annealed
             self.cool(self.largest(), EXACT_SWEEPS)
         while not self.search.done and idle < PATIENCE:
             before = self.search.objective

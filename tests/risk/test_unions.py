@@ -1,0 +1,118 @@
+"""Unions of cells that one holding dominates: declared, searched for, judged by the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statveil as sv
+from statveil.risk.unions import Links, find_sets, judge
+
+STREET = pd.DataFrame(
+    [("A", "x", "H", 100), ("A", "y", "H", 100)]
+    + [("A", "z", f"g{i}", 50) for i in range(4)]
+    + [("B", trade, f"{trade}{i}", 50) for trade in "xyz" for i in range(4)],
+    columns=["area", "trade", "group", "sales"],
+)
+"""In area A, holding H is alone in trades x and y; everywhere else there are four equal holdings."""
+RULES = [sv.PPercent(20)]
+PAIR = sv.CellSet(cells=[{"area": "A", "trade": "x"}, {"area": "A", "trade": "y"}])
+
+
+def table(**further: Any) -> sv.TableSpec:
+    return sv.TableSpec(**{"dimensions": {"area": None, "trade": None}, "measure": "sales", "holding": "group", **further})
+
+
+def judged(**links: Any) -> tuple[sv.Table, sv.Sensitivity]:
+    return judge(sv.read_microdata(STREET), [table()], RULES, Links(**links))
+
+
+def released(release: sv.Release) -> dict[tuple[str, ...], int]:
+    view = release.protected.views[0]
+    labels = [tuple(axis.codes[place] for axis, place in zip(view.dimensions, row, strict=True)) for row in view.coordinates]
+    return dict(zip(labels, release.protected.value[view.cell].tolist(), strict=True))
+
+
+def protect(**further: Any) -> sv.Release:
+    return sv.protect_table(STREET, table(), rules=RULES, limits=sv.Limits(seconds=10), **further)
+
+
+def test_without_its_set_a_holding_is_published_as_it_is() -> None:
+    """The cheapest table moves H's two cells against each other: what H sells in both is still 200."""
+    numbers = released(protect())
+    assert numbers["A", "x"] + numbers["A", "y"] == 200
+
+
+@pytest.mark.parametrize("links", [{"sets": [PAIR]}, {"search_sets": True}])
+def test_a_set_moves_as_a_whole(links: dict[str, Any]) -> None:
+    """The p% rule on the union: H has all of 200, so it must move by 20% of that."""
+    release = protect(**links)
+    numbers = released(release)
+    assert abs(numbers["A", "x"] + numbers["A", "y"] - 200) >= 40
+    assert release.sensitivity.upper_level[release.table.unions[0].cell] == 40
+    assert release.audit.passed
+
+
+def test_the_search_finds_the_cells_of_one_holding_under_one_total() -> None:
+    (found,) = find_sets(sv.read_microdata(STREET), [table()], RULES)
+    assert found.cells == PAIR.cells
+
+
+def test_the_search_needs_holdings() -> None:
+    with pytest.raises(sv.RuleError, match="no holding is given"):
+        find_sets(sv.read_microdata(STREET), [table(holding=None)], RULES)
+
+
+def test_a_set_that_the_rules_call_safe_is_left_out() -> None:
+    found, sensitivity = judged(sets=[sv.CellSet(cells=[{"area": "A", "trade": "x"}, {"area": "B", "trade": "y"}]), PAIR])
+    kept, _ = judged(sets=[PAIR])
+    assert found.size == kept.size == sensitivity.sensitive.size == 13
+    assert found.value.tolist() == kept.value.tolist()
+    assert [union.cell for union in found.unions] == [12]
+
+
+def test_a_declared_level_makes_any_set_sensitive() -> None:
+    harmless = sv.CellSet(cells=[{"area": "A", "trade": "z"}, {"area": "B", "trade": "z"}], level=(5, 10))
+    found, sensitivity = judged(sets=[harmless])
+    total = found.unions[0].cell
+    assert found.value[total] == 400
+    assert total < found.shown  # it is trade z as a whole, which the table shows
+    assert (sensitivity.lower_level[total], sensitivity.upper_level[total]) == (20, 40)
+    assert sensitivity.reasons_of(total) == ("set of cells declared sensitive",)
+
+
+def test_bounds_on_published_numbers_do_not_bind_a_sum_that_is_not_published() -> None:
+    """With at most 150 anywhere but at totals' own values, the union of 200 could not rise."""
+    options = sv.Options(bounds=sv.Bounds(percent_up=30, percent_down=30), cap=1.5)
+    numbers = released(protect(sets=[PAIR], options=options))
+    assert abs(numbers["A", "x"] + numbers["A", "y"] - 200) >= 40
+
+
+def test_a_tampered_union_is_found() -> None:
+    """Moving x up and y down keeps every total of both rows and columns, and still the audit knows."""
+    from dataclasses import replace
+
+    release = protect(sets=[PAIR])
+    cells = {code: release.protected.views[0].cell[place] for place, code in enumerate(released(release))}
+    value = release.protected.value.copy()
+    for code, change in ((("A", "x"), 1), (("B", "x"), -1), (("A", "z"), -1), (("B", "z"), 1)):
+        value[cells[code]] += change
+    with pytest.raises(sv.AuditFailed, match="the set of area=A, trade=x and area=A, trade=y"):
+        replace(release, protected=replace(release.protected, value=value))
+
+
+def test_the_reports_show_published_cells_only(tmp_path: Any) -> None:
+    release = protect(sets=[PAIR])
+    internal = release.to_report(tmp_path / "internal.html", edition="internal").read_text(encoding="utf-8")
+    assert "Of the 12 cells, 2" in internal
+    assert release.to_report(tmp_path / "report.html").is_file()
+    (file,) = release.to_csv(tmp_path / "table.csv")
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 13
+
+
+def test_the_search_does_not_depend_on_the_order_of_records() -> None:
+    shuffled = STREET.sample(frac=1, random_state=np.random.default_rng(5).integers(2**31))
+    assert find_sets(sv.read_microdata(shuffled), [table()], RULES) == find_sets(sv.read_microdata(STREET), [table()], RULES)
