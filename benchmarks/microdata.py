@@ -97,24 +97,24 @@ def adult(_folder: Path) -> None:
         began = time.perf_counter()
         plan = sv.plan_recoding(data, keys)
         seconds = time.perf_counter() - began
-        relaxed = sv.plan_recoding(data, keys, method="lagrangean").facts
-        cuts = sv.plan_recoding(data, keys, method="dual-cuts").facts["bounds by round"]
+        relaxed = sv.plan_recoding(plan.coded, method="lagrangean").facts
+        cuts = sv.plan_recoding(plan.coded, method="dual-cuts").facts["bounds by round"]
         five, seven = (_below(relaxed[name], plan.cost) for name in ("relaxed bound (eq. 5)", "lagrangean bound (eq. 7)"))
         print(f"| {threshold}, {weight} | {plan.cost:.1f} ({plan.ending}) | {seconds:.2f} | {plan.evaluations} | {five} | {seven} "
               f"| {_below(cuts[-1], plan.cost)} ({len(cuts)}) |")  # fmt: skip
         for objective in ("true", "relaxed"):
             for method in ("iterative-improvement", "repeated-improvement", "tabu", "annealing"):
-                _search(data, keys, method, objective, plan.cost)
+                _search(plan.coded, method, objective, plan.cost)
 
 
 def _below(bound: float, cost: float) -> str:
     return f"{bound:.1f} ({1 - bound / cost:.2%} below)"
 
 
-def _search(data: Any, keys: Any, method: str, objective: str, optimum: float) -> None:
+def _search(coded: Any, method: str, objective: str, optimum: float) -> None:
     import statveil as sv
 
-    plans = [sv.plan_recoding(data, keys, method=method, objective=objective, seed=seed) for seed in range(10)]
+    plans = [sv.plan_recoding(coded, method=method, objective=objective, seed=seed) for seed in range(10)]
     hits = sum(plan.cost <= optimum * (1 + 1e-9) for plan in plans)
     worst = max(plan.cost for plan in plans) / optimum - 1
     evaluations = sum(plan.evaluations for plan in plans) / len(plans)

@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from statveil import write_jj
+from statveil.examples.random_tables import random_problem
+
 JOB = """
 [data]
 file = "firms.csv"
@@ -91,3 +94,21 @@ def test_another_order_of_records_gives_the_same_bytes(first: dict[str, bytes], 
 
 def test_another_hash_seed_gives_the_same_bytes(first: dict[str, bytes], tmp_path: Path) -> None:
     assert protect(tmp_path / "seeded", firms(), hash_seed=4242) == first
+
+
+def adjusted(folder: Path, *, cores: set[int]) -> bytes:
+    """The solution file of a run of `statveil adjust` on a 3-D table, held to these cores."""
+    command = f"import os; os.sched_setaffinity(0, {cores}); from statveil.cli import main; main()"
+    options = ["--weights", "unit", "--seconds", "60", "--gap", "0.3", "--out", "table.sol"]
+    done = subprocess.run(
+        [sys.executable, "-c", command, "adjust", "table.jj", *options], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return (folder / "table.sol").read_bytes()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen here")
+def test_one_core_gives_the_bytes_of_two(tmp_path: Path) -> None:
+    write_jj(random_problem((6, 6, 6), seed=3), tmp_path / "table.jj")
+    cores = sorted(os.sched_getaffinity(0))
+    assert adjusted(tmp_path, cores={cores[0]}) == adjusted(tmp_path, cores=set(cores[:2]))

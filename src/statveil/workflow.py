@@ -6,7 +6,8 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,18 +17,22 @@ import numpy as np
 
 from statveil.arrays import IntArray, frozen_array
 from statveil.atomic import check_targets, written_together
+from statveil.audit.repairs import in_words
 from statveil.audit.report import AuditReport
 from statveil.audit.systems import audit_solution
 from statveil.audit.tables import Requirements, release_hash
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.errors import AuditFailed, InputError, RuleError
+from statveil.errors import AuditFailed, InfeasibleProblem, InputError, RuleError
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.build import build_problem
 from statveil.protect.cta import adjust
+from statveil.protect.explain import Explanation
+from statveil.protect.names import Labels
 from statveil.protect.options import Limits, OnProgress, Options, Progress, check_kind, check_seed
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.repair import Repair, adjust_or_repair
 from statveil.protect.system import SystemOptions, problem_of
 from statveil.provenance import Provenance
 from statveil.release import Release
@@ -38,6 +43,7 @@ from statveil.risk.unions import Links, judge
 from statveil.solve.isolate import dismiss_idle
 from statveil.table.exchange.certificate import write_certificate
 from statveil.table.exchange.files import read_system
+from statveil.table.exchange.repairs import Relaxation, read_may_give, write_repairs
 from statveil.table.exchange.solution import Solution, read_directions, write_solution
 from statveil.table.linked import CellSet, Equation
 from statveil.table.protected import ProtectedTable
@@ -106,7 +112,8 @@ def protect_assessed(
     """A table whose sensitive cells are known to an audited release: adjust, audit."""
     options, limits = _settled(options, limits, seed)
     problem = build_problem(table, sensitivity, options)
-    adjustment = adjust(problem, method=method, limits=limits, seed=seed, on_progress=on_progress)
+    with _in_labels(problem, table):
+        adjustment = adjust(problem, method=method, limits=limits, seed=seed, on_progress=on_progress)
     protected = ProtectedTable(views=table.views, value=_released(problem.value, adjustment), decimals=table.decimals)
     parameters = {**(asked or {}), "options": as_json(options), "limits": as_json(limits), "method": method, "seed": as_json(seed)}
     provenance = Provenance(parameters=parameters, input_hash=table.input_hash, release_hash=release_hash(protected))
@@ -124,6 +131,18 @@ def protect_assessed(
 def links_as_json(links: Links) -> dict[str, Any]:
     """The links that were asked for; none, nothing."""
     return {field.name: as_json(asked) for field in dataclasses.fields(links) if (asked := getattr(links, field.name))}
+
+
+@contextmanager
+def _in_labels(problem: ProtectionProblem, table: Table) -> Iterator[None]:
+    """Say what clashes in the table's own words."""
+    try:
+        yield
+    except InfeasibleProblem as error:
+        if not isinstance(error.explanation, Explanation):
+            raise
+        words = error.explanation.public(Labels(problem, table))
+        raise InfeasibleProblem(error.message, hint=words, explanation=error.explanation) from None
 
 
 def _settled(options: Options | None, limits: Limits | None, seed: int) -> tuple[Options, Limits]:
@@ -153,6 +172,8 @@ class AdjustedSystem:
     audit: AuditReport
     summary: Mapping[str, Any]
     solution: Path
+    relaxations: tuple[Relaxation, ...] = ()
+    """What a repair gave; empty if nothing had to give."""
 
 
 def adjust_system(
@@ -161,7 +182,10 @@ def adjust_system(
     out: str | Path | None = None,
     summary: str | Path | None = None,
     certificate: str | Path | None = None,
+    repairs: str | Path | None = None,
     options: SystemOptions | None = None,
+    repair: Repair | None = None,
+    may_give: str | Path | None = None,
     method: str = "auto",
     start: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -172,6 +196,8 @@ def adjust_system(
     """A JJ file to an audited solution file (`out`, else beside it with the ending .sol) and, if asked, a summary in JSON.
 
     `certificate` names a file for the certificate of the bound, which `check_certificate` works out again. It is confidential.
+    `repair` says what may give where no safe table exists, `may_give` is a file that narrows it down to single cells and relations (as
+    RCTA's); `repairs` names a file for the list of what was given (else beside the solution with the ending .repairs.json).
     `start` is a direction file. The audit reads the JJ file and the solution anew; nothing is written unless it passes.
     """
     options, limits = SystemOptions() if options is None else options, Limits() if limits is None else limits
@@ -179,25 +205,40 @@ def adjust_system(
     check_kind("limits", limits, Limits)
     check_seed(seed)
     path = Path(path)
+    if repair is None and (repairs or may_give):
+        raise InputError("What may give, and the list of repairs, belong to a repair.", hint="Ask for one: --repair.")
+    if repair is not None and certificate:
+        raise InputError("There is no certificate of a repaired table.", hint="Run without --certificate, or without --repair.")
     targets = [Path(each) for each in (out or path.with_suffix(".sol"), summary, certificate) if each]
-    check_targets(targets, sources=[path, *([Path(start)] if start else [])])
+    if repair is not None:
+        targets.append(Path(repairs or targets[0].with_suffix(".repairs.json")))
+    check_targets(targets, sources=[path, *(Path(each) for each in (start, may_give) if each)])
     tell = _stages(on_progress)
     tell("reading")
     system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
     problem = problem_of(system, weights=options.weights, variant=options.variant, norm=options.norm)
     senses = read_directions(start, problem.sensitive) if start else None
-    adjustment = adjust(problem, method=method, start=senses, settings=settings, limits=limits, seed=seed, on_progress=on_progress)
+    run: dict[str, Any] = {"method": method, "start": senses, "settings": settings, "limits": limits, "seed": seed, "on_progress": on_progress}
+    relaxations: tuple[Relaxation, ...] = ()
+    if repair is None:
+        adjustment = adjust(problem, **run)
+    else:
+        allowed = read_may_give(may_give, cells=problem.size, relations=problem.rhs.size) if may_give else repair.may_give
+        repaired = adjust_or_repair(problem, dataclasses.replace(repair, may_give=allowed), **run)
+        adjustment, relaxations = repaired.adjustment, repaired.relaxations
     released = _released(problem.value, adjustment)
     with written_together(targets) as places:
         tell("auditing")
         write_solution(Solution(value=problem.value, released=released, sensitive=problem.sensitive, decimals=system.decimals), places[0])
-        audit = _audit_written(path, places[0], options)
-        figures = _summary(problem, options, adjustment, audit)
+        if repair is not None:
+            write_repairs(relaxations, repair.order, places[-1], decimals=system.decimals)
+        audit = _audit_written(path, places[0], options, places[-1] if repair is not None else None)
+        figures = _summary(problem, options, adjustment, audit, relaxations)
         if summary:
             places[1].write_text(_json_lines(figures), encoding="utf-8", newline="\n")
         if certificate:
             _write_certificate(adjustment, places[-1], compressed=targets[-1].suffix == ".gz")
-    return AdjustedSystem(adjustment=adjustment, audit=audit, summary=figures, solution=targets[0])
+    return AdjustedSystem(adjustment=adjustment, audit=audit, summary=figures, solution=targets[0], relaxations=relaxations)
 
 
 def _write_certificate(adjustment: Adjustment, place: Path, *, compressed: bool) -> None:
@@ -206,16 +247,23 @@ def _write_certificate(adjustment: Adjustment, place: Path, *, compressed: bool)
     write_certificate(adjustment.certificate, place, compressed=compressed)
 
 
-def _audit_written(path: Path, solution: Path, options: SystemOptions) -> AuditReport:
+def _audit_written(path: Path, solution: Path, options: SystemOptions, repairs: Path | None) -> AuditReport:
     report = audit_solution(
-        path, solution, variant=options.variant, non_additive=options.non_additive, negative_levels=options.negative_levels
+        path,
+        solution,
+        variant=options.variant,
+        non_additive=options.non_additive,
+        negative_levels=options.negative_levels,
+        repairs=repairs,
     )
     if not report.passed:
         raise AuditFailed("The independent audit found faults; nothing is written.", hint=str(report))
     return report
 
 
-def _summary(problem: ProtectionProblem, options: SystemOptions, adjustment: Adjustment, audit: AuditReport) -> dict[str, Any]:
+def _summary(
+    problem: ProtectionProblem, options: SystemOptions, adjustment: Adjustment, audit: AuditReport, relaxations: Sequence[Relaxation]
+) -> dict[str, Any]:
     """The figures of a run under their fixed names; infinite ones are None."""
     return {
         "cells": problem.size,
@@ -235,7 +283,10 @@ def _summary(problem: ProtectionProblem, options: SystemOptions, adjustment: Adj
         "trace": [[round(point.seconds, 3), _finite(point.objective), _finite(point.bound)] for point in adjustment.trace],
         "audit": {
             "passed": audit.passed,
-            "findings": [f"{check.name}: {finding}" for check in audit.checks for finding in check.findings],
+            "findings": [
+                *(f"{check.name}: {finding}" for check in audit.checks for finding in check.findings),
+                *(f"repair: {words}" for words in in_words(relaxations)),
+            ],
             "checked": sum(check.checked for check in audit.checks),
         },
     }

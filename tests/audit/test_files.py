@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from statveil.audit import files
-from statveil.audit.files import FileStatement, audit_file
+from statveil.audit.files import FileStatement, audit_file, compare_releases
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 
@@ -142,3 +142,9 @@ def test_a_count_that_was_not_made_is_a_fault(monkeypatch: pytest.MonkeyPatch) -
 def test_numbers_of_statistical_packages_are_compared_as_numbers() -> None:
     released = replace(data({**SAFE, "income": [f"{value}.0" for value in SAFE["income"]]}), origin="safe.sav")
     assert audit_file(data(VILLAGE), released, STATEMENT).report.passed
+
+
+def test_two_releases_that_fill_each_others_blanks_are_found() -> None:
+    assert compare_releases(data(SAFE), data(SAFE), ("town", "job")) == {"town": 0, "job": 0}
+    assert compare_releases(data(SAFE), data(VILLAGE), ("town", "job")) == {"town": 0, "job": 1}
+    assert compare_releases(data({"job": ["vet"]}), data({"job": [None]}), ("job",)) == {"job": 0}

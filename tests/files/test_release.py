@@ -111,6 +111,16 @@ def test_a_key_cannot_be_dropped_and_the_original_not_overwritten(data: sv.Micro
             sv.apply_plan(data, plan, **wrong)  # type: ignore[arg-type]
 
 
+def test_a_second_release_that_fills_the_blanks_of_the_first_is_refused(data: sv.Microdata, tmp_path: Path) -> None:
+    first = sv.apply_plan(data, sv.plan_recoding(data, keys(ties={"region": 1.0, "job": 2.0, "sex": 3.0})), tmp_path / "first.csv")
+    assert first.plan.suppression.total > 0
+    same = sv.apply_plan(data, first.plan, tmp_path / "same.csv", earlier=[first.path])
+    assert same.audit.passed
+    other = sv.plan_recoding(data, keys(ties={"region": 3.0, "job": 1.0, "sex": 2.0}, costs={"region": 1.0, "job": 1.0, "sex": 0.5}))
+    with pytest.raises(sv.AuditFailed):
+        sv.apply_plan(data, other, tmp_path / "other.csv", earlier=[first.path])
+
+
 def test_the_report_is_one_file_that_loads_nothing(data: sv.Microdata, tmp_path: Path) -> None:
     release = sv.apply_plan(data, sv.plan_recoding(data, keys()), tmp_path / "safe.csv", sensitive=["income"])
     text = release.to_report(tmp_path / "report.html").read_text(encoding="utf-8")

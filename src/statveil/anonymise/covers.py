@@ -20,7 +20,7 @@ def _sets_of(pattern, masks, sets):  # type: ignore[no-untyped-def]
     """The inclusion-minimal unsafe combinations (minucs) of a pattern; their number."""
     found = 0
     for table in range(masks.size):
-        if not (pattern[table // 64] >> np.uint64(table % 64)) & np.uint64(1):
+        if pattern[table // 64] == 0 or not (pattern[table // 64] >> np.uint64(table % 64)) & np.uint64(1):
             continue
         mask, kept, dominated = masks[table], 0, False
         for other in range(found):
@@ -39,12 +39,11 @@ def _sets_of(pattern, masks, sets):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _cheapest(sets, found, cost):  # type: ignore[no-untyped-def]  # noqa: C901 - one loop that must not call
+def _cheapest(sets, found, cost, taken, barred, spent):  # type: ignore[no-untyped-def]  # noqa: C901 - one loop that must not call
     """Branch and bound: hit the narrowest set that is not hit yet, one of its fields at a time, never looking at a choice twice."""
     fields = cost.size
     best, best_mask = LARGEST, 0
-    room = fields * fields + 8
-    taken, barred, spent = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
+    taken[0] = barred[0] = spent[0] = 0
     depth = 1
     while depth > 0:
         depth -= 1
@@ -85,9 +84,11 @@ def _cheapest(sets, found, cost):  # type: ignore[no-untyped-def]  # noqa: C901 
 @njit(cache=True)
 def _cover_all(patterns, masks, cost, chosen, price):  # type: ignore[no-untyped-def]
     sets = np.empty(masks.size, np.int64)
+    room = cost.size * cost.size + 8
+    taken, barred, spent = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
     for number in range(patterns.shape[0]):
         found = _sets_of(patterns[number], masks, sets)
-        chosen[number], price[number] = _cheapest(sets, found, cost)
+        chosen[number], price[number] = _cheapest(sets, found, cost, taken, barred, spent)
 
 
 def cheapest_covers(patterns: Words, masks: IntArray, cost: IntArray) -> tuple[IntArray, IntArray]:

@@ -59,22 +59,20 @@ def _count_hashed(index, amount, total):  # type: ignore[no-untyped-def]
     while size < 2 * index.size:
         size *= 2
     mask = size - 1
-    owner = np.full(size, -1, dtype=np.int64)
-    table = np.zeros(size, dtype=np.int64)
-    slot = np.empty(index.size, dtype=np.int64)
+    table = np.zeros((size, 2), dtype=np.int64)  # cell + 1 and its total side by side: one look into memory finds both
     for key in range(index.size):
         cell = index[key]
         if cell < 0:
             continue
         place = ((cell ^ (cell >> 29)) * 0x9E3779B97F4A7C1) & mask
         place = (place ^ (place >> 15)) & mask
-        while owner[place] != -1 and owner[place] != cell:
+        while table[place, 0] != 0 and table[place, 0] != cell + 1:
             place = (place + 1) & mask
-        owner[place] = cell
-        table[place] += amount[key]
-        slot[key] = place
+        table[place, 0] = cell + 1
+        table[place, 1] += amount[key]
+        total[key] = place
     for key in range(index.size):
-        total[key] = table[slot[key]] if index[key] >= 0 else -1
+        total[key] = table[total[key], 1] if index[key] >= 0 else -1
 
 
 @njit(cache=True, nogil=True)

@@ -61,8 +61,8 @@ def _bits(tables: IntArray, words: int) -> Words:
     return found
 
 
-def cover_households(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> IntArray:
-    """Units to blank for each row of `problem.coded.households`, whose patterns these are."""
+def cover_households(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> tuple[IntArray, float]:
+    """Units to blank for each row of `problem.coded.households`, whose patterns these are, and the bound proved on their cost."""
     homes = problem.coded.households
     assert homes is not None
     distinct, inverse = distinct_patterns(patterns)
@@ -74,10 +74,11 @@ def cover_households(problem: SuppressionProblem, patterns: Words, *, seconds: f
     for place in range(len(priced.blanks)):
         total[:, place] = np.bincount(homes.home, weights=priced.cost[inverse, place] * mass, minlength=len(homes.names))
     best = np.argmin(total, axis=1)
-    return np.asarray(priced.units[inverse, best[homes.home]], dtype=np.int64)
+    units = np.asarray(priced.units[inverse, best[homes.home]], dtype=np.int64)
+    return units, float((problem.mask_cost(problem.fields_of(units)) * mass).sum())
 
 
-def _capped(problem: SuppressionProblem, distinct: Words, inverse: IntArray, priced: _Priced, seconds: float) -> IntArray:
+def _capped(problem: SuppressionProblem, distinct: Words, inverse: IntArray, priced: _Priced, seconds: float) -> tuple[IntArray, float]:
     """Kinds of households under caps: an integer program, dealt out to the households in their order."""
     homes = problem.coded.households
     assert homes is not None
@@ -89,8 +90,8 @@ def _capped(problem: SuppressionProblem, distinct: Words, inverse: IntArray, pri
     parts = [Group(int(sizes[part]), float(mass_of.mean()), covers[part]) for part in range(len(distinct))]
     numbers = np.bincount(kind_of, minlength=len(kinds))
     kind_groups = [Group(int(numbers[kind]), 0.0, _possible(priced, members[kind])) for kind in range(len(kinds))]
-    by_home, by_part, _ = choose_households(problem, kind_groups, members, parts, shared, seconds=seconds)
-    return _dealt(problem, inverse, kind_of, by_home, by_part)
+    by_home, by_part, found = choose_households(problem, kind_groups, members, parts, shared, seconds=seconds)
+    return _dealt(problem, inverse, kind_of, by_home, by_part), found.bound
 
 
 def _kinds(

@@ -158,10 +158,12 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
     """One row a record. Under `recount` what a recount finds is added to what the rows need, until it finds nothing."""
     homes = problem.coded.households
     assert homes is not None
-    required, rounds = patterns[homes.key], list[int]()
+    required, rounds, bound = patterns[homes.key], list[int](), floor
     ones = np.ones(homes.key.size, dtype=np.int64)
     while True:
-        mask = problem.fields_of(cover_households(problem, required, seconds=limits.seconds))
+        units, proved = cover_households(problem, required, seconds=limits.seconds)
+        bound = bound if rounds else max(bound, proved)
+        mask = problem.fields_of(units)
         rounds.append(int(np.bitwise_count(mask).sum()))
         if problem.coded.keys.rule == "original":
             break
@@ -169,15 +171,5 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
         if not more.any():
             break
         required = required | more
-    bound = floor if problem.coded.keys.rule == "recount" else _household_bound(problem, mask, floor)
     mask = known_only(problem, homes.key, mask)
     return Suppression(problem=problem, key=homes.key, mask=mask, records=ones, bound=bound, rounds=tuple(rounds), home=homes.home)
-
-
-def _household_bound(problem: SuppressionProblem, mask: IntArray, floor: float) -> float:
-    """Without caps every household's choice is the best one, so that the cost is its own bound."""
-    homes = problem.coded.households
-    assert homes is not None
-    if problem.coded.keys.caps:
-        return floor
-    return float((problem.mask_cost(mask) * (problem.coded.mass / problem.coded.count)[homes.key]).sum())

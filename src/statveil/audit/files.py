@@ -280,3 +280,27 @@ def _wildcard(session: Session, names: Sequence[str], threshold: int) -> tuple[i
     )
     query = f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({totals}) WHERE total < {threshold}"
     return int(facts["cells"]) * int(facts["doubtful"]), query
+
+
+def compare_releases(one: Microdata, other: Microdata, fields: Sequence[str]) -> dict[str, int]:
+    """Records that can be joined on all other columns of two releases and show a value in one that is blank in the other, by field."""
+    rest = [name for name in one.columns if name in other.columns and name not in fields]
+    shared = [name for name in fields if name in one.columns and name in other.columns]
+    if not rest or not shared:
+        return dict.fromkeys(fields, 0)
+    with one.engine.session() as session, other.engine.session() as second:
+        session.lend("theirs", second.query(_joinable(other, rest, shared)))
+        differ = [f"count(*) FILTER (a.b{place} <> b.b{place}) AS n{place}" for place in range(len(shared))]
+        found = scalar_row(
+            session.query(f"SELECT {', '.join(differ)} FROM ({_joinable(one, rest, shared)}) a JOIN theirs b ON a.rest = b.rest")
+        )
+    return {name: int(found[f"n{place}"]) for place, name in enumerate(shared)}
+
+
+def _joinable(data: Microdata, rest: Sequence[str], fields: Sequence[str]) -> str:
+    """Records that their other columns tell apart from all others, and which of their fields are blank."""
+    texts = ", ".join(f"CAST({column(data.engine, name)} AS VARCHAR)" for name in rest)
+    blanks = [
+        f"bool_and(NULLIF(CAST({column(data.engine, name)} AS VARCHAR), '') IS NULL) AS b{place}" for place, name in enumerate(fields)
+    ]
+    return f"SELECT hash({texts}) AS rest, {', '.join(blanks)} FROM records GROUP BY hash({texts}) HAVING count(*) = 1"

@@ -6,16 +6,19 @@ taken from the file's own columns, and the relations are added up here, in Pytho
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from statveil.arrays import AnyArray, IntArray
+from statveil.audit.repairs import check_repairs, eased_system, further
 from statveil.audit.report import AuditReport, Check
 from statveil.errors import InputError
 from statveil.table.exchange.files import read_system
 from statveil.table.exchange.linear import LinearSystem
+from statveil.table.exchange.repairs import Relaxation, read_repairs
 from statveil.table.exchange.solution import Solution, read_solution
 
 SHOWN = 10
@@ -24,15 +27,25 @@ _LARGEST = 2**62
 """Sums of two such amounts still fit 64 bits."""
 
 
-def audit_system(system: LinearSystem, released: IntArray, *, variant: Literal["at-least", "exact"] = "at-least") -> AuditReport:
-    """Every check of released numbers, in the system's own units, against the system they stand for."""
+def audit_system(
+    system: LinearSystem, released: IntArray, *, variant: Literal["at-least", "exact"] = "at-least", repairs: Sequence[Relaxation] = ()
+) -> AuditReport:
+    """Every check of released numbers, in the system's own units, against the system they stand for, loosened by the repairs alone."""
     if variant not in ("at-least", "exact"):
         raise InputError(f"Unknown variant {variant!r}. Known: at-least, exact.")
     shape = _shape(system, released)
     if not shape.passed:
         return AuditReport(checks=(shape,))
-    checks = (_additivity(system, released), _protection(system, released), _overshoot(system, released, exact=variant == "exact"))
-    return AuditReport(checks=(shape, *checks, _bounds(system, released), _fixed(system, released)))
+    eased = eased_system(system, repairs)
+    checks = (
+        shape,
+        _additivity(eased, released),
+        _protection(eased, released),
+        _overshoot(system, released, exact=variant == "exact", by=further(repairs)),
+        _bounds(eased, released),
+        _fixed(eased, released),
+    )
+    return AuditReport(checks=(*checks, check_repairs(system, released, repairs)) if repairs else checks)
 
 
 def audit_solution(
@@ -42,11 +55,13 @@ def audit_solution(
     variant: Literal["at-least", "exact"] = "at-least",
     non_additive: bool = False,
     negative_levels: bool = False,
+    repairs: str | Path | None = None,
 ) -> AuditReport:
-    """The numbers written in a .sol file against the JJ file they came from, both read anew."""
+    """The numbers written in a .sol file against the JJ file they came from, both read anew; so is the list of repairs, if any."""
     system = read_system(original, non_additive=non_additive, negative_levels=negative_levels)
     written = read_solution(solution, decimals=system.decimals)
-    report = audit_system(system, written.released, variant=variant)
+    given = () if repairs is None else read_repairs(repairs, decimals=system.decimals)
+    report = audit_system(system, written.released, variant=variant, repairs=given)
     return AuditReport(checks=(*report.checks, _columns(system, written))) if report.checks[0].passed else report
 
 
@@ -94,10 +109,10 @@ def _protection(system: LinearSystem, released: IntArray) -> Check:
     return _check("protection", "Every sensitive cell is moved by its protection level or more", "cell", where, wrong)
 
 
-def _overshoot(system: LinearSystem, released: IntArray, *, exact: bool) -> Check:
+def _overshoot(system: LinearSystem, released: IntArray, *, exact: bool, by: Mapping[int, int]) -> Check:
     where = _sensitive(system) if exact else np.zeros(0, dtype=np.int64)
-    moved = (released - system.value)[where]
-    wrong = (moved != -system.lower_level[where]) & (moved != system.upper_level[where])
+    moved, more = (released - system.value)[where], np.array([by.get(cell, 0) for cell in where.tolist()], dtype=np.int64)
+    wrong = (moved < -system.lower_level[where] - more) | (moved > system.upper_level[where] + more)
     return _check("overshoot", "No sensitive cell moves further than asked", "cell", where, wrong)
 
 

@@ -14,14 +14,20 @@ from statveil.errors import InputError
 
 if TYPE_CHECKING:
     from statveil.protect.options import Norm, Variant
+    from statveil.protect.repair import Giving, Repair
     from statveil.protect.system import SystemWeights
+
+LEXMIN = "lexmin"
 
 
 def adjust(
     file: Annotated[Path, typer.Argument(metavar="FILE.jj", help="A linear system as tau-ARGUS, sdcTable and RCTA write it.")],
     *,
     method: Annotated[str, typer.Option("--method", metavar="M", help="How to search; an unknown name lists the known ones.")] = "auto",
-    norm: Annotated[str, typer.Option("--norm", metavar="l1|l2", help="Sum of absolute or of squared changes.")] = "l1",
+    norm: Annotated[
+        str,
+        typer.Option("--norm", metavar="l1|l2|lexmin", help="Sum of absolute or squared changes; lexmin: least repair with fixed senses."),
+    ] = "l1",
     weights: Annotated[
         str, typer.Option("--weights", metavar="file|unit|value|inverse", help="What it costs to move a cell by one.")
     ] = "file",
@@ -39,6 +45,19 @@ def adjust(
     ] = None,
     non_additive: Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")] = False,
     negative_levels: Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Where no safe table exists, loosen what was asked, and list it.")] = False,
+    repair_order: Annotated[
+        str, typer.Option("--repair-order", metavar="A,B,...", help="What gives first: cap, inner, margins, relations, protection.")
+    ] = "cap,inner,margins,relations",
+    weaken_protection: Annotated[
+        bool, typer.Option("--weaken-protection", help="Let protection give, where the repair order names it. Dangerous.")
+    ] = False,
+    may_give: Annotated[
+        Path | None, typer.Option("--may-give", metavar="FILE", help="RCTA's repair file: only these may give.", show_default=False)
+    ] = None,
+    repairs: Annotated[
+        Path | None, typer.Option("--repairs", metavar="FILE.json", help="List of repairs to write.", show_default=False)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE.sol", help="Solution to write; else beside FILE.jj.", show_default=False)
     ] = None,
@@ -62,10 +81,12 @@ def adjust(
         options = SystemOptions(
             weights=cast("SystemWeights", weights),
             variant=cast("Variant", variant),
-            norm=cast("Norm", norm),
+            norm=cast("Norm", "l1" if norm == LEXMIN else norm),
             non_additive=non_additive,
             negative_levels=negative_levels,
         )
+        method = _method(method, norm, start)
+        loosening = _loosening(repair or norm == LEXMIN, repair_order, weaken=weaken_protection)
         limits, settings = Limits(seconds=seconds, gap=gap), settings_of(setting or [])
         with narrator(as_json=as_json) as tell:
             outcome = adjust_system(
@@ -73,7 +94,10 @@ def adjust(
                 out=out,
                 summary=summary,
                 certificate=certificate,
+                repairs=repairs,
                 options=options,
+                repair=loosening,
+                may_give=may_give,
                 method=method,
                 start=start,
                 settings=settings,
@@ -82,6 +106,26 @@ def adjust(
                 on_progress=tell,
             )
         show_system(outcome, as_json=as_json)
+
+
+def _method(method: str, norm: str, start: Path | None) -> str:
+    """RCTA's lexmin keeps the directions it is given."""
+    if norm != LEXMIN:
+        return method
+    if start is None or method not in ("auto", "fixed"):
+        raise InputError("Norm 'lexmin' keeps given directions.", hint="Give them with --start, and no other method than 'fixed'.")
+    return "fixed"
+
+
+def _loosening(wanted: bool, order: str, *, weaken: bool) -> Repair | None:
+    from statveil.protect.repair import DEFAULT_ORDER, Repair
+
+    classes = tuple(word.strip() for word in order.split(","))
+    if not wanted:
+        if weaken or classes != DEFAULT_ORDER:
+            raise InputError("An order and what may give belong to a repair.", hint="Ask for one: --repair.")
+        return None
+    return Repair(order=cast("tuple[Giving, ...]", classes), weaken_protection=weaken)
 
 
 def check_bound(

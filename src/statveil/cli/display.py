@@ -171,7 +171,22 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     typer.echo(f"Adjusted a system of {_cells(cells, sensitive)} in {adjustment.seconds:.1f} s: {found}.")
     typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g} ({_rests_on(adjustment)}).\n")
     typer.echo(f"{audit_in_words(outcome.audit)}\n")
+    _show_repairs(outcome)
     typer.echo(f"solution  {outcome.solution}")
+
+
+def _show_repairs(outcome: AdjustedSystem) -> None:
+    """What was asked and not kept. A reader must not miss it."""
+    given = in_words(outcome.relaxations)
+    if not given:
+        return
+    if any(each.what.startswith("protection") for each in outcome.relaxations):
+        typer.echo("WARNING: PROTECTION WAS WEAKENED. The levels that the rules ask for do not hold in this solution.")
+    typer.echo(f"REPAIRED: no safe table kept all that was asked; {len(given):,} of it gave:")
+    typer.echo("\n".join(f"- {words}" for words in given[:MOST_REPAIRS]))
+    if len(given) > MOST_REPAIRS:
+        typer.echo(f"- and {len(given) - MOST_REPAIRS:,} more, all in the list of repairs")
+    typer.echo("")
 
 
 def _rests_on(adjustment: Adjustment) -> str:

@@ -55,7 +55,14 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
         (place / "public").mkdir()
         (place / "internal").mkdir(mode=0o700)
         release = apply_plan(
-            job.microdata, plan, place / "public" / name, drop=output.drop, key=output.key, sensitive=output.sensitive, job=job.content
+            job.microdata,
+            plan,
+            place / "public" / name,
+            drop=output.drop,
+            key=output.key,
+            sensitive=output.sensitive,
+            earlier=[job.base / each for each in output.earlier],
+            job=job.content,
         )
         files = {
             "safe file": release.path,

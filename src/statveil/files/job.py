@@ -77,6 +77,7 @@ class FileOutputPart(Part):
     file: str = "safe.csv"
     drop: list[str] = Field(default_factory=list)
     sensitive: list[str] = Field(default_factory=list)
+    earlier: list[str] = Field(default_factory=list)
     key: str | None = None
 
 

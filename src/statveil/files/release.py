@@ -14,10 +14,11 @@ from statveil.anonymise.keys import MISSING_LABEL
 from statveil.anonymise.plan import FilePlan
 from statveil.anonymise.writers import format_of
 from statveil.atomic import check_targets, written_together
-from statveil.audit.files import FileStatement, audit_file
-from statveil.audit.report import AuditReport
+from statveil.audit.files import FileStatement, audit_file, compare_releases
+from statveil.audit.report import AuditReport, Check
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
+from statveil.data.textfiles import require_file
 from statveil.errors import AuditFailed
 from statveil.version import VERSION
 
@@ -90,24 +91,27 @@ def apply_plan(
     drop: Sequence[str] = (),
     key: str | None = None,
     sensitive: Sequence[str] = (),
+    earlier: Sequence[str | Path] = (),
     job: Mapping[str, Any] | None = None,
 ) -> FileRelease:
     """Write the safe file, audit what was written, and put it in place only if the audit passed.
 
     The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out;
-    `key` is the secret of the shuffle.
+    `key` is the secret of the shuffle; `earlier` names safe files of the same records that are out already.
     """
     target = Path(to)
     format_of(target)
     check_targets([target], sources=[Path(data.origin)])
     data.require(sensitive)
+    for path in earlier:
+        require_file(Path(path))
     with written_together([target]) as [place]:
         write_safe_file(data, plan, place, drop=drop, key=key)
         found = audit_file(data, read_microdata(place, **_as_written(place)), statement_of(plan, drop))
         return FileRelease(
             path=target,
             file_hash=_hash(place),
-            audit=found.report,
+            audit=AuditReport(checks=(*found.report.checks, _against_earlier(place, earlier, plan.keys.names))),
             unsafe=found.unsafe,
             plan=plan,
             data=data,
@@ -115,6 +119,14 @@ def apply_plan(
             sensitive=tuple(sensitive),
             job=job or {},
         )
+
+
+def _against_earlier(place: Path, earlier: Sequence[str | Path], fields: Sequence[str]) -> Check:
+    """Released twice, a value blank in one file must not be open in the other (THREATS M07)."""
+    new = read_microdata(place, **_as_written(place))
+    faults = sum(sum(compare_releases(new, read_microdata(path), fields).values()) for path in earlier)
+    words = "No value is blank here and open in an earlier release of the same records, or the other way round"
+    return Check(name="earlier", words=words, checked=len(earlier), faults=faults)
 
 
 def _as_written(place: Path) -> dict[str, Any]:

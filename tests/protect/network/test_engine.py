@@ -132,3 +132,32 @@ def test_least_squares_are_served_too():
     search = searched(problem, seconds=5)
     assert search.best is not None
     assert search.bound <= search.objective
+
+
+def test_every_subtable_keeps_the_cheaper_senses_when_seeds_are_recombined():
+    """Two seeds, each good in one half of the table only: their mixture is cheaper than both."""
+    problem = medium_table()
+    network = detect(problem)
+    assert not isinstance(network, str)
+    search = Search(problem, Limits(seconds=20), 0, lambda _: None)
+    work = engine.Engine(search, network)
+    good, spoilt = work.annealed(work.kinds[0], 100), [work.senses.copy(), work.senses.copy()]
+    halves = work.table_of % 2 == 0
+    for half, senses in zip((halves, ~halves), spoilt, strict=True):
+        senses[:] = np.where(half & problem.sensitive, good, 1 * problem.sensitive)
+    assert work.price(spoilt[0])
+    first = search.objective
+    work.price(spoilt[1])
+    second = problem.cost(work.program.flow.flow)
+    work = engine.Engine(Search(problem, Limits(seconds=20), 0, lambda _: None), network)
+    work.price(spoilt[0])
+    work.recombine(spoilt[1])
+    assert work.search.objective < min(first, second)
+
+
+def test_uneven_weights_are_searched_beyond_the_first_table():
+    """Here the first tree is often optimal for its senses, so that pricing them again brings nothing new."""
+    problem = medium_table()
+    problem = dataclasses.replace(problem, weight=1.0 / np.maximum(problem.value, 1))
+    search = searched(problem)
+    assert search.objective <= 1.05 * search.bound

@@ -124,7 +124,7 @@ class Engine:
         if deviation is None:
             return False
         self.last_costs = self.costs_of(deviation)
-        if self.search.offer(deviation):
+        if self.search.offer(deviation) or self.costs is None:
             self.senses, self.costs = senses.copy(), self.last_costs
         return True
 
@@ -168,13 +168,12 @@ class Engine:
 
     def recombine(self, senses: IntArray) -> None:
         """Price new senses, then the mixture in which every subtable keeps the cheaper of the best and the new."""
-        if self.costs is None or not self.price(senses):
+        best, costs = self.senses, self.costs
+        if costs is None or not self.price(senses):
             return
-        fresh = self.last_costs
-        better = np.append(fresh < self.costs, False)[self.table_of]
-        mixture = np.where(better, senses, self.senses)
-        if not np.array_equal(mixture, self.senses):
-            self.price(mixture)
+        better = np.append(self.last_costs < costs, False)[self.table_of]
+        if better[self.open].any() and not better[self.open].all():
+            self.price(np.where(better, senses, best))
 
     def improve(self, sweeps: int, seeds: int) -> None:
         """Rounds of seeds, polygons and flips. One that brings nothing is followed by a more thorough one, a few times."""
