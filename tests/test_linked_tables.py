@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_two_tables_that_share_a_margin_agree_on_it() -> None:
 
 
 def test_turnover_is_domestic_plus_export_after_protection_too() -> None:
-    release = protect(firms(), [by("region", "size", measure=measure) for measure in MEASURES], equations=[SPLIT])
+    release = protect(firms(14), [by("region", "size", measure=measure) for measure in MEASURES], equations=[SPLIT])
     turnover, domestic, export = (released(release, f"{measure} by region and size") for measure in MEASURES)
     assert release.sensitivity.sensitive.any()
     assert turnover == {codes: domestic[codes] + export[codes] for codes in turnover}
@@ -75,26 +76,24 @@ def test_the_only_exporter_is_not_found_by_subtraction() -> None:
 
 
 def test_a_tampered_equation_is_found() -> None:
-    from dataclasses import replace
-
     release = protect(firms(), [by("region", measure=measure) for measure in MEASURES], equations=[SPLIT])
     view = release.protected.views[2]
     value = release.protected.value.copy()
     value[view.cell[[0, 1]]] += 1  # export of one region and of all: that table still adds up
-    with pytest.raises(sv.AuditFailed, match="FAILED  Every total is the sum of its parts: 11 checked, 2 faults"):
+    with pytest.raises(sv.AuditFailed, match="FAILED  Every total is the sum of its parts: 7 checked, 2 faults"):
         replace(release, protected=replace(release.protected, value=value))
 
 
 def test_five_dimensions_are_protected_and_audited() -> None:
     rng = np.random.default_rng(3)
     data = pd.DataFrame({f"d{i}": rng.choice(list("xy"), 60) for i in range(5)} | {"turnover": rng.integers(1, 100, 60)})
-    release = protect(data, [by(*(f"d{i}" for i in range(5)))])
+    release = protect(data, [by(*(f"d{i}" for i in range(5)))], limits=sv.Limits(seconds=5, gap=0.5))
     assert release.audit.passed
     numbers = released(release, release.protected.views[0].name)
     assert numbers[("Total",) * 5] == sum(value for codes, value in numbers.items() if "Total" not in codes)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(2, 25), st.integers(0, 10_000), st.booleans())
 def test_whatever_stands_for_the_same_records_is_published_as_the_same_number(rows: int, seed: int, search: bool) -> None:
     data = firms(rows, seed)
@@ -104,7 +103,7 @@ def test_whatever_stands_for_the_same_records_is_published_as_the_same_number(ro
         for measure in MEASURES
         for dimensions in crossings
     ]
-    release = protect(data, specs, equations=[SPLIT], search_sets=search, limits=sv.Limits(seconds=5, gap=0.5))
+    release = protect(data, specs, equations=[SPLIT], search_sets=search, limits=sv.Limits(seconds=3, gap=0.5))
     shown: dict[tuple[str, bytes], int] = {}
     for spec in specs:
         for codes, number in released(release, spec.name).items():

@@ -36,6 +36,15 @@ size = "flat"                                               # the codes in the d
 # place = { hierarchies = ["counties.csv", "tourism.csv"] } # several trees over the same codes
 # sex = { total = "Both" }                                  # flat, with its own word for the total
 
+# [[equation]]                 # with a [[table]] for each: one measure is the sum of others, and stays so
+# total = "turnover"
+# parts = ["domestic", "export"]
+
+# [[cell_set]]                 # cells that are judged and protected as one
+# cells = [{ region = "R1", size = "L" }, { region = "R1", size = "M" }]
+# table = "turnover"           # needed where there are several
+# level = 20                   # sensitive whatever the rules say, in percent
+
 # Which cells are sensitive: any number of rules; the strictest level wins.
 [[rule]]
 type = "p-percent"             # the rest must hide the largest contribution to p percent
@@ -80,6 +89,7 @@ variant = "at-least"           # sensitive cells move by at least their level, o
 norm = "l1"                    # least sum of changes, or "l2": of squared changes
 weights = "inverse"            # cost of a change: "inverse" of the value, "inverse-sqrt", "unit"
 # cap = 2                      # a sensitive cell moves by no more than so many times its level
+# search_sets = true           # also look for sets of cells that one holding dominates
 method = "auto"                # or "exact"
 seed = 0
 

@@ -218,7 +218,14 @@ def adjust_system(
     system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
     problem = problem_of(system, weights=options.weights, variant=options.variant, norm=options.norm)
     senses = read_directions(start, problem.sensitive) if start else None
-    run: dict[str, Any] = {"method": method, "start": senses, "settings": settings, "limits": limits, "seed": seed, "on_progress": on_progress}
+    run: dict[str, Any] = {
+        "method": method,
+        "start": senses,
+        "settings": settings,
+        "limits": limits,
+        "seed": seed,
+        "on_progress": on_progress,
+    }
     relaxations: tuple[Relaxation, ...] = ()
     if repair is None:
         adjustment = adjust(problem, **run)

@@ -18,7 +18,7 @@ from statveil.anonymise.relaxed import lagrangean, relaxed_problem
 from tests.anonymise.stories import halves, microdata, random_records, released
 from tests.reference.files import tables_up_to, unsafe
 
-RANDOM_FILES = 500 if os.environ.get("STATVEIL_SLOW") else 6
+RANDOM_FILES = 500 if os.environ.get("STATVEIL_SLOW") else 4
 ADULT_KEYS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 
 

@@ -40,9 +40,18 @@ def keys(**settings: Any) -> sv.KeyVariables:
     return sv.KeyVariables(**{"fields": {"region": menu, "job": None, "sex": None}, "recoding_weight": 0.05, **settings})
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize(
-    "settings", [{}, {"rule": "recount"}, {"candidates": 2}, {"missing": "category"}, {"linked": [["job", "income"]]}], ids=str
+    ("ending", "settings"),
+    [
+        ("csv", {}),
+        ("csv", {"candidates": 2}),
+        ("parquet", {"rule": "recount"}),
+        ("parquet", {"missing": "category"}),
+        ("sav", {"candidates": 2}),
+        ("sav", {"linked": [["job", "income"]]}),
+        ("dta", {"rule": "recount"}),
+    ],
+    ids=str,
 )
 def test_every_format_passes_its_audit(data: sv.Microdata, tmp_path: Path, ending: str, settings: dict[str, Any]) -> None:
     if ending in ("sav", "dta"):

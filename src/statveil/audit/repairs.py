@@ -83,7 +83,8 @@ def in_words(repairs: Sequence[Relaxation]) -> list[str]:
         "upper": "upper bound of cell",
         "overshoot": "overshoot of cell",
         "relation": "relation",
-        "protection-up": "PROTECTION WEAKENED of cell",
-        "protection-down": "PROTECTION WEAKENED of cell",
+        "protection-up": "PROTECTION of cell",
+        "protection-down": "PROTECTION of cell",
     }
-    return [f"{names[what]} {place} {'is off' if what == 'relation' else 'was relaxed'}" for what, place, _ in repairs]
+    verbs = {"relation": "is off", "protection-up": "WAS WEAKENED", "protection-down": "WAS WEAKENED"}
+    return [f"{names[what]} {place} {verbs.get(what, 'was relaxed')}" for what, place, _ in repairs]

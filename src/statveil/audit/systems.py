@@ -6,6 +6,7 @@ taken from the file's own columns, and the relations are added up here, in Pytho
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -45,7 +46,10 @@ def audit_system(
         _bounds(eased, released),
         _fixed(eased, released),
     )
-    return AuditReport(checks=(*checks, check_repairs(system, released, repairs)) if repairs else checks)
+    if not repairs:
+        return AuditReport(checks=checks)
+    loosened = (dataclasses.replace(check, words=f"{check.words}, but for the repairs listed") for check in checks[1:])
+    return AuditReport(checks=(shape, *loosened, check_repairs(system, released, repairs)))
 
 
 def audit_solution(

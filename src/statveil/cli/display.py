@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from statveil.audit.repairs import in_words as repairs_in_words
 from statveil.audit.report import AuditReport, Check
 from statveil.folder import FolderRelease, audit_figures, figures
 from statveil.protect.adjustment import Adjustment
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 EVERY = 2.0
 """Seconds between two plain lines of the same stage."""
+MOST_REPAIRS = 20
+"""Repairs shown on the screen."""
 
 
 def gap_of(objective: float, bound: float) -> float:
@@ -177,7 +180,7 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
 
 def _show_repairs(outcome: AdjustedSystem) -> None:
     """What was asked and not kept. A reader must not miss it."""
-    given = in_words(outcome.relaxations)
+    given = repairs_in_words(outcome.relaxations)
     if not given:
         return
     if any(each.what.startswith("protection") for each in outcome.relaxations):

@@ -92,6 +92,8 @@ METHODS: dict[str, Method] = {
     "network": engine.run,
 }
 BOUND_OF_THEIR_OWN = ("network",)
+SEARCHED_AS_WELL = 20_000
+"""Cells of a network up to which `auto` has a second team reopen neighbourhoods: small networks are often as well served that way."""
 """Methods that work out the lower bound themselves."""
 
 
@@ -109,19 +111,24 @@ def check_method(method: str, settings: dict[str, Any], start: IntArray | None) 
 def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> list[Team]:
     """What to run on a problem side by side."""
     if method == "auto" and not settings and engine.fits(problem):
-        return [Team("network", {})]
+        beside = [Team(method, {"role": "blocks"})] if problem.size <= SEARCHED_AS_WELL else []
+        return [Team("network", {}), *beside]
     if method == "auto" and not settings:
         return [Team(method, {"role": role}) for role in portfolio.teams_for(problem)]
     return [Team(method, settings)]
 
 
 class Job(NamedTuple):
-    """A component to be worked on by a team; `rank` numbers the teams that work on the same one."""
+    """A component to be worked on by a team; `rank` numbers the teams that work on the same one.
+
+    `bounded`: whether the team works out the bound by cuts; one of those that work on a component is enough.
+    """
 
     component: int
     rank: int
     team: Team
     task: Task
+    bounded: bool = True
 
 
 News = tuple[int, int, Found]
@@ -139,7 +146,8 @@ def plan_jobs(components: Components, method: str, settings: dict[str, Any], tas
         for rank, team in enumerate(teams):
             process = rank if len(teams) > 1 else lightest
             start = None if task.start is None else task.start[components.cells_of(component)]
-            plan[process].append(Job(component, rank, team, Task(start, task.limits, task.seed + rank)))
+            bounded = rank == 0 or teams[0].method in BOUND_OF_THEIR_OWN
+            plan[process].append(Job(component, rank, team, Task(start, task.limits, task.seed + rank), bounded))
             loads[process] += int(components.sizes[component])
     return [jobs for jobs in plan if jobs]
 
@@ -164,7 +172,7 @@ def _run_round(components: Components, jobs: Sequence[Job], portion: float, dead
         left = max(deadline - time.monotonic(), SHORTEST)
         limits = dataclasses.replace(job.task.limits, seconds=min(max(portion * share * left, LEAST), left))
         problem, task = components.problem(job.component), job.task._replace(limits=limits)
-        bounded = job.rank == 0 or limits.gap > 0
+        bounded = job.bounded or limits.gap > 0
         if not run_method(problem, job.team, task, _teller(job, send, quiet=len(components) > 1), bounded=bounded):
             unfinished.append(job)
     return unfinished

@@ -144,7 +144,8 @@ def _checked(problem: ProtectionProblem, repair: Repair, eased: _Eased, found: A
         senses=found.senses[: problem.size],
         objective=objective,
         bound=bound,
-        certified_bound=min(found.certified_bound, bound) if exact else 0.0,
+        bound_by="solver",
+        certified_bound=0.0,
         certificate=None,
         ending=found.ending if exact else Ending.FEASIBLE,
     )
