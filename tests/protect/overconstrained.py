@@ -9,10 +9,10 @@ from statveil.protect.problem import ProtectionProblem
 from tests.protect.problems import problem_of, two_way_relations, with_margins
 
 
-def overconstrained(seed: int) -> ProtectionProblem:
-    """A two-way table; which of its requirements are too tight depends on the seed."""
+def overconstrained(seed: int, *, largest: int = 6) -> ProtectionProblem:
+    """A two-way table of up to so many rows and columns; which of its requirements are too tight depends on the seed."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    rows, columns = int(rng.integers(1, 6)), int(rng.integers(2, 7))
+    rows, columns = int(rng.integers(1, largest)), int(rng.integers(2, largest + 1))
     inner = rng.integers(0, 200, (rows, columns)) - (60 if seed % 7 == 0 else 0)
     value = with_margins(inner).ravel()
     if seed % 5 == 0:

@@ -135,15 +135,18 @@ def test_what_a_table_breaks_is_worked_out_from_the_table() -> None:
     ]
 
 
-def ends_well(seed: int) -> str:
+def ends_well(seed: int, largest: int) -> str:
     """A random table that asks too much: audited with a listed repair, or explained by a minimal clash."""
-    problem = overconstrained(seed)
+    problem = overconstrained(seed, largest=largest)
     order = (("cap", "inner", "margins", "relations"), ("cap", "inner"), ("inner", "margins", "cap"))[seed % 3]
+    found: Repaired | InfeasibleProblem
     try:
-        found = adjust_or_repair(problem, Repair(order=order), limits=SHORT)  # type: ignore[arg-type]
+        found = adjust_or_repair(problem, Repair(order=order), method="exact", limits=SHORT)  # type: ignore[arg-type]
     except InfeasibleProblem as failure:
-        assert isinstance(failure.explanation, Explanation)
-        assert failure.explanation.minimal
+        found = failure
+    if isinstance(found, InfeasibleProblem):
+        assert isinstance(found.explanation, Explanation)
+        assert found.explanation.minimal
         return "explained"
     released = problem.value + found.adjustment.deviation
     assert audited(problem, found)
@@ -154,7 +157,7 @@ def ends_well(seed: int) -> str:
 
 
 def test_sixty_tables_that_ask_too_much_all_end_well() -> None:
-    endings = [ends_well(seed) for seed in range(60)]
+    endings = [ends_well(seed, 3) for seed in range(60)]
     assert endings.count("repaired") >= 15
     assert endings.count("explained") >= 5
 

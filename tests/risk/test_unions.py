@@ -119,3 +119,18 @@ def test_the_reports_show_published_cells_only(tmp_path: Any) -> None:
 def test_the_search_does_not_depend_on_the_order_of_records() -> None:
     shuffled = STREET.sample(frac=1, random_state=np.random.default_rng(5).integers(2**31))
     assert find_sets(sv.read_microdata(shuffled), [table()], RULES) == find_sets(sv.read_microdata(STREET), [table()], RULES)
+
+
+def test_a_set_that_cannot_move_is_named_without_values() -> None:
+    """Both cells may move by a fifth at most, and together they would have to move by a half."""
+    impossible = replace(PAIR, level=50)
+    options = sv.Options(bounds=sv.Bounds(percent_up=20, percent_down=20))
+    with pytest.raises(sv.InfeasibleProblem) as refused:
+        protect(sets=[impossible], options=options)
+    assert "the set of area=A, trade=x and area=A, trade=y" in str(refused.value)
+    assert not any(number in str(refused.value) for number in ("100", "120", "200", "300"))
+
+
+def test_the_wish_to_search_is_yes_or_no() -> None:
+    with pytest.raises(sv.InputError, match="search_sets must be True or False"):
+        protect(search_sets="holding")

@@ -47,6 +47,8 @@ class Labels:
         self._problem, self._table = problem, table
 
     def cell(self, cell: int) -> str:
+        if cell >= self._table.shown:
+            return next(union.words for union in self._table.unions if union.cell == cell)
         view, row = next((view, rows[0]) for view in self._table.views if (rows := np.flatnonzero(view.cell == cell)).size)
         codes = zip(view.dimensions, view.coordinates[row], strict=True)
         words = " x ".join(f"{dimension.name} {dimension.codes[code]}" for dimension, code in codes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from statveil.arrays import IntArray, frozen_array
 from statveil.data.microdata import Microdata
-from statveil.errors import RuleError
+from statveil.errors import InputError, RuleError
 from statveil.risk.assess import assess
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
@@ -35,6 +35,10 @@ class Links:
     equations: Sequence[Equation] = ()
     sets: Sequence[CellSet] = ()
     search_sets: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.search_sets, bool):
+            raise InputError("search_sets must be True or False.", hint="Sets that are known are given as sets=[CellSet(...)].")
 
 
 def judge(
