@@ -48,8 +48,10 @@ _HOMES = {
     "statveil.protect.adjustment": ("Adjustment",),
     "statveil.protect.build": ("build_problem",),
     "statveil.protect.cta": ("adjust",),
+    "statveil.protect.explain": ("Explanation", "explain"),
     "statveil.protect.options": ("Bounds", "Limits", "Options", "Progress"),
     "statveil.protect.problem": ("ProtectionProblem",),
+    "statveil.protect.repair": ("Repair", "Repaired", "adjust_or_repair"),
     "statveil.protect.system": ("SystemOptions", "read_jj", "write_jj"),
     "statveil.release": ("Release",),
     "statveil.risk.assess": ("assess",),
@@ -57,6 +59,7 @@ _HOMES = {
     "statveil.risk.sensitivity": ("Sensitivity",),
     "statveil.table.exchange.files": ("read_system",),
     "statveil.table.exchange.linear": ("LinearSystem",),
+    "statveil.table.exchange.repairs": ("MayGive", "Relaxation"),
     "statveil.table.exchange.solution": ("Solution", "read_directions", "read_solution", "write_directions", "write_solution"),
     "statveil.table.protected": ("ProtectedTable",),
     "statveil.table.linked": ("CellSet", "Equation"),
@@ -107,8 +110,10 @@ if TYPE_CHECKING:
     from statveil.protect.adjustment import Adjustment
     from statveil.protect.build import build_problem
     from statveil.protect.cta import adjust
+    from statveil.protect.explain import Explanation, explain
     from statveil.protect.options import Bounds, Limits, Options, Progress
     from statveil.protect.problem import ProtectionProblem
+    from statveil.protect.repair import Repair, Repaired, adjust_or_repair
     from statveil.protect.system import SystemOptions, read_jj, write_jj
     from statveil.release import Release
     from statveil.risk.assess import assess
@@ -116,6 +121,7 @@ if TYPE_CHECKING:
     from statveil.risk.sensitivity import Sensitivity
     from statveil.table.exchange.files import read_system
     from statveil.table.exchange.linear import LinearSystem
+    from statveil.table.exchange.repairs import MayGive, Relaxation
     from statveil.table.exchange.solution import Solution, read_directions, read_solution, write_directions, write_solution
     from statveil.table.linked import CellSet, Equation
     from statveil.table.protected import ProtectedTable

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from statveil.arrays import AnyArray, FloatArray, IntArray
 from statveil.errors import TableNotAdditive
 from statveil.table.exchange.amounts import Numbers, Rounding, Units
-from statveil.table.exchange.linear import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem
+from statveil.table.exchange.linear import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem, how_to_mend
 from statveil.table.exchange.lines import Block, TextLines, Words
 from statveil.table.exchange.scan import COUNT, GRAMMAR, find_repeated, scan_relations
 from statveil.table.exchange.typeset import Amounts, Choices, lines_of, relation_lines
@@ -186,5 +186,5 @@ def _check_sums(system: LinearSystem, block: Block, *, non_additive: bool) -> No
         raise TableNotAdditive(
             f"{block.file}, line {block.numbers[np.argmax(broken)]}: the relation does not add up"
             f" ({np.count_nonzero(broken)} of {broken.size} do not).",
-            hint="Mend the file, or allow it: --non-additive, in Python non_additive=True.",
+            hint=how_to_mend(system, broken),
         )

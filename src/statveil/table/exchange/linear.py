@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import AnyArray, FloatArray, IntArray
+from statveil.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 STATUSES = "suzm"
 """Safe, primary unsafe, protected or empty, secondary."""
@@ -30,3 +31,14 @@ class LinearSystem:
     lower_level: IntArray
     upper_level: IntArray
     decimals: int
+
+
+def how_to_mend(system: LinearSystem, broken: BoolArray) -> str:
+    """What to do about relations that do not hold, by whether rounding explains it: half a unit per term, times its factor."""
+    off = np.abs(system.relations @ system.value - system.rhs)[broken]
+    explained = 2 * off <= (abs(system.relations) @ np.ones(system.value.size, dtype=np.int64))[broken]
+    allow = "or allow it: --non-additive, in Python non_additive=True."
+    if explained.all():
+        return f"All differences are small enough to come from rounding. Write more decimals, {allow}"
+    count = int(np.count_nonzero(~explained))
+    return f"Rounding does not explain {count} of them. Mend the file, {allow}"

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from statveil.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
 from statveil.errors import FormatError, TableNotAdditive
 from statveil.table.exchange.amounts import NO_BOUND
-from statveil.table.exchange.linear import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem
+from statveil.table.exchange.linear import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem, how_to_mend
 from statveil.table.exchange.scan import find_repeated
 
 VERSION = 1
@@ -147,7 +147,7 @@ def _check_sums(file: _File, system: LinearSystem, *, non_additive: bool) -> Non
     if broken.any() and not non_additive:
         raise TableNotAdditive(
             f"{file.name}: relation {int(np.argmax(broken))} does not add up ({np.count_nonzero(broken)} of {broken.size} do not).",
-            hint="Mend the file, or allow it: --non-additive, in Python non_additive=True.",
+            hint=how_to_mend(system, broken),
         )
 
 
