@@ -97,6 +97,11 @@ def test_a_feasible_problem_has_nothing_to_explain() -> None:
     assert meets(free, all_requirements(free), answer.deviation)
 
 
+def test_a_table_too_large_to_search_is_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("statveil.protect.explain.MOST_TERMS", 2)
+    assert explain(STUCK_NEIGHBOUR) is None
+
+
 def test_input_that_does_not_add_up_is_part_of_the_words() -> None:
     broken = problem_of([31, 20, 10], [[-1, 1, 1]], levels={}, lower=np.array([31, 20, 10]), upper=np.array([31, 20, 10]))
     words = told(broken).public()

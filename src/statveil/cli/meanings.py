@@ -41,7 +41,8 @@ MEANINGS = {
     ),
     "InfeasibleProblem": Meaning(
         "No table can be safe, additive and within the bounds at once.",
-        "Widen protection.bounds, drop protection.cap, unfreeze cells, or use variant 'at-least' in place of 'exact'.",
+        "The message names requirements that clash. Widen protection.bounds, drop protection.cap, unfreeze cells, or use variant "
+        "'at-least' in place of 'exact'. `statveil adjust --repair` loosens them in an order that you state.",
     ),
     "OutOfTime": Meaning(
         "The time limit came before any safe table was found.",

@@ -20,6 +20,8 @@ from statveil.solve.isolate import run_isolated
 
 SECONDS = 30.0
 """Time that an explanation may take."""
+MOST_TERMS = 500_000
+"""Terms of relations up to which a clash is looked for: beyond, the time would not do."""
 FIRST_TRIES, LATER_TRIES = 3_000, 600
 """Tries of the first refutation, and of each one that makes it smaller."""
 
@@ -110,6 +112,8 @@ def explain(problem: ProtectionProblem, *, seconds: float = SECONDS) -> Explanat
 
     It works in a process of its own for at most so many seconds. Where those end early, what is known to clash is told all the same.
     """
+    if problem.relations.nnz > MOST_TERMS:
+        return None
     found: list[tuple[frozenset[Requirement], bool]] = []
     with contextlib.suppress(SolverFailed):  # the proofs that came before it stand
         run_isolated([(_explain, (problem,))], seconds=seconds, on_message=found.append)
