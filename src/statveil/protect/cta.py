@@ -86,10 +86,13 @@ def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | 
         return Halt.FINISHED
     senses = None if start is None else reduction.restrict(start)
     plan = plan_jobs(components, method, settings, Task(senses, limits, seed))
-    kept = min(CHECK_SHARE * limits.seconds + CHECK_PER_CELL * reduction.original.size, MOST_OF_THE_TIME * limits.seconds)
-    left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds - kept, 0.1))
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds - _kept_for_checks(reduction.original, limits), 0.1))
     calls = [(run_jobs, (components, jobs, left)) for jobs in plan]
     return run_isolated(calls, seconds=left.seconds + GRACE, on_message=watch.hear)
+
+
+def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
+    return min(CHECK_SHARE * limits.seconds + CHECK_PER_CELL * problem.size, MOST_OF_THE_TIME * limits.seconds)
 
 
 def _in_words(reduction: Reduction, components: Components) -> str:
@@ -110,7 +113,8 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
 def _no_table(problem: ProtectionProblem, watch: Watch, halt: Halt, limits: Limits) -> Exception:
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
-    ended = halt is Halt.FINISHED and watch.seconds < limits.seconds  # a method that the clock stopped ends by itself too
+    in_time = watch.seconds < limits.seconds - _kept_for_checks(problem, limits)
+    ended = halt is Halt.FINISHED and in_time  # a method that the clock stopped ends by itself too
     watch.say("looking for what clashes")
     explanation = explain(problem, seconds=SECONDS if watch.infeasible or ended else min(SECONDS, limits.seconds))
     if explanation is not None:
