@@ -617,3 +617,20 @@ def test_a_run_told_to_stop_ends_in_words_and_leaves_nothing(village: Path, name
     assert "Interrupted: Stopped before the release was complete." in said
     assert "Traceback" not in said
     assert not (village / "out").exists()
+
+
+def test_a_second_signal_while_the_first_is_being_told_of_is_told_too(village: Path) -> None:
+    """The second interrupt falls between catching the first and saying so; whoever catches it last says the words."""
+    code = SLOW.format(inside="raise KeyboardInterrupt").replace(
+        "from statveil.cli import main", "import statveil.cli.polite as polite\npolite.deafen = slow\nfrom statveil.cli import main"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "protect", str(village / "job.toml"), "--out", str(village / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 130
+    assert done.stderr.count("Interrupted: Stopped before the release was complete.") == 1
+    assert not (village / "out").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+INTERRUPTED = 130
+
 
 def main() -> None:
     from statveil.cli.signals import deafen, listen
@@ -13,7 +15,12 @@ def main() -> None:
         from statveil.cli.app import app
 
         app()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:
+            raise
+        deafen()  # a second signal may have cut short what was to be said of the first, or come before the command began
+        from statveil.cli.polite import say_interrupted
+
+        sys.exit(say_interrupted())
     finally:
         deafen()

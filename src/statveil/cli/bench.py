@@ -7,7 +7,8 @@ from typing import Annotated, cast
 
 import typer
 
-from statveil.cli.polite import INTERRUPTED, polite
+from statveil.cli import INTERRUPTED
+from statveil.cli.polite import polite
 from statveil.cli.signals import told_to_stop
 from statveil.errors import InputError
 

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 
 import typer
 
+from statveil.cli import INTERRUPTED
 from statveil.cli.signals import deafen, told_to_stop
 from statveil.errors import EngineFailed, StatveilError
 
 INTERNAL_ERROR = 1
-INTERRUPTED = 130
+STOPPED = ("Stopped before the release was complete.", "Nothing was released.")
+_said: list[str] = []
 
 
 @contextmanager
@@ -24,7 +26,15 @@ def polite(*, as_json: bool, debug: bool) -> Iterator[None]:
             yield
     except KeyboardInterrupt:
         deafen()
-        _tell("Interrupted", "Stopped before the release was complete.", "Nothing was released.", INTERRUPTED, as_json=as_json)
+        _tell("Interrupted", *STOPPED, INTERRUPTED, as_json=as_json)
+
+
+def say_interrupted() -> int:
+    """Say so on the error stream, unless it was said already; the exit code."""
+    if not _said:
+        sys.stderr.write("Interrupted: {}\n{}\n".format(*STOPPED))
+        sys.stderr.flush()
+    return INTERRUPTED
 
 
 @contextmanager
@@ -57,4 +67,5 @@ def _tell(kind: str, message: str, hint: str, exit_code: int, *, as_json: bool) 
     else:
         typer.echo(f"{kind}: {message}" + (f"\n{hint}" if hint else ""), err=True)
         sys.stderr.flush()
+    _said.append(kind)
     raise typer.Exit(exit_code) from None
