@@ -75,6 +75,15 @@ def test_the_only_exporter_is_not_found_by_subtraction() -> None:
     assert released(apart, "turnover by region")["p",] - released(apart, "domestic by region")["p",] == 40  # why the equation matters
 
 
+def test_a_sensitive_zero_lifts_the_zero_total_of_its_equation() -> None:
+    """The lone firm of q sells nothing, at home or abroad: its zeros rise, and the turnover of q with them."""
+    data = pd.DataFrame({"region": list("pppq"), "domestic": [50, 60, 70, 0], "export": [20, 30, 40, 0]})
+    data = data.assign(turnover=data.domestic + data.export)
+    release = protect(data, [by("region", measure=measure) for measure in MEASURES], equations=[SPLIT], rules=[sv.MinimumFrequency(2)])
+    turnover, domestic, export = (released(release, f"{measure} by region")["q",] for measure in MEASURES)
+    assert turnover == domestic + export > 0
+
+
 def test_a_tampered_equation_is_found() -> None:
     release = protect(firms(), [by("region", measure=measure) for measure in MEASURES], equations=[SPLIT])
     view = release.protected.views[2]
