@@ -7,7 +7,7 @@ is allowed.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -238,8 +238,13 @@ def check_job(content: Mapping[str, Any]) -> JobFile:
     try:
         return JobFile.model_validate({**content, "table": tables} if "table" in content else content)
     except ValidationError as error:
-        faults = [f"{_path(fault['loc'], single_table=single)}: {_words(fault)}" for fault in error.errors(include_url=False)]
-        raise InputError(faults[0] if len(faults) == 1 else f"{len(faults)} keys are wrong:\n  " + "\n  ".join(faults)) from None
+        raise wrong_keys(error, lambda location: _path(location, single_table=single)) from None
+
+
+def wrong_keys(error: ValidationError, path: Callable[[Sequence[str | int]], str]) -> InputError:
+    """What is wrong with each key; `path` writes where it stands."""
+    faults = [f"{path(fault['loc'])}: {_words(fault)}" for fault in error.errors(include_url=False)]
+    return InputError(faults[0] if len(faults) == 1 else f"{len(faults)} keys are wrong:\n  " + "\n  ".join(faults))
 
 
 def _path(location: Sequence[str | int], *, single_table: bool) -> str:

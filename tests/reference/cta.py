@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
@@ -12,13 +13,15 @@ from statveil.protect.problem import ProtectionProblem
 
 def cheapest_cost(problem: ProtectionProblem) -> float:
     """The least L1 cost over all senses, infinite when no choice of senses is feasible. For a handful of sensitive cells."""
+    return min(cost_with(problem, senses) for senses in all_senses(problem))
+
+
+def all_senses(problem: ProtectionProblem) -> Iterator[np.ndarray]:
     cells = np.flatnonzero(problem.sensitive)
-    best = float("inf")
     for signs in itertools.product((1, -1), repeat=cells.size):
         senses = np.zeros(problem.size, dtype=np.int64)
         senses[cells] = signs
-        best = min(best, cost_with(problem, senses))
-    return best
+        yield senses
 
 
 def cost_with(problem: ProtectionProblem, senses: np.ndarray) -> float:
@@ -44,13 +47,7 @@ def cheapest_whole_squares(problem: ProtectionProblem) -> float:
 
     u^2 lies above its chords between whole numbers, so least whole sums of squares are mixed-integer linear (scipy's HiGHS).
     """
-    cells = np.flatnonzero(problem.sensitive)
-    best = float("inf")
-    for signs in itertools.product((1, -1), repeat=cells.size):
-        senses = np.zeros(problem.size, dtype=np.int64)
-        senses[cells] = signs
-        best = min(best, _squares_with(problem, senses))
-    return best
+    return min(_squares_with(problem, senses) for senses in all_senses(problem))
 
 
 def _squares_with(problem: ProtectionProblem, senses: np.ndarray) -> float:

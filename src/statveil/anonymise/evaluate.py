@@ -32,7 +32,6 @@ from statveil.anonymise.problem import SuppressionProblem, entropy, problem_of
 from statveil.arrays import BoolArray, FloatArray, IntArray
 
 CACHE_BYTES = 1 << 30
-MOST_KEPT = 1 << 20
 
 Levels = tuple[int, ...]
 

@@ -50,16 +50,22 @@ def classes_before(coded: CodedFile) -> KeyClasses:
 def classes_after(plan: FilePlan) -> KeyClasses:
     """The keys as the plan writes them, blanks as -1."""
     found, problem = plan.suppression, plan.suppression.problem
-    codes = written_codes(problem, found.key)
-    for field in range(codes.shape[0]):
-        codes[field, (found.mask >> field) & 1 == 1] = -1
-    distinct, inverse = np.unique(codes, axis=1, return_inverse=True)
+    distinct, inverse = np.unique(_released_codes(plan), axis=1, return_inverse=True)
     count = np.bincount(inverse.ravel(), weights=found.records).astype(np.int64)
     weight = None
     if plan.keys.weight:
         share = row_amount(problem, found.key, found.records) if plan.keys.counting == "weights" else _weights(plan)
         weight = np.bincount(inverse.ravel(), weights=share) / WEIGHT_UNIT
     return KeyClasses(codes=distinct, count=count, weight=weight)
+
+
+def _released_codes(plan: FilePlan) -> IntArray:
+    """The codes that the plan writes, field by field, blanks as -1."""
+    found = plan.suppression
+    codes = written_codes(found.problem, found.key)
+    for field in range(codes.shape[0]):
+        codes[field, (found.mask >> field) & 1 == 1] = -1
+    return codes
 
 
 def _weights(plan: FilePlan) -> FloatArray:
@@ -154,11 +160,8 @@ def _key_of(plan: FilePlan, found: pa.Table) -> IntArray:
 
 def _released_class(plan: FilePlan) -> IntArray:
     """The released class of each key; of a key that is released in several ways, the one that most of its records get."""
-    found, problem = plan.suppression, plan.suppression.problem
-    codes = written_codes(problem, found.key)
-    for field in range(codes.shape[0]):
-        codes[field, (found.mask >> field) & 1 == 1] = -1
-    _, inverse = np.unique(codes, axis=1, return_inverse=True)
+    found = plan.suppression
+    _, inverse = np.unique(_released_codes(plan), axis=1, return_inverse=True)
     order = np.argsort(found.records, kind="stable")
     chosen = np.zeros(plan.coded.size, dtype=np.int64)
     chosen[found.key[order]] = inverse.ravel()[order]

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 LEXMIN = "lexmin"
 
+WeightsOption = Annotated[str, typer.Option("--weights", metavar="file|unit|value|inverse", help="What it costs to move a cell by one.")]
+VariantOption = Annotated[
+    str, typer.Option("--variant", metavar="at-least|exact", help="Sensitive cells move by at least, or exactly, their level.")
+]
+NonAdditiveOption = Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")]
+NegativeLevelsOption = Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")]
+
 
 def adjust(
     file: Annotated[Path, typer.Argument(metavar="FILE.jj", help="A linear system as tau-ARGUS, sdcTable and RCTA write it.")],
@@ -28,12 +36,8 @@ def adjust(
         str,
         typer.Option("--norm", metavar="l1|l2|lexmin", help="Sum of absolute or squared changes; lexmin: least repair with fixed senses."),
     ] = "l1",
-    weights: Annotated[
-        str, typer.Option("--weights", metavar="file|unit|value|inverse", help="What it costs to move a cell by one.")
-    ] = "file",
-    variant: Annotated[
-        str, typer.Option("--variant", metavar="at-least|exact", help="Sensitive cells move by at least, or exactly, their level.")
-    ] = "at-least",
+    weights: WeightsOption = "file",
+    variant: VariantOption = "at-least",
     seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time limit of the optimisation.")] = 60.0,
     gap: Annotated[float, typer.Option("--gap", metavar="G", help="Stop once the certified gap is this small (0.01 is 1%).")] = 0.0,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")] = 0,
@@ -43,8 +47,8 @@ def adjust(
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; may be repeated.", show_default=False)
     ] = None,
-    non_additive: Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")] = False,
-    negative_levels: Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")] = False,
+    non_additive: NonAdditiveOption = False,
+    negative_levels: NegativeLevelsOption = False,
     repair: Annotated[bool, typer.Option("--repair", help="Where no safe table exists, loosen what was asked, and list it.")] = False,
     repair_order: Annotated[
         str, typer.Option("--repair-order", metavar="A,B,...", help="What gives first: cap, inner, margins, relations, protection.")
@@ -67,9 +71,7 @@ def adjust(
         typer.Option("--certificate", metavar="FILE.json", help="Proof of the bound to write; compressed if .gz.", show_default=False),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The summary on stdout, progress as JSON lines on stderr.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
-    ] = False,
+    debug: DebugOption = False,
 ) -> None:
     """Adjust a linear system (a JJ file) and write its solution, audited."""
     with polite(as_json=as_json, debug=debug):
@@ -133,18 +135,12 @@ def check_bound(
     certificate: Annotated[Path, typer.Argument(metavar="CERT.json", help="What `statveil adjust --certificate` wrote.")],
     *,
     norm: Annotated[str, typer.Option("--norm", metavar="l1|l2", help="Sum of absolute or of squared changes.")] = "l1",
-    weights: Annotated[
-        str, typer.Option("--weights", metavar="file|unit|value|inverse", help="What it costs to move a cell by one.")
-    ] = "file",
-    variant: Annotated[
-        str, typer.Option("--variant", metavar="at-least|exact", help="Sensitive cells move by at least, or exactly, their level.")
-    ] = "at-least",
-    non_additive: Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")] = False,
-    negative_levels: Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")] = False,
+    weights: WeightsOption = "file",
+    variant: VariantOption = "at-least",
+    non_additive: NonAdditiveOption = False,
+    negative_levels: NegativeLevelsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
-    ] = False,
+    debug: DebugOption = False,
 ) -> None:
     """Check the certificate of a lower bound against the file alone, in exact integers. Exit code 5 if it does not hold."""
     with polite(as_json=as_json, debug=debug):

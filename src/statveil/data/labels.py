@@ -7,16 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from statveil.data.packages import STATS_ENDINGS
-
-_READERS = {
-    ".sav": "read_sav",
-    ".zsav": "read_sav",
-    ".por": "read_por",
-    ".dta": "read_dta",
-    ".sas7bdat": "read_sas7bdat",
-    ".xpt": "read_xport",
-}
+from statveil.data.packages import STATS_ENDINGS, STATS_READERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +23,6 @@ def read_labels(origin: str) -> FileLabels:
         return FileLabels()
     import pyreadstat
 
-    _, facts = getattr(pyreadstat, _READERS[path.suffix.lower()])(str(path), metadataonly=True)
+    _, facts = getattr(pyreadstat, STATS_READERS[path.suffix.lower()])(str(path), metadataonly=True)
     columns = {name: label for name, label in facts.column_names_to_labels.items() if label}
     return FileLabels(columns=columns, values=facts.variable_value_labels)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from statveil.arrays import AnyArray
 from statveil.errors import BackendMissing, FormatError
 
-_STATS = {
+STATS_READERS = {
     ".sav": "read_sav",
     ".zsav": "read_sav",
     ".por": "read_por",
@@ -22,7 +22,7 @@ _STATS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-STATS_ENDINGS = frozenset(_STATS)
+STATS_ENDINGS = frozenset(STATS_READERS)
 EXCEL_ENDINGS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 _LARGEST_WHOLE = 2.0**53
 
@@ -30,7 +30,7 @@ _LARGEST_WHOLE = 2.0**53
 def read_stats(path: Path) -> pa.Table:
     """A file of SPSS, Stata or SAS. Values declared missing are missing; whole numbers become whole, so that the code 1 is "1"."""
     package = _required("pyreadstat", extra="stats", what=f"A file ending in {path.suffix}")
-    columns, _ = _or_refuse(path, lambda: getattr(package, _STATS[path.suffix.lower()])(str(path), output_format="dict"))
+    columns, _ = _or_refuse(path, lambda: getattr(package, STATS_READERS[path.suffix.lower()])(str(path), output_format="dict"))
     return pa.table({name: _column(np.asarray(values)) for name, values in columns.items()})
 
 

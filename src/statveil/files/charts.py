@@ -12,7 +12,7 @@ from statveil.anonymise.measures import KeyClasses
 from statveil.anonymise.plan import FilePlan
 from statveil.anonymise.wildcard import written_codes
 from statveil.arrays import FloatArray, IntArray
-from statveil.publish.charts import CONFIG
+from statveil.publish.charts import chart
 
 Spec = dict[str, Any]
 BEFORE, AFTER = "#D55E00", "#0072B2"  # Okabe and Ito: told apart with any colour vision
@@ -24,15 +24,7 @@ OTHER = "(all others)"
 
 
 def _chart(values: list[Spec], mark: Any, encoding: Spec, *, height: int = 220) -> Spec:
-    return {
-        "width": "container",
-        "height": height,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "data": {"values": values},
-        "mark": mark,
-        "encoding": encoding,
-        "config": CONFIG,
-    }
+    return chart(values, mark, encoding, height=height)
 
 
 def _stage_colour() -> Spec:

@@ -18,7 +18,7 @@ from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.errors import FormatError, InputError, StatveilError
-from statveil.job_schema import DataPart, LimitsPart, Number, Part, _words
+from statveil.job_schema import DataPart, LimitsPart, Number, Part, wrong_keys
 from statveil.protect.options import Limits
 from statveil.publish.toml import to_toml
 
@@ -160,7 +160,4 @@ def check_file_job(content: Mapping[str, Any]) -> FileJobFile:
     try:
         return FileJobFile.model_validate(content)
     except ValidationError as error:
-        faults = [
-            f"{'.'.join(str(step) for step in fault['loc']) or 'the job'}: {_words(fault)}" for fault in error.errors(include_url=False)
-        ]
-        raise InputError(faults[0] if len(faults) == 1 else f"{len(faults)} keys are wrong:\n  " + "\n  ".join(faults)) from None
+        raise wrong_keys(error, lambda location: ".".join(map(str, location)) or "the job") from None

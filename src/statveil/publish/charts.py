@@ -40,7 +40,8 @@ def all_charts(changes: Changes, adjustment: Adjustment) -> dict[str, Spec]:
     return {name: spec for name, spec in charts.items() if spec["data"]["values"]}
 
 
-def _chart(values: list[Spec], mark: Any, encoding: Spec, *, height: int = 230) -> Spec:
+def chart(values: list[Spec], mark: Any, encoding: Spec, *, height: int = 230) -> Spec:
+    """A chart as wide as its place in a report."""
     return {
         "width": "container",
         "height": height,
@@ -76,7 +77,7 @@ def distribution(changes: Changes) -> Spec:
         "color": _group_colour(),
         "tooltip": [{"field": "group"}, {"field": "bin", "title": "relative change, %"}, {"field": "cells", "format": ","}],
     }
-    return _chart(values, "bar", encoding)
+    return chart(values, "bar", encoding)
 
 
 def _binned(changes: Changes, group: str, members: BoolArray) -> list[Spec]:
@@ -108,13 +109,13 @@ LINE: Spec = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
 
 
 def ecdf_by_group(changes: Changes) -> Spec:
-    return _chart(_ecdf_rows(changes, _groups(changes)), LINE, _ecdf_encoding(_group_colour()))
+    return chart(_ecdf_rows(changes, _groups(changes)), LINE, _ecdf_encoding(_group_colour()))
 
 
 def ecdf_by_level(changes: Changes) -> Spec:
     groups = level_groups(changes)
     colour = {"field": "group", "type": "ordinal", "sort": [name for name, _ in groups], "scale": {"scheme": "viridis"}}
-    return _chart(_ecdf_rows(changes, groups), LINE, _ecdf_encoding({**colour, "legend": {"columns": 3}}))
+    return chart(_ecdf_rows(changes, groups), LINE, _ecdf_encoding({**colour, "legend": {"columns": 3}}))
 
 
 def balance(changes: Changes, *, amounts: bool) -> Spec:
@@ -128,7 +129,7 @@ def balance(changes: Changes, *, amounts: bool) -> Spec:
         "opacity": {"field": "way", "type": "ordinal", "scale": {"domain": ["down", "up"], "range": [0.55, 1]}, "legend": None},
         "tooltip": [{"field": "group"}, {"field": "way"}, {"field": "size", "format": ","}],
     }
-    return _chart(values, {"type": "bar", "size": 26}, encoding, height=130)
+    return chart(values, {"type": "bar", "size": 26}, encoding, height=130)
 
 
 def _balance_rows(changes: Changes, group: str, members: BoolArray, amounts: bool) -> list[Spec]:
@@ -157,4 +158,4 @@ def trace(adjustment: Adjustment) -> Spec:
         "strokeDash": {"field": "line", "type": "nominal", "scale": {"domain": ["best table", "lower bound"], "range": [[1, 0], [5, 3]]}},
         "tooltip": [{"field": "line"}, {"field": "seconds", "format": ".2f"}, {"field": "value", "format": ",.6~g"}],
     }
-    return _chart(rows, LINE | {"point": {"size": 18}}, encoding)
+    return chart(rows, LINE | {"point": {"size": 18}}, encoding)

@@ -63,6 +63,10 @@ def read_arrays(path: str | Path, *, non_additive: bool = False, negative_levels
     return system
 
 
+_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, NotImplementedError, RuntimeError)
+"""What the archive reader raises on bytes that are no archive, cut off, overlong, encrypted or packed in an unknown way."""
+
+
 class _File:
     """The arrays of a file, whole numbers as 64-bit integers; every complaint names file and array."""
 
@@ -74,7 +78,7 @@ class _File:
                 self.arrays = {name: self._array(archive, name) for name in _NAMES}
         except OSError as error:
             raise FormatError(f"{path}: {error.strerror}.", hint="Check the name.") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, NotImplementedError, RuntimeError):
+        except _DAMAGES:
             raise self.fault("it is no .npz file, or damaged", hint="It may be cut off.") from None
 
     def fault(self, words: str, *, hint: str = "") -> FormatError:

@@ -1,0 +1,81 @@
+"""A run stopped from outside: it ends in words, with its exit code, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.test_cli import JOB, VILLAGE
+
+
+@pytest.fixture
+def village(tmp_path: Path) -> Path:
+    """The job of the other tests of the command line."""
+    (tmp_path / "village.csv").write_text(VILLAGE, encoding="utf-8")
+    (tmp_path / "job.toml").write_text(JOB, encoding="utf-8")
+    return tmp_path
+
+
+SLOW = """
+import statveil.folder, time, sys
+def slow(*_, **__):
+    print("ready", flush=True)
+    {inside}
+statveil.folder.protect_table = slow
+from statveil.cli import main
+main()
+"""
+WAIT = "time.sleep(60)"
+CAUGHT = """
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("again", flush=True)
+        time.sleep(60)
+"""
+
+
+def stopped(village: Path, inside: str, signals: list[signal.Signals]) -> tuple[int, str]:
+    command = [sys.executable, "-c", SLOW.format(inside=inside), "protect", str(village / "job.toml"), "--out", str(village / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.001)
+        _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize(("inside", "times"), [(WAIT, 1), (WAIT, 2), (WAIT, 5), (CAUGHT.strip(), 2), (CAUGHT.strip(), 5)])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_run_told_to_stop_ends_in_words_and_leaves_nothing(village: Path, name: str, times: int, inside: str) -> None:
+    """Stopped once while a search runs it would go on with its best table; twice, or with no search running, it ends."""
+    code, said = stopped(village, inside, [signal.Signals[name]] * times)
+    assert code == 130
+    assert "Interrupted: Stopped before the release was complete." in said
+    assert "Traceback" not in said
+    assert not (village / "out").exists()
+
+
+def test_a_second_signal_while_the_first_is_being_told_of_is_told_too(village: Path) -> None:
+    """The second interrupt falls between catching the first and saying so; whoever catches it last says the words."""
+    code = SLOW.format(inside="raise KeyboardInterrupt").replace(
+        "from statveil.cli import main", "import statveil.cli.polite as polite\npolite.deafen = slow\nfrom statveil.cli import main"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "protect", str(village / "job.toml"), "--out", str(village / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 130
+    assert done.stderr.count("Interrupted: Stopped before the release was complete.") == 1
+    assert not (village / "out").exists()
