@@ -28,9 +28,8 @@ DENSE_UP_TO = 3_000
 LARGE = 1_000
 SWEEPS_COLD_START = 800
 SWEEPS_BALANCE = 3_200
-SWEEPS_BALANCE_LARGE = 12_800
-TRIES_LARGE = 4
-"""Tries of balancing on large tables, each a second or so, of which only the best is polished and priced: they differ widely."""
+SWEEPS_BALANCE_LARGE = (12_800, 25_600)
+"""Balancing on large tables: for a few seconds at first, longer in later rounds."""
 SWEEPS_WARM_START = 1_600
 SWEEPS_FROM_BEST = 100
 TEMPERATURES = (0.05, 0.2, 0.5)
@@ -107,7 +106,7 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     for number in range(restarts):
         if search.done:
             return
-        search.try_senses(_fresh(search, form, from_chance=number % 2 == 0 and form.cells.size < LARGE))
+        search.try_senses(_fresh(search, form, number))
     idle = turn = 0
     while search.best is not None and idle < patience and not search.done:
         signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
@@ -115,13 +114,14 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
         idle, turn = 0 if better else idle + 1, turn + 1
 
 
-def _fresh(search: Search, form: IsingForm, *, from_chance: bool) -> IntArray:
+def _fresh(search: Search, form: IsingForm, number: int) -> IntArray:
     """New senses: from chance and hot, or from senses balanced relation by relation and only warm, which suits large tables."""
-    if from_chance:
+    large = form.cells.size >= LARGE
+    if number % 2 == 0 and not large:
         signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
         return _annealed(search, form, signs, SWEEPS_COLD_START, 2.0)
-    large = form.cells.size >= LARGE
-    balanced = balance.anneal_senses(search, sweeps=SWEEPS_BALANCE_LARGE if large else SWEEPS_BALANCE, tries=TRIES_LARGE if large else 1)
+    sweeps = SWEEPS_BALANCE_LARGE[min(number, 1)] if large else SWEEPS_BALANCE
+    balanced = balance.anneal_senses(search, sweeps=sweeps, narrow=large)
     return _annealed(search, form, balanced[form.cells].astype(np.float64), SWEEPS_WARM_START, 0.05 if large else 0.2)
 
 
