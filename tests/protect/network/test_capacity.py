@@ -23,7 +23,7 @@ def bounds_of(problem: ProtectionProblem, worth: float) -> tuple[float, float]:
     blocks = Blocks(problem, shortage, NO_MULTIPLIERS, worth=worth)
     blocks.raise_block(np.arange(problem.rhs.size), everything, seconds=5)
     program = CapacityProgram(problem, network_of(problem).relation[:-1], shortage, blocks.multipliers)
-    proofs = program.rounds(everything, seconds=5)
+    proofs = program.rounds(seconds=5)
     aware = max((dual_bound(problem, proof, shortage, worth=worth) for proof in proofs), default=0.0)
     return dual_bound(problem, blocks.multipliers, shortage, worth=worth), aware
 

@@ -11,6 +11,7 @@ from statveil.protect.network.squares import _Newton, least_squares
 from statveil.solve import quadratic
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
 from tests.protect.network.test_flow import open_somewhere, program_of, some_senses
+from tests.protect.problems import problem_of
 
 
 def test_one_leaf_cell_spreads_over_the_table():
@@ -48,3 +49,13 @@ def test_newton_finds_the_least_squares(problem, seed):
     rounded = least_squares(program, senses)
     assert rounded is not None
     assert problem.accepts(rounded)
+
+
+def test_a_table_of_zeros_with_one_to_be_raised():
+    """2 x 2 zeros with all margins, the corner to rise by 1 or more: the row's and the column's totals and the grand total follow."""
+    rows = [[1, 1, -1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 1, -1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1, 1, -1]]
+    columns = [[1, 0, 0, 1, 0, 0, -1, 0, 0], [0, 1, 0, 0, 1, 0, 0, -1, 0], [0, 0, 1, 0, 0, 1, 0, 0, -1]]
+    problem = problem_of([0] * 9, rows + columns, levels={0: 1}, lower=np.zeros(9, dtype=np.int64), upper=np.full(9, 15))
+    senses = np.zeros(9, dtype=np.int64)
+    senses[0] = 1
+    assert least_squares(program_of(problem), senses).tolist() == [1, 0, 1, 0, 0, 0, 1, 0, 1]

@@ -59,13 +59,12 @@ class Plan(NamedTuple):
     seed: int
 
 
-def choices_of(problem: ProtectionProblem, network: Network) -> Choices:
-    """Gather what annealing needs. Cells between two subtables (totals of inner rows) are not among the choices here."""
+def choices_of(problem: ProtectionProblem, network: Network, inside: BoolArray) -> Choices:
+    """Gather what annealing needs. Only cells `inside` one subtable are choices here, no totals of inner rows."""
     both = problem.can_go_up & problem.can_go_down
     tail, head = network.tail, network.head
     table = np.maximum(network.subtable[tail], network.subtable[head])
-    local = both & (table >= 0) & ((network.subtable[tail] == network.subtable[head]) | (tail == network.ground) | (head == network.ground))
-    cell = np.flatnonzero(local)
+    cell = np.flatnonzero(both & inside & (table >= 0))
     cell = cell[np.argsort(table[cell], kind="stable")]
     tables = int(network.subtable.max(initial=-1)) + 1
     side = np.where(network.side < 0, 0, network.side)

@@ -7,6 +7,7 @@ cheapest in it (recombination); and exact flips where subtables are still far fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -16,11 +17,13 @@ from statveil.errors import InputError
 from statveil.protect.bounds import bound_by_cuts
 from statveil.protect.network import anneal
 from statveil.protect.network.capacity import CapacityProgram
+from statveil.protect.network.coarse import Coarse
+from statveil.protect.network.coarse_bound import CoarseBound
 from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.flow import FlowProgram, soft_bounds, whole_costs
 from statveil.protect.network.polish import flips_of, polish
-from statveil.protect.network.polygon import Blocks
+from statveil.protect.network.polygon import Blocks, joined, some
 from statveil.protect.network.squares import least_squares
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Multipliers, Search
@@ -32,18 +35,20 @@ MANY_CHOICES, VERY_MANY_CHOICES, MANY_CELLS = 100, 250, 2_000
 """Where method `auto` comes here: very many cells with a choice, or many in a table of many cells."""
 WHOLE_BLOCK = 20_000
 """Cells up to which the polygon program is solved for the table as a whole."""
+MOST_FOR_CAPACITY = 100_000
+"""Cells up to which the polygon program with capacities is solved for the whole table; beyond, for the coarse one only."""
 FAR_SMALL, FAR_LARGE = 0.002, 0.01
 """Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
 EARLY_FLIPS = 20_000
 """Choices up to which exact flips are tried before many seeds have been."""
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
 """Temperatures of exact flips, in shares of a typical level's cost."""
-EXACT_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 20, 1_000
+EXACT_SWEEPS, COARSE_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 100, 20, 1_000
 HEATS = (1.0, 0.1, 0.1)
 """First temperatures of annealing in turn: from chance, then twice from the best so far."""
 PATIENCE = 4
-COARSE = 0.92
-"""The senses whose level costs more than this part of the others' are settled first where totals are sensitive."""
+COARSE_SHARE = 0.25
+"""Of the time left, for the coarse table where totals are sensitive."""
 NEGLIGIBLE = 0.2
 """Share of the average below which a subtable's gap is left alone."""
 
@@ -79,7 +84,6 @@ class Engine:
     def __init__(self, search: Search, network: Network) -> None:
         self.search, self.problem, self.network = search, search.problem, network
         self.program = FlowProgram(search.problem, network)
-        self.choices = anneal.choices_of(search.problem, network)
         self.open = np.flatnonzero(search.problem.can_go_up & search.problem.can_go_down)
         self.senses = all_up(search.problem) if search.start is None else search.start.copy()
         self.costs: FloatArray | None = None
@@ -87,8 +91,11 @@ class Engine:
         self.kinds = (anneal.MATCHED, anneal.LARGER) if even else (anneal.SUM, anneal.LARGER)
         self.shortage = shortages(search.problem)
         self.blocks: Blocks | None = None
-        between = network.subtable[network.tail] != network.subtable[network.head]
-        self.mixed = bool((self.problem.sensitive & between).any())
+        self.coarse = Coarse(search.problem, network)
+        self.choices = anneal.choices_of(search.problem, network, ~self.coarse.totals)
+        self.mixed = bool((self.problem.sensitive & self.coarse.totals).any())
+        self.margins: IntArray | None = None
+        """Where totals are sensitive: how far the totals of inner rows go in the coarse table, then in the best one."""
         self.bound_by_capacity = False
         self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
 
@@ -140,6 +147,24 @@ class Engine:
     def draw(self) -> int:
         return int(self.search.rng.integers(2**31))
 
+    # --- totals first
+
+    def settle_totals(self) -> None:
+        """Senses of sensitive totals by exact annealing of the coarse table; then those inside subtables, given what totals pass on."""
+        if self.search.done or self.problem.norm != "l1":
+            return
+        program, cheapest = self.coarse.program(), np.inf
+        coarse, totals, kept = program.problem, np.flatnonzero(self.coarse.totals), self.senses.copy()
+        choices = np.flatnonzero(coarse.can_go_up & coarse.can_go_down)
+        for senses in self.cooled(program, choices, all_up(coarse), COARSE_SWEEPS, share=COARSE_SHARE):
+            if program.flow.outside == 0 and program.value < cheapest:
+                cheapest = program.value
+                self.senses[totals] = senses[: totals.size]
+                self.margins = np.zeros(self.problem.size, dtype=np.int64)
+                self.margins[totals] = program.flow.flow[: totals.size]
+        found, self.senses = self.annealed(self.kinds[0], SWEEPS), kept
+        self.price(found)
+
     # --- annealing and recombination
 
     def annealed(self, kind: int, sweeps: int, heat: float = 1.0) -> IntArray:
@@ -157,14 +182,10 @@ class Engine:
         return senses
 
     def resting(self, senses: IntArray) -> IntArray:
-        """Every sensitive cell at its level, but those between subtables where the best table has them; the others at rest."""
+        """Every sensitive cell at its level, but where totals of inner rows are sensitive all those where the margins are."""
         problem = self.problem
         level = np.where(senses > 0, problem.up.low, np.where(senses < 0, problem.down.high, 0))
-        if self.search.best is None:
-            return level
-        between = np.ones(problem.size, dtype=np.bool_)
-        between[self.choices.cell] = False
-        return np.where(between & problem.sensitive, self.search.best, level)
+        return level if self.margins is None else np.where(self.coarse.totals, self.margins, level)
 
     def recombine(self, senses: IntArray) -> None:
         """Price new senses, then the mixture in which every subtable keeps the cheaper of the best and the new."""
@@ -178,8 +199,8 @@ class Engine:
     def improve(self, sweeps: int, seeds: int) -> None:
         """Rounds of seeds, polygons and flips. One that brings nothing is followed by a more thorough one, a few times."""
         idle = 0
-        if self.mixed and self.problem.size <= WHOLE_BLOCK:  # in a large table a total's flip moves too much to be annealed
-            self.cool(self.largest(), EXACT_SWEEPS)
+        if self.mixed:
+            self.settle_totals()
         while not self.search.done and idle < PATIENCE:
             before = self.search.objective
             for number in range(seeds):
@@ -238,30 +259,31 @@ class Engine:
         gap = np.bincount(network.subtable[inner], weights=by_relation[network.relation[inner]], minlength=tables)
         return np.asarray(gap + np.bincount(np.maximum(self.table_of, 0), weights=by_cell, minlength=tables))
 
-    def largest(self) -> IntArray:
-        """The choices of the largest levels' costs, totals above all: the coarse part of the table."""
-        costs = (self.problem.weight * (self.problem.up.low - self.problem.down.high))[self.open]
-        return self.open[costs >= np.quantile(costs, COARSE)] if self.open.size else self.open
-
     def cool(self, cells: IntArray, sweeps: int) -> None:
         """Exact annealing of these senses from the best table on, where totals are sensitive too: large levels settle first."""
-        search = self.search
-        if search.done or cells.size == 0 or self.problem.norm != "l1":
+        if self.search.done or cells.size == 0 or self.problem.norm != "l1":
             return
+        for senses in self.cooled(self.program, cells, self.senses, sweeps):
+            if self.program.flow.outside == 0 and self.program.value < self.search.objective * (1 - 1e-9):
+                self.price(senses)
+
+    def cooled(self, program: FlowProgram, cells: IntArray, start: IntArray, sweeps: int, share: float = 1.0) -> Iterator[IntArray]:
+        """The senses at the end of each temperature of exact annealing, until it is cold or this share of the time left is over."""
+        search = self.search
         search.enter(f"annealing {cells.size:,} senses")
-        flips, senses = flips_of(self.program, cells), self.senses.copy()
-        self.program.solve(senses)
-        costs = self.problem.weight[cells] * (self.problem.up.low - self.problem.down.high)[cells]
+        flips, senses = flips_of(program, cells), start.copy()
+        program.solve(senses)
+        costs = program.problem.weight[cells] * (program.problem.up.low - program.problem.down.high)[cells]
         ladder = np.geomspace(0.3 * np.quantile(costs, 0.9), 0.02 * np.median(costs), COOLING_STEPS + 1)
+        leave = (1 - share) * search.seconds_left
         for pair in [*pairwise(ladder), (0.0, 0.0), (0.0, 0.0)]:
             steps = sweeps * cells.size // COOLING_STEPS
             for part in range(0, steps, MOVES_AT_ONCE):
-                if search.seconds_left <= 0:
+                if search.seconds_left <= leave:
                     break
                 count = min(MOVES_AT_ONCE, steps - part)
-                polish(self.program, flips, senses, steps=count, temperature=np.array(pair), seed=self.draw())
-            if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
-                self.price(senses)
+                polish(program, flips, senses, steps=count, temperature=np.array(pair), seed=self.draw())
+            yield senses
 
     # --- bounds
 
@@ -283,16 +305,32 @@ class Engine:
         self.search.offer_bound(bound, multipliers)
 
     def raise_bound(self) -> None:
-        """Polygons, and once the polygons that know capacities where totals are sensitive."""
-        self.raise_by_polygons()
-        search = self.search
-        if self.blocks is None or not self.mixed or self.bound_by_capacity or search.done:
-            return
-        search.enter("bounding with capacities")
-        self.bound_by_capacity = True
-        program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, self.blocks.multipliers)
-        for multipliers in program.rounds(self.likely(), seconds=search.seconds_left / 2):
+        """Polygons; where totals are sensitive, those of the relations that hold totals, then the coarse table, then capacities."""
+        if not self.mixed:
+            self.raise_by_polygons()
+        elif self.blocks is not None and not self.bound_by_capacity and not self.search.done:
+            self.bound_by_capacity = True
+            self.search.enter("bounding with totals")
+            bound = CoarseBound(self.coarse, self.shortage)
+            every = np.arange(self.problem.rhs.size)
+            relations = every if self.problem.size <= WHOLE_BLOCK else bound.relations
+            self.blocks.raise_block(relations, self.likely(), seconds=self.search.seconds_left / 8)
+            self.tell_bound()
+            multipliers = bound.multipliers(seconds=self.search.seconds_left / 4)
+            if multipliers is not None:
+                self.offer_bound(multipliers)
+            if self.problem.size <= MOST_FOR_CAPACITY:
+                self.search.enter("bounding with capacities")
+                elsewhere = some(self.blocks.multipliers, ~np.isin(self.blocks.multipliers.cut_relation, bound.relations))
+                cuts = joined(bound.all_cuts, elsewhere)
+                program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
+                self.offer_bounds(program.rounds(seconds=self.search.seconds_left / 2))
+
+    def offer_bounds(self, rounds: Iterable[Multipliers]) -> None:
+        for multipliers in rounds:
             self.offer_bound(multipliers)
+            if self.search.done:
+                return
 
     def raise_by_polygons(self) -> None:
         """Polygons: the table as a whole if it is small, else the subtables with the widest gaps, and then with their neighbours."""
@@ -311,9 +349,8 @@ class Engine:
                 return
             blocks.raise_block(self.relations_of(np.array([table])), likely, seconds=search.seconds_left)
         self.tell_bound()
-        if not self.mixed:  # else the program with capacities is the wider one
-            blocks.raise_block(self.relations_of(self.around(np.flatnonzero(self.far()))), likely, seconds=search.seconds_left / 2)
-            self.tell_bound()
+        blocks.raise_block(self.relations_of(self.around(np.flatnonzero(self.far()))), likely, seconds=search.seconds_left / 2)
+        self.tell_bound()
 
     def likely(self) -> BoolArray:
         """Cells that may be above their least size in a cheap table: those of the best one, sensitive ones, and those between subtables."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.arrays import LARGEST_EXACT, FloatArray, IntArray
+from statveil.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
 from statveil.errors import InputError
 from statveil.protect.network import simplex
 from statveil.protect.network.detect import Network
@@ -13,6 +13,7 @@ from statveil.protect.problem import ProtectionProblem
 
 COST_BITS = 36
 """The largest weight becomes 2 to this power."""
+NO_CELL = slice(0)
 FARTHEST = 2**60
 """Stands for "no bound" on an arc; sums of two stay inside 64 bits."""
 
@@ -119,9 +120,10 @@ class Flow:
 class FlowProgram:
     """The problem on its network, for any choice of senses; the counterpart of `continuous.FixedSenses`."""
 
-    def __init__(self, problem: ProtectionProblem, network: Network) -> None:
+    def __init__(self, problem: ProtectionProblem, network: Network, *, at_no_cost: BoolArray | slice = NO_CELL) -> None:
         self.problem, self.network = problem, network
         self.cost = whole_costs(problem.weight)
+        self.cost[at_no_cost] = 0
         self.price = scale_of(problem.weight)
         self.up = soft_bounds(problem.up.low, problem.up.high)
         self.down = soft_bounds(problem.down.low, problem.down.high)

@@ -48,7 +48,7 @@ class Blocks:
         matrix = self.sizes[relations].astype(np.float64)
         cells = np.unique(matrix.indices).astype(np.int64)
         matrix = matrix[:, cells].tocsr()
-        inside = _some(self.multipliers, old)
+        inside = some(self.multipliers, old)
         own_pull = pull_of(self.problem, inside)
         cost = np.maximum(self.problem.weight[cells] - (self.pull - own_pull)[cells], 0.0)
         block = _Block(matrix, cost, self.least[cells], self.room[cells], self.total[relations], self.shortage.amount[relations])
@@ -60,7 +60,7 @@ class Blocks:
         if gain <= 1e-9 * self.total.sum():
             return 0.0
         new = Multipliers(np.zeros(0), relations[block.row], np.where(block.cell == COVER, COVER, cells[block.cell]), block.amount)
-        self.multipliers = _joined(_some(self.multipliers, ~old), new)
+        self.multipliers = joined(some(self.multipliers, ~old), new)
         self.pull += pull_of(self.problem, new) - own_pull
         return gain
 
@@ -87,11 +87,11 @@ class Blocks:
         return float(inside.cut @ self._needs(inside)) + _losses(cost - pull, self.room[cells])
 
 
-def _some(multipliers: Multipliers, chosen: BoolArray) -> Multipliers:
+def some(multipliers: Multipliers, chosen: BoolArray) -> Multipliers:
     return Multipliers(np.zeros(0), multipliers.cut_relation[chosen], multipliers.cut_cell[chosen], multipliers.cut[chosen])
 
 
-def _joined(one: Multipliers, two: Multipliers) -> Multipliers:
+def joined(one: Multipliers, two: Multipliers) -> Multipliers:
     return Multipliers(
         np.zeros(0),
         np.concatenate([one.cut_relation, two.cut_relation]),

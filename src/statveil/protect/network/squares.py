@@ -71,9 +71,12 @@ class _Newton:
         return flow if np.abs(self.lack(flow)).max(initial=0.0) <= 0.5 else None
 
     def _step(self, y: FloatArray, lack: FloatArray) -> FloatArray:
-        """Solve the Laplacian of the arcs off their bounds, each node held a little by itself."""
+        """Solve the Laplacian of the arcs that can give way, each node held a little by itself.
+
+        Those just at a bound are among them: where all of a table lies at its bounds, as a table of zeros does, none would be left.
+        """
         pull = (y[self.tail] - y[self.head]) * self.slack
-        inner = (pull > self.low) & (pull < self.high)
+        inner = (pull >= self.low) & (pull <= self.high) & (self.low < self.high)
         tail, head, weight = self.tail[inner], self.head[inner], self.slack[inner]
         hold = np.full(self.nodes, 1e-10 * float(self.slack.max(initial=1.0)))
         hold[-1] = 1e10 * float(self.slack.max(initial=1.0))
