@@ -51,11 +51,20 @@ def test_newton_finds_the_least_squares(problem, seed):
     assert problem.accepts(rounded)
 
 
-def test_a_table_of_zeros_with_one_to_be_raised():
-    """2 x 2 zeros with all margins, the corner to rise by 1 or more: the row's and the column's totals and the grand total follow."""
+def zeros(levels):
+    """2 x 2 zeros with all margins, at most 15 each."""
     rows = [[1, 1, -1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 1, -1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1, 1, -1]]
     columns = [[1, 0, 0, 1, 0, 0, -1, 0, 0], [0, 1, 0, 0, 1, 0, 0, -1, 0], [0, 0, 1, 0, 0, 1, 0, 0, -1]]
-    problem = problem_of([0] * 9, rows + columns, levels={0: 1}, lower=np.zeros(9, dtype=np.int64), upper=np.full(9, 15))
-    senses = np.zeros(9, dtype=np.int64)
-    senses[0] = 1
+    return problem_of([0] * 9, rows + columns, levels=levels, lower=np.zeros(9, dtype=np.int64), upper=np.full(9, 15))
+
+
+def test_a_table_of_zeros_with_one_to_be_raised():
+    """The corner rises by 1 or more: the row's and the column's totals and the grand total follow."""
+    problem, senses = zeros({0: 1}), np.array([1, 0, 0, 0, 0, 0, 0, 0, 0])
     assert least_squares(program_of(problem), senses).tolist() == [1, 0, 1, 0, 0, 0, 1, 0, 1]
+
+
+def test_a_row_of_zeros_all_to_be_raised():
+    """The first row and its total rise by 1 or more: the total by 2, and the totals below with them."""
+    problem, senses = zeros({0: 1, 1: 1, 2: 1}), np.array([1, 1, 1, 0, 0, 0, 0, 0, 0])
+    assert least_squares(program_of(problem), senses).tolist() == [1, 1, 2, 0, 0, 0, 1, 1, 2]

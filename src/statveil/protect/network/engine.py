@@ -96,7 +96,6 @@ class Engine:
         self.mixed = bool((self.problem.sensitive & self.coarse.totals).any())
         self.margins: IntArray | None = None
         """Where totals are sensitive: how far the totals of inner rows go in the coarse table, then in the best one."""
-        self.bound_by_capacity = False
         self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
 
     # --- first table
@@ -201,6 +200,7 @@ class Engine:
         idle = 0
         if self.mixed:
             self.settle_totals()
+            self.raise_bound()
         while not self.search.done and idle < PATIENCE:
             before = self.search.objective
             for number in range(seeds):
@@ -208,7 +208,7 @@ class Engine:
                     break
                 self.search.enter(f"balancing subtables, seed {number + 1}")
                 self.recombine(self.annealed(self.kinds[number % 2], sweeps, HEATS[number % 3]))
-                if number == 1:
+                if number == 1 and not self.mixed:
                     self.flip(DESCENT if self.open.size <= EARLY_FLIPS else ())
                     self.raise_bound()
             self.flip(DESCENT)
@@ -308,8 +308,7 @@ class Engine:
         """Polygons; where totals are sensitive, those of the relations that hold totals, then the coarse table, then capacities."""
         if not self.mixed:
             self.raise_by_polygons()
-        elif self.blocks is not None and not self.bound_by_capacity and not self.search.done:
-            self.bound_by_capacity = True
+        elif self.blocks is not None and not self.search.done:
             self.search.enter("bounding with totals")
             bound = CoarseBound(self.coarse, self.shortage)
             every = np.arange(self.problem.rhs.size)

@@ -14,6 +14,8 @@ from statveil.arrays import FloatArray, IntArray
 from statveil.protect.network.flow import FARTHEST, Flow, FlowProgram, whole_costs
 
 STEPS = 60
+FIRM = (1e-10, 1.0)
+"""How firmly a node is held, at least and at most, beside the arcs around it."""
 _EXACT = 1e-7
 """Imbalance, in units of the table, at which Newton's method ends: rounding takes up the rest."""
 
@@ -53,12 +55,12 @@ class _Newton:
     def solve(self) -> FloatArray | None:
         y = np.zeros(self.nodes)
         flow = self.flow(y)
-        value = self.value(y, flow)
+        value, hold = self.value(y, flow), FIRM[0]
         for _ in range(STEPS):
             lack = self.lack(flow)
             if np.abs(lack).max(initial=0.0) <= _EXACT:
                 return flow
-            step = self._step(y, lack)
+            step = self._step(y, lack, hold)
             length = 1.0
             while length > 1e-9:
                 trial = y + length * step
@@ -68,17 +70,18 @@ class _Newton:
                     break
                 length /= 2
             y, flow, value = trial, trial_flow, trial_value
+            hold = min(max(hold / 100 if length == 1.0 else hold * 1000, FIRM[0]), FIRM[1])
         return flow if np.abs(self.lack(flow)).max(initial=0.0) <= 0.5 else None
 
-    def _step(self, y: FloatArray, lack: FloatArray) -> FloatArray:
-        """Solve the Laplacian of the arcs that can give way, each node held a little by itself.
+    def _step(self, y: FloatArray, lack: FloatArray, firmly: float) -> FloatArray:
+        """Solve the Laplacian of the arcs that can give way, each node held a little by itself, more firmly after a step too long.
 
         Those just at a bound are among them: where all of a table lies at its bounds, as a table of zeros does, none would be left.
         """
         pull = (y[self.tail] - y[self.head]) * self.slack
         inner = (pull >= self.low) & (pull <= self.high) & (self.low < self.high)
         tail, head, weight = self.tail[inner], self.head[inner], self.slack[inner]
-        hold = np.full(self.nodes, 1e-10 * float(self.slack.max(initial=1.0)))
+        hold = np.full(self.nodes, firmly * float(self.slack.max(initial=1.0)))
         hold[-1] = 1e10 * float(self.slack.max(initial=1.0))
         every = np.arange(self.nodes)
         entries = np.concatenate([weight, weight, -weight, -weight, hold])
