@@ -161,3 +161,11 @@ def test_uneven_weights_are_searched_beyond_the_first_table():
     problem = dataclasses.replace(problem, weight=1.0 / np.maximum(problem.value, 1))
     search = searched(problem)
     assert search.objective <= 1.05 * search.bound
+
+
+def test_a_sensitive_total_that_can_only_rise():
+    """The first inner row's first cell may not fall: nothing is left to choose on the coarse table."""
+    value = small_hierarchy(levels={}).value
+    lower = np.where(np.arange(value.size) == 3, value, 0)
+    problem = small_hierarchy(levels={3: 7}, lower=lower)
+    assert searched(problem).objective == cheapest_cost(problem) == 42

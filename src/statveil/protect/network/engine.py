@@ -155,6 +155,8 @@ class Engine:
         program, cheapest = self.coarse.program(), np.inf
         coarse, totals, kept = program.problem, np.flatnonzero(self.coarse.totals), self.senses.copy()
         choices = np.flatnonzero(coarse.can_go_up & coarse.can_go_down)
+        if choices.size == 0:
+            return
         for senses in self.cooled(program, choices, all_up(coarse), COARSE_SWEEPS, share=COARSE_SHARE):
             if program.flow.outside == 0 and program.value < cheapest:
                 cheapest = program.value
