@@ -143,3 +143,13 @@ def test_a_public_table_is_certified(shared_data: Path) -> None:
     problem = sv.read_jj(shared_data / "csplib" / "cox3.jj", weights="unit")
     adjustment = adjust(problem, limits=Limits(seconds=60))
     assert (adjustment.objective, adjustment.bound, adjustment.bound_by) == (2420, 2420, "tree")
+
+
+def test_a_cover_cut_asks_for_more_once_senses_are_settled() -> None:
+    """Levels of 3, 5 and 10 leave 2 at least (3 + 5 - 10). With the 3 up and the 5 down they leave 8, whatever the 10 does."""
+    problem = problem_of([50, 60, 70, 80, 260], [[1, 1, 1, 1, -1]], levels={0: 3, 1: 5, 2: 10})
+    covers = prove._Covers(problem)
+    assert covers.cuts.rhs.tolist() == [18 + 2]
+    one = covers.settled(covers.cuts.rhs, 0, {0: 1})
+    assert one.tolist() == [18 + 2]
+    assert covers.settled(one, 1, {0: 1, 1: -1}).tolist() == [18 + 8]

@@ -1,8 +1,9 @@
 """Branch and bound of our own for small problems, because its tree can be checked: each leaf keeps its multipliers (METHODS 5).
 
 A node's program has a rise and a fall for every cell, the relations, the cuts of the lower bound in |z| = rise + fall, and for
-each sensitive cell with both senses open the hull of "down" and "up". The multipliers of relations and cuts alone carry the proof:
-what the hull and the ranges say, the Lagrangean takes from each cell's exact ranges. Nodes are worked out cheapest first, both
+each sensitive cell with both senses open the hull of "down" and "up". A relation's cover cut says more with every sense settled in it,
+and is written anew at each node. The multipliers of relations and cuts alone carry the proof: what the hull and the ranges say, the
+Lagrangean takes from each cell's exact ranges. Nodes are worked out cheapest first, both
 children at once; the sense branched on is the one whose children promise the largest rise.
 """
 
@@ -18,10 +19,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
-from statveil.protect.bounds import least_sizes
+from statveil.protect.bounds import Cuts, least_imbalance, least_sizes
 from statveil.protect.independent import independent_relations
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search import NO_MULTIPLIERS, Multipliers, Proof, Search, Split
+from statveil.protect.search import COVER, BoundProof, Multipliers, Proof, Search, Split
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.outcome import Ending
 
@@ -32,6 +33,8 @@ SHARE_OF_TIME = 0.7
 """Part of the time left that the tree may take, so that a solver's branch and bound gets the rest."""
 SHORTEST_RAY, LONGEST_RAY = 10, 40
 """Doublings of a ray that shows a node infeasible, until what it proves passes the best table."""
+MOST_IN_COVER = 24
+"""Sensitive cells of a relation up to which its cover cut is worked out at every node."""
 UNDECIDED = 1e-6
 PATIENCE, LEAST_RISE = 300, 0.02
 """Nodes after which the tree must have closed this part of the gap at least."""
@@ -48,7 +51,7 @@ def prove_by_tree(search: Search) -> None:
         return
     search.enter("proving by cases")
     leave = search.seconds_left * (1 - SHARE_OF_TIME)
-    root = program.solved({}, np.zeros(0), search.seconds_left - leave)
+    root = program.root(search.seconds_left - leave)
     tree = _Tree(search, program, root)
     told = FIRST_NEWS
     while tree.open and tree.count < MOST_NODES and search.seconds_left > leave and not tree.stuck:
@@ -69,6 +72,8 @@ class _Node:
     share: float
     """How far the solver leans to "up" in the sense to branch on, from 0 to 1."""
     duals: FloatArray
+    rhs: FloatArray
+    """Of the cuts, under these senses."""
     children: tuple[_Node, _Node] | None = field(default=None)
 
 
@@ -95,7 +100,7 @@ class _Tree:
         _, _, node = heapq.heappop(self.open)
         if node.value >= self.program.enough(self.search.objective) or node.branch is None:
             return
-        up, down = (self.program.solved({**node.senses, node.branch: way}, node.duals, seconds) for way in (1, -1))
+        up, down = (self.program.child(node, node.branch, way, seconds) for way in (1, -1))
         for child, way in ((up, 1), (down, -1)):
             self.program.promise.learn(node.branch, way, node.share, min(child.value, self.search.objective) - node.value)
             child.value = max(child.value, node.value)
@@ -120,7 +125,9 @@ class _Program:
     """The continuous program of a node, solved from the last basis with other column bounds, and what its multipliers prove."""
 
     def __init__(self, search: Search) -> None:
-        self.search, self.problem, self.fixed, self.cuts = search, search.problem, search.program, search.cuts
+        self.search, self.problem, self.fixed = search, search.problem, search.program
+        self.covers = _Covers(self.problem)
+        self.cuts = self.covers.cuts if search.cuts is None else self.covers.cuts.with_more(_polygons_of(search.cuts))
         self.choice = np.flatnonzero(self.problem.can_go_up & self.problem.can_go_down)
         self.place = np.full(self.problem.size, -1)
         self.place[self.fixed.moving] = np.arange(self.fixed.moving.size)
@@ -138,9 +145,7 @@ class _Program:
 
     def _model(self) -> LinearModel:
         lower, upper = self._columns({})
-        half = self.fixed.moving.size
-        sizes = csr_matrix((0, half)) if self.cuts is None else self.cuts.matrix[:, self.fixed.moving]
-        cut_rhs = np.zeros(0) if self.cuts is None else self.cuts.rhs / self.fixed.unit
+        sizes, cut_rhs = self.cuts.matrix[:, self.fixed.moving], self.cuts.rhs / self.fixed.unit
         near, far = self._hull(upper)
         blocks = [self.fixed.matrix[self.rows], hstack([sizes, sizes]), near, far]
         equal, none = self.fixed.residual[self.rows], np.full(max(cut_rhs.size, self.choice.size), np.inf)
@@ -175,14 +180,25 @@ class _Program:
         upper = np.concatenate([np.where(up, self.sides.top, 0)[moving], np.where(down, self.sides.bottom, 0)[moving]])
         return lower / unit, upper / unit
 
-    def solved(self, senses: dict[int, int], before: FloatArray, seconds: float) -> _Node:
+    def root(self, seconds: float) -> _Node:
+        return self._solved({}, np.zeros(0), self.cuts.rhs, seconds)
+
+    def child(self, node: _Node, cell: int, way: int, seconds: float) -> _Node:
+        """The node in which one more sense is settled."""
+        senses = {**node.senses, cell: way}
+        return self._solved(senses, node.duals, self.covers.settled(node.rhs, cell, senses), seconds)
+
+    def _solved(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray, seconds: float) -> _Node:
         """Solve a node; what counts is what its multipliers prove, not what the solver says."""
-        solution = self._warm.solve(*self._columns(senses), seconds=seconds)
+        covers = np.arange(self.covers.count)
+        solution = self._warm.solve(
+            *self._columns(senses), seconds=seconds, row_lower=(self.rows.size + covers, rhs[covers] / self.fixed.unit)
+        )
         duals = solution.row_duals if solution.ending is Ending.OPTIMAL else None
         if duals is None:
-            duals = self._beyond(senses, before)
+            duals = self._beyond(senses, before, rhs)
         branch, share = self._next(senses, solution)
-        return _Node(senses, self.value(duals, senses), branch, share, duals)
+        return _Node(senses, self.value(duals, senses, rhs), branch, share, duals, rhs)
 
     def _next(self, senses: dict[int, int], solution: Solution) -> tuple[int | None, float]:
         """The sense to branch on: among those the solution leaves undecided the most promising; where there is no solution, any."""
@@ -207,7 +223,7 @@ class _Program:
         whole[list(senses)] = list(senses.values())
         self.search.try_senses(whole.astype(np.int64))
 
-    def _beyond(self, senses: dict[int, int], before: FloatArray) -> FloatArray:
+    def _beyond(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray) -> FloatArray:
         """Multipliers that show an infeasible node to cost more than the best table: some way along the solver's ray."""
         ray = self._warm.dual_ray()
         if ray is None:
@@ -215,7 +231,7 @@ class _Program:
         start = before if before.size else np.zeros(ray.size)
         best, best_value = start, -math.inf
         for times in 2.0 ** np.arange(-SHORTEST_RAY, LONGEST_RAY):
-            value = self.value(start + times * ray, senses)
+            value = self.value(start + times * ray, senses, rhs)
             if value > best_value:
                 best, best_value = start + times * ray, value
             if value >= self.search.objective:
@@ -224,7 +240,7 @@ class _Program:
 
     def _split(self, duals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Multipliers of relations and cuts in the problem's own costs: amounts and costs were scaled alike in both kinds of rows."""
-        relations, amounts = np.zeros(self.problem.rhs.size), np.zeros(0 if self.cuts is None else self.cuts.rhs.size)
+        relations, amounts = np.zeros(self.problem.rhs.size), np.zeros(self.cuts.rhs.size)
         if duals.size:
             relations[self.rows] = duals[: self.rows.size] / self.fixed.price
             amounts = np.maximum(duals[self.rows.size : self.rows.size + amounts.size], 0.0) / self.fixed.price
@@ -232,19 +248,57 @@ class _Program:
 
     def multipliers(self, duals: FloatArray) -> Multipliers:
         relations, amounts = self._split(duals)
-        if self.cuts is None:
-            return NO_MULTIPLIERS._replace(relations=relations)
         used = np.flatnonzero(amounts)
         return Multipliers(relations, self.cuts.relation[used], self.cuts.cell[used], amounts[used])
 
-    def value(self, duals: FloatArray, senses: dict[int, int]) -> float:
+    def value(self, duals: FloatArray, senses: dict[int, int], rhs: FloatArray) -> float:
         """What multipliers prove where these senses are settled, in doubles: the certificate is worked out exactly, later."""
         relations, amounts = self._split(duals)
         constant, lean = float(relations @ self.problem.residual), self.problem.relations.T @ relations
-        left = self.problem.weight
-        if self.cuts is not None:
-            left, constant = left - self.cuts.matrix.T @ amounts, constant + float(amounts @ self.cuts.rhs)
-        return constant + self.sides.least(left - lean, left + lean, senses)
+        left = self.problem.weight - self.cuts.matrix.T @ amounts
+        return constant + float(amounts @ rhs) + self.sides.least(left - lean, left + lean, senses)
+
+
+def _polygons_of(cuts: BoundProof) -> Cuts:
+    own = np.flatnonzero(cuts.cell != COVER)
+    return Cuts(cuts.matrix[own], cuts.rhs[own], cuts.relation[own], cuts.cell[own])
+
+
+class _Covers:
+    """A cover cut for every relation with a few sensitive cells, and what it asks for once some of their senses are settled."""
+
+    def __init__(self, problem: ProtectionProblem) -> None:
+        self.problem = problem
+        matrix = problem.relations
+        held = np.add.reduceat(np.append(problem.sensitive[matrix.indices], 0), matrix.indptr[:-1]) * (np.diff(matrix.indptr) > 0)
+        self.relation = np.flatnonzero((held > 0) & (held <= MOST_IN_COVER))
+        self.count = int(self.relation.size)
+        self.place = np.full(problem.rhs.size, -1)
+        self.place[self.relation] = np.arange(self.count)
+        self.columns = matrix.tocsc()
+        rhs = np.array([self._needed(int(row), {}) for row in self.relation], dtype=np.float64)
+        self.cuts = Cuts(abs(matrix[self.relation]).astype(np.float64).tocsr(), rhs, self.relation, np.full(self.count, COVER))
+
+    def settled(self, rhs: FloatArray, cell: int, senses: dict[int, int]) -> FloatArray:
+        """The right-hand sides after this cell's sense was settled: those of its relations change."""
+        rhs = rhs.copy()
+        for row in self.columns.indices[self.columns.indptr[cell] : self.columns.indptr[cell + 1]].tolist():
+            if self.place[row] >= 0:
+                rhs[self.place[row]] = self._needed(row, senses)
+        return rhs
+
+    def _needed(self, row: int, senses: dict[int, int]) -> float:
+        """What the sizes of the relation's cells add up to at least: the levels, and what these leave whatever the open senses."""
+        problem, matrix = self.problem, self.problem.relations
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        choices = []
+        for cell, factor in zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True):
+            if problem.sensitive[cell]:
+                sense = senses.get(cell, 0)
+                ends = ((problem.up.low[cell], problem.can_go_up[cell], 1), (problem.down.high[cell], problem.can_go_down[cell], -1))
+                choices.append(tuple(int(factor * z) for z, open_, way in ends if open_ and sense in (0, way)))
+        least = sum(min(map(abs, each), default=0) for each in choices)
+        return float(least + least_imbalance(int(problem.residual[row]), choices))
 
 
 class _Sides:

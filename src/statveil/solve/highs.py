@@ -12,7 +12,7 @@ from typing import Any, Literal
 import highspy
 import numpy as np
 
-from statveil.arrays import FloatArray
+from statveil.arrays import FloatArray, IntArray
 from statveil.errors import SolverFailed
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.outcome import Ending
@@ -144,21 +144,39 @@ class WarmProgram:
         self._highs = loaded(model)
         self._highs.setOptionValue("solver", first)
         self._columns = np.arange(model.lower.size, dtype=np.int32)
+        self._row_lower = np.asarray(model.row_lower, dtype=np.float64).copy()
 
-    def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float, worth: float = np.inf, afresh: bool = False) -> Solution:
+    def solve(
+        self,
+        lower: FloatArray,
+        upper: FloatArray,
+        *,
+        seconds: float,
+        worth: float = np.inf,
+        afresh: bool = False,
+        row_lower: tuple[IntArray, FloatArray] | None = None,
+    ) -> Solution:
         """Solve with these column bounds. The run stops without a point once the objective must exceed `worth`.
 
-        `afresh` forgets the last basis and takes an interior point: quicker where many bounds are new.
+        `row_lower` gives some rows, which have no upper bound, new lower ones. `afresh` forgets the last basis and takes an interior
+        point: quicker where many bounds are new.
         """
         if afresh:
             self._highs.clearSolver()
             self._highs.setOptionValue("solver", "ipm")
         self._highs.setOptionValue("objective_bound", worth)
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
+        if row_lower is not None:
+            self._change_rows(*row_lower)
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
         self._highs.run()
         self._highs.setOptionValue("solver", "simplex")  # from now on the dual simplex starts where it stood
         return read_solution(self._highs, self._model)
+
+    def _change_rows(self, rows: IntArray, lower: FloatArray) -> None:
+        new = np.flatnonzero(self._row_lower[rows] != lower)
+        self._highs.changeRowsBounds(new.size, rows[new].astype(np.int32), lower[new], np.full(new.size, np.inf))
+        self._row_lower[rows] = lower
 
     @property
     def iterations(self) -> int:
@@ -169,3 +187,36 @@ class WarmProgram:
         """A direction of row multipliers that shows the last program infeasible, as the solver sees it; None if it gives none."""
         _, found, ray = self._highs.getDualRay()
         return np.asarray(ray, dtype=np.float64) if found else None
+
+
+class Ranges:
+    """The least and the most that single columns of a linear program can be, each run from the last basis."""
+
+    def __init__(self, model: LinearModel) -> None:
+        self._highs = loaded(model)
+        self._highs.run()
+        self._found = self._highs.getModelStatus()
+        self._highs.setOptionValue("solver", "simplex")
+        self._highs.setOptionValue("simplex_strategy", 4)  # the primal one: the last point stays feasible, only the cost is new
+
+    @property
+    def possible(self) -> bool:
+        return bool(self._found in (_STATUS.kOptimal, _STATUS.kModelEmpty))
+
+    def lowest(self, column: int) -> float:
+        return self._end(column, 1.0)
+
+    def highest(self, column: int) -> float:
+        return -self._end(column, -1.0)
+
+    def _end(self, column: int, cost: float) -> float:
+        self._highs.changeColCost(column, cost)
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        value = self._highs.getInfo().objective_function_value
+        self._highs.changeColCost(column, 0.0)
+        if status in (_STATUS.kUnbounded, _STATUS.kUnboundedOrInfeasible):
+            return -np.inf
+        if status != _STATUS.kOptimal:
+            raise SolverFailed("HiGHS could not find how far a cell can go.", hint="Look at fewer cells.")
+        return float(value)
