@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.protect.dice import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.protect.network.detect import Network
 from statveil.protect.problem import ProtectionProblem
 
@@ -25,6 +26,8 @@ SUM, LARGER, MATCHED = 0, 1, 2
 TOPS = 8
 """Largest sensitive cells of a subtable that may stand in the way of matching."""
 CHUNKS = 8
+HOT, COLD = 0.2, 0.02
+"""The first temperature as a share of what a flip changes on average, and the last as a share of the first. Wider windows waste time."""
 
 
 class Choices(NamedTuple):
@@ -121,10 +124,10 @@ def anneal(choices: Choices, up: IntArray, lacks: FloatArray, tables: BoolArray,
     work_before = np.append(0, np.cumsum(np.where(tables, np.diff(choices.start), 0)))
     cuts = np.searchsorted(work_before, np.linspace(0, work_before[-1], CHUNKS + 1)[1:-1])
     chunks = [(int(a), int(b)) for a, b in zip(np.append(0, cuts), np.append(cuts, tables.size), strict=True) if a < b]
-    seeds = np.random.Generator(np.random.PCG64(plan.seed)).integers(2**31, size=tables.size)
+    seeds = np.random.Generator(np.random.PCG64(plan.seed)).integers(2**63, size=tables.size).astype(np.uint64)
 
     def work(chunk: tuple[int, int]) -> None:
-        _anneal_tables(choices, up, lacks, plan, seeds, tables, chunk[0], chunk[1])
+        _anneal_tables(choices, up, lacks, plan, seeds, tables, chunk[0], chunk[1], EXPONENTIAL)
 
     with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
         list(pool.map(work, chunks))
@@ -132,11 +135,10 @@ def anneal(choices: Choices, up: IntArray, lacks: FloatArray, tables: BoolArray,
 
 
 @njit(cache=True, nogil=True)
-def _anneal_tables(c, up, lacks, plan, seeds, tables, first, last):  # type: ignore[no-untyped-def]
+def _anneal_tables(c, up, lacks, plan, seeds, tables, first, last, draws):  # type: ignore[no-untyped-def]
     for table in range(first, last):
         if tables[table] and c.start[table] < c.start[table + 1]:
-            np.random.seed(seeds[table])
-            _anneal_table(c, up, lacks, plan, table)
+            _anneal_table(c, up, lacks, plan, table, seeds[table], draws)
 
 
 @njit(cache=True, nogil=True)
@@ -189,7 +191,7 @@ def _tops_of(c, first, last):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _anneal_table(c, up, lacks, plan, table):  # type: ignore[no-untyped-def]
+def _anneal_table(c, up, lacks, plan, table, word, draws):  # type: ignore[no-untyped-def]
     kind = plan.kind
     first, last = c.start[table], c.start[table + 1]
     size = last - first
@@ -202,26 +204,28 @@ def _anneal_table(c, up, lacks, plan, table):  # type: ignore[no-untyped-def]
     hot = 0.0
     for k in range(first, last):
         hot += (c.rise[k] - c.fall[k]) * 0.5 * (c.price[c.row[k]] + c.price[c.column[k]])
-    hot = 0.5 * hot / size + 1e-12
-    hot, cold = hot * plan.heat, hot * 1e-3
+    hot = HOT * hot / size + 1e-12
+    hot, cold = hot * plan.heat, hot * COLD
     energy = _energy(c, up, lacks, sums, kind, tops)
     steps = plan.sweeps * size
     temperature, factor = hot, (cold / hot) ** (1.0 / max(steps // 64, 1))
-    moved = np.empty(3, dtype=np.int64)
+    moved = np.empty(4, dtype=np.int64)
     for step in range(steps + 4 * size):
         if step % 64 == 0:
             temperature *= factor
         if step >= steps:
             temperature = 1e-9
-        k = first + np.random.randint(size)
-        count = _pick(c, up, k, moved)
+        word += STEP
+        dice = mixed(word)
+        moved[0] = first + below(dice >> np.uint64(32), size)
+        word = _pick(c, word, 1 + below(dice & np.uint64(0xFFFFFFFF), 3), moved)
+        count = moved[3]
         extra = 0.0
         for at in range(count):
             extra += -c.dearer_up[moved[at]] if up[moved[at]] else c.dearer_up[moved[at]]
             _flip(c, up, lacks, sums, moved[at])
         new = _energy(c, up, lacks, sums, kind, tops)
-        change = new - energy + extra
-        if change <= 0.0 or np.random.random() < np.exp(-change / temperature):
+        if new - energy + extra <= temperature * draws[np.int64(mixed(~word) & np.uint64(CHANCES - 1))]:
             energy = new
         else:
             for at in range(count):
@@ -229,23 +233,26 @@ def _anneal_table(c, up, lacks, plan, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _pick(c, up, k, moved):  # type: ignore[no-untyped-def]
-    """One, two or three cells to turn: each further one shares a row or column with the one before and moves it the other way."""
-    moved[0] = k
-    count = 1
-    wanted = 1 + np.random.randint(3)
-    by_row = np.random.random() < 0.5
-    while count < wanted:
-        last = moved[count - 1]
+def _pick(c, word, wanted, moved):  # type: ignore[no-untyped-def]
+    """Up to so many cells to turn: each further one shares a row or column with the one before and moves it the other way.
+
+    Their number goes to the last place. Returns the word that chance goes on from.
+    """
+    moved[3] = 1
+    word += STEP
+    dice = mixed(word)
+    by_row = dice & np.uint64(1) == 0
+    while moved[3] < wanted:
+        last = moved[moved[3] - 1]
         node = c.row[last] if by_row else c.column[last]
         size = c.list_start[node + 1] - c.list_start[node]
         if size < 2:
-            return count
-        other = c.listed[c.list_start[node] + np.random.randint(size)]
-        for at in range(count):
-            if moved[at] == other:
-                return count
-        moved[count] = other
-        count += 1
+            return word
+        bits = dice >> np.uint64(32) if moved[3] == 1 else (dice >> np.uint64(1)) & np.uint64(0xFFFFFFFF)
+        other = c.listed[c.list_start[node] + below(bits, size)]
+        if other == last or other == moved[0]:
+            return word
+        moved[moved[3]] = other
+        moved[3] += 1
         by_row = not by_row
-    return count
+    return word

@@ -30,7 +30,7 @@ from statveil.protect.search import Multipliers, Search
 
 QUICK = 20
 """Sweeps of the annealing that gives the first table."""
-SWEEPS = 300
+SWEEPS = 1_000
 MANY_CHOICES, VERY_MANY_CHOICES, MANY_CELLS = 100, 250, 2_000
 """Where method `auto` comes here: very many cells with a choice, or many in a table of many cells."""
 WHOLE_BLOCK = 20_000

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from statveil.arrays import FloatArray, IntArray
+from statveil.protect.dice import CHANCES, EXPONENTIAL, STEP, mixed
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
 
@@ -27,8 +28,6 @@ NARROW = 0.4
 is best spent there (20x20x20, 25,600 sweeps: imbalance 271,000 to 273,000, which the wider window needs twice the sweeps for)."""
 BLOCK = 1024
 DESCENT_SWEEPS = 10
-_DRAWS = -np.log((np.arange(8192) + 0.5) / 8192)
-"""-ln of evenly spread chances: a move is accepted if its cost is at most the temperature times one of these."""
 
 
 def run(search: Search, *, sweeps: int = SWEEPS) -> None:
@@ -90,7 +89,7 @@ class _Graph:
         signs = senses[self.choice].astype(np.float64)
         links = (self.starts, self.relations, self.changes, self.row_starts, self.members, self.prices, self.dearer_up)
         seed = np.uint64(rng.integers(2**63))
-        _anneal(*links, self.imbalance(senses), signs, sweeps, self.hot, self.cold, seed, _DRAWS)
+        _anneal(*links, self.imbalance(senses), signs, sweeps, self.hot, self.cold, seed, EXPONENTIAL)
         senses[self.choice] = signs.astype(np.int64)
         return senses
 
@@ -105,14 +104,6 @@ def relation_prices(problem: ProtectionProblem) -> FloatArray:
     np.minimum.at(prices, rows, weight)
     dearest = float(prices[np.isfinite(prices)].max(initial=1.0))
     return np.where(np.isfinite(prices), prices, dearest)
-
-
-@njit(cache=True, inline="always")
-def _mixed(state):  # type: ignore[no-untyped-def]
-    """Splitmix64: a well mixed word from a counter, far quicker than a draw of numba's own generator."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
 
 
 @njit(cache=True, fastmath=True, inline="always")
@@ -153,18 +144,18 @@ def _anneal(starts, relations, changes, row_starts, members, prices, dearer_up, 
     for block in range(blocks + descent):
         temperature = temperature * cooling if block < blocks else 0.0
         for _ in range(BLOCK):
-            word += np.uint64(0x9E3779B97F4A7C15)
-            dice = _mixed(word)
+            word += STEP
+            dice = mixed(word)
             i = np.int64(((dice >> np.uint64(32)) * size) >> np.uint64(32))
             cost = _flip_cost(i, starts, relations, changes, prices, dearer_up, imbalance, signs)
-            if cost <= temperature * draws[np.int64(dice & np.uint64(8191))]:
+            if cost <= temperature * draws[np.int64(dice & np.uint64(CHANCES - 1))]:
                 _flip(i, starts, relations, changes, imbalance, signs)
             elif starts[i] < starts[i + 1]:
-                word += np.uint64(0x9E3779B97F4A7C15)
-                dice = _mixed(word)
+                word += STEP
+                dice = mixed(word)
                 j = _mate(i, dice, starts, relations, row_starts, members)
-                if j != i:
+                if j != i:  # both are turned; else the first is taken back
                     _flip(i, starts, relations, changes, imbalance, signs)
                     cost += _flip_cost(j, starts, relations, changes, prices, dearer_up, imbalance, signs)
-                    j = j if cost <= temperature * draws[np.int64(dice & np.uint64(8191))] else i  # else the first flip is taken back
+                    j = j if cost <= temperature * draws[np.int64(dice & np.uint64(CHANCES - 1))] else i
                     _flip(j, starts, relations, changes, imbalance, signs)
