@@ -1,7 +1,8 @@
 """Damaged files of tau-ARGUS's samples: `python benchmarks/malformed.py [mutants] [seed]`.
 
-Each of the mutants (5,000 by default) is read in this process. It must be read, or refused by a FormatError that names file and line;
-the slowest read and the peak memory are told. The samples lie beside the project, or where STATVEIL_SHARED says.
+Each of the mutants (5,000 by default) is read in this process. It must be read as a plain reference reader reads it, or refused by a
+FormatError that names file and line; the slowest read and the peak memory are told. The samples lie beside the project, or where
+STATVEIL_SHARED says.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ MUTANTS, SEED = 5000, 1
 def main() -> int:
     sys.path.insert(0, str(ROOT))
     from tests.argus.mutations import READERS, collect, mutants
+    from tests.reference.argus import read, said
 
     from statveil.errors import FormatError
 
@@ -38,8 +40,10 @@ def main() -> int:
             sample.write_bytes(content)
             began = time.perf_counter()
             try:
-                READERS[sample.suffix](sample)
-                outcomes["read"] += 1
+                reading = READERS[sample.suffix](sample)
+                slowest = max(slowest, time.perf_counter() - began)
+                outcomes["read correctly" if read(sample, reading) == said(sample) else f"MISREAD {sample.name}"] += 1
+                began = time.perf_counter()
             except FormatError as error:
                 outcomes["refused with file and line" if re.search(r"\w+\.\w+, line \d+: ", str(error)) else "REFUSED WITHOUT A LINE"] += 1
             except Exception as error:

@@ -102,6 +102,38 @@ def test_acro198_acro137_no_margin_reveals_a_cell() -> None:
         assert inferred == numbers[cell] != original(release)[cell]
 
 
+def test_us160_a_union_that_one_enterprise_dominates_is_protected_as_a_cell() -> None:
+    """One holding is alone in two cells of a row; what it has in both together is as far from the truth as the rules ask of a cell."""
+    firms = pd.DataFrame(
+        {
+            "area": list("ppppppqqqqqq"),
+            "trade": list("uvwwwwuuvvww"),
+            "group": ["G", "G", *(f"h{i}" for i in range(10))],
+            "sales": [300, 200, 90, 80, 70, 60, 100, 110, 120, 130, 140, 150],
+        }
+    )
+    both = [("p", "u"), ("p", "v")]
+    for links in ({"search_sets": True}, {"sets": [sv.CellSet(cells=[{"area": area, "trade": trade} for area, trade in both])]}):
+        release = sv.protect_table(firms, table("area", "trade", holding="group"), rules=[sv.PPercent(10)], **links)
+        numbers = released(release)
+        assert abs(sum(numbers[cell] for cell in both) - 500) >= 50
+
+
+def test_acro117_the_difference_of_two_outputs_tells_a_released_number_only() -> None:
+    """North with and without t2 are both shown; the town is alone in the difference."""
+    trees = [
+        sv.Hierarchy.from_dict({"north": TOWNS[:3], "south": TOWNS[3:]}),
+        sv.Hierarchy.from_dict({"old north": TOWNS[:2], "rest": TOWNS[2:]}),
+    ]
+    data = city()
+    data = data[data["town"] != "t2"]
+    data.loc[len(data) + 1000] = ["t2", "u", 777]
+    release = protect(data, table(dimensions={"town": trees}), sv.MinimumFrequency(2))
+    numbers = released(release)
+    assert numbers["north",] - numbers["old north",] == numbers["t2",]
+    assert abs(numbers["t2",] - 777) >= 0.2 * 777
+
+
 def test_us107_positives_stay_positive() -> None:
     release = protect(city(60), table("town", "trade"), sv.MinimumFrequency(3))
     assert min(released(release).values()) > 0

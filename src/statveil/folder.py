@@ -2,6 +2,7 @@
 
 public/           what may leave the office: the table in each format, the external report
 internal/         confidential, only on request: the table with originals, statuses and reasons, the internal report
+repairs.json      only where the job allows a repair: all that gave, which may be nothing; confidential
 provenance.json   software, parameters, seed and hashes; it holds the rules, so it stays in the office
 job.toml          the job as it was given
 run.json          when, how long, with what result, where the job's paths start from, and the hash of each file to be audited
@@ -22,19 +23,22 @@ from pathlib import Path
 from typing import Any
 
 from statveil.audit.report import AuditReport
-from statveil.errors import BackendMissing
+from statveil.errors import BackendMissing, InputError
 from statveil.job import Job
-from statveil.job_schema import FileFormat
+from statveil.job_schema import FileFormat, TradeoffPart
 from statveil.protect.options import OnProgress
 from statveil.publish.files import ending
 from statveil.publish.text import file_word
 from statveil.release import Edition, Release
 from statveil.staging import MADE_BY, RUN_FILE, staged
+from statveil.table.exchange.repairs import write_repairs
+from statveil.tradeoffs.tables import TableTradeoff, tradeoff_table
 from statveil.version import VERSION
-from statveil.workflow import protect_table
+from statveil.workflow import as_json, keep_as_json, protect_table
 
 JOB_FILE = "job.toml"
 PROVENANCE_FILE = "provenance.json"
+REPAIRS_FILE = "repairs.json"
 PUBLIC = "public"
 
 
@@ -64,9 +68,19 @@ def run_in(
     _check_formats(job)
     started, clock = datetime.now(UTC), time.monotonic()
     release = protect(job, on_progress=on_progress)
+    files = write_release(place, job, release, internal=internal, paths_from=paths_from, started=started, clock=clock)
+    return release, time.monotonic() - clock, files
+
+
+def write_release(
+    place: Path, job: Job, release: Release, *, internal: bool, paths_from: str, started: datetime, clock: float
+) -> dict[str, Path]:
+    """Write all files of a release of the job, which was begun at `started` (`clock` on the monotonic clock)."""
     files = _write_public(release, job, place / PUBLIC)
     if internal or job.parts.output.internal:
         files |= _write_internal(release, job, place / "internal")
+    if job.parts.repair is not None:
+        files["repairs"] = _write_repairs(release, job.parts.repair.order, place / REPAIRS_FILE)
     files["provenance"] = _write_text(place / PROVENANCE_FILE, release.provenance.to_json())
     files["job"] = _write_text(place / JOB_FILE, job.text)
     seconds = time.monotonic() - clock
@@ -74,11 +88,13 @@ def run_in(
     run = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "paths_from": paths_from, **figures(release)}
     run["software"] = {"statveil": VERSION}
     _write_text(files["run"], _run_text(run, place))
-    return release, seconds, files
+    return files
 
 
 def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
-    """The one call: the job's data through tabulation, rules, adjustment and audit."""
+    """The one call: the job's data through tabulation, rules, adjustment and audit; with [tradeoff], a point of the front."""
+    if job.parts.tradeoff is not None:
+        return released_point(job, front_of(job, on_progress=on_progress))
     links = job.links()
     return protect_table(
         job.microdata,
@@ -93,7 +109,42 @@ def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
         equations=links.equations,
         sets=links.sets,
         search_sets=links.search_sets,
+        repair=job.repair(),
+        keep=job.keep(),
     )
+
+
+def front_of(job: Job, *, on_progress: OnProgress | None = None) -> TableTradeoff:
+    """The front of the job's table."""
+    if job.parts.repair is not None:
+        raise InputError("repair: a trade-off keeps all that was asked; nothing gives.", hint="Leave out [repair] or [tradeoff].")
+    links, asked = job.links(), tradeoff_part(job)
+    return tradeoff_table(
+        job.microdata,
+        job.specs(),
+        rules=job.rules(),
+        keep=job.keep(),
+        points=asked.points,
+        options=job.options(),
+        method=job.parts.protection.method,
+        limits=job.limits(),
+        seed=job.parts.protection.seed,
+        on_progress=on_progress,
+        equations=links.equations,
+        sets=links.sets,
+        search_sets=links.search_sets,
+    )
+
+
+def released_point(job: Job, found: TableTradeoff) -> Release:
+    """The point of the front that the job asks for."""
+    asked = tradeoff_part(job)
+    point = None if asked.point == "recommended" else asked.point
+    return found.release(point, job=job.content, asked=keep_as_json(job.keep()) | {"tradeoff": as_json(asked.model_dump())})
+
+
+def tradeoff_part(job: Job) -> TradeoffPart:
+    return job.parts.tradeoff or TradeoffPart()
 
 
 def figures(release: Release) -> dict[str, Any]:
@@ -107,6 +158,8 @@ def figures(release: Release) -> dict[str, Any]:
         "gap": _finite(adjustment.gap),
         "ending": str(adjustment.ending),
         "method": adjustment.method,
+        "repairs": len(release.relaxations),
+        "protection_weakened": release.protection_weakened,
         "audit": audit_figures(release.audit),
     }
 
@@ -157,21 +210,22 @@ def _write_tables(release: Release, job: Job, folder: Path, edition: Edition, fo
     files: dict[str, Path] = {}
     name = file_word(job.name)
     for wanted in dict.fromkeys(formats):
-        for path in _write_table(release, folder / name, edition, wanted):
+        settings = {"version": job.parts.output.sdmx_csv} if wanted == "sdmx-csv" else {}
+        for path in _write_table(release, folder / name, edition, wanted, settings):
             stem = path.name.removesuffix(ending(path))
             view = "" if stem in (name, f"{name}-internal") else f" {stem}"
             files[f"{'internal ' if edition == 'internal' else ''}{wanted}{view}"] = path
     return files
 
 
-def _write_table(release: Release, stem: Path, edition: Edition, wanted: FileFormat) -> list[Path]:
+def _write_table(release: Release, stem: Path, edition: Edition, wanted: FileFormat, settings: Mapping[str, Any]) -> list[Path]:
     """One format; the name ends so that two formats never share a file."""
     if wanted in _OF_BOTH_EDITIONS:
         mark = "-internal" if edition == "internal" and wanted == "csv" else ""
         write, ending_ = _OF_BOTH_EDITIONS[wanted]
         return write(release, stem.with_name(f"{stem.name}{mark}{ending_}"), edition=edition)
     write_public, ending_ = _PUBLIC_ONLY[wanted]
-    return write_public(release, stem.with_name(f"{stem.name}{ending_}"))
+    return write_public(release, stem.with_name(f"{stem.name}{ending_}"), **settings)
 
 
 _OF_BOTH_EDITIONS: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
@@ -187,6 +241,11 @@ _PUBLIC_ONLY: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
 }
 
 
+def _write_repairs(release: Release, order: Sequence[str], path: Path) -> Path:
+    write_repairs(release.relaxations, order, path, decimals=release.protected.decimals, words=release.repairs_in_words())
+    return path
+
+
 def _write_text(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8", newline="\n")
     return path
@@ -198,9 +257,9 @@ def _run_text(run: Mapping[str, Any], place: Path) -> str:
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of all that is public, of the job and of the provenance, by path within the folder."""
+    """SHA-256 of all that is public, of the job, the provenance and the repairs, by path within the folder."""
     public = [path for path in (folder / PUBLIC).rglob("*") if not path.is_dir()]
-    files = [path for path in (folder / JOB_FILE, folder / PROVENANCE_FILE) if path.is_file()]
+    files = [path for path in (folder / JOB_FILE, folder / PROVENANCE_FILE, folder / REPAIRS_FILE) if path.is_file()]
     return {path.relative_to(folder).as_posix(): _hash(path) for path in sorted(files + public)}
 
 

@@ -14,7 +14,7 @@ from statveil.arrays import BoolArray, IntArray
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import audit_table, labels
 from statveil.errors import AuditFailed, FormatError, InputError
-from statveil.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, file_hashes
+from statveil.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes
 from statveil.job import Job, read_job
 from statveil.provenance import Provenance
 from statveil.publish.files import paths_of
@@ -23,10 +23,11 @@ from statveil.publish.text import file_word
 from statveil.risk.rules import Rule
 from statveil.risk.unions import judge
 from statveil.staging import MADE_BY, RUN_FILE
+from statveil.table.exchange.repairs import Relaxation, read_repairs
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table, View
-from statveil.workflow import as_json, links_as_json, requirements_of
+from statveil.workflow import as_json, keep_as_json, links_as_json, repair_as_json, requirements_of, widest_options
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
 SHOWN = 10
@@ -35,13 +36,13 @@ WORDS = "Every number in the public CSV has its place, once, and is the same whe
 
 def audit_folder(folder: Path) -> AuditReport:
     """Every check anew, on the numbers in the public CSV files, from the records up."""
-    run = _read_run(folder)
+    run = read_run(folder)
     contents = _check_contents(run.get("files"), file_hashes(folder))
     job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
     if "csv" not in job.parts.output.formats:
         raise AuditFailed("The release has no public CSV file, so no check could be made.", hint="Add csv to output.formats.")
     try:
-        rules, asked = job.rules(), requirements_of(job.options())
+        rules, asked = job.rules(), requirements_of(widest_options(job.options(), job.keep()), job.repair())
         specs = job.specs()
         table, sensitivity = judge(job.microdata, specs, rules, job.links())
     except InputError as error:
@@ -52,7 +53,8 @@ def audit_folder(folder: Path) -> AuditReport:
     protected, placed = _read_public(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
     provenance = read_provenance(folder / PROVENANCE_FILE)
     same_job = _check_job(asked_for(job, specs, rules), provenance.parameters)
-    found = audit_table(table, sensitivity, asked, protected, provenance)
+    repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
+    found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
     return AuditReport(checks=(contents, same_job, placed, *found.checks))
 
 
@@ -83,7 +85,9 @@ def asked_for(job: Job, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> di
         "method": chosen.method,
         "seed": chosen.seed,
     }
-    return {name: as_json(part) for name, part in parts.items()} | links_as_json(job.links())
+    asked = {name: as_json(part) for name, part in parts.items()} | links_as_json(job.links())
+    asked |= repair_as_json(job.repair()) | keep_as_json(job.keep())
+    return asked if job.parts.tradeoff is None else asked | {"tradeoff": as_json(job.parts.tradeoff.model_dump())}
 
 
 def _check_job(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> Check:
@@ -104,7 +108,16 @@ def _read_public(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable, C
         raise AuditFailed(f"The public files cannot be read: {error.message}", hint=error.hint) from None
 
 
-def _read_run(folder: Path) -> Mapping[str, Any]:
+def _read_repairs(path: Path, decimals: int) -> tuple[Relaxation, ...]:
+    try:
+        return read_repairs(path, decimals=decimals)
+    except FormatError:
+        raise AuditFailed(
+            f"{path.name} is missing or damaged: what gave in the repair cannot be checked.", hint="Take it from the release again."
+        ) from None
+
+
+def read_run(folder: Path) -> Mapping[str, Any]:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.")
     try:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from statveil.audit.repairs import in_words, weakened
 from statveil.audit.report import AuditReport
-from statveil.audit.tables import Requirements, audit_table
+from statveil.audit.tables import Requirements, audit_table, cell_labels
 from statveil.errors import AuditFailed
 from statveil.protect.adjustment import Adjustment
 from statveil.provenance import Provenance
 from statveil.risk.sensitivity import Sensitivity
+from statveil.table.exchange.repairs import Relaxation
 from statveil.table.protected import ProtectedTable
 from statveil.table.table import Table
 
@@ -35,10 +37,12 @@ class Release:
     requirements: Requirements = field(repr=False)
     job: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The job that repeats this release, as the TOML file holds it (may be empty for releases made in Python)."""
+    relaxations: tuple[Relaxation, ...] = field(default=(), repr=False)
+    """All that a repair gave, in published units; empty where all that was asked is kept. Confidential."""
     audit: AuditReport = field(init=False)
 
     def __post_init__(self) -> None:
-        report = audit_table(self.table, self.sensitivity, self.requirements, self.protected, self.provenance)
+        report = audit_table(self.table, self.sensitivity, self.requirements, self.protected, self.provenance, self.relaxations)
         if not report.passed:
             raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(report))
         object.__setattr__(self, "audit", report)
@@ -46,6 +50,14 @@ class Release:
     @property
     def gap(self) -> float:
         return self.adjustment.gap
+
+    @property
+    def protection_weakened(self) -> bool:
+        return weakened(self.relaxations)
+
+    def repairs_in_words(self) -> list[str]:
+        """What gave, by labels and without amounts: for the one who ran the job, not for publication."""
+        return in_words(self.relaxations, lambda cell: cell_labels(self.table, cell))
 
     def to_csv(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:
         from statveil.publish.export import write_csv

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from statveil.argus.convert import Conversion, convert
 from statveil.argus.run import run_batch
 from statveil.cli.app import app
-from statveil.data.argus.trees import read_tree
+from statveil.data.argus.trees import read_labels, read_tree
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.readers import read_microdata
 from statveil.errors import InputError
@@ -57,6 +57,17 @@ def test_a_tree_there_and_back(village: Path) -> None:
     assert Hierarchy.from_csv(village / "tree.csv").parent == read_tree(village / "region.hrc").parent
     convert(village / "tree.csv", village / "again.hrc")
     assert read_tree(village / "again.hrc").codes == read_tree(village / "region.hrc").codes
+
+
+def test_a_code_list_there_and_back(tmp_path: Path) -> None:
+    (tmp_path / "a.cdl").write_bytes("01,Café, bar\r\n 2,Vet\r\n".encode("latin-1"))
+    convert(tmp_path / "a.cdl", tmp_path / "a.csv")
+    assert list(csv.reader((tmp_path / "a.csv").open(encoding="utf-8"))) == [["code", "label"], ["01", "Café, bar"], [" 2", "Vet"]]
+    convert(tmp_path / "a.csv", tmp_path / "b.cdl")
+    assert read_labels(tmp_path / "b.cdl") == {"01": "Café, bar", " 2": "Vet"}
+    (tmp_path / "c.csv").write_text("code,parent\na,b\n")
+    with pytest.raises(InputError, match="no columns code and label"):
+        convert(tmp_path / "c.csv", tmp_path / "d.cdl")
 
 
 def test_labels_and_another_total_are_refused_by_name(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Damaged samples: a correct read, or a FormatError that names file and line; `benchmarks/malformed.py` tries five thousand."""
+"""Damaged samples: a read that says what the file says, or a FormatError with file and line; `benchmarks/malformed.py` tries 5,000."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from statveil.errors import FormatError
 from tests.argus.mutations import READERS, collect, mutants
+from tests.reference.argus import read, said
 
 MUTANTS = 300
 SECONDS = 5.0
@@ -28,10 +29,11 @@ def _outcome(sample: Path, content: bytes) -> str:
     sample.write_bytes(content)
     began = time.monotonic()
     try:
-        READERS[sample.suffix](sample)
+        reading = READERS[sample.suffix](sample)
     except FormatError as error:
         return str(error)
     else:
+        assert read(sample, reading) == said(sample)
         return ""
     finally:
         sample.write_bytes(original)

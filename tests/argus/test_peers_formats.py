@@ -15,7 +15,7 @@ from statveil.table.exchange.argus.cells import Status
 from statveil.table.exchange.argus.outputs import CodeValue, read_code_value
 
 Batch = Callable[..., Path]
-QUICK = BatchSettings(limits=Limits(seconds=5))
+QUICK = BatchSettings(limits=Limits(seconds=60))
 RDA = """<SEPARATOR> ";"
 region
   <RECODEABLE>
@@ -84,7 +84,7 @@ def test_us312_weights_and_holdings_work_together(batch: Batch) -> None:
     assert run_batch(batch("P(0,0)|P(0,0)|P(10,1)|WGT(1)", CTA, OUT), settings=QUICK).releases[0].audit.passed
 
 
-def test_us156_negative_values_keep_their_sign_and_are_not_all_moved(tmp_path: Path) -> None:
+def test_us156_acro19_negative_values_keep_their_sign_and_are_not_all_moved(tmp_path: Path) -> None:
     cells = "T;70;12;S;0;0\na;-40;4;U;8;8\nb;90;4;S;0;0\nc;20;4;S;0;0\n"
     run_batch(ready(tmp_path, cells, CTA, OUT), settings=QUICK)
     found = {code: line.value or 0 for code, line in read(tmp_path / "out.txt").items()}
@@ -155,7 +155,7 @@ def test_us108_a_table_in_which_nothing_needs_protecting(tmp_path: Path) -> None
     assert all(line.value == line.original for line in read(tmp_path / "out.txt").values())
 
 
-def test_us263_a_rule_that_a_ready_table_cannot_answer_says_what_is_missing(tmp_path: Path) -> None:
+def test_us263_rtauargus58_a_rule_that_a_ready_table_cannot_answer_says_what_is_missing(tmp_path: Path) -> None:
     cells = "T;30;9;S;0;0\na;10;4;S;0;0\nb;20;5;S;0;0\n"
     with pytest.raises(RuleError, match="looks at the 2 largest contributions of a cell, and the table holds 0"):
         run_batch(ready(tmp_path, cells, OUT, rule="<SAFETYRULE> P(10,1)"))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from statveil.argus.run import BatchSettings, run_batch
 from statveil.cli.app import app
-from statveil.errors import FormatError, InputError, RuleError
+from statveil.errors import FormatError, InputError, RuleError, TableNotAdditive
 from statveil.protect.options import Limits
 from statveil.table.exchange.argus.cells import Status
 from statveil.table.exchange.argus.outputs import CodeValue, read_code_value
@@ -20,7 +20,7 @@ from statveil.table.exchange.argus.tab import read_cells
 from statveil.table.exchange.files import read_system
 
 Batch = Callable[..., Path]
-QUICK = BatchSettings(limits=Limits(seconds=5))
+QUICK = BatchSettings(limits=Limits(seconds=60))
 INTERNAL = '<WRITETABLE> (1, 3, AS+, "out.txt")'
 
 
@@ -85,6 +85,24 @@ def test_the_request_rule_reads_the_request_codes(batch: Batch, village: Path) -
     assert found["Total", "ba"].status is Status.SAFE
 
 
+def test_two_request_codes_may_have_percentages_of_their_own(batch: Batch, village: Path) -> None:
+    """In 2 x ba o5 (60 of 180, a third) asks by code 1; in 1 x ba o2 (90 of 270, a third) asks by code 2."""
+    text = (village / "village.rda").read_text()
+    (village / "village.rda").write_text(text.replace('<REQUEST> "1"', '<REQUEST> "1" "2"'))
+    lines = (village / "village.asc").read_text().splitlines()
+    lines[1] = lines[1][:-1] + "2"
+    (village / "village.asc").write_text("\n".join(lines) + "\n")
+    found = {}
+    for rule in ("REQ(30,40,0,5)", "REQ(40,30,0,5)", "REQ(30,30,0,5)", "REQ(30,0,0,5)", "REQ(40,50,5)", "REQ(90,90,0,5)|REQ(40,30,0,5)"):
+        run_batch(batch(rule, INTERNAL))
+        found[rule] = unsafe(village / "out.txt")
+    assert found["REQ(30,40,0,5)"] == {(" 2", "ba")}
+    assert found["REQ(40,30,0,5)"] == {(" 1", "ba")}
+    assert found["REQ(30,30,0,5)"] == found["REQ(30,0,0,5)"] == {(" 1", "ba"), (" 2", "ba")}
+    assert found["REQ(40,50,5)"] == set()
+    assert found["REQ(90,90,0,5)|REQ(40,30,0,5)"] == {(" 1", "ba")}
+
+
 def test_the_zero_rule_with_no_range_still_protects_zeros(batch: Batch, village: Path) -> None:
     text = (village / "village.asc").read_text()
     (village / "village.asc").write_text(text.replace("  500", "    0"), encoding="utf-8")
@@ -110,6 +128,93 @@ def test_cta_gives_an_audited_table_that_adds_up(batch: Batch, village: Path) ->
     assert abs(vet.value - 500) >= 50
     changed = [line for line in lines.values() if line.value != line.original and line.status and not line.status.unsafe]
     assert all(line.status is Status.SECONDARY for line in changed)
+
+
+def test_all_tables_linked_tell_one_story(village: Path, batch: Batch) -> None:
+    """Region by trade and region alone: what is one sum of records is published as one number."""
+    lines = batch("P(10,1)", "<SUPPRESS> CTA(0)", '<WRITETABLE> (1, 3, , "both.txt")', '<WRITETABLE> (2, 3, , "alone.txt")').read_text()
+    lines = lines.replace("<READMICRODATA>", '<SPECIFYTABLE> "region"|"turnover"\n<SAFETYRULE> FREQ(6,20)\n<READMICRODATA>')
+    (village / "job.arb").write_text(lines)
+    done = run_batch(village / "job.arb", settings=QUICK)
+    assert len(done.releases) == 1
+    assert len(done.releases[0].protected.views) == 2
+    both = {line.codes: line.value for line in read_code_value(village / "both.txt", dimensions=2)}
+    alone = {line.codes: line.value for line in read_code_value(village / "alone.txt", dimensions=1)}
+    assert all(both[region, "Total"] == number for (region,), number in alone.items())
+    assert abs(alone["So",] - 120) >= 24  # five respondents: safe by the rule of the first table, not by that of the second
+    assert [note for note in done.notes if "together with the others" in note]
+
+
+def test_linked_tables_need_their_records(village: Path, batch: Batch) -> None:
+    run_batch(batch("P(10,1)", '<WRITETABLE> (1, 5, , "out.tab")'))
+    ready = ["<OPENTABLEDATA> out.tab", "<OPENMETADATA> out.rda", '<SPECIFYTABLE> "region""trade"|"turnover"', "<SAFETYRULE>"]
+    text = "\n".join([*ready, *ready, "<READTABLE> 1", "<SUPPRESS> CTA(0)", '<WRITETABLE> (1, 3, , "x.txt")'])
+    (village / "two.arb").write_text(text)
+    with pytest.raises(InputError, match=r"line 10: SUPPRESS CTA\(0\) \(all tables linked\) of ready or recoded tables is not done"):
+        run_batch(village / "two.arb")
+
+
+def test_a_cell_frozen_in_one_table_and_sensitive_in_another_is_refused(village: Path, batch: Batch) -> None:
+    (village / "keep.hst").write_text(" 1,p\n")
+    lines = batch("P(90,1)", '<APRIORI> "keep.hst",2,","', "<SUPPRESS> CTA(0)", '<WRITETABLE> (1, 3, , "both.txt")').read_text()
+    lines = lines.replace("<READMICRODATA>", '<SPECIFYTABLE> "region"|"turnover"\n<SAFETYRULE> FREQ(1,20)\n<READMICRODATA>')
+    (village / "job.arb").write_text(lines)
+    with pytest.raises(RuleError, match="frozen in one table and sensitive in another"):
+        run_batch(village / "job.arb", settings=QUICK)
+
+
+NOT_ADDITIVE = """a;x;100;S
+a;y;50;U
+a;T;151;S
+b;x;70;S
+b;y;80;S
+b;T;150;S
+T;x;170;S
+T;y;130;S
+T;T;{total};S
+"""
+NOT_ADDITIVE_RDA = """<SEPARATOR> ";"
+area
+<RECODEABLE>
+<TOTCODE> T
+trade
+<RECODEABLE>
+<TOTCODE> T
+sales
+<NUMERIC>
+status
+<STATUS>
+"""
+
+
+def not_additive(folder: Path, readtable: str, total: int = 300) -> Path:
+    (folder / "t.tab").write_text(NOT_ADDITIVE.format(total=total))
+    (folder / "t.rda").write_text(NOT_ADDITIVE_RDA)
+    lines = ["<OPENTABLEDATA> t.tab", "<OPENMETADATA> t.rda", '<SPECIFYTABLE> "area""trade"|"sales"', "<SAFETYRULE> MAN(20)"]
+    lines += [f"<READTABLE> {readtable}", "<SUPPRESS> CTA(1)", '<WRITETABLE> (1, 3, , "t.txt")']
+    (folder / "t.arb").write_text("\n".join(lines))
+    return folder / "t.arb"
+
+
+def test_a_table_that_does_not_add_up_is_refused_or_adjusted_as_the_batch_says(tmp_path: Path) -> None:
+    with pytest.raises(TableNotAdditive, match="All differences are small enough to come from rounding"):
+        run_batch(not_additive(tmp_path, "0"))
+    with pytest.raises(TableNotAdditive, match="Rounding does not explain 1 of them"):
+        run_batch(not_additive(tmp_path, "0", total=400))
+    done = run_batch(not_additive(tmp_path, "2"), settings=QUICK)
+    assert "Table 1: 9 cells, 1 unsafe; 2 totals do not add up; adjusted, they will" in done.notes
+    lines = {line.codes: line.value for line in read_code_value(tmp_path / "t.txt", dimensions=2)}
+    assert lines["a", "x"] + lines["a", "y"] == lines["a", "T"]
+    assert lines["a", "T"] + lines["b", "T"] == lines["T", "T"]
+    assert abs(lines["a", "y"] - 50) >= 10
+
+
+def test_a_total_without_inner_cells_cannot_be_adjusted(tmp_path: Path) -> None:
+    path = not_additive(tmp_path, "2")
+    table = tmp_path / "t.tab"
+    table.write_text(table.read_text() + "c;T;9;S\n")
+    with pytest.raises(TableNotAdditive, match="has a value, but no inner cell"):
+        run_batch(path)
 
 
 def test_the_apriori_file_decides_cell_by_cell(batch: Batch, village: Path) -> None:
@@ -164,8 +269,6 @@ def test_an_intermediate_file_is_read_back_and_protected(batch: Batch, village: 
         ("P(10,1)", [], "writes nothing"),
         ("P(10,1)", ['<WRITETABLE> (2, 3, AS+, "x")'], "line 6: there is no table 2"),
         ("P(10,1)", ['<APRIORI> "none.hst",1,","', INTERNAL], "line 6: there is no file 'none.hst'"),
-        ("REQ(10,20,0,5)", [INTERNAL], "line 4: REQ with two different percentages is not done"),
-        ("REQ(0,20,0,5)", [INTERNAL], "line 4: REQ with two different percentages is not done"),
         ("P(10,1)", ["<SUPPRESS> CTA(1)", '<APRIORI> "region.hrc",1,","', INTERNAL], "line 7: the table is protected already"),
         ("", [INTERNAL], "line 3: the table has no rule"),
         ("P(0,100,0)|NK(0,0)|FREQ(0,0)|REQ(0,0,0,0)", [INTERNAL], "line 3: the table has no rule"),

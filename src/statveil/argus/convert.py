@@ -21,7 +21,7 @@ from statveil.arrays import FloatArray
 from statveil.atomic import check_targets, written_together
 from statveil.data.argus.metadata import read_metadata
 from statveil.data.argus.records import record_rows
-from statveil.data.argus.trees import read_tree, write_tree
+from statveil.data.argus.trees import read_labels, read_tree, write_labels, write_tree
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.packages import EXCEL_ENDINGS, STATS_ENDINGS, read_sheet, read_stats
 from statveil.data.readers import PARQUET_ENDINGS
@@ -32,6 +32,7 @@ from statveil.protect.options import Options
 from statveil.protect.system import write_jj
 from statveil.publish import export
 from statveil.publish.published import read_json_stat
+from statveil.publish.sdmx import Version
 from statveil.release import Release
 from statveil.risk.assess import assess
 from statveil.risk.manual import Manual
@@ -53,6 +54,7 @@ class Conversion:
 
     metadata: the .rda file of a .asc or .tab file, by default the one beside it. dimensions: names for the codes of a .hst file.
     total: code of a tree's total. recompute: take a table's inner cells and add the totals up. drop: leave out what the target cannot hold.
+    sdmx_csv: the version of SDMX-CSV to write.
     """
 
     metadata: Path | None = None
@@ -60,6 +62,7 @@ class Conversion:
     total: str | None = None
     recompute: bool = False
     drop: bool = False
+    sdmx_csv: Version = "2.0"
 
 
 def convert(source: str | Path, target: str | Path, how: Conversion | None = None) -> list[Path]:
@@ -141,6 +144,20 @@ def _csv_to_tree(source: Path, target: Path, how: Conversion) -> None:
     lost += [f"the code of the total, {tree.total!r}"] if tree.total != DEFAULT_TOTAL else []
     _refuse_lost(target, lost, how)
     write_tree(tree, target)
+
+
+def _labels_to_csv(source: Path, target: Path, _how: Conversion) -> None:
+    with target.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([("code", "label"), *read_labels(source).items()])
+
+
+def _csv_to_labels(source: Path, target: Path, how: Conversion) -> None:
+    """Of a list of codes, or of a tree, what it says about labels."""
+    names, rows = _record_source(source, how)
+    if not {"code", "label"} <= set(names):
+        raise InputError(f"{source.name} has no columns code and label.", hint="A code list has both.")
+    code, label = names.index("code"), names.index("label")
+    write_labels({row[code]: row[label] for row in rows if row[label]}, target)
 
 
 _STATUS = {Action.SAFE: "safe", Action.UNSAFE: "sensitive", Action.PROTECTED: "frozen", Action.LEVELS: "sensitive"}
@@ -249,11 +266,11 @@ def _costs(table: Table, cells: CellTable, cost: Amounts) -> FloatArray:
     return found
 
 
-def _published(source: Path, target: Path, _how: Conversion) -> None:
+def _published(source: Path, target: Path, how: Conversion) -> None:
     """A published table in another public format."""
     release = cast("Release", read_json_stat(source))
     if target.name.lower().endswith(".sdmx.csv"):
-        export.write_sdmx_csv(release, target)
+        export.write_sdmx_csv(release, target, version=how.sdmx_csv)
     else:
         _PUBLIC[target.suffix.lower()](release, target)
 
@@ -275,6 +292,8 @@ def _system_to_system(source: Path, target: Path, _how: Conversion) -> None:
 _STEPS: Sequence[tuple[frozenset[str], frozenset[str], Step]] = (
     (frozenset({".hrc"}), frozenset({".csv"}), _tree_to_csv),
     (frozenset({".csv"}), frozenset({".hrc"}), _csv_to_tree),
+    (frozenset({".cdl"}), frozenset({".csv"}), _labels_to_csv),
+    (frozenset({".csv"}), frozenset({".cdl"}), _csv_to_labels),
     (frozenset({".hst"}), frozenset({".csv"}), _apriori_to_csv),
     (frozenset({".csv"}), frozenset({".hst"}), _csv_to_apriori),
     (frozenset({".tab"}), frozenset({".tab"}), _table_to_table),

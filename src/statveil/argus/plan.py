@@ -74,7 +74,9 @@ class AprioriStep:
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressStep:
-    table: int
+    """Tables that are adjusted together: one, or all of them linked."""
+
+    tables: tuple[int, ...]
     command: Suppress
 
 
@@ -247,10 +249,6 @@ class _Planner:
         if isinstance(command, ReadTable) != self.open.tables[0].ready:
             raise command.line.fault("READMICRODATA reads records, READTABLE reads ready tables")
         if isinstance(command, ReadTable):
-            if command.totals == 2:
-                raise refused(
-                    command.line, "READTABLE 2 (a table that does not add up)", hint="READTABLE 1 adds the totals up from the inner cells."
-                )
             self.open.tables = [replace(table, read=command) for table in self.open.tables]
         self.open.read = True
 
@@ -260,9 +258,12 @@ class _Planner:
         if table > len(self.open.tables):
             raise line.fault(f"there is no table {table}", hint=f"{len(self.open.tables)} tables were specified.")
 
+    def _is_adjusted(self, table: int) -> bool:
+        return any(isinstance(step, SuppressStep) and table in step.tables for step in self.open.steps)
+
     def _apriori(self, command: UseApriori) -> None:
         self._require_read(command.line, command.table)
-        if any(isinstance(step, SuppressStep) and step.table == command.table for step in self.open.steps):
+        if self._is_adjusted(command.table):
             raise command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
         dimensions = len(self.open.tables[command.table - 1].spec.dimensions)
         lines = read_apriori(self._existing(command.line, command.file), separator=command.separator, dimensions=dimensions)
@@ -276,7 +277,7 @@ class _Planner:
         table = self.open.tables[command.table - 1]
         if table.ready:
             raise command.line.fault("a ready table cannot be recoded: RECODE is for records")
-        if any(step.table == command.table for step in self.open.steps):
+        if self._is_adjusted(command.table) or any(getattr(step, "table", 0) == command.table for step in self.open.steps):
             raise command.line.fault("RECODE comes before APRIORI, SUPPRESS and WRITETABLE of its table")
         variable = _known(command.line, table.metadata, command.variable)
         if variable not in table.variables:
@@ -290,13 +291,18 @@ class _Planner:
         if command.method != "CTA":
             raise refused(command.line, f"SUPPRESS {command.method}", hint="statveil protects by adjustment: SUPPRESS CTA(table).")
         self._require_read(command.line, command.table)
-        if command.table == 0 and len(self.open.tables) > 1:
-            raise refused(command.line, "SUPPRESS CTA(0) (all tables linked)", hint="Describe linked tables in a job file.")
-        self.open.steps.append(SuppressStep(table=command.table or 1, command=command))
+        tables = self.open.tables if command.table == 0 else [self.open.tables[command.table - 1]]
+        if len(tables) > 1 and any(table.ready or table.recodings for table in tables):
+            raise refused(
+                command.line,
+                "SUPPRESS CTA(0) (all tables linked) of ready or recoded tables",
+                hint="Shared cells are found by their records: open the records, recoded before. Or protect each table by its number.",
+            )
+        self.open.steps.append(SuppressStep(tables=tuple(table.number for table in tables), command=command))
 
     def _write(self, command: WriteTable) -> None:
         self._require_read(command.line, command.table)
-        adjusted = any(isinstance(step, SuppressStep) and step.table == command.table for step in self.open.steps)
+        adjusted = self._is_adjusted(command.table)
         if command.format == 7:
             raise refused(command.line, "WRITETABLE in format 7 (cell key)")
         for option in ("SO", "AR", "AO", "AD", "AC"):
@@ -358,7 +364,7 @@ def _known(line: Line, metadata: Metadata, name: str) -> Variable:
 
 def _check_rules(rules: RuleSet, spec: SpecifyTable, metadata: Metadata) -> None:
     line = rules.line or spec.line
-    needs = [(Role.WEIGHT, rules.weighted, "WGT(1)"), (Role.HOLDING, bool(rules.holdings), "a rule about holdings")]
+    needs = [(Role.WEIGHT, rules.weighted, "WGT(1)"), (Role.HOLDING, any(each.holdings for each in rules.asked), "a rule about holdings")]
     needs.append((Role.REQUEST, rules.requested and metadata.dialect != "table", "REQ"))
     for role, needed, what in needs:
         if needed and not metadata.of_role(role):

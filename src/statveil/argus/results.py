@@ -13,15 +13,15 @@ from statveil.protect.build import build_problem, nearest
 from statveil.protect.options import Options
 from statveil.protect.system import write_jj
 from statveil.publish.positions import Positions, all_positions
-from statveil.release import Release
 from statveil.table.exchange.argus.cells import Amounts, CellTable, Status
 from statveil.table.exchange.argus.outputs import Style, write_code_value, write_csv_grid, write_sbs
 from statveil.table.exchange.argus.tab import write_cells
+from statveil.table.protected import ProtectedTable
 
 PIVOT = 2
 
 
-def cells_of(ready: ReadyTable, release: Release | None = None, *, exact: bool = False, holdings: bool = True) -> CellTable:
+def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact: bool = False, holdings: bool = True) -> CellTable:
     """Every position of the table. Values have the published decimals, or all they have (`exact`)."""
     table, positions = ready.table, all_positions(ready.table.views[0])
     unit = 1 if exact else 10 ** (table.scale - table.decimals)
@@ -34,13 +34,13 @@ def cells_of(ready: ReadyTable, release: Release | None = None, *, exact: bool =
         dimensions=table.views[0].dimensions,
         coordinates=frozen_array(positions.coordinates),
         value=value,
-        status=frozen_array(_statuses(ready, release, positions)),
+        status=frozen_array(_statuses(ready, released, positions)),
         frequency=None if (counts < 0).any() else frozen_array(positions.pick(counts)),
         shadow=_amounts(positions, table.magnitude, table.rule_scale) if exact else None,
         top=tuple(_amounts(positions, table.top[:, place], table.rule_scale) for place in range(table.top.shape[1])),
         lower=_amounts(positions, ready.sensitivity.lower_level, table.scale),
         upper=_amounts(positions, ready.sensitivity.upper_level, table.scale),
-        adjusted=None if release is None else _amounts(positions, release.protected.value, release.protected.decimals),
+        adjusted=None if released is None else _amounts(positions, released.value, released.decimals),
     )
 
 
@@ -48,18 +48,18 @@ def _amounts(positions: Positions, units: IntArray, decimals: int) -> Amounts:
     return Amounts.known(positions.pick(units), decimals)
 
 
-def _statuses(ready: ReadyTable, release: Release | None, positions: Positions) -> IntArray:
+def _statuses(ready: ReadyTable, released: ProtectedTable | None, positions: Positions) -> IntArray:
     """A safe cell that was adjusted is secondary, as tau-ARGUS has it."""
     status = ready.statuses
-    if release is not None:
+    if released is not None:
         unit = 10 ** (ready.table.scale - ready.table.decimals)
-        changed = release.protected.value * unit != ready.table.value
+        changed = released.value * unit != ready.table.value
         status = np.where(changed & (status == Status.SAFE), int(Status.SECONDARY), status)
         status = np.where(changed & (status == Status.SAFE_MANUAL), int(Status.SECONDARY_MANUAL), status)
     return np.where(positions.filled, positions.pick(status), int(Status.EMPTY))
 
 
-def write_result(command: WriteTable, ready: ReadyTable, release: Release | None, path: Path, options: Options) -> None:
+def write_result(command: WriteTable, ready: ReadyTable, released: ProtectedTable | None, path: Path, options: Options) -> None:
     """Write what a WRITETABLE command asks for."""
     given = command.options
     quotes = given.get("QU", True)
@@ -71,9 +71,9 @@ def write_result(command: WriteTable, ready: ReadyTable, release: Release | None
     )
     match command.format:
         case 1:
-            write_csv_grid(cells_of(ready, release), path, quotes=quotes)
+            write_csv_grid(cells_of(ready, released), path, quotes=quotes)
         case 2 | 3:
-            write_code_value(cells_of(ready, release), path, style=style)
+            write_code_value(cells_of(ready, released), path, style=style)
         case 4:
             cells = cells_of(ready, exact=False)
             flag = ready.plan.rules.concentration_flag

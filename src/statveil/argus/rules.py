@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from statveil.argus.commands import RuleCall, SafetyRule
 from statveil.data.argus.lines import Line
@@ -20,12 +21,19 @@ _OF_RECORDS = {"P": 2, "NK": 2, "FREQ": 1, "REQ": 1}
 """How many rules of a kind are about records; the next ones are about holdings."""
 
 
+class Asked(NamedTuple):
+    """A rule, whether it is about holdings, and whether it is about those who asked by the second request code."""
+
+    rule: Rule
+    holdings: bool = False
+    second: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class RuleSet:
     """What a SAFETYRULE says. `margin` is the percentage for cells declared unsafe by hand."""
 
-    records: tuple[Rule, ...] = ()
-    holdings: tuple[Rule, ...] = ()
+    asked: tuple[Asked, ...] = ()
     weighted: bool = False
     missing_is_safe: bool = False
     margin: Decimal = DEFAULT_MARGIN
@@ -34,7 +42,13 @@ class RuleSet:
 
     @property
     def all(self) -> tuple[Rule, ...]:
-        return (*self.records, *self.holdings)
+        return tuple(each.rule for each in self.asked)
+
+    def of_records(self, *, second: bool = False) -> tuple[Rule, ...]:
+        return tuple(each.rule for each in self.asked if not each.holdings and each.second == second)
+
+    def of_holdings(self, *, second: bool = False) -> tuple[Rule, ...]:
+        return tuple(each.rule for each in self.asked if each.holdings and each.second == second)
 
     @property
     def concentration_flag(self) -> str:
@@ -48,21 +62,21 @@ def rule_set(command: SafetyRule | None) -> RuleSet:
     """The rules of a command; placeholders such as NK(0,0) and P(0,100,0) say nothing."""
     if command is None:
         return RuleSet()
-    parts: dict[bool, list[Rule]] = {False: [], True: []}
+    asked: list[Asked] = []
     seen: dict[str, int] = {}
     for call in command.rules:
         seen[call.name] = seen.get(call.name, 0) + 1
         if seen[call.name] > 2 * _OF_RECORDS.get(call.name, 10):
             raise command.line.fault(f"too many rules {call.name}")
         if _says_something(call):
-            parts[seen[call.name] > _OF_RECORDS.get(call.name, 10)].append(_rule(command.line, call))
+            holdings = seen[call.name] > _OF_RECORDS.get(call.name, 10)
+            asked += [Asked(rule, holdings, place > 0) for place, rule in enumerate(_rules(command.line, call))]
     settings = {call.name: call.numbers[0] for call in command.rules if call.name in ("WGT", "MIS", "MAN")}
     for name in ("WGT", "MIS"):
         if settings.get(name, Decimal(0)) not in (0, 1):
             raise command.line.fault(f"{name} takes 0 or 1")
     return RuleSet(
-        records=tuple(parts[False]),
-        holdings=tuple(parts[True]),
+        asked=tuple(asked),
         weighted=settings.get("WGT") == 1,
         missing_is_safe=settings.get("MIS") == 1,
         margin=settings.get("MAN", DEFAULT_MARGIN),
@@ -78,9 +92,10 @@ def _says_something(call: RuleCall) -> bool:
     return call.name == "ZERO" or (call.name in ("NK", "REQ") and any(call.numbers))
 
 
-def _rule(line: Line, call: RuleCall) -> Rule:
+def _rules(line: Line, call: RuleCall) -> list[Rule]:
+    """The rule of a call; REQ with two percentages is two, one for each request code."""
     try:
-        return _ours(line, call.name, call.numbers)
+        return _requests(line, call.numbers) if call.name == "REQ" else [_ours(line, call.name, call.numbers)]
     except RuleError as error:
         raise RuleError(f"{line.file}, line {line.number}: {error.message}", hint=error.hint) from None
 
@@ -94,10 +109,8 @@ def _ours(line: Line, name: str, numbers: Sequence[Decimal]) -> Rule:
             return Dominance(_count(line, first), rest[0])
         case "FREQ":
             return MinimumFrequency(_count(line, first), level=rest[0] or SMALLEST_PERCENT)
-        case "ZERO":
-            return ZeroRule(first or SMALLEST_PERCENT)
         case _:
-            return _request(line, numbers)
+            return ZeroRule(first or SMALLEST_PERCENT)
 
 
 def _p_rule(line: Line, p: Decimal, rest: Sequence[Decimal]) -> Rule:
@@ -107,12 +120,12 @@ def _p_rule(line: Line, p: Decimal, rest: Sequence[Decimal]) -> Rule:
     return PPercent(p, coalition=coalition) if q == 100 else PriorPosterior(p, q, coalition=coalition)
 
 
-def _request(line: Line, numbers: Sequence[Decimal]) -> Request:
+def _requests(line: Line, numbers: Sequence[Decimal]) -> list[Rule]:
+    """REQ(percent, percent of the second code, minimum, range): a second percentage of zero or like the first is for both codes."""
     first, second, *rest = numbers
-    if second != first and (second or not first):
-        raise line.fault("REQ with two different percentages is not done by statveil", hint="Give both requests the same percentage.")
     minimum, percent = (rest[0], rest[1]) if len(rest) == 2 else (Decimal(0), rest[0])
-    return Request(first, minimum=_count(line, minimum), level=percent or SMALLEST_PERCENT)
+    shares = [first] if second in (first, 0) else [first, second]
+    return [Request(share, minimum=_count(line, minimum), level=percent or SMALLEST_PERCENT) for share in shares]
 
 
 def _count(line: Line, number: Decimal) -> int:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from statveil.argus.commands import read_batch
 from statveil.argus.decisions import decide
+from statveil.argus.linked import link, parts_of
 from statveil.argus.plan import AprioriStep, Plan, Session, SuppressStep, WriteStep, make_plan
 from statveil.argus.results import write_result
 from statveil.argus.tables import ReadyTable, all_rules, read_tables
@@ -20,6 +23,8 @@ from statveil.atomic import check_targets
 from statveil.protect.options import Limits, OnProgress, Options
 from statveil.release import Release
 from statveil.table.exchange.argus.cells import Status
+from statveil.table.protected import ProtectedTable
+from statveil.table.relations import relations
 from statveil.version import VERSION
 from statveil.workflow import as_json, protect_assessed
 
@@ -82,7 +87,7 @@ class _Runner:
 
     def run(self, session: Session) -> None:
         tables = dict(enumerate(read_tables(session.tables), start=1))
-        protected: dict[int, Release] = {}
+        protected: dict[int, ProtectedTable] = {}
         for number, ready in tables.items():
             self.notes.append(f"Table {number}: {_counts(ready)}")
         for step in session.steps:
@@ -90,7 +95,7 @@ class _Runner:
                 case AprioriStep():
                     tables[step.table] = self._decide(step, tables[step.table])
                 case SuppressStep():
-                    protected[step.table] = self._protect(step.table, tables[step.table])
+                    protected |= self._protect({number: tables[number] for number in step.tables})
                 case WriteStep():
                     self._write(step, tables[step.table], protected.get(step.table))
 
@@ -100,24 +105,27 @@ class _Runner:
         self.notes += [f"  not followed: {fault}" for fault in faults]
         return decided
 
-    def _protect(self, number: int, ready: ReadyTable) -> Release:
-        chosen = self.settings
+    def _protect(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
+        """Adjust the tables as one problem, and tell the numbers of each."""
+        chosen, each = self.settings, list(tables.values())
+        table, sensitivity = link(each)
         release = protect_assessed(
-            ready.table,
-            ready.sensitivity,
+            table,
+            sensitivity,
             options=chosen.options,
             method=chosen.method,
             limits=chosen.limits,
             seed=chosen.seed,
             on_progress=self.on_progress,
-            asked={"tables": _spec_words(ready), "rules": as_json(all_rules(ready))},
+            asked={"tables": [_spec_words(ready) for ready in each], "rules": [as_json(all_rules(ready)) for ready in each]},
         )
         self.releases.append(release)
-        self.notes.append(f"Table {number}: adjusted and audited, gap {release.gap:.4%}")
-        return release
+        linked = " together with the others" if len(tables) > 1 else ""
+        self.notes += [f"Table {number}: adjusted{linked} and audited, gap {release.gap:.4%}" for number in tables]
+        return dict(zip(tables, parts_of(release, each), strict=True))
 
-    def _write(self, step: WriteStep, ready: ReadyTable, release: Release | None) -> None:
-        write_result(step.command, ready, release, self.box.place(step.file), self.settings.options)
+    def _write(self, step: WriteStep, ready: ReadyTable, released: ProtectedTable | None) -> None:
+        write_result(step.command, ready, released, self.box.place(step.file), self.settings.options)
         self.notes.append(f"Table {step.table}: written to {step.file.name}")
 
 
@@ -129,7 +137,9 @@ def _spec_words(ready: ReadyTable) -> dict[str, Any]:
 
 def _counts(ready: ReadyTable) -> str:
     unsafe = sum(Status(int(status)).unsafe for status in ready.statuses)
-    return f"{ready.table.size} cells, {unsafe} unsafe"
+    read = ready.plan.read
+    off = int(np.count_nonzero(relations(ready.table) @ ready.table.value)) if read and read.totals == 2 else 0
+    return f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
 
 
 class _Outbox:

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from statveil.argus.plan import TablePlan
 from statveil.argus.recode import recoded
-from statveil.argus.rules import SMALLEST_PERCENT, status_of
+from statveil.argus.rules import SMALLEST_PERCENT, RuleSet, status_of
 from statveil.arrays import FloatArray, IntArray, frozen_array
 from statveil.data.argus.metadata import Role, Variable
-from statveil.data.argus.records import REQUESTED, dimension_trees, missing_codes, read_records
+from statveil.data.argus.records import REQUESTED, REQUESTED_FIRST, REQUESTED_SECOND, dimension_trees, missing_codes, read_records
 from statveil.data.argus.trees import Recoding
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
@@ -34,9 +35,17 @@ from statveil.table.table import Table
 from statveil.table.tabulate import tabulate
 
 
+class Judged(NamedTuple):
+    """A table with the rules that judge it."""
+
+    table: Table
+    rules: tuple[Rule, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadyTable:
-    """A table as read. `by_holdings` is the same table with holdings as respondents, where rules ask about both kinds.
+    """A table as read, and the rules that are about it. `also` holds the same table with other respondents, and the rules for it:
+    holdings beside records, or those who asked by the second request code. `records` and `spec` are there where it is made from records.
 
     `said` is the office's word on single cells so far, `waived` the cells of missing codes that MIS(1) calls safe; `cost` is what a
     unit's change of each cell costs, None by the default.
@@ -44,7 +53,10 @@ class ReadyTable:
 
     plan: TablePlan
     table: Table = field(repr=False)
-    by_holdings: Table | None = field(default=None, repr=False)
+    own: tuple[Rule, ...]
+    also: tuple[Judged, ...] = field(default=(), repr=False)
+    records: Microdata | None = field(default=None, repr=False)
+    spec: TableSpec | None = field(default=None, repr=False)
     said: tuple[ManualCell, ...] = field(default=(), repr=False)
     waived: tuple[ManualCell, ...] = field(default=(), repr=False)
     cost: FloatArray | None = field(default=None, repr=False)
@@ -63,13 +75,11 @@ class ReadyTable:
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """The verdict of all rules, and of the office."""
-        rules = self.plan.rules
         manual = self.manual
-        own = rules.holdings if self.by_holdings is None and rules.holdings else rules.records
-        found = assess(self.table, [*own, manual])
-        if self.by_holdings is not None:
-            cleared = Manual([said for said in manual.cells if said.status == "safe"])
-            found = _joined(found, assess(self.by_holdings, [*rules.holdings, cleared]))
+        found = assess(self.table, [*self.own, manual])
+        cleared = Manual([said for said in manual.cells if said.status == "safe"])
+        for other in self.also:
+            found = _joined(found, assess(other.table, [*other.rules, cleared]))
         if self.cost is None:
             return found
         return replace(found, weight=frozen_array(np.where(np.isnan(found.weight), self.cost, found.weight)))
@@ -94,7 +104,7 @@ def _joined(found: Sensitivity, other: Sensitivity) -> Sensitivity:
     """Two verdicts on the same cells: what either calls sensitive, with the stricter level."""
     clash = np.flatnonzero(other.sensitive & found.frozen)
     if clash.size:
-        raise RuleError("A cell is frozen, but a rule about holdings calls it sensitive.", hint="Declare it safe, or do not freeze it.")
+        raise RuleError("A cell is frozen, but a rule calls it sensitive.", hint="Declare it safe, or do not freeze it.")
     return replace(
         found,
         sensitive=frozen_array(found.sensitive | other.sensitive),
@@ -129,12 +139,35 @@ def _tabulated(plan: TablePlan, data: Microdata) -> ReadyTable:
         trees |= {name: tree for name, (tree, _) in changed.items()}
         data = read_records(plan.data, metadata, recoded={name: codes for name, (_, codes) in changed.items()})
     spec = _spec(plan, trees)
-    holding = metadata.of_role(Role.HOLDING)[0].name if rules.holdings else None
-    mixed = bool(rules.holdings and rules.records)
-    table = tabulate(data, replace(spec, holding=None if mixed else holding), top=top)
-    by_holdings = tabulate(data, replace(spec, holding=holding), top=top) if mixed else None
+    holding = metadata.of_role(Role.HOLDING)[0].name if any(rule.holdings for rule in rules.asked) else None
+    groups = [(rules.of_records(), None, False), (rules.of_holdings(), holding, False)]
+    groups += [(rules.of_records(second=True), None, True), (rules.of_holdings(second=True), holding, True)]
+    judged = [
+        Judged(tabulate(data, replace(spec, holding=owner, request=_request_column(rules, second=second)), top=top), asked)
+        for asked, owner, second in groups
+        if asked
+    ]
+    table, own = judged[0]
     missing = _missing_cells(plan, table) if rules.missing_is_safe else ()
-    return ReadyTable(plan=plan, table=table, by_holdings=by_holdings, waived=missing, cost=_record_cost(plan, data, spec, table))
+    return ReadyTable(
+        plan=plan,
+        table=table,
+        own=own,
+        also=tuple(judged[1:]),
+        records=data,
+        spec=spec,
+        waived=missing,
+        cost=_record_cost(plan, data, spec, table),
+    )
+
+
+def _request_column(rules: RuleSet, *, second: bool) -> str | None:
+    """Who asked for protection: by either code, or where the percentages differ by the one or the other."""
+    if not rules.requested:
+        return None
+    if not any(rule.second for rule in rules.asked):
+        return REQUESTED
+    return REQUESTED_SECOND if second else REQUESTED_FIRST
 
 
 def _spec(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> TableSpec:
@@ -146,7 +179,6 @@ def _spec(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> TableSpec:
         measure=response.name if response else None,
         shadow=shadow.name if shadow and shadow is not response else None,
         weight=weight,
-        request=REQUESTED if plan.rules.requested else None,
         decimals=response.decimals if response else 0,
         name=f"table {plan.number}",
     )
@@ -207,10 +239,12 @@ def _ready(plan: TablePlan) -> ReadyTable:
         cells = replace(cells, shadow=None)  # a shadow variable serves where the table asks for it
     _check_answers(plan, cells)
     response = plan.metadata.find(spec.response)
-    table = table_of(cells, recompute=bool(plan.read and plan.read.totals == 1), decimals=response.decimals if response else 0)
+    totals = plan.read.totals if plan.read else 0
+    table = table_of(cells, recompute=totals == 1, non_additive=totals == 2, decimals=response.decimals if response else 0)
     if plan.rules.missing_is_safe:
         raise InputError(f"Table {plan.number}: MIS(1) needs the records.", hint="Give cells of a missing code the status S, and drop MIS.")
-    return ReadyTable(plan=plan, table=table, said=said_by_statuses(table, cells), cost=_file_cost(plan, table, cells))
+    said, cost = said_by_statuses(table, cells), _file_cost(plan, table, cells)
+    return ReadyTable(plan=plan, table=table, own=plan.rules.all, said=said, cost=cost)
 
 
 def _check_answers(plan: TablePlan, cells: CellTable) -> None:

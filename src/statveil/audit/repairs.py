@@ -7,7 +7,7 @@ file's columns.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from statveil.arrays import IntArray
 from statveil.audit.report import Check
@@ -76,15 +76,22 @@ def _used(system: LinearSystem, released: IntArray, repair: Relaxation) -> bool:
     return x in ends[what]
 
 
-def in_words(repairs: Sequence[Relaxation]) -> list[str]:
-    """Repairs without amounts, protection in capitals."""
+def in_words(repairs: Sequence[Relaxation], name: Callable[[int], str] = "cell {}".format) -> list[str]:
+    """Repairs without amounts, protection in capitals; `name` is what a cell is called."""
     names = {
-        "lower": "lower bound of cell",
-        "upper": "upper bound of cell",
-        "overshoot": "overshoot of cell",
-        "relation": "relation",
-        "protection-up": "PROTECTION of cell",
-        "protection-down": "PROTECTION of cell",
+        "lower": "lower bound of",
+        "upper": "upper bound of",
+        "overshoot": "overshoot of",
+        "protection-up": "PROTECTION of",
+        "protection-down": "PROTECTION of",
     }
-    verbs = {"relation": "is off", "protection-up": "WAS WEAKENED", "protection-down": "WAS WEAKENED"}
-    return [f"{names[what]} {place} {verbs.get(what, 'was relaxed')}" for what, place, _ in repairs]
+    verbs = {"protection-up": "WAS WEAKENED", "protection-down": "WAS WEAKENED"}
+    return [
+        f"relation {place} is off" if what == "relation" else f"{names[what]} {name(place)} {verbs.get(what, 'was relaxed')}"
+        for what, place, _ in repairs
+    ]
+
+
+def weakened(repairs: Sequence[Relaxation]) -> bool:
+    """Whether protection gave."""
+    return any(each.what.startswith("protection") for each in repairs)

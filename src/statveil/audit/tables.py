@@ -7,7 +7,7 @@ user's wishes, and every comparison is in Python or 64-bit integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,8 +15,10 @@ import numpy as np
 
 from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.audit.report import AuditReport, Check
+from statveil.audit.table_repairs import BOUNDS, PROTECTION, Ends, Given, Kinds, RepairAsked
 from statveil.provenance import Provenance, sha256
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.table.exchange.repairs import Relaxation
 from statveil.table.protected import ProtectedTable
 from statveil.table.table import Table, View
 
@@ -34,27 +36,35 @@ class Requirements:
     minimum: Fraction | None = None
     maximum: Fraction | None = None
     cap: Fraction | None = None
+    repair: RepairAsked | None = None
 
 
 def audit_table(
-    table: Table, sensitivity: Sensitivity, asked: Requirements, protected: ProtectedTable, provenance: Provenance
+    table: Table,
+    sensitivity: Sensitivity,
+    asked: Requirements,
+    protected: ProtectedTable,
+    provenance: Provenance,
+    repairs: Sequence[Relaxation] = (),
 ) -> AuditReport:
-    """Every check of a released table. The release gate calls this and nothing else."""
+    """Every check of a released table, loosened by the repairs listed alone. The release gate calls this and nothing else."""
     shape = _shape(table, protected)
     if not shape.passed:
         return AuditReport(checks=(shape,))
     cells = _Cells(table, sensitivity, protected)
+    given = Given(repairs, table.size)
     checks = (
         shape,
         _additivity(cells, table, protected),
-        _protection(cells),
-        _overshoot(cells, asked),
-        _bounds(cells, asked),
+        _protection(cells, given),
+        _overshoot(cells, asked, given),
+        _bounds(cells, asked, given),
         _zeros(cells),
         _signs(cells),
-        _frozen(cells),
+        _frozen(cells, given),
     )
-    return AuditReport(checks=(*checks, _hashes(table, protected, provenance)))
+    listed = (_repairs(cells, asked, given),) if repairs or asked.repair is not None else ()
+    return AuditReport(checks=(*checks, *listed, _hashes(table, protected, provenance)))
 
 
 def release_hash(protected: ProtectedTable) -> str:
@@ -79,6 +89,15 @@ def labels(view: View, coordinate: AnyArray) -> str:
     return ", ".join(f"{dimension.name}={dimension.codes[code]}" for dimension, code in zip(view.dimensions, coordinate, strict=True))
 
 
+def cell_labels(table: Table, cell: int) -> str:
+    """The labels of a cell's first position, or the words of the set of cells that it is."""
+    for view in table.views:
+        rows = np.flatnonzero(view.cell == cell)
+        if rows.size:
+            return labels(view, view.coordinates[rows[0]])
+    return next((union.words for union in table.unions if union.cell == cell), "a cell that no table shows")
+
+
 class _Cells:
     """True and released amounts side by side as Python integers, which never overflow.
 
@@ -87,6 +106,7 @@ class _Cells:
 
     def __init__(self, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> None:
         finest = max(table.scale, protected.decimals)
+        self.table = table
         step = 10 ** (finest - table.scale)
         self.views = protected.views
         self.unions = table.unions
@@ -107,11 +127,16 @@ class _Cells:
         self.own_maximum = _floor(_wide(np.where(sensitivity.maximum < UNBOUNDED, sensitivity.maximum, 2**62)) * step, self.unit)
 
     def name(self, cell: int) -> str:
-        """The labels of the cell's first position, or the words of the set of cells that it is."""
-        if not self.shown[cell]:
-            return next((union.words for union in self.unions if union.cell == cell), "a cell that no table shows")
-        view, row = next((view, rows[0]) for view in self.views if (rows := np.flatnonzero(view.cell == cell)).size)
-        return labels(view, view.coordinates[row])
+        return cell_labels(self.table, cell)
+
+    def marked(self, cells: IntArray) -> BoolArray:
+        marked = np.zeros(self.shown.size, dtype=np.bool_)
+        marked[cells] = True
+        return marked
+
+    def loose_check(self, name: str, words: str, cells: IntArray, wrong: AnyArray, given: Given) -> Check:
+        """A check of what a repair may loosen; `wrong` leaves out what the list names."""
+        return self.check(name, f"{words}, but for the repairs listed" if given.repairs else words, cells, wrong)
 
     def check(self, name: str, words: str, cells: IntArray, wrong: AnyArray) -> Check:
         found = cells[np.asarray(wrong, dtype=np.bool_)]
@@ -224,41 +249,87 @@ def _room_to_add(values: IntArray) -> AnyArray:
     return _wide(values) if np.abs(values.astype(np.float64)).sum() >= 2**62 else values
 
 
-def _protection(cells: _Cells) -> Check:
+def _protection(cells: _Cells, given: Given) -> Check:
     where = cells.sensitive
     x = cells.published[where]
-    unsafe = (x > cells.down_to[where]) & (x < cells.up_to[where])
+    unsafe = (x > cells.down_to[where]) & (x < cells.up_to[where]) & ~given.cells(*PROTECTION)[where]
     unsafe |= x * cells.unit == cells.true[where]
-    return cells.check("protection", "Every sensitive cell is moved by its protection level or more", where, unsafe)
+    return cells.loose_check("protection", "Every sensitive cell is moved by its protection level or more", where, unsafe, given)
 
 
-def _overshoot(cells: _Cells, asked: Requirements) -> Check:
+def _overshoot(cells: _Cells, asked: Requirements, given: Given) -> Check:
     """At the nearest safe published value when the exact variant was asked; else within the cap, if there is one.
 
     The sum of a set of cells is not published and may go anywhere safe.
     """
     where = cells.sensitive[cells.shown[cells.sensitive]]
-    x, down, up, true = cells.published[where], cells.down_to[where], cells.up_to[where], cells.true[where]
+    x, down, up = cells.published[where], cells.down_to[where], cells.up_to[where]
     if asked.exact:
-        wrong = (x != down) & (x != up)
+        wrong = (x != down) & (x != up) & ~given.cells("overshoot", *PROTECTION)[where]
     elif asked.cap is not None:
-        most_down = _ceil(true * asked.cap.denominator - cells.levels[0][where] * asked.cap.numerator, cells.unit * asked.cap.denominator)
-        most_up = _floor(true * asked.cap.denominator + cells.levels[1][where] * asked.cap.numerator, cells.unit * asked.cap.denominator)
-        wrong = (x < np.minimum(most_down, down)) | (x > np.maximum(most_up, up))
+        least, most = _capped(cells, asked.cap)
+        wrong = ((x < least[where]) & ~given.cells("lower")[where]) | ((x > most[where]) & ~given.cells("upper")[where])
     else:
         where, wrong = where[:0], np.zeros(0, dtype=np.bool_)
-    return cells.check("overshoot", "No sensitive cell moves further than asked", where, wrong)
+    return cells.loose_check("overshoot", "No sensitive cell moves further than asked", where, wrong, given)
 
 
-def _bounds(cells: _Cells, asked: Requirements) -> Check:
+def _capped(cells: _Cells, cap: Fraction) -> tuple[AnyArray, AnyArray]:
+    """How far the cap lets a sensitive cell go: so many times its level, but always to the nearest safe value."""
+    unit, true = cells.unit * cap.denominator, cells.true * cap.denominator
+    least, most = _ceil(true - cells.levels[0] * cap.numerator, unit), _floor(true + cells.levels[1] * cap.numerator, unit)
+    return np.minimum(least, cells.down_to), np.maximum(most, cells.up_to)
+
+
+def _bounds(cells: _Cells, asked: Requirements, given: Given) -> Check:
+    low, high = _within(cells, asked)
+    below, above = (cells.published < low) & ~given.cells("lower"), (cells.published > high) & ~given.cells("upper")
+    where = np.flatnonzero(cells.shown)
+    return cells.loose_check("bounds", "Every cell stays within the bounds asked", where, (below | above)[where], given)
+
+
+def _within(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
     """Within the percentages and amounts asked. Any cell may be rounded; a sensitive one may go as far as its level."""
     low, high = _asked_range(cells, asked)
     where = cells.sensitive
     low[where], high[where] = np.minimum(low[where], cells.down_to[where]), np.maximum(high[where], cells.up_to[where])
-    low, high = np.maximum(low, cells.own_minimum), np.minimum(high, cells.own_maximum)
-    wrong = (cells.published < low) | (cells.published > high)
-    where = np.flatnonzero(cells.shown)
-    return cells.check("bounds", "Every cell stays within the bounds asked", where, wrong[where])
+    return np.maximum(low, cells.own_minimum), np.minimum(high, cells.own_maximum)
+
+
+def _repairs(cells: _Cells, asked: Requirements, given: Given) -> Check:
+    """Each listed repair was allowed and is used in full: the list neither hides nor pretends."""
+    kinds = Kinds(cells.marked(cells.sensitive), cells.marked(cells.frozen), _margins(cells))
+    wrong = dict.fromkeys([*given.refused(asked.repair, cells.views, kinds), *given.unused(cells.published, _ends(cells, asked))])
+    findings = tuple(f"{each.what} of {cells.name(each.place)}" for each in list(wrong)[:SHOWN])
+    words = "Every repair listed was allowed, and is used as it is listed"
+    return Check(name="repairs", words=words, checked=len(given.repairs), faults=len(wrong), findings=findings)
+
+
+def _ends(cells: _Cells, asked: Requirements) -> Ends:
+    """Where the bounds, the cap, the sign and the freeze of a cell end, all of them together."""
+    low, high = _within(cells, asked)
+    where = cells.sensitive
+    if asked.cap is not None:
+        least, most = _capped(cells, asked.cap)
+        low[where], high[where] = np.maximum(low[where], least[where]), np.minimum(high[where], most[where])
+    low = np.where(cells.true > 0, np.maximum(low, np.minimum(cells.nearest, 1)), np.where(cells.true == 0, np.maximum(low, 0), low))
+    high = np.where(cells.true < 0, np.minimum(high, np.maximum(cells.nearest, -1)), high)
+    where = np.setdiff1d(cells.frozen, cells.sensitive)
+    low[where], high[where] = np.maximum(low[where], cells.nearest[where]), np.minimum(high[where], cells.nearest[where])
+    return Ends(low, high, cells.nearest, cells.down_to, cells.up_to)
+
+
+def _margins(cells: _Cells) -> BoolArray:
+    """Cells that are the total of others, in a table, in an equation between responses, or as a set of cells."""
+    margin = np.zeros(cells.shown.size, dtype=np.bool_)
+    for view in cells.views:
+        for keys, parts, total_of_part in _parts_and_totals(view):
+            total = view.cell[np.searchsorted(keys, total_of_part)]
+            margin[total[total != view.cell[parts]]] = True
+    for equation in cells.equations:
+        margin[equation.total] = True
+    margin[[union.cell for union in cells.unions]] = True
+    return margin
 
 
 def _asked_range(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
@@ -311,9 +382,10 @@ def _signs(cells: _Cells) -> Check:
     return cells.check("signs", "Every cell keeps its sign, and none vanishes", where, wrong[where])
 
 
-def _frozen(cells: _Cells) -> Check:
+def _frozen(cells: _Cells, given: Given) -> Check:
     where = cells.frozen
-    return cells.check("frozen", "Every frozen cell is released as it was", where, cells.published[where] != cells.nearest[where])
+    moved = (cells.published[where] != cells.nearest[where]) & ~given.cells(*BOUNDS)[where]
+    return cells.loose_check("frozen", "Every frozen cell is released as it was", where, moved, given)
 
 
 def _hashes(table: Table, protected: ProtectedTable, provenance: Provenance) -> Check:

@@ -16,6 +16,7 @@ from statveil.protect.names import Names, Numbers
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.refute import Clash, Met, TooHard, refute
 from statveil.protect.requirements import KINDS, Requirement, all_requirements
+from statveil.protect.substitute import whole_table
 from statveil.solve.isolate import run_isolated
 
 SECONDS = 30.0
@@ -151,7 +152,7 @@ def minimal_clash(problem: ProtectionProblem, clash: frozenset[Requirement], *, 
         try:
             found = refute(problem, needed | set(left), tries=tries)
         except TooHard:
-            doubtful = True
+            doubtful |= whole_table(problem, needed | set(left)) is None
             needed.add(without)
             continue
         if isinstance(found, Met):

@@ -292,12 +292,12 @@ class _Refutation:
 
     def _whole_or_split(self, relaxed: FloatArray, moves: list[int]) -> Clash | Met:
         """All senses are decided: a whole table, or a cell that is between two whole numbers."""
-        table = {self.cells[cell]: move for cell, move in enumerate(moves)}
-        if meets(self.problem, self.asked, table):
-            return Met(table)
         distance = np.abs(relaxed - np.rint(relaxed))
         cell = int(np.argmax(distance))
         if distance[cell] <= NEARLY_WHOLE:
+            table = {self.cells[cell]: move for cell, move in enumerate(moves)}
+            if meets(self.problem, self.asked, table):
+                return Met(table)
             raise TooHard("The linear program is not exact enough.")
         below = int(np.floor(relaxed[cell]))
         return self._split(cell, below, below + 1, frozenset())

@@ -58,6 +58,17 @@ class Repair:
             check_kind("may_give", self.may_give, MayGive)
 
 
+class Kept(NamedTuple):
+    """What no repair touches: cells that do not give unless they are named (None: those with both bounds at their value), and how near
+    to zero a bound may give (0 units keeps signs, 1 also keeps a cell from vanishing)."""
+
+    cells: BoolArray | None = None
+    from_zero: int = 0
+
+
+KEPT_OF_SYSTEMS = Kept()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Repaired:
     """A table that is safe but for the relaxations listed. `adjustment` prices it in the original problem's cost."""
@@ -81,6 +92,7 @@ def adjust_or_repair(
     limits: Limits | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
+    kept: Kept = KEPT_OF_SYSTEMS,
 ) -> Repaired:
     """Adjust as asked; where that is proved impossible, repair. Method `fixed` keeps the senses of the start in the repair too."""
     limits = Limits() if limits is None else limits
@@ -92,18 +104,20 @@ def adjust_or_repair(
             raise
         refused = failure
     for whole in (problem.size <= WHOLE_UP_TO, True):
-        eased = _eased(problem, repair, start if method == "fixed" else None, limits, whole=whole)
+        classes = _Classes(problem, repair, kept)
+        eased = _eased(problem, classes, start if method == "fixed" else None, limits, whole=whole)
         if eased is None:
             break
         try:
             found = _adjust_eased(eased, method, settings, limits, seed, on_progress)
-            return _checked(problem, repair, eased, found)
+            return _checked(problem, classes, eased, found)
         except InfeasibleProblem:
             continue
     raise InfeasibleProblem(
-        refused.message, hint=f"{refused.hint}\nNo repair in the order {', '.join(repair.order)} was found either.",
+        f"{refused.message} No repair in the order {', '.join(repair.order)} was found either.",
+        hint=refused.hint,
         explanation=refused.explanation,
-    )  # fmt: skip
+    )
 
 
 class _Eased(NamedTuple):
@@ -127,12 +141,11 @@ def _adjust_eased(
         return adjust(eased.problem, method="fixed", start=eased.senses, limits=limits, seed=seed, on_progress=on_progress)
 
 
-def _checked(problem: ProtectionProblem, repair: Repair, eased: _Eased, found: Adjustment) -> Repaired:
+def _checked(problem: ProtectionProblem, classes: _Classes, eased: _Eased, found: Adjustment) -> Repaired:
     """The table in the original's terms, with all that it breaks there."""
     deviation = found.deviation[: problem.size]
     relaxations = tuple(relaxations_of(problem, deviation))
-    classes = _Classes(problem, repair.may_give)
-    if not all(classes.allows(each, repair) for each in relaxations):
+    if not all(classes.allows(each) for each in relaxations):
         raise SolverFailed("The repair gave what may not give.", hint="Nothing was released. This is a fault: report it.")
     objective = problem.cost(deviation)
     given = eased.problem.cost(np.concatenate([np.zeros(problem.size, dtype=np.int64), np.abs(eased.problem.upper[problem.size :])]))
@@ -149,7 +162,7 @@ def _checked(problem: ProtectionProblem, repair: Repair, eased: _Eased, found: A
         certificate=None,
         ending=found.ending if exact else Ending.FEASIBLE,
     )
-    return Repaired(adjustment=adjustment, relaxations=relaxations, order=repair.order)
+    return Repaired(adjustment=adjustment, relaxations=relaxations, order=classes.repair.order)
 
 
 def relaxations_of(problem: ProtectionProblem, deviation: IntArray) -> list[Relaxation]:
@@ -177,19 +190,19 @@ def relaxations_of(problem: ProtectionProblem, deviation: IntArray) -> list[Rela
 class _Classes:
     """Which class each cell belongs to, and which bounds may give at all, and how far."""
 
-    def __init__(self, problem: ProtectionProblem, may_give: MayGive | None) -> None:
-        self.problem, self.may_give = problem, may_give
+    def __init__(self, problem: ProtectionProblem, repair: Repair, kept: Kept) -> None:
+        self.problem, self.repair, self.may_give = problem, repair, repair.may_give
         self.margin = _totals(problem)
-        still = ~problem.sensitive & (problem.lower == problem.value) & (problem.upper == problem.value)
+        still = (problem.lower == problem.value) & (problem.upper == problem.value) if kept.cells is None else kept.cells
+        still = still & ~problem.sensitive
         bounded_below, bounded_above = problem.lower > -NO_LIMIT, problem.upper < NO_LIMIT
-        if may_give is None:
+        if repair.may_give is None:
             self.lower, self.upper = bounded_below & ~still, bounded_above & ~still
         else:
-            named = np.zeros(problem.size, dtype=np.bool_)
-            named[sorted(may_give.upper)] = True
-            self.lower, self.upper = np.zeros(problem.size, dtype=np.bool_), named & bounded_above
-        self.lower_room = np.where(problem.lower >= 0, problem.lower, NO_LIMIT)
-        self.upper_room = np.where(problem.upper <= 0, -problem.upper, NO_LIMIT)
+            self.lower = _marked(repair.may_give.lower, problem.size) & bounded_below
+            self.upper = _marked(repair.may_give.upper, problem.size) & bounded_above
+        self.lower_room = np.where(problem.lower >= 0, np.maximum(problem.lower - kept.from_zero, 0), NO_LIMIT)
+        self.upper_room = np.where(problem.upper <= 0, np.maximum(-problem.upper - kept.from_zero, 0), NO_LIMIT)
 
     def of_cell(self, cell: int) -> Giving:
         if self.problem.sensitive[cell]:
@@ -203,18 +216,25 @@ class _Classes:
         return bool(self.problem.sensitive[cell]) and (self.may_give is None or cell in self.may_give.protection)
 
     def further_gives(self, cell: int) -> bool:
-        return bool(self.problem.sensitive[cell]) and (self.may_give is None or cell in self.may_give.upper)
+        return bool(self.problem.sensitive[cell]) and (self.may_give is None or cell in self.may_give.upper | self.may_give.lower)
 
-    def allows(self, given: Relaxation, repair: Repair) -> bool:
+    def allows(self, given: Relaxation) -> bool:
         """Whether the user let this give."""
+        order = self.repair.order
         if given.what == "relation":
-            return "relations" in repair.order and self.relation_gives(given.place)
+            return "relations" in order and self.relation_gives(given.place)
         if given.what in ("protection-up", "protection-down"):
-            return "protection" in repair.order and self.protection_gives(given.place)
+            return "protection" in order and self.protection_gives(given.place)
         if given.what == "overshoot":
-            return "cap" in repair.order and self.further_gives(given.place)
+            return "cap" in order and self.further_gives(given.place)
         gives, room = (self.lower, self.lower_room) if given.what == "lower" else (self.upper, self.upper_room)
-        return self.of_cell(given.place) in repair.order and bool(gives[given.place]) and given.by <= room[given.place]
+        return self.of_cell(given.place) in order and bool(gives[given.place]) and given.by <= room[given.place]
+
+
+def _marked(cells: frozenset[int], size: int) -> BoolArray:
+    marked = np.zeros(size, dtype=np.bool_)
+    marked[sorted(cells)] = True
+    return marked
 
 
 def _totals(problem: ProtectionProblem) -> BoolArray:
@@ -247,10 +267,10 @@ class _Elastic:
     z >= up and z <= -down by its switch; with variant exact no further; for each class the sum of its slacks.
     """
 
-    def __init__(self, problem: ProtectionProblem, repair: Repair, senses: IntArray | None, *, whole: bool) -> None:
-        self.problem, self.order, self.whole = problem, repair.order, whole
+    def __init__(self, problem: ProtectionProblem, classes: _Classes, senses: IntArray | None, *, whole: bool) -> None:
+        self.problem, self.order, self.whole = problem, classes.repair.order, whole
         self.sensitive = np.flatnonzero(problem.sensitive)
-        self.slacks = self._slacks(_Classes(problem, repair.may_give), repair)
+        self.slacks = self._slacks(classes)
         self.first_slack = problem.size + self.sensitive.size
         self.width = self.first_slack + len(self.slacks)
         self._rows: list[tuple[list[int], list[float], float, float]] = []
@@ -258,7 +278,7 @@ class _Elastic:
         self._build()
         self._bound_columns(senses)
 
-    def _slacks(self, classes: _Classes, repair: Repair) -> list[_Slack]:
+    def _slacks(self, classes: _Classes) -> list[_Slack]:
         problem, found = self.problem, list[_Slack]()
         for cell in range(problem.size):
             giving = classes.of_cell(cell)
@@ -274,7 +294,7 @@ class _Elastic:
         for row in range(problem.rhs.size):
             if classes.relation_gives(row):
                 found.extend(_Slack("relations", side, row, np.inf) for side in ("above", "below"))
-        return [each for each in found if each.giving in repair.order and each.most > 0]
+        return [each for each in found if each.giving in self.order and each.most > 0]
 
     def _build(self) -> None:
         problem, low, high = self.problem, self.problem.free.low, self.problem.free.high
@@ -364,10 +384,10 @@ def _finite(room: int) -> float:
     return np.inf if room >= NO_LIMIT else float(room)
 
 
-def _eased(problem: ProtectionProblem, repair: Repair, senses: IntArray | None, limits: Limits, *, whole: bool) -> _Eased | None:
+def _eased(problem: ProtectionProblem, classes: _Classes, senses: IntArray | None, limits: Limits, *, whole: bool) -> _Eased | None:
     """The least easing found, worked out in a process of its own; None if opening all classes does not help."""
     found: list[tuple[IntArray, FloatArray, list[_Slack]]] = []
-    run_isolated([(_ease, (problem, repair, senses, limits.seconds, whole))], seconds=2 * limits.seconds + 5, on_message=found.append)
+    run_isolated([(_ease, (problem, classes, senses, limits.seconds, whole))], seconds=2 * limits.seconds + 5, on_message=found.append)
     if not found:
         return None
     chosen, amounts, slacks = found[-1]
@@ -376,13 +396,14 @@ def _eased(problem: ProtectionProblem, repair: Repair, senses: IntArray | None, 
 
 
 def _ease(
-    problem: ProtectionProblem, repair: Repair, senses: IntArray | None, seconds: float, whole: bool, send: Callable[[Any], None]
+    problem: ProtectionProblem, classes: _Classes, senses: IntArray | None, seconds: float, whole: bool, send: Callable[[Any], None]
 ) -> None:
     """Open classes until there is a table, then lexicographic minima; last of all once more with the senses found, exactly."""
-    program = _Elastic(problem, repair, senses, whole=whole)
-    share = max(seconds / (2 * len(repair.order)), 0.5)
-    for last in range(1, len(repair.order) + 1):
-        opened = repair.order[:last]
+    program = _Elastic(problem, classes, senses, whole=whole)
+    order = classes.repair.order
+    share = max(seconds / (2 * len(order)), 0.5)
+    for last in range(1, len(order) + 1):
+        opened = order[:last]
         first = program.solve(opened[-1], opened, {}, share)
         if first.x is None:
             continue

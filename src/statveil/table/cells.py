@@ -46,9 +46,14 @@ def merge_equal(positions: Positions, response: IntArray | None = None) -> tuple
 
     Positions are one cell if they have the same records and, where it is given, the same response.
     """
-    if positions.key.size == 0:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     marks = (positions.low_print, positions.high_print, positions.records, *(() if response is None else (response,)))
+    return merge_marks(marks)
+
+
+def merge_marks(marks: Sequence[AnyArray]) -> tuple[IntArray, IntArray]:
+    """The same for positions that are one cell where all their marks are equal."""
+    if marks[0].size == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     order = np.lexsort(marks)
     new = np.zeros(order.size, dtype=np.bool_)
     new[0] = True

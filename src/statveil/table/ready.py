@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from statveil.arrays import IntArray, frozen_array
 from statveil.data.hierarchy import Hierarchy
 from statveil.errors import HierarchyError, InputError, TableNotAdditive
-from statveil.table.cells import merge_equal
+from statveil.table.cells import Positions, merge_equal
 from statveil.table.coding import LARGEST_SUM, Units
 from statveil.table.levels import Grid
 from statveil.table.rollup import Contributions, LeafCells, roll_up
@@ -30,8 +31,11 @@ def table_from_cells(
     *,
     decimals: int = 0,
     name: str = "table",
+    non_additive: bool = False,
 ) -> Table:
     """A table from its inner cells, with or without its margins; margins that are given must be exact sums.
+
+    `non_additive` takes margins as they are given: what the table lacks is then brought by its adjustment (A z = b - A a).
 
     `cells` maps codes, in the order of the dimensions, to numbers as printed: 12, "12.5" or a Decimal, never a float. Cells left out are
     empty. Nothing is known of respondents: `records`, `respondents` and `frequency` are -1, and rules that ask for them must refuse.
@@ -41,8 +45,11 @@ def table_from_cells(
     leaves = _leaf_cells(grid, given)
     units = Units(measure_decimals=decimals, rule_decimals=decimals, weight_decimals=0, repeats=False)
     positions = roll_up(grid, leaves, _nobody(), top=3, units=units)
-    _check_sums(grid, given, positions.key, positions.value)
-    cell, firsts = merge_equal(positions)
+    if non_additive:
+        positions = replace(positions, value=_as_given(grid, given, positions))
+    else:
+        _check_sums(grid, given, positions)
+    cell, firsts = merge_equal(positions, positions.value)
     view = View(
         name=name,
         dimensions=grid.dimensions,
@@ -133,22 +140,46 @@ def _nobody() -> Contributions:
     )
 
 
-def _check_sums(grid: Grid, given: Mapping[int, int], keys: IntArray, sums: IntArray) -> None:
-    """Name the lowest total that is not the sum of its parts: all the parts below it are right."""
-    summed = dict(zip(keys.tolist(), sums.tolist(), strict=True))
-    broken = np.array([key for key, value in given.items() if value != summed.get(key, 0)], dtype=np.int64)
-    if broken.size == 0:
-        return
-    codes = [
+def _as_given(grid: Grid, given: Mapping[int, int], positions: Positions) -> IntArray:
+    """The numbers given; a total that is not given is the sum of its inner cells."""
+    lost = sorted({key for key, value in given.items() if value} - set(positions.key.tolist()))
+    if lost:
+        raise TableNotAdditive(
+            f"Cell {tuple(_codes(grid, lost)[0])!r} has a value, but no inner cell; so have {len(lost)} in all.",
+            hint="Give the inner cells as well.",
+        )
+    return np.array([given.get(key, value) for key, value in zip(positions.key.tolist(), positions.value.tolist(), strict=True)], np.int64)
+
+
+def _codes(grid: Grid, keys: Sequence[int]) -> list[list[str]]:
+    return [
         [dimension.codes[place] for dimension, place in zip(grid.dimensions, places, strict=True)]
-        for places in grid.coordinates(np.sort(broken)).tolist()
+        for places in grid.coordinates(np.array(keys, dtype=np.int64)).tolist()
     ]
+
+
+def _check_sums(grid: Grid, given: Mapping[int, int], positions: Positions) -> None:
+    """Name the lowest total that is not the sum of its parts: all the parts below it are right."""
+    summed = dict(zip(positions.key.tolist(), zip(positions.value.tolist(), positions.records.tolist(), strict=True), strict=True))
+    off = {key: (value - summed.get(key, (0, 0))[0], summed.get(key, (0, 0))[1]) for key, value in given.items()}
+    broken = sorted(key for key, (difference, _) in off.items() if difference)
+    if not broken:
+        return
+    codes = _codes(grid, broken)
     lowest = max(codes, key=lambda each: sum(_depth(dimension, code) for dimension, code in zip(grid.dimensions, each, strict=True)))
     axis = next(dimension.name for dimension, code in zip(grid.dimensions, lowest, strict=True) if code not in dimension.trees[0].leaves)
     raise TableNotAdditive(
-        f"Cell {tuple(lowest)!r} is not the sum of its parts along {axis!r}; {broken.size} totals do not add up.",
-        hint="Mend the cells, or give the inner cells only and let the totals be added up.",
+        f"Cell {tuple(lowest)!r} is not the sum of its parts along {axis!r}; {len(broken)} totals do not add up.",
+        hint=f"{_by_rounding([off[key] for key in broken])} Mend the cells, or give the inner cells only and let the totals be added up.",
     )
+
+
+def _by_rounding(off: Sequence[tuple[int, int]]) -> str:
+    """Whether rounding explains differences: half a unit for the total and for each inner cell below it."""
+    real = sum(2 * abs(difference) > inner + 1 for difference, inner in off)
+    if not real:
+        return "All differences are small enough to come from rounding."
+    return f"Rounding does not explain {real} of them."
 
 
 def _depth(dimension: Dimension, code: str) -> int:

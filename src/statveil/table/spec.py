@@ -58,6 +58,15 @@ class Dimension:
     def position(self) -> Mapping[str, int]:
         return {code: index for index, code in enumerate(self.codes)}
 
+    @cached_property
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """Every tree's branches; a total with several trees has the children of all of them, each once."""
+        below: dict[str, dict[str, None]] = {}
+        for tree in self.trees:
+            for code, codes in tree.children.items():
+                below.setdefault(code, {}).update(dict.fromkeys(codes))
+        return {code: tuple(codes) for code, codes in below.items()}
+
     @property
     def total(self) -> str:
         return self.trees[0].total

@@ -101,6 +101,19 @@ def test_a_complaint_names_file_and_line(tmp_path: Path, text: str, words: str) 
     assert f"file.rda, {words}" in str(caught.value)
 
 
+def test_tags_may_stand_on_the_line_of_their_variable(tmp_path: Path) -> None:
+    apart, joined = tmp_path / "apart.rda", tmp_path / "joined.rda"
+    apart.write_text('area 1 2 "99"\n<RECODEABLE>\n<TOTCODE> "T"\nsales 3 5\n<NUMERIC>\n<DECIMALS> 1\n')
+    joined.write_text('area 1 2 "99" <RECODEABLE> <TOTCODE> "T"\nsales 3 5 <NUMERIC>\n<DECIMALS> 1\n')
+    assert read_metadata(apart).variables == read_metadata(joined).variables
+
+
+def test_the_mark_of_utf_8_before_latin_1_is_no_part_of_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.rda"
+    path.write_bytes(b"\xef\xbb\xbfR\xe9gion 1 2\n<RECODEABLE>\n")
+    assert read_metadata(path).variables[0].name == "Région"
+
+
 def test_a_table_may_not_have_a_weight_nor_records_a_status(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="line 2: <WEIGHT> does not belong to a table"):
         read_metadata(written(tmp_path, "A\n<WEIGHT>\n"), table=True)
@@ -155,3 +168,10 @@ def test_everything_a_metadata_file_can_hold_survives_writing_and_reading(
     path = tmp_path_factory.mktemp("rda") / "x.rda"
     write_metadata(metadata, path)
     assert read_metadata(path, table=metadata.dialect == "table") == metadata
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["Demodata", "Demofree", "Samhh"])
+def test_metadata_of_the_sister_program_are_read(shared_data: Path, name: str) -> None:
+    metadata = read_metadata(shared_data / "microdata" / "muargus" / f"{name}.rda", table=False)
+    assert len(metadata.variables) >= 10

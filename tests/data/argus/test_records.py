@@ -37,9 +37,9 @@ def rows(data: Microdata) -> list[tuple[Any, ...]]:
 def test_codes_keep_their_blanks_and_numbers_their_commas(tmp_path: Path, encoding: str) -> None:
     data = records(tmp_path, ASC.encode(encoding))
     assert rows(data) == [
-        (" 1", " Åb", "12,5", "1", "true"),
-        (" 2", " Bo", "3,0", "0", "false"),
-        ("99", " Cæ", "10,3", "2", "true"),
+        (" 1", " Åb", "12,5", "1", "true", "true", "false"),
+        (" 2", " Bo", "3,0", "0", "false", "false", "false"),
+        ("99", " Cæ", "10,3", "2", "true", "false", "true"),
     ]
     assert data.decimal == ","
 
@@ -133,6 +133,10 @@ def test_records_in_an_spss_file(tmp_path: Path) -> None:
     metadata = read_metadata(tmp_path / "x.rda")
     data = read_records(tmp_path / "x.sav", metadata, recoded={"trade": {"ve": "vet"}})
     assert metadata.dialect == "spss"
-    assert rows(data) == [("1", "ba", "10.5", "1", "true"), ("2", "ba", "1.0", "2", "true"), ("2", "vet", None, "0", "false")]
+    assert rows(data) == [
+        ("1", "ba", "10.5", "1", "true", "true", "false"),
+        ("2", "ba", "1.0", "2", "true", "false", "true"),
+        ("2", "vet", None, "0", "false", "false", "false"),
+    ]
     with pytest.raises(FormatError, match=r"x.rda, line 1: x.rda is no file of SPSS"):
         read_records(tmp_path / "x.rda", metadata)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
@@ -60,7 +61,8 @@ def decoded(name: str, content: bytes) -> str:
     """UTF-8, with or without its mark; else Latin-1 with the curly quotes of Windows."""
     try:
         return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # an editor may have put the mark of UTF-8 before a file that is none
+        content = content.removeprefix(codecs.BOM_UTF8)
         return content.decode(single_byte(content))
 
 

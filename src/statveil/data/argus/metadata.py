@@ -137,10 +137,11 @@ class _Reader:
             words = words_of(line)
             if not words:
                 continue
-            if _is_tag(words[0]):
-                self._tag(line, _split_tags(words), first=place == 0)
-            else:
-                self.variables.append(self._variable(line, words))
+            tags = next((at for at, word in enumerate(words) if _is_tag(word)), len(words))
+            if tags:  # a line may open a variable and name tags of it at once
+                self.variables.append(self._variable(line, words[:tags]))
+            if words[tags:]:
+                self._tag(line, _split_tags(words[tags:]), first=place == 0)
         if not self.variables:
             raise lines[-1].fault("the file names no variable", hint="A line that does not begin with < opens a variable.")
         letters = {tag: self.file_words.get(tag, default) for tag, default in _DEFAULTS.items()}
@@ -262,7 +263,9 @@ def _digits(line: Line, variable: Variable, words: list[str]) -> Variable:
 
 _DEFAULTS = {"separator": ";", "safe": "S", "unsafe": "U", "protect": "P"}
 _FILE_TAGS = ("SEPARATOR", "SPSS", "SAFE", "UNSAFE", "PROTECT")
-_EXTRA = ("PFILE", "PFILE_FREQ", "PFILE_CONT", "PFILE_SEP", "CKM", "INCLUDEZEROS", "PARITY", "SEPARATION", "SCALING")
+_OF_MU_ARGUS = ("IDLEVEL", "SUPPRESSWEIGHT", "SUPPRESSPRIORITY", "HOUSE_ID", "HOUSEHOLD")
+"""What the sister program says of a variable: nothing about tables."""
+_EXTRA = ("PFILE", "PFILE_FREQ", "PFILE_CONT", "PFILE_SEP", "CKM", "INCLUDEZEROS", "PARITY", "SEPARATION", "SCALING", *_OF_MU_ARGUS)
 _ROLES = {str(role): role for role in Role if role} | {"COSTVAR": Role.COST}
 _SETTERS: Mapping[str, Callable[[Line, Variable, list[str]], Variable]] = {
     "RECODEABLE": lambda _line, variable, _words: replace(variable, recodable=True),

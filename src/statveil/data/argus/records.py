@@ -29,6 +29,8 @@ _CHUNK = 1 << 22
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d{1,3})?")
 REQUESTED = "request rule applies"
 """The column that is added for a request variable: true where the code asks for protection."""
+REQUESTED_FIRST, REQUESTED_SECOND = "first request rule applies", "second request rule applies"
+"""The same for the first of its codes, and for the second."""
 
 
 def read_records(path: str | Path, metadata: Metadata, *, recoded: Mapping[str, Mapping[str, str]] | None = None) -> Microdata:
@@ -59,7 +61,8 @@ def _from_package(path: Path, metadata: Metadata, recoded: Mapping[str, Mapping[
     for name, codes in recoded.items():
         columns[name] = [None if code is None else codes.get(code, code) for code in columns[name]]
     for request in metadata.of_role(Role.REQUEST)[:1]:
-        columns[REQUESTED] = ["true" if (code or "").strip() in request.requests else "false" for code in columns[request.name]]
+        marks = [_asks(code or "", request) for code in columns[request.name]]
+        columns |= {name: [each[place] for each in marks] for place, name in enumerate(_REQUEST_COLUMNS)}
     texts = pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
     return Microdata(engine=engine_over_arrow(texts, origin=path.name), origin=path.name, decimal=".")
 
@@ -72,6 +75,7 @@ def _package_column(table: pa.Table, metadata: Metadata, variable: Variable) -> 
     return [None if variable.numeric and text in variable.missing else text for text in texts]
 
 
+_REQUEST_COLUMNS = (REQUESTED, REQUESTED_FIRST, REQUESTED_SECOND)
 _KINDS = {"spss": "an SPSS file", "table": "a table", "fixed": "records", "free": "records"}
 
 
@@ -96,8 +100,14 @@ class _Decimals:
 
 
 def _columns(metadata: Metadata) -> list[str]:
-    requests = [REQUESTED] if metadata.of_role(Role.REQUEST) else []
-    return [variable.name for variable in metadata.variables] + requests
+    requests = _REQUEST_COLUMNS if metadata.of_role(Role.REQUEST) else ()
+    return [*(variable.name for variable in metadata.variables), *requests]
+
+
+def _asks(code: str, request: Variable) -> list[str]:
+    """Whether a code asks for protection, and whether it is the first or the second that does."""
+    asked = [code.strip() in codes for codes in (request.requests, request.requests[:1], request.requests[1:])]
+    return ["true" if each else "false" for each in asked]
 
 
 def _copy(path: Path, metadata: Metadata, decimals: _Decimals, recoded: Mapping[str, Mapping[str, str]], copy: IO[str]) -> None:
@@ -109,9 +119,7 @@ def _copy(path: Path, metadata: Metadata, decimals: _Decimals, recoded: Mapping[
     for fields in _rows(path, metadata, decimals):
         for place, codes in changed:
             fields[place] = codes.get(fields[place], fields[place])
-        if request:
-            fields.append("true" if fields[asked].strip() in request.requests else "false")
-        writer.writerow(fields)
+        writer.writerow([*fields, *_asks(fields[asked], request)] if request else fields)
     copy.flush()
 
 

@@ -13,6 +13,11 @@ from statveil.errors import FormatError
 from statveil.table.exchange.amounts import Numbers
 from statveil.table.exchange.scan import LARGEST_POWER, LETTER, TOO_LONG, scan_lines, scan_rows
 
+_END_OF_FILE = b"\x1a"
+"""DOS closed its text files with it."""
+_PART = 1 << 22
+_CONTROL = np.array([(byte < 32 and byte not in b"\t\n\v\f\r") or byte == 127 for byte in range(256)])
+
 
 class TextLines:
     """A file in memory as bytes, with the places of its lines."""
@@ -20,14 +25,24 @@ class TextLines:
     def __init__(self, path: Path) -> None:
         self.name = path.name
         try:
-            self.data: AnyArray = np.frombuffer(path.read_bytes().removeprefix(codecs.BOM_UTF8), dtype=np.uint8)
+            content = path.read_bytes().removeprefix(codecs.BOM_UTF8).removesuffix(_END_OF_FILE)
         except OSError as error:
             raise FormatError(f"{path}: {error.strerror}.", hint="Check the name.") from None
+        self.data: AnyArray = np.frombuffer(content, dtype=np.uint8)
+        self._refuse_control()
         most = int(np.count_nonzero(self.data == ord("\n"))) + 1
         places = tuple(np.empty(most, dtype=np.int64) for _ in range(3))
         size = scan_lines(self.data, *places)
         self._begins, self._ends, self._numbers = (place[:size] for place in places)
         self._at = 0
+
+    def _refuse_control(self) -> None:
+        """A byte of no text is damage, even between two words. A part at a time: a file may be large."""
+        for begin in range(0, self.data.size, _PART):
+            control = _CONTROL[self.data[begin : begin + _PART]]
+            if control.any():
+                line = int(np.count_nonzero(self.data[: begin + int(np.argmax(control))] == ord("\n"))) + 1
+                raise FormatError(f"{self.name}, line {line}: a byte that belongs in no text file.", hint="Is the file damaged?")
 
     @property
     def rest(self) -> int:

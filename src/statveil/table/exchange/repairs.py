@@ -33,6 +33,8 @@ class MayGive:
     relations: frozenset[int] = frozenset()
     upper: frozenset[int] = frozenset()
     """Cells whose upper bound may give."""
+    lower: frozenset[int] = frozenset()
+    """Cells whose lower bound may give; RCTA's file names none."""
     protection: frozenset[int] = frozenset()
     """Sensitive cells whose protection may give, if that is allowed at all."""
 
@@ -66,9 +68,15 @@ def _counted(path: Path, words: Sequence[str], what: str) -> list[int]:
     return [int(word) for word in numbers]
 
 
-def write_repairs(relaxations: Sequence[Relaxation], order: Sequence[str], path: str | Path, *, decimals: int) -> None:
-    """All that was relaxed, amounts exact in the system's own decimals. Confidential."""
-    rows = [{"what": each.what, "place": each.place, "by": str(Decimal(each.by).scaleb(-decimals))} for each in relaxations]
+def write_repairs(
+    relaxations: Sequence[Relaxation], order: Sequence[str], path: str | Path, *, decimals: int, words: Sequence[str] = ()
+) -> None:
+    """All that was relaxed, amounts exact in the published decimals; `words` says of each where it is. Confidential."""
+    rows: list[dict[str, Any]] = [
+        {"what": each.what, "place": each.place, "by": f"{Decimal(each.by).scaleb(-decimals):f}"} for each in relaxations
+    ]
+    for row, where in zip(rows, words, strict=False):
+        row["words"] = where
     weakened = any(each.what.startswith("protection") for each in relaxations)
     content = {"protection_weakened": weakened, "order": list(order), "repairs": rows}
     Path(path).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8", newline="\n")
@@ -79,7 +87,7 @@ def read_repairs(path: str | Path, *, decimals: int) -> tuple[Relaxation, ...]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return tuple(_relaxation(row, decimals) for row in content["repairs"])
-    except (ValueError, TypeError, KeyError, InvalidOperation):
+    except (OSError, ValueError, TypeError, KeyError, InvalidOperation):
         raise FormatError(f"{path}: not a list of repairs.") from None
 
 

@@ -17,8 +17,8 @@ from statveil.table.table import Table
 EMPTY = -1
 
 
-def table_of(cells: CellTable, *, recompute: bool = False, decimals: int | None = None) -> Table:
-    """The table that the cells make. `recompute` takes the inner cells alone and adds all totals up.
+def table_of(cells: CellTable, *, recompute: bool = False, non_additive: bool = False, decimals: int | None = None) -> Table:
+    """The table that the cells make. `recompute` takes the inner cells alone and adds all totals up; `non_additive` takes all as it is.
 
     `decimals` are those to publish (by default all there are). Cells of which the file tells no frequency, and totals that it does
     not hold, are of unknown respondents: rules that ask about them refuse.
@@ -28,7 +28,7 @@ def table_of(cells: CellTable, *, recompute: bool = False, decimals: int | None 
     if not numbers:
         raise InputError("The table has no cell with a value.", hint="Inner cells are needed to add totals up.")
     trees = {dimension.name: dimension.trees for dimension in cells.dimensions}
-    table = table_from_cells(trees, numbers, decimals=cells.value.decimals, name=cells.response)
+    table = table_from_cells(trees, numbers, decimals=cells.value.decimals, name=cells.response, non_additive=non_additive)
     published = cells.value.decimals if decimals is None else min(decimals, cells.value.decimals)
     return replace(_with_respondents(table, cells), decimals=published)
 
