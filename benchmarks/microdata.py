@@ -1,4 +1,4 @@
-"""Safe files at register size and on public files: `python benchmarks/microdata.py [register|unique|adult|testdata|anjana]...`.
+"""Safe files at register size and on public files: `python benchmarks/microdata.py [register|unique|adult|rules|testdata|anjana]...`.
 
 register: 10 million generated records x 7 keys, combinations up to 3; unique: 1 million records whose full key is nearly unique. Both are
 drawn record by record, never replicated: a file that repeats itself is safe by construction. Each part runs in a process of its own, so
@@ -123,6 +123,8 @@ def _search(coded: Any, method: str, objective: str, optimum: float, starts: int
 
 def testdata(_folder: Path) -> None:
     import statveil as sv
+    from statveil.audit.files_attacks import attacks
+    from statveil.files.attacks import exposed
 
     data = sv.read_microdata(SHARED / "testdata.csv")
     for threshold, order in ((3, 3), (3, "full"), (5, "full")):
@@ -131,7 +133,29 @@ def testdata(_folder: Path) -> None:
             began = time.perf_counter()
             found = sv.suppress(data, keys)
             seconds = time.perf_counter() - began
-            print(f"| k = {threshold}, order {order} | {rule} | {found.total} blanks ({found.ending}) | {seconds:.2f} s |")
+            ended = f"{found.ending}, bound {found.bound:g}"
+            print(f"| k = {threshold}, order {order} | {rule} | {found.total} blanks ({ended}) | {seconds:.2f} s |")
+    for candidates in (0, 3):
+        keys = sv.KeyVariables(fields=dict.fromkeys(TESTDATA_KEYS), threshold=3, candidates=candidates)
+        plan = sv.plan_recoding(data, keys)
+        told = ", ".join(f"{each.name} {each.value:.1%}" for each in attacks(exposed(plan)))
+        print(f"| k = 3, order 3, candidates {candidates} | {plan.suppression.total} blanks | {told} |")
+
+
+def rules(_folder: Path) -> None:
+    """Recoding chosen under each rule's own cost, on Adult."""
+    import statveil as sv
+
+    menus = {name: sv.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    data = sv.read_microdata(SHARED / "adult" / "adult.csv")
+    for threshold, weight in ADULT_SETTINGS:
+        for rule in ("original", "recount"):
+            began = time.perf_counter()
+            plan = sv.plan_recoding(data, sv.KeyVariables(fields=menus, threshold=threshold, recoding_weight=weight, rule=rule))
+            seconds = time.perf_counter() - began
+            print(
+                f"| {threshold}, {weight} | {rule} | {plan.cost:.1f} ({plan.ending}) | {plan.suppression.total} blanks | {seconds:.1f} s |"
+            )
 
 
 ANJANA = """
@@ -188,7 +212,7 @@ def _child(kind: str, *arguments: str) -> None:
         safe_file(Path(arguments[0]), threshold=3, order="full" if len(arguments) > 1 else 3)
 
 
-PARTS = {"testdata": testdata, "adult": adult, "anjana": anjana, "unique": unique, "register": register}
+PARTS = {"testdata": testdata, "adult": adult, "rules": rules, "anjana": anjana, "unique": unique, "register": register}
 
 
 def main() -> None:
@@ -196,7 +220,7 @@ def main() -> None:
         _child(*sys.argv[2:])
         return
     for name in sys.argv[1:] or PARTS:
-        if name in ("testdata", "adult", "anjana") and not SHARED.is_dir():
+        if name in ("testdata", "adult", "rules", "anjana") and not SHARED.is_dir():
             print(f"{name}: the public files are not here.")
             continue
         print(f"== {name}", flush=True)

@@ -6,7 +6,6 @@ relative to the job file.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +17,12 @@ from statveil.data.engines import column as engine_column
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.errors import FormatError, InputError, StatveilError
+from statveil.data.tomlfiles import read_toml
+from statveil.errors import InputError, StatveilError
 from statveil.job_schema import DimensionPart, JobFile, ManualPart, RulePart, TablePart, check_job
 from statveil.protect.options import Bounds, Limits, Options
+from statveil.protect.quality.keep import Keep
+from statveil.protect.table_repair import GivingCells, TableRepair
 from statveil.publish.toml import to_toml
 from statveil.risk.manual import Manual, Waiver
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
@@ -82,6 +84,23 @@ class Job:
         with _about("protection"):
             return Options(variant=chosen.variant, norm=chosen.norm, weights=chosen.weights, cap=chosen.cap, bounds=bounds)
 
+    def repair(self) -> TableRepair | None:
+        """What may give where no safe table exists; None: nothing."""
+        asked = self.parts.repair
+        if asked is None:
+            return None
+        with _about("repair"):
+            only = tuple(GivingCells(cells=each.cells, view=each.table, protection=each.protection) for each in asked.only)
+            return TableRepair(order=tuple(asked.order), only=only, weaken_protection=asked.weaken_protection)
+
+    def keep(self) -> Keep | None:
+        """Statistics to keep; None: none."""
+        asked = self.parts.keep
+        if asked is None:
+            return None
+        with _about("keep"):
+            return Keep(**asked.model_dump())
+
     def limits(self) -> Limits:
         with _about("limits"):
             return Limits(**self.parts.limits.model_dump())
@@ -135,31 +154,17 @@ _RULES: Mapping[str, Callable[..., Rule]] = {
 
 def read_job(path: Path, *, base: Path | None = None) -> Job:
     """Read and check a job file; its paths start from `base` (by default the folder it lies in)."""
-    text = _text(path)
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(
-            f"{path} is not valid TOML: {error}.", hint="Text stands in quotes; `statveil init` writes a commented example."
-        ) from None
+    file = read_toml(path, start_from="`statveil init` writes a job file to start from.")
     with _about(str(path)):
-        return Job(parts=check_job(content), content=content, base=path.parent if base is None else base, text=text)
+        base = path.parent if base is None else base
+        return Job(parts=check_job(file.content), content=file.content, base=base, text=file.text)
 
 
-def _text(path: Path) -> str:
-    try:
-        return _existing(path, written=str(path), hint="`statveil init` writes a job file to start from.").read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path} is not UTF-8 text (byte {error.start}).", hint="Save the job file as UTF-8.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-
-
-def _existing(path: Path, *, written: str, hint: str = "Paths in a job start from the folder of the job file.") -> Path:
+def _existing(path: Path, *, written: str) -> Path:
     if path.is_dir():
         raise InputError(f"{written} is a folder, not a file.")
     if not path.is_file():
-        raise InputError(f"There is no file {written}.", hint=hint)
+        raise InputError(f"There is no file {written}.", hint="Paths in a job start from the folder of the job file.")
     return path
 
 

@@ -128,20 +128,6 @@ def test_the_order_of_the_records_does_not_matter() -> None:
     assert (there.mask == back.mask).all()
 
 
-def test_every_blank_hides_several_values_when_asked() -> None:
-    """The minimality attack (M03) pins a blank to one value where a class holds one; with candidates only what nobody can join is left."""
-    from statveil.anonymise.decoys import lacking
-
-    rows = random_records(11, records=600, sizes=(5, 4, 3))
-    wanted = keys(3, threshold=3, order=2, candidates=3)
-    found = sv.suppress(microdata(rows), wanted)
-    plain = sv.suppress(microdata(rows), keys(3, threshold=3, order=2))
-    pinned = [sum(number for *_, number in lacking(each.problem, each.key, each.mask, each.records, 2)) for each in (plain, found)]
-    assert pinned[0] > 0
-    assert pinned[1] <= found.total // 100
-    assert found.notes["extra blanks"] == found.total - plain.total > 0
-
-
 def test_weights_count_in_the_population() -> None:
     data = microdata([("x", "30"), ("x", "30"), ("y", "500")], names=("a", "w"))
     wanted = sv.KeyVariables(fields={"a": None}, threshold=100, order=1, counting="weights", weight="w")

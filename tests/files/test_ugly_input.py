@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import statveil as sv
@@ -106,3 +108,24 @@ def test_mixed_types_stay_text(tmp_path: Path) -> None:
     release = make_safe(data, ["a"], tmp_path / "safe.csv")
     assert release.plan.suppression.total == 0
     assert sorted(line.split(",")[0] for line in release.path.read_text().splitlines()[1:])[:3] == ["01", "01", "01"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "sav", "dta"])
+def test_dates_and_truth_values_are_written_in_every_format(tmp_path: Path, ending: str) -> None:
+    if ending in ("sav", "dta"):
+        pytest.importorskip("pyreadstat")
+    days = [date(2020, 1, 1)] * 5 + [date(2021, 2, 3)] * 4 + [date(2022, 3, 4)]
+    data = sv.read_microdata(pa.table({"day": days, "paid": [True] * 5 + [False] * 5, "size": [1.5] * 9 + [None]}))
+    release = make_safe(data, ["day", "paid", "size"], tmp_path / f"safe.{ending}", order=2)
+    assert release.plan.suppression.blanks == {"day": 1, "paid": 0, "size": 0}
+
+
+@pytest.mark.parametrize(("encoding", "delimiter"), [("latin-1", ";"), ("cp1252", ","), ("utf-16", "\t"), ("utf-8-sig", "|")])
+def test_encodings_delimiters_quoted_numbers_and_missing_codes(tmp_path: Path, encoding: str, delimiter: str) -> None:
+    rows = [delimiter.join(['"Köln"', f'"{n % 4}"', "?" if n % 5 == 0 else "x"]) for n in range(40)]
+    (tmp_path / "f.csv").write_bytes(("Größe Stadt,n,z".replace(",", delimiter) + "\r\n" + "\r\n".join(rows) + "\r\n").encode(encoding))
+    data = sv.read_microdata(tmp_path / "f.csv")
+    keys = sv.KeyVariables(fields={"Größe Stadt": None, "n": sv.Menu.intervals(2), "z": None}, missing_codes={"z": ["?"]}, rule="recount")
+    release = sv.apply_plan(data, sv.plan_recoding(data, keys), tmp_path / "safe.csv")
+    assert release.plan.suppression.total == 0
+    assert release.path.read_text(encoding="utf-8").count("Köln") == 40

@@ -34,12 +34,24 @@ def write_safe_file(data: Microdata, plan: FilePlan, path: Path, *, drop: Sequen
         lend_missing(session, plan.keys)
         _lend_recodings(session, plan)
         _lend_blanks(session, plan)
-        released = _released(session, data, plan, names, as_text=format_of(path) == "csv", secret=first)
         shown = ", ".join(f"o{place}" for place in range(len(names)))
+        texts = _texts(session, format_of(path), names, _released(session, data, plan, names, texts=frozenset(), secret=first))
+        released = _released(session, data, plan, names, texts=texts, secret=first)
         query = f"SELECT {shown} FROM ({released}) ORDER BY hash({first}, {shown}), hash({second}, {shown})"
         empty = session.query(f"SELECT {shown} FROM ({released}) LIMIT 0").schema
         schema = pa.schema([pa.field(name, _plain(empty.field(place).type)) for place, name in enumerate(names)])
         write_batches(path, session.batches(query, rows=ROWS), schema, read_labels(data.origin))
+
+
+def _texts(session: Session, written_as: str, names: Sequence[str], released: str) -> frozenset[str]:
+    """Columns that are written as text: all of CSV, and in SPSS and Stata files what these would write in a way of their own."""
+    if written_as == "csv":
+        return frozenset(names)
+    if written_as == "parquet":
+        return frozenset()
+    schema = session.query(f"SELECT * FROM ({released}) LIMIT 0").schema
+    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return frozenset(name for place, name in enumerate(names) if not any(is_(schema.field(f"o{place}").type) for is_ in known))
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -101,12 +113,12 @@ def _key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
     return columns
 
 
-def _released(session: Session, data: Microdata, plan: FilePlan, names: Sequence[str], *, as_text: bool, secret: int) -> str:
+def _released(session: Session, data: Microdata, plan: FilePlan, names: Sequence[str], *, texts: frozenset[str], secret: int) -> str:
     """The query of the released columns o0, o1, ... in the order of `names`."""
     keys = plan.keys
-    texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)]
+    own = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)]
     home = [f"coalesce(CAST({column(data.engine, keys.household)} AS VARCHAR), '') AS home"] if keys.household else []
-    keyed = f"SELECT *, {', '.join([*texts, *home])} FROM records"
+    keyed = f"SELECT *, {', '.join([*own, *home])} FROM records"
     same = " AND ".join(
         [f"r.k{place} IS NOT DISTINCT FROM b.k{place}" for place in range(len(keys.names))] + ["r.home = b.home"] * len(home)
     )
@@ -117,7 +129,7 @@ def _released(session: Session, data: Microdata, plan: FilePlan, names: Sequence
         f" LEFT JOIN new{keys.names.index(name)} ON new{keys.names.index(name)}.old = t.k{keys.names.index(name)}"
         for name in plan.mapping()
     )
-    outputs = [f"{_output(data, plan, name, as_text=as_text)} AS o{place}" for place, name in enumerate(names)]
+    outputs = [f"{_output(data, plan, name, as_text=name in texts)} AS o{place}" for place, name in enumerate(names)]
     return f"SELECT {', '.join(outputs)} FROM ({masked}) t{joins}"
 
 

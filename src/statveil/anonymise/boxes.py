@@ -21,10 +21,11 @@ Box = tuple[tuple[int, ...], ...]
 
 @dataclass(kw_only=True)
 class BoxSearch:
-    """Best-first search. `leaf` prices one recoding in full; by default that is the evaluator's cost."""
+    """Best-first search. `leaf` prices one recoding in full and bounds its cost; `blanks` bounds the blanks under a recoding."""
 
     evaluator: Evaluator
-    leaf: Callable[[Levels], float]
+    leaf: Callable[[Levels], tuple[float, float]]
+    blanks: Callable[[Levels], float]
     stopped: Callable[[], bool]
     on_bound: Callable[[float], None]
     gap: float = 0.0
@@ -32,6 +33,8 @@ class BoxSearch:
     value: float = np.inf
     bound: float = 0.0
     boxes: int = 0
+    _least_leaf: float = np.inf
+    """The least bound of a recoding that was priced: where prices are not exact, the proof cannot go beyond it."""
     _joins: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
     def run(self) -> bool:
@@ -66,11 +69,13 @@ class BoxSearch:
             heapq.heappush(waiting, (bound, self.boxes, box))
 
     def offer(self, levels: Levels) -> None:
-        value = self.leaf(levels)
+        value, least = self.leaf(levels)
+        self._least_leaf = min(self._least_leaf, least)
         if value < self.value:
             self.best, self.value = levels, value
 
     def _raise(self, bound: float) -> None:
+        bound = min(bound, self._least_leaf)
         if bound > self.bound:
             self.bound = bound
             self.on_bound(bound)
@@ -82,7 +87,7 @@ class BoxSearch:
 
     def _bound(self, box: Box) -> float:
         cheapest = sum(min(costs[level] for level in levels) for costs, levels in zip(self.evaluator.costs, box, strict=True))
-        return float(cheapest + self.evaluator.blanks(tuple(self._join(place, levels) for place, levels in enumerate(box))))
+        return float(cheapest + self.blanks(tuple(self._join(place, levels) for place, levels in enumerate(box))))
 
     def _split(self, box: Box) -> tuple[Box, Box]:
         """Cut the field in which recoding costs differ most: the finer half and the coarser half of its levels."""

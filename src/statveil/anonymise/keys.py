@@ -25,6 +25,17 @@ MISSING_LABEL = "missing"
 
 
 @dataclass(frozen=True, kw_only=True)
+class EditRule:
+    """What everybody knows: where each of these fields has one of these values, others have the ones stated.
+
+    `EditRule(when={"age": ["13", "14"]}, then={"marital": "single"})`. Values are those of the original file.
+    """
+
+    when: Mapping[str, Sequence[str]]
+    then: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeyVariables:
     """Key fields with their menus, and the rule that a safe file obeys.
 
@@ -43,6 +54,7 @@ class KeyVariables:
     household, shared: a blank in a shared field is made for all members of the household.
     linked: groups of columns blanked together; a key field first, others may be any columns.
     caps: at most so many blanks in a field. candidates: each blank could hide at least so many values (keyed extra blanks, M03).
+    edits: rules that everybody knows; the attacks on the released file use them first (M04).
     """
 
     fields: Mapping[str, Menu | Hierarchy | None]
@@ -66,12 +78,14 @@ class KeyVariables:
     linked: Sequence[Sequence[str]] = ()
     caps: Mapping[str, int] = field(default_factory=dict)
     candidates: int = 0
+    edits: Sequence[EditRule] = ()
 
     def __post_init__(self) -> None:
         self._check_fields()
         self._check_words()
         self._check_costs()
         self._check_groups()
+        self._check_edits()
         self.tables()
 
     @property
@@ -215,6 +229,15 @@ class KeyVariables:
             if seen & set(group):
                 raise InputError("A column is in two linked groups.", hint="Join the groups.")
             seen |= set(group)
+
+    def _check_edits(self) -> None:
+        for rule in self.edits:
+            if not isinstance(rule, EditRule) or not rule.when or not rule.then:
+                raise InputError(
+                    "An edit rule needs what must hold and what follows.", hint="EditRule(when={...: [...]}, then={...: ...})."
+                )
+            self._known_fields(rule.when, "edits")
+            self._known_fields(rule.then, "edits")
 
     def _known_fields(self, names: Sequence[str] | Mapping[str, object], what: str) -> None:
         strange = [name for name in names if name not in self.fields]

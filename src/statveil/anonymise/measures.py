@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from statveil.anonymise.coding import WEIGHT_UNIT, CodedFile, codes_of, key_places, key_text, lend_missing
 from statveil.anonymise.plan import FilePlan
+from statveil.anonymise.population import population_uniques
 from statveil.anonymise.suppression import row_amount
 from statveil.anonymise.wildcard import written_codes
 from statveil.arrays import FloatArray, IntArray
@@ -50,7 +51,7 @@ def classes_before(coded: CodedFile) -> KeyClasses:
 def classes_after(plan: FilePlan) -> KeyClasses:
     """The keys as the plan writes them, blanks as -1."""
     found, problem = plan.suppression, plan.suppression.problem
-    distinct, inverse = np.unique(_released_codes(plan), axis=1, return_inverse=True)
+    distinct, inverse = np.unique(released_codes(plan), axis=1, return_inverse=True)
     count = np.bincount(inverse.ravel(), weights=found.records).astype(np.int64)
     weight = None
     if plan.keys.weight:
@@ -59,7 +60,7 @@ def classes_after(plan: FilePlan) -> KeyClasses:
     return KeyClasses(codes=distinct, count=count, weight=weight)
 
 
-def _released_codes(plan: FilePlan) -> IntArray:
+def released_codes(plan: FilePlan) -> IntArray:
     """The codes that the plan writes, field by field, blanks as -1."""
     found = plan.suppression
     codes = written_codes(found.problem, found.key)
@@ -94,7 +95,7 @@ def risk(classes: KeyClasses) -> Risk:
     if single is None or classes.weight is None:
         return Risk(int(classes.count.min()), int(alone.sum()), None, None, None)
     whole = float((single * classes.count).sum() / classes.records)
-    population = float((1 / np.maximum(classes.weight[alone], 1)).sum())
+    population = population_uniques(classes.codes, classes.count, float(classes.weight.sum()))
     return Risk(int(classes.count.min()), int(alone.sum()), whole, float(single.max()), population)
 
 
@@ -161,7 +162,7 @@ def _key_of(plan: FilePlan, found: pa.Table) -> IntArray:
 def _released_class(plan: FilePlan) -> IntArray:
     """The released class of each key; of a key that is released in several ways, the one that most of its records get."""
     found = plan.suppression
-    _, inverse = np.unique(_released_codes(plan), axis=1, return_inverse=True)
+    _, inverse = np.unique(released_codes(plan), axis=1, return_inverse=True)
     order = np.argsort(found.records, kind="stable")
     chosen = np.zeros(plan.coded.size, dtype=np.int64)
     chosen[found.key[order]] = inverse.ravel()[order]

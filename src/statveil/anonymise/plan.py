@@ -16,7 +16,7 @@ from statveil.anonymise.evaluate import Evaluator, Levels
 from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.relaxed import dual_cuts, lagrangean, relaxed_problem
 from statveil.anonymise.search import SEARCHES, Space, iterative_improvement
-from statveil.anonymise.suppress import suppress_under
+from statveil.anonymise.suppress import fewest_blanks, with_candidates
 from statveil.anonymise.suppression import Suppression
 from statveil.data.microdata import Microdata
 from statveil.errors import InfeasibleProblem
@@ -58,9 +58,11 @@ class FilePlan:
 
     @property
     def gap(self) -> float:
-        if self.cost <= self.bound * (1 + 1e-9) + 1e-9:
+        """How far above the bound, extra blanks against guessing apart."""
+        needed = self.cost - self.suppression.extra_cost
+        if needed <= self.bound * (1 + 1e-9) + 1e-9:
             return 0.0
-        return (self.cost - self.bound) / self.bound if self.bound > 0 else math.inf
+        return (needed - self.bound) / self.bound if self.bound > 0 else math.inf
 
     @property
     def ending(self) -> Ending:
@@ -128,6 +130,7 @@ class _Run:
         self.began = time.monotonic()
         self._tell = on_progress or (lambda _progress: None)
         self.stage, self.best, self.bound = "start", math.inf, 0.0
+        self.found: dict[tuple[Levels, bool], Suppression | None] = {}
 
     def stopped(self) -> bool:
         return time.monotonic() - self.began > self.limits.seconds
@@ -144,16 +147,42 @@ class _Run:
     def space(self, price: Any = None) -> Space:
         rng = np.random.Generator(np.random.PCG64(self.seed))
         better = (lambda _levels, value: self.tell(best=value)) if price is None else (lambda _levels, _value: None)
-        return Space(menu=self.evaluator.menu, price=price or self.evaluator.cost, rng=rng, stopped=self.stopped, on_better=better)
+        return Space(menu=self.evaluator.menu, price=price or self.price, rng=rng, stopped=self.stopped, on_better=better)
+
+    def price(self, levels: Levels) -> float:
+        """Recoding plus blanks under the plan's own rule; good blanks rather than the best where those take an integer program."""
+        return self.evaluator.cost(levels) if self.plain else self._priced(levels, quick=True)[0]
+
+    @property
+    def plain(self) -> bool:
+        """Whether records are independent of each other, so that the evaluator's cost is the true one."""
+        keys = self.coded.keys
+        return keys.rule == "original" and not keys.caps and not keys.household
+
+    def blanks(self, levels: Levels, *, quick: bool) -> Suppression | None:
+        """Found once for each recoding; None where the caps do not hold under it: under another they may."""
+        if (levels, quick) not in self.found:
+            limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
+            try:
+                self.found[levels, quick] = fewest_blanks(self.coded, levels, limits=limits, maps=self.evaluator.maps, quick=quick)
+            except InfeasibleProblem:
+                self.found[levels, quick] = None
+        return self.found[levels, quick]
+
+    def _priced(self, levels: Levels, *, quick: bool) -> tuple[float, float]:
+        """Cost and a bound on it."""
+        found, recoding = self.blanks(levels, quick=quick), self.evaluator.recoding(levels)
+        return (math.inf, math.inf) if found is None else (recoding + found.cost, recoding + found.bound)
 
     def by_boxes(self, start: Levels, method: str) -> FilePlan:
         self.tell("improvement")
-        space = self.space()
+        space = self.space(self.evaluator.cost)
         iterative_improvement(space, start)
         assert space.best is not None
         search = BoxSearch(
             evaluator=self.evaluator,
-            leaf=self._leaf,
+            leaf=lambda levels: self._leaf(levels, search.value),
+            blanks=self.evaluator.blanks if self.coded.keys.rule != "wildcard" else lambda _levels: 0.0,
             stopped=self.stopped,
             on_bound=lambda bound: self.tell(bound=bound),
             gap=self.limits.gap,
@@ -165,17 +194,13 @@ class _Run:
             raise InfeasibleProblem("No recoding and no blanks obey the rule and the caps.", hint="Raise the caps, or add recodings.")
         return self.finish(search.best, method, bound=search.bound, facts={"boxes": search.boxes, "proved": proved})
 
-    def _leaf(self, levels: Levels) -> float:
-        """The full price of a recoding. Caps and households cost extra; under other rules the search goes by rule `original`."""
-        keys = self.coded.keys
-        if keys.rule == "original" and (keys.caps or keys.household):
-            limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
-            try:
-                found = suppress_under(self.coded, levels, limits=limits, maps=self.evaluator.maps)
-            except InfeasibleProblem:  # the caps do not hold under this recoding; another may do
-                return math.inf
-            return self.evaluator.recoding(levels) + found.cost
-        return self.evaluator.cost(levels)
+    def _leaf(self, levels: Levels, best: float) -> tuple[float, float]:
+        """The full price of a recoding and its bound. The evaluator's cost is a bound unless blanks help others (rule `wildcard`)."""
+        if self.plain:
+            return (self.evaluator.cost(levels),) * 2
+        wild = self.coded.keys.rule == "wildcard"
+        least = self.evaluator.recoding(levels) if wild else self.evaluator.cost(levels)
+        return (math.inf, least) if least >= best else self._priced(levels, quick=wild or self.stopped())
 
     def by_search(self, method: str, objective: str, start: Levels | None) -> FilePlan:
         self.tell(method)
@@ -220,12 +245,14 @@ class _Run:
     def finish(self, levels: Levels, method: str, *, bound: float | None, facts: Mapping[str, Any] | None = None) -> FilePlan:
         """The blanks under the chosen recoding by the plan's own rule, and everything in one object."""
         self.tell("blanks")
-        limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
-        suppression = suppress_under(self.coded, levels, limits=limits, seed=self.seed)
+        found = self.blanks(levels, quick=False)
+        if found is None:
+            raise InfeasibleProblem("No blanks obey the rule and the caps under this recoding.", hint="Raise the caps, or recode more.")
+        suppression = with_candidates(found, seed=self.seed)
         recoding = self.evaluator.recoding(levels)
         if method == "given":
             bound = recoding + suppression.bound
-        elif self.coded.keys.rule == "wildcard":
+        elif self.coded.keys.rule == "wildcard" and method not in ("auto", "exact"):
             bound = None  # blanks help other records there: the bounds of rule `original` do not hold
         plan = FilePlan(
             coded=self.coded,

@@ -1,12 +1,12 @@
 """Suppression as an integer program over patterns: where records depend on each other.
 
 Caps on the blanks of a field tie all records together ("one very big problem", S4 s.2.1); records with equal patterns are
-interchangeable, so that the program counts how many of them get which minimal cover. Households add the choice of shared blanks. For
-small files the rules `recount` and `wildcard` are programs of the same kind and solved exactly.
+interchangeable, so that the program counts how many of them get which minimal cover. Households add the choice of shared blanks.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,15 +14,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.anonymise.problem import SuppressionProblem
-from statveil.anonymise.wildcard import written_codes
-from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.arrays import FloatArray, IntArray
 from statveil.errors import InfeasibleProblem, OutOfTime, SolverFailed
 from statveil.solve.isolate import run_isolated
 from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
 
-MOST_ENTRIES = 500
-"""Entries up to which a rule's whole program is worth solving."""
 GRACE = 5.0
 
 
@@ -63,16 +60,28 @@ class Rows:
 
 
 def solve_whole(model: LinearModel, *, seconds: float) -> Counted:
-    """Solve in a process of its own; what it claims is checked in whole numbers by the caller."""
+    """Solve one program in a process of its own."""
+    found = solve_each([model], seconds=seconds)
+    if found is None:
+        raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
+    return found[0]
+
+
+def solve_each(models: Sequence[LinearModel], *, seconds: float, nodes: int | None = None) -> list[Counted] | None:
+    """Solve programs one after another in a process of their own; None where one has no solution when the time is up.
+
+    What the solver claims is checked in whole numbers.
+    """
     heard: list[Any] = []
-    run_isolated([(_solve, (model, seconds))], seconds=seconds + GRACE, on_message=heard.append)
-    if not heard:
-        raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
-    ending, x, bound = heard[-1]
-    if ending is Ending.INFEASIBLE:
+    run_isolated([(_solve, (list(models), seconds, nodes))], seconds=seconds + GRACE, on_message=heard.append)
+    if any(ending is Ending.INFEASIBLE for ending, _, _ in heard):
         raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
-    if x is None:
-        raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
+    if len(heard) < len(models) or any(x is None for _, x, _ in heard):
+        return None
+    return [_checked(model, *each) for model, each in zip(models, heard, strict=True)]
+
+
+def _checked(model: LinearModel, ending: Ending, x: FloatArray, bound: float) -> Counted:
     count = np.round(x).astype(np.int64)
     value = model.matrix @ count
     if (count < 0).any() or (value < model.row_lower - 1e-6).any() or (value > model.row_upper + 1e-6).any():
@@ -80,11 +89,13 @@ def solve_whole(model: LinearModel, *, seconds: float) -> Counted:
     return Counted(count, float(bound), ending)
 
 
-def _solve(model: LinearModel, seconds: float, send: Callable[[Any], None]) -> None:
+def _solve(models: Sequence[LinearModel], seconds: float, nodes: int | None, send: Callable[[Any], None]) -> None:
     from statveil.solve.highs import solve
 
-    found = solve(model, seconds=seconds, gap=0.0)
-    send((found.ending, found.x, found.bound))
+    deadline = time.monotonic() + seconds
+    for model in models:
+        found = solve(model, seconds=deadline - time.monotonic(), gap=0.0, nodes=nodes)
+        send((found.ending, found.x, found.bound))
 
 
 class Group(NamedTuple):
@@ -164,53 +175,3 @@ def choose_households(
             part, cover = part_columns[column - first]
             by_part.setdefault((part, cover & shared), []).append((cover, int(found.numbers[column])))
     return by_home, by_part, found
-
-
-def choose_by_rule(problem: SuppressionProblem, rule: str, *, seconds: float) -> tuple[IntArray, IntArray, IntArray, Counted] | None:
-    """Rule `recount` or `wildcard` exactly: how many records of each key get which mask. None where the program would be too large.
-
-    n[key, mask] records; z says whether there are any. In every table, a mask in use needs enough records that count for it.
-    """
-    coded = problem.coded
-    units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
-    if coded.size * 2 ** len(units) * max(1, len(coded.tables)) > MOST_ENTRIES or coded.keys.counting == "weights":
-        return None
-    masks_of = [int(problem.fields_of(np.array([mask]))[0]) for mask in _subsets(units)]
-    key = np.repeat(np.arange(coded.size), len(masks_of))
-    mask = np.tile(np.array(masks_of, dtype=np.int64), coded.size)
-    columns, written = key.size, written_codes(problem, np.arange(coded.size))
-    blank = _blanks(written[:, key], mask)
-    rows = Rows()
-    for each in range(coded.size):
-        own = np.flatnonzero(key == each)
-        rows.add(own, [1.0] * own.size, coded.count[each], coded.count[each])
-    most = coded.count[key]
-    for column in range(columns):
-        rows.add([column, columns + column], [1.0, -float(most[column])], -np.inf, 0)
-        for places, threshold in coded.tables:
-            needed = _counting(written[:, key], blank, column, places, rule)
-            if needed is not None:
-                rows.add([*needed, columns + column], [1.0] * needed.size + [-float(threshold)], 0, np.inf)
-    cost = np.concatenate([problem.mask_cost(mask) * (coded.mass / coded.count)[key], np.zeros(columns)])
-    found = solve_whole(rows.model(cost, np.concatenate([most, np.ones(columns)]).astype(np.float64)), seconds=seconds)
-    used = np.flatnonzero(found.numbers[:columns])
-    return key[used], mask[used], found.numbers[used], found
-
-
-def _subsets(units: Sequence[int]) -> list[int]:
-    return [sum(1 << unit for place, unit in enumerate(units) if number >> place & 1) for number in range(2 ** len(units))]
-
-
-def _blanks(codes: IntArray, mask: IntArray) -> BoolArray:
-    return np.stack([(row < 0) | ((mask >> field) & 1 == 1) for field, row in enumerate(codes)])
-
-
-def _counting(codes: IntArray, blank: BoolArray, column: int, places: tuple[int, ...], rule: str) -> IntArray | None:
-    """The columns whose records count for this one in a table; None where nothing is asked of it."""
-    if rule == "recount" and blank[list(places), column].any():
-        return None
-    match = np.ones(codes.shape[1], dtype=np.bool_)
-    for place in places:
-        equal = codes[place] == codes[place, column]
-        match &= (equal & ~blank[place]) if rule == "recount" else (equal | blank[place] | blank[place, column])
-    return np.flatnonzero(match)

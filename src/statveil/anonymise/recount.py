@@ -15,8 +15,8 @@ from statveil.anonymise.problem import SuppressionProblem
 from statveil.anonymise.suppression import row_amount
 from statveil.arrays import IntArray
 
-PRUNING_WORK = 2_000_000_000
-"""Cells looked at when blanks are taken back, at most: a limit that does not depend on the clock."""
+MOST_TAKEN_BACK = 20_000
+"""Rows with blanks up to which it is tried to take some back: a limit that does not depend on the clock."""
 
 
 def add_rounds(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> tuple[IntArray, list[int]]:
@@ -35,7 +35,7 @@ def add_rounds(problem: SuppressionProblem, key: IntArray, units: IntArray, reco
         units[bad] |= more[inverse]
 
 
-class _Counts:
+class Counts:
     """What each cell of each table holds of the released rows, kept up to date while blanks are taken back."""
 
     def __init__(self, problem: SuppressionProblem, key: IntArray, masks: IntArray, amount: IntArray) -> None:
@@ -69,6 +69,15 @@ class _Counts:
                 return False
         return True
 
+    def hide_one(self, row: int, mask: int) -> bool:
+        """Hide these fields in one record of a row if every combination it leaves keeps enough records; whether it was done."""
+        tables = [number for number, fields in enumerate(self.fields) if fields & mask and self.cell[number][row] >= 0]
+        if any(self.total[number][self.cell[number][row]] <= self.problem.coded.tables[number][1] for number in tables):
+            return False
+        for number in tables:
+            self.total[number][self.cell[number][row]] -= 1
+        return True
+
     def show(self, rows: IntArray, tables: list[int]) -> None:
         for number in tables:
             cells = self.cell[number][rows]
@@ -78,11 +87,10 @@ class _Counts:
 def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> IntArray:
     """Take blanks back where that keeps a recount safe: dearest units first, whole groups of rows that share key parts and mask."""
     blanked = np.flatnonzero(units)
-    work = blanked.size * len(problem.coded.tables)
-    if not blanked.size or work * 4 > PRUNING_WORK:
+    if not blanked.size or blanked.size > MOST_TAKEN_BACK:
         return units
     units = units.copy()
-    counts = _Counts(problem, key, problem.fields_of(units), row_amount(problem, key, records))
+    counts = Counts(problem, key, problem.fields_of(units), row_amount(problem, key, records))
     order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
     changed = True
     while changed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,13 +15,17 @@ from statveil.anonymise.frequencies import LevelMaps, Words, distinct_patterns
 from statveil.anonymise.households import cover_households
 from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.problem import SuppressionProblem, problem_of
-from statveil.anonymise.programs import Group, choose_by_rule, choose_capped
+from statveil.anonymise.programs import Group, choose_capped
+from statveil.anonymise.recount_program import recount_exactly
 from statveil.anonymise.suppression import Suppression, known_only, merged, row_amount
+from statveil.anonymise.wildcard_program import wildcard_exactly
 from statveil.arrays import IntArray
 from statveil.data.microdata import Microdata
 from statveil.errors import InputError
 from statveil.protect.options import Limits, check_seed
-from statveil.solve.outcome import Ending
+
+THINNED = 200_000
+"""Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`."""
 
 Blanks = tuple[IntArray, IntArray, IntArray]
 """Key, mask of fields and number of records of each row."""
@@ -49,13 +54,24 @@ def _given(keys: KeyVariables | None) -> KeyVariables:
 def suppress_under(
     coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, seed: int = 0, maps: LevelMaps | None = None
 ) -> Suppression:
+    """Blanks under these levels, with the extra ones where candidates are asked for."""
+    return with_candidates(fewest_blanks(coded, levels, limits=limits, maps=maps), seed=seed)
+
+
+def with_candidates(found: Suppression, *, seed: int) -> Suppression:
+    return add_decoys(found, seed=seed) if found.problem.coded.keys.candidates else found
+
+
+def fewest_blanks(
+    coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, maps: LevelMaps | None = None, quick: bool = False
+) -> Suppression:
+    """The blanks that the rule needs; `quick` is content with good ones where the best take an integer program without end."""
     problem = problem_of(coded, levels, maps)
     patterns = problem.patterns()
     floor = original_bound(problem, patterns)
     if coded.households is not None:
         return _in_households(problem, patterns, floor, limits)
-    found = _by_rule(problem, patterns, floor, limits)
-    return add_decoys(found, seed=seed) if coded.keys.candidates else found
+    return _by_rule(problem, patterns, floor, limits, quick=quick)
 
 
 def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
@@ -65,38 +81,67 @@ def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
     return float((problem.mask_cost(problem.fields_of(units))[inverse] * problem.coded.mass).sum())
 
 
-def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
+def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
     rule = problem.coded.keys.rule
     if problem.coded.keys.caps:
         return _under_caps(problem, patterns, floor, limits)
     if rule == "original":
         key, units = np.arange(problem.coded.size), problem.covers(patterns)
         return _suppression(problem, (key, problem.fields_of(units), problem.coded.count), bound=floor)
-    exact = choose_by_rule(problem, rule, seconds=limits.seconds)
-    if exact is not None and exact[3].ending is Ending.OPTIMAL:
-        key, mask, records, found = exact
-        return _suppression(problem, (key, mask, records), bound=found.bound)
-    return _in_rounds(problem, patterns, floor) if rule == "recount" else _as_wildcards(problem, patterns)
+    if rule == "recount":
+        return _recounted_blanks(problem, patterns, floor, limits, quick=quick)
+    return _as_wildcards(problem, patterns, limits, quick=quick)
 
 
-def _in_rounds(problem: SuppressionProblem, patterns: Words, floor: float) -> Suppression:
+def _recounted_blanks(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
+    """By the growing integer program; blanks in rounds where that is too large, or where a price is all that is wanted."""
+    exact = None if quick else recount_exactly(problem, patterns, seconds=limits.seconds)
+    if exact is not None:
+        rows = (exact.key, problem.fields_of(exact.units), exact.records)
+        return _suppression(problem, rows, bound=max(floor, exact.bound), notes={"cells in doubt": exact.cells})
     key, records = np.arange(problem.coded.size), problem.coded.count
     units, rounds = recount.add_rounds(problem, key, problem.covers(patterns), records)
-    units = recount.take_back(problem, key, units, records)
+    if not quick:
+        units = recount.take_back(problem, key, units, records)
     return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds))
 
 
-def _as_wildcards(problem: SuppressionProblem, patterns: Words) -> Suppression:
-    """No bound but zero: a blank helps other records too, so the optimum of `original` says nothing here."""
+def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, *, quick: bool) -> Suppression:
+    """The cheapest of: k - 1 records blank altogether; the blanks of `original`, thinned out; what the integer program finds.
+
+    The optimum of `original` says nothing here, because a blank helps other records too: the program has a bound of its own.
+    """
+    wildcard.refuse_small(problem)
     key, records = np.arange(problem.coded.size), problem.coded.count
-    units = wildcard.add_until_safe(problem, key, problem.covers(patterns), records)
-    units = wildcard.take_back(problem, key, units, records)
-    return _suppression(problem, (key, problem.fields_of(units), records), bound=0.0)
+    known = bool((problem.coded.codes >= 0).all())  # without missing values all rules say the same about the file as it is
+    if not (patterns.any() if known else _wildly_unsafe(problem, key, np.zeros_like(key), records)):
+        return _suppression(problem, (key, np.zeros_like(key), records), bound=0.0)
+    bound = float((problem.field_cost.min() * (problem.coded.mass / records)).min())
+    found = [_suppression(problem, wildcard.blank_altogether(problem), bound=bound)]
+    if quick:
+        return found[0]
+    if problem.coded.size * len(problem.coded.tables) <= THINNED:
+        units = wildcard.add_until_safe(problem, key, problem.covers(patterns), records)
+        units = wildcard.take_back(problem, key, units, records)
+        found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound))
+    exact = wildcard_exactly(problem, worth=min(each.cost for each in found), seconds=limits.seconds)
+    if exact is not None:
+        bound = max(bound, exact.bound)
+        if exact.complete and not _wildly_unsafe(problem, exact.key, exact.mask, exact.records):
+            found.append(_suppression(problem, (exact.key, exact.mask, exact.records), bound=bound))
+    return replace(min(found, key=lambda each: each.cost), bound=bound)
 
 
-def _suppression(problem: SuppressionProblem, blanks: Blanks, *, bound: float, rounds: tuple[int, ...] = ()) -> Suppression:
+def _wildly_unsafe(problem: SuppressionProblem, key: IntArray, mask: IntArray, records: IntArray) -> bool:
+    thresholds = np.array([threshold for _, threshold in problem.coded.tables])[:, None]
+    return bool((wildcard.wildcard_totals(problem, problem.blanked(key, mask), records) < thresholds).any())
+
+
+def _suppression(
+    problem: SuppressionProblem, blanks: Blanks, *, bound: float, rounds: tuple[int, ...] = (), notes: Mapping[str, int] | None = None
+) -> Suppression:
     key, mask, records = merged(blanks[0], known_only(problem, blanks[0], blanks[1]), blanks[2])
-    return Suppression(problem=problem, key=key, mask=mask, records=records, bound=bound, rounds=rounds)
+    return Suppression(problem=problem, key=key, mask=mask, records=records, bound=bound, rounds=rounds, notes=notes or {})
 
 
 def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:

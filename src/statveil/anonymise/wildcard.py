@@ -1,8 +1,9 @@
 """Rule `wildcard`: a blank matches every value (sdcMicro's alpha = 1).
 
-For comparison only: it calls files safe in which many records still show a key that was rare. Blanks only raise counts here, so the
-blanks of rule `original` are a start; where its tables leave something unsafe more are added, and then each blank that is not needed is
-taken back.
+For comparison only: it calls files safe in which many records still show a key that was rare. A record that is blank in every field
+matches all others, so that k - 1 such records make any file safe for threshold k; that is the optimum of most files. Blanks only raise
+counts here, so the blanks of rule `original` are another start; where its tables leave something unsafe more are added, and then each
+blank that is not needed is taken back.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from statveil.anonymise.covers import cheapest_covers
 from statveil.anonymise.frequencies import cell_index
 from statveil.anonymise.problem import SuppressionProblem
+from statveil.anonymise.suppression import known_only
 from statveil.arrays import BoolArray, IntArray
 from statveil.errors import InfeasibleProblem
 
@@ -46,13 +48,33 @@ def _matching(
     return np.asarray(sums[inverse[: rows.size]].astype(np.int64))
 
 
-def add_until_safe(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> IntArray:
-    """Blank more until every row is compatible with enough records in every table."""
-    thresholds = np.array([threshold for _, threshold in problem.coded.tables])[:, None]
-    if records.sum() < thresholds.max():
+def refuse_small(problem: SuppressionProblem) -> None:
+    if problem.coded.records < max(threshold for _, threshold in problem.coded.tables):
         raise InfeasibleProblem(
             "The file has fewer records than the threshold: under rule 'wildcard' no blanks make it safe.", hint="Use rule 'original'."
         )
+
+
+def blank_altogether(problem: SuppressionProblem) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows of (key, mask, records): the cheapest k - 1 records blank in every field, so that each combination is matched k times."""
+    coded = problem.coded
+    every = known_only(problem, np.arange(coded.size), np.full(coded.size, (1 << len(coded.values)) - 1))
+    price = problem.mask_cost(every) * (coded.mass / coded.count)
+    left = max(threshold for _, threshold in coded.tables) - 1
+    blanked = np.zeros(coded.size, dtype=np.int64)
+    for key in np.lexsort((np.arange(coded.size), price)):
+        blanked[key] = min(left, coded.count[key])
+        left -= int(blanked[key])
+        if not left:
+            break
+    some, rest = np.flatnonzero(blanked), np.flatnonzero(coded.count > blanked)
+    masks = np.concatenate([every[some], np.zeros(rest.size, dtype=np.int64)])
+    return np.concatenate([some, rest]), masks, np.concatenate([blanked[some], (coded.count - blanked)[rest]])
+
+
+def add_until_safe(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> IntArray:
+    """Blank more until every row is compatible with enough records in every table."""
+    thresholds = np.array([threshold for _, threshold in problem.coded.tables])[:, None]
     while True:
         bad = wildcard_totals(problem, problem.blanked(key, problem.fields_of(units)), records) < thresholds
         rows = np.flatnonzero(bad.any(axis=0))

@@ -16,6 +16,10 @@ from statveil.errors import BackendMissing, InputError
 
 ROWS = 1 << 17
 """Rows of a piece: fixed, so that the same records give the same bytes."""
+SPSS_DATE_AT = 92
+STATA_DATE, STATA_HEADER = b"<timestamp>", 4096
+MOST_IN_MEMORY = 50_000_000
+"""Values (records times columns) of a file that is made in memory: some 4 GB if all are text."""
 
 
 def format_of(path: Path) -> str:
@@ -26,6 +30,16 @@ def format_of(path: Path) -> str:
     if found in ("spss", "stata") and not (find_spec("pyreadstat") and find_spec("pandas")):
         raise BackendMissing("SPSS and Stata files need the packages pyreadstat and pandas.", hint="pip install 'statveil[stats]'")
     return found
+
+
+def refuse_too_large(path: Path, *, records: int, columns: int) -> None:
+    """SPSS and Stata files are written from memory: what would not fit is refused before anything is done."""
+    if format_of(path) in ("spss", "stata") and records * columns > MOST_IN_MEMORY:
+        raise InputError(
+            f"{path.name}: {records:,} records of {columns:,} columns are more than the {MOST_IN_MEMORY:,} values that are written as an "
+            "SPSS or Stata file, because such a file is made in memory.",
+            hint="Write .parquet or .csv, which are streamed, or drop columns.",
+        )
 
 
 def write_batches(path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, labels: FileLabels) -> None:
@@ -86,6 +100,9 @@ def _write_spss(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, label
 
     frame = _frame(tables, schema)
     pyreadstat.write_sav(frame, str(path), **_labels_for(frame, labels))
+    with path.open("r+b") as file:  # the header holds when the file was made, at a fixed place
+        file.seek(SPSS_DATE_AT)
+        file.write(b"01 Jan 7000:00:00")
 
 
 def _write_stata(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, labels: FileLabels) -> None:
@@ -93,6 +110,11 @@ def _write_stata(path: Path, tables: Iterable[pa.Table], schema: pa.Schema, labe
 
     frame = _frame(tables, schema)
     pyreadstat.write_dta(frame, str(path), **_labels_for(frame, labels))
+    with path.open("r+b") as file:
+        place = file.read(STATA_HEADER).find(STATA_DATE)
+        if place >= 0:
+            file.seek(place + len(STATA_DATE) + 1)
+            file.write(b"01 Jan 1970 00:00")
 
 
 def _frame(tables: Iterable[pa.Table], schema: pa.Schema) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,14 +51,22 @@ def _show(outcome: FileFolder, *, as_json: bool) -> None:
         return
     recoded = [f"{name} ({level})" for (name, level), chosen in zip(plan.recoding.items(), plan.levels, strict=True) if chosen]
     typer.echo(f"Made {plan.coded.records:,} records safe in {outcome.seconds:.1f} s: {plan.suppression.total:,} values blanked, "
-               f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}.\n")  # fmt: skip
+               f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}{_extra(plan.suppression.notes)}.\n")  # fmt: skip
     typer.echo(f"{audit_in_words(release.audit)}\n")
     for rule, found in release.unsafe.items():
         typer.echo(f"Records in unsafe combinations if a blank means {rule!r}: {'not counted' if found is None else f'{found:,}'}")
+    for attack in release.attacks:
+        verdict = "" if attack.passed else f" (limit {attack.limit:.0%} exceeded)"
+        typer.echo(f"{attack.name}: {attack.words}: {attack.value:.1%}{verdict}")
     typer.echo("")
     width = max(len(words) for words in outcome.files)
     for words, path in outcome.files.items():
         typer.echo(f"{words:<{width}}  {path}")
+
+
+def _extra(notes: Mapping[str, int]) -> str:
+    number = notes.get("extra blanks", 0)
+    return f", {number:,} extra blanks against guessing apart" if number else ""
 
 
 def _quality(gap: float) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from statveil.anonymise.coding import CodedFile, code_file, level_of
@@ -12,12 +13,17 @@ from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.plan import FilePlan, plan_recoding
 from statveil.data.microdata import Microdata
 from statveil.errors import InputError
+from statveil.files.script import job_content
 from statveil.protect.options import Limits
+from statveil.publish.toml import to_toml
 
 
 @dataclass(frozen=True, kw_only=True)
 class Glance:
-    """Risk and loss of one recoding: unsafe records before any blank, the cost of recoding and of the blanks it leaves."""
+    """Risk and loss of one recoding: unsafe records before any blank, the cost of recoding and of the blanks it leaves.
+
+    Blanks are priced under rule `original`, which takes no time; under `recount` they cost at least as much, and `plan()` tells.
+    """
 
     recoding: Mapping[str, str]
     unsafe_records: int
@@ -32,7 +38,8 @@ class Glance:
 class RecodingExplorer:
     """A recoding under the user's hand. Every change is priced incrementally; `undo` goes back one step."""
 
-    def __init__(self, coded: CodedFile) -> None:
+    def __init__(self, data: Microdata, coded: CodedFile) -> None:
+        self._data = data
         self._states: list[tuple[CodedFile, Levels]] = [(coded, (0,) * len(coded.values))]
         self._evaluator = Evaluator(coded=coded)
 
@@ -105,12 +112,21 @@ class RecodingExplorer:
         """The recoding as it stands, with its blanks, ready to apply."""
         return plan_recoding(self._coded, recoding=self.recoding, limits=limits, seed=seed)
 
-    def to_job(self) -> dict[str, Any]:
-        """The part [recoding] and the costs for a job file."""
-        keys = self._coded.keys
-        forced = {name: level for place, (name, level) in enumerate(self.recoding.items()) if self._levels[place]}
-        costs = {} if keys.costs == "equal" else {"costs": dict(keys.costs) if isinstance(keys.costs, Mapping) else keys.costs}
-        return {"safety": {"recoding_weight": keys.recoding_weight, **costs}, "recoding": {"fixed": forced}}
+    def to_job(self, path: str | Path | None = None, *, output: str = "safe.csv", drop: Sequence[str] = (), seed: int = 0) -> str:
+        """A job file that gives the plan as it stands; written to `path` if there is one, the path of the data then starts from there."""
+        target = None if path is None else Path(path)
+        content = job_content(
+            self._data,
+            self._coded,
+            recoding=self.recoding,
+            seed=seed,
+            folder=None if target is None else target.parent,
+            output={"file": output, "drop": list(drop)},
+        )
+        text = to_toml(content)
+        if target is not None:
+            target.write_text(text, encoding="utf-8", newline="\n")
+        return text
 
     def _enter(self, coded: CodedFile, levels: Levels) -> Glance:
         if coded is not self._coded:
@@ -124,4 +140,4 @@ _COSTS = ("costs", "ties", "recoding_costs", "recoding_weight", "threshold", "at
 
 def explore_recoding(data: Microdata, keys: KeyVariables) -> RecodingExplorer:
     """Begin with no recoding; nothing is written and nothing is decided until `plan()`."""
-    return RecodingExplorer(code_file(data, keys))
+    return RecodingExplorer(data, code_file(data, keys))

@@ -62,6 +62,8 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
             key=output.key,
             sensitive=output.sensitive,
             earlier=[job.base / each for each in output.earlier],
+            waiver=output.waiver,
+            attacks=output.attacks,
             job=job.content,
         )
         files = {
@@ -89,6 +91,7 @@ def figures(release: FileRelease) -> dict[str, Any]:
         "ending": str(plan.ending),
         "method": plan.method,
         "unsafe": dict(release.unsafe),
+        "attacks": {each.name: {"value": each.value, "limit": each.limit, "passed": each.passed} for each in release.attacks},
         "audit": {
             "passed": release.audit.passed,
             "checks": [{"name": c.name, "checked": c.checked, "faults": c.faults} for c in release.audit.checks],

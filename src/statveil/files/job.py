@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +11,36 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from statveil.anonymise.keys import KeyVariables
-from statveil.anonymise.recodings import Extremes, Intervals, Menu
+from statveil.anonymise.keys import EditRule, KeyVariables
+from statveil.anonymise.recodings import AnyRecoding, Extremes, Intervals, Menu, Recoding
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.errors import FormatError, InputError, StatveilError
+from statveil.data.tomlfiles import read_toml
+from statveil.errors import StatveilError
 from statveil.job_schema import DataPart, LimitsPart, Number, Part, wrong_keys
 from statveil.protect.options import Limits
 from statveil.publish.toml import to_toml
+
+
+class RecodingItem(Part):
+    """One recoding by name: classes of a width or between edges, the ends in one class each, or value by value."""
+
+    name: str
+    width: Number | None = None
+    start: Number = 0
+    edges: list[Number] = Field(default_factory=list)
+    bottom: Number | None = None
+    top: Number | None = None
+    new: dict[str, str] | None = None
+    others: Literal["refuse", "keep"] = "refuse"
+
+    def recoding(self) -> AnyRecoding:
+        if self.new is not None:
+            return Recoding(name=self.name, new=self.new, others=self.others)
+        if self.bottom is not None or self.top is not None:
+            return Extremes(name=self.name, bottom=self.bottom, top=self.top)
+        return Intervals(name=self.name, width=self.width, start=self.start, edges=tuple(self.edges))
 
 
 class FieldPart(Part):
@@ -35,13 +55,26 @@ class FieldPart(Part):
     bottom: Number | None = None
     top: Number | None = None
     own: dict[str, dict[str, str]] = Field(default_factory=dict)
+    recodings: list[RecodingItem] = Field(default_factory=list)
+
+
+class EditPart(Part):
+    when: dict[str, list[str]]
+    then: dict[str, str]
+
+
+class CombinationPart(Part):
+    """A listed combination with a threshold of its own."""
+
+    fields: list[str]
+    threshold: int
 
 
 class SafetyPart(Part):
     threshold: int | dict[str, int] = 3
     at_most: bool = False
     order: int | Literal["full"] = 3
-    combinations: list[list[str]] | None = None
+    combinations: list[list[str]] | list[CombinationPart] | None = None
     levels: dict[str, int] | None = None
     counting: Literal["records", "weights"] = "records"
     weight: str | None = None
@@ -58,6 +91,7 @@ class SafetyPart(Part):
     linked: list[list[str]] = Field(default_factory=list)
     caps: dict[str, int] = Field(default_factory=dict)
     candidates: int = 0
+    edits: list[EditPart] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _whole_sizes(self) -> Self:
@@ -78,7 +112,9 @@ class FileOutputPart(Part):
     drop: list[str] = Field(default_factory=list)
     sensitive: list[str] = Field(default_factory=list)
     earlier: list[str] = Field(default_factory=list)
+    waiver: str | None = None
     key: str | None = None
+    attacks: Literal["report", "refuse"] = "report"
 
 
 class FileJobFile(Part):
@@ -110,8 +146,9 @@ class FileJob:
         given = self.parts.safety
         threshold = given.threshold if isinstance(given.threshold, int) else {int(size): least for size, least in given.threshold.items()}
         fields = {name: self._menu(name, part) for name, part in self.parts.fields.items()}
-        rest = given.model_dump(exclude={"threshold"})
-        return KeyVariables(fields=fields, threshold=threshold, **rest)
+        edits = [EditRule(when=each.when, then=each.then) for each in given.edits]
+        rest = given.model_dump(exclude={"threshold", "combinations", "edits"})
+        return KeyVariables(fields=fields, threshold=threshold, combinations=_combinations(given.combinations), edits=edits, **rest)
 
     def _menu(self, name: str, part: FieldPart) -> Menu:
         try:
@@ -125,7 +162,8 @@ class FileJob:
             menu += Menu(recodings=tuple(Intervals(name=_edges_name(edges), edges=tuple(edges)) for edges in part.edges))
             if part.bottom is not None or part.top is not None:
                 menu += Menu(recodings=(Extremes(name="extremes", bottom=part.bottom, top=part.top),))
-            return menu + Menu.own(part.own)
+            menu += Menu.own(part.own)
+            return menu + Menu(recodings=tuple(each.recoding() for each in part.recodings))
         except StatveilError as error:
             raise type(error)(f"fields.{name}: {error.message}", hint=error.hint) from None
 
@@ -139,20 +177,23 @@ class FileJob:
         return FileJob(parts=check_file_job(content), content=content, base=self.base, text=to_toml(content))
 
 
+def _combinations(
+    given: list[list[str]] | list[CombinationPart] | None,
+) -> list[list[str]] | dict[tuple[str, ...], int] | None:
+    listed = [each for each in given or () if isinstance(each, CombinationPart)]
+    if listed:
+        return {tuple(each.fields): each.threshold for each in listed}
+    return None if given is None else [each for each in given if isinstance(each, list)]
+
+
 def _edges_name(edges: list[int | float]) -> str:
     return "edges " + " ".join(f"{edge:g}" for edge in edges)
 
 
 def read_file_job(path: Path) -> FileJob:
     """Read and check a job file."""
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.", hint="See the page on files for a job to start from.")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        content = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise FormatError(f"{path} is not valid TOML: {error}.", hint="Text stands in quotes; save the file as UTF-8.") from None
-    return FileJob(parts=check_file_job(content), content=content, base=path.parent, text=text)
+    file = read_toml(path, start_from="See the page on files for a job to start from.")
+    return FileJob(parts=check_file_job(file.content), content=file.content, base=path.parent, text=file.text)
 
 
 def check_file_job(content: Mapping[str, Any]) -> FileJobFile:

@@ -12,14 +12,18 @@ from typing import Any
 from statveil.anonymise.apply import write_safe_file
 from statveil.anonymise.keys import MISSING_LABEL
 from statveil.anonymise.plan import FilePlan
-from statveil.anonymise.writers import format_of
+from statveil.anonymise.writers import refuse_too_large
 from statveil.atomic import check_targets, written_together
 from statveil.audit.files import FileStatement, audit_file, compare_releases
+from statveil.audit.files_attacks import Attack
+from statveil.audit.files_attacks import attacks as make_attacks
 from statveil.audit.report import AuditReport, Check
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.data.textfiles import require_file
 from statveil.errors import AuditFailed
+from statveil.files.attacks import exposed
+from statveil.protect.options import known
 from statveil.version import VERSION
 
 
@@ -32,11 +36,15 @@ class FileRelease:
     audit: AuditReport
     unsafe: Mapping[str, int | None]
     """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
+    attacks: tuple[Attack, ...] = field(repr=False)
+    """What somebody who knows the method could still find out, in figures with their limits (THREATS M03 to M05)."""
     plan: FilePlan = field(repr=False)
     data: Microdata = field(repr=False)
     dropped: Sequence[str] = ()
     sensitive: Sequence[str] = ()
     """Columns whose diversity within classes the report tells."""
+    earlier: Sequence[str] = ()
+    """Releases of the same records that this one was compared with."""
     job: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,8 +65,11 @@ class FileRelease:
                      "ending": str(plan.ending), "method": plan.method, "seed": plan.seed},
             "unsafe after release": dict(self.unsafe),
             "notes": dict(plan.suppression.notes),
+            "attacks": [{"name": a.name, "words": a.words, "value": a.value, "limit": a.limit, "passed": a.passed,
+                         "findings": list(a.findings)} for a in self.attacks],
             "audit": {"passed": self.audit.passed,
-                      "checks": [{"name": c.name, "words": c.words, "checked": c.checked, "faults": c.faults} for c in self.audit.checks]},
+                      "checks": [{"name": c.name, "words": c.words, "checked": c.checked, "faults": c.faults,
+                                  "findings": list(c.findings)} for c in self.audit.checks]},
         }  # fmt: skip
 
     def to_certificate(self, path: str | Path) -> Path:
@@ -92,40 +103,57 @@ def apply_plan(
     key: str | None = None,
     sensitive: Sequence[str] = (),
     earlier: Sequence[str | Path] = (),
+    waiver: str | None = None,
+    attacks: str = "report",
     job: Mapping[str, Any] | None = None,
 ) -> FileRelease:
     """Write the safe file, audit what was written, and put it in place only if the audit passed.
 
     The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out;
-    `key` is the secret of the shuffle; `earlier` names safe files of the same records that are out already.
+    `key` is the secret of the shuffle; `earlier` names safe files of the same records that are out already, and `waiver` says why a value
+    may all the same be blank in one and open in the other (it is written into the certificate). Attacks by somebody who knows
+    the method are made and reported; with `attacks="refuse"` nothing is released where one exceeds its limit.
     """
+    known("way with attacks", attacks, ("report", "refuse"))
     target = Path(to)
-    format_of(target)
+    refuse_too_large(target, records=plan.coded.records, columns=len(data.columns) - len(set(drop)))
     check_targets([target], sources=[Path(data.origin)])
     data.require(sensitive)
     for path in earlier:
         require_file(Path(path))
+    attacked = make_attacks(exposed(plan))
+    if attacks == "refuse" and not all(each.passed for each in attacked):
+        raise AuditFailed(
+            "An attack by somebody who knows the method finds out too much; nothing is released.",
+            hint="; ".join(f"{each.name}: {each.value:.1%}, limit {each.limit:.0%}" for each in attacked if not each.passed)
+            + ". Ask for candidates=3, or other recodings.",
+        )
     with written_together([target]) as [place]:
         write_safe_file(data, plan, place, drop=drop, key=key)
         found = audit_file(data, read_microdata(place, **_as_written(place)), statement_of(plan, drop))
         return FileRelease(
             path=target,
             file_hash=_hash(place),
-            audit=AuditReport(checks=(*found.report.checks, _against_earlier(place, earlier, plan.keys.names))),
+            audit=AuditReport(checks=(*found.report.checks, _against_earlier(place, earlier, plan.keys.names, waiver))),
             unsafe=found.unsafe,
+            attacks=attacked,
             plan=plan,
             data=data,
             dropped=tuple(drop),
             sensitive=tuple(sensitive),
+            earlier=tuple(str(path) for path in earlier),
             job=job or {},
         )
 
 
-def _against_earlier(place: Path, earlier: Sequence[str | Path], fields: Sequence[str]) -> Check:
-    """Released twice, a value blank in one file must not be open in the other (THREATS M07)."""
+def _against_earlier(place: Path, earlier: Sequence[str | Path], fields: Sequence[str], waiver: str | None) -> Check:
+    """Released twice, a value blank in one file must not be open in the other, unless somebody answers for it (THREATS M07)."""
     new = read_microdata(place, **_as_written(place))
     faults = sum(sum(compare_releases(new, read_microdata(path), fields).values()) for path in earlier)
     words = "No value is blank here and open in an earlier release of the same records, or the other way round"
+    if faults and waiver and waiver.strip():
+        findings = (f"{faults:,} values, waived: {waiver.strip()}",)
+        return Check(name="earlier", words=f"{words} (waived)", checked=len(earlier), faults=0, findings=findings)
     return Check(name="earlier", words=words, checked=len(earlier), faults=faults)
 
 

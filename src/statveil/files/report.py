@@ -15,6 +15,7 @@ from statveil.anonymise.suppression import row_amount
 from statveil.anonymise.unsafe import UnsafeCombinations, find_unsafe
 from statveil.anonymise.wildcard import wildcard_totals
 from statveil.files import charts
+from statveil.files.script import job_content, python_script
 from statveil.publish.files import write_bytes
 from statveil.publish.numbers import percent
 from statveil.publish.report import ENDINGS, VEGA, _asset, _render, json_for_page
@@ -60,6 +61,11 @@ def _context(release: FileRelease) -> dict[str, Any]:
         "checks": release.audit.checks,
         "rule": plan.keys.rule,
         "by_rule": _by_rule(release),
+        "attacks": [
+            (each.name, each.words, percent(each.value), percent(each.limit), "kept" if each.passed else "EXCEEDED")
+            for each in release.attacks
+        ],
+        "attack_findings": [finding for each in release.attacks for finding in each.findings],
         "risks": _risks(release, before, after),
         "worst": _worst(unsafe, left),
         "field_scores": [(name, percent(share)) for name, share in unsafe.field_scores().items()],
@@ -70,7 +76,7 @@ def _context(release: FileRelease) -> dict[str, Any]:
         "mosaic": _mosaic_title(plan, drawn),
         "method": plan.method,
         "seed": plan.seed,
-        "job": to_toml(release.job) if release.job else "",
+        "job": _job(release),
         "python": _python(release),
         "page_data": json_for_page({"charts": drawn}),
     }
@@ -212,7 +218,8 @@ def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list
         ("Cost of the plan", f"{plan.cost:,.6g}"),
         ("of which recoding", f"{plan.recoding_cost:,.6g}"),
         ("of which blanks", f"{plan.suppression.cost:,.6g}"),
-        ("Proved lower bound", f"{plan.bound:,.6g}"),
+        ("of which against guessing", f"{plan.suppression.extra_cost:,.6g}"),
+        ("Proved lower bound of what the rule needs", f"{plan.bound:,.6g}"),
         ("Discernibility before", f"{pairs[0]:,}"),
         ("Discernibility after", f"{pairs[1]:,}"),
         *notes,
@@ -221,12 +228,17 @@ def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list
 
 def _python(release: FileRelease) -> str:
     plan = release.plan
-    fixed = {name: level for name, level in plan.recoding.items() if level != "as it is"}
-    settings = f"threshold={plan.keys.threshold!r}, order={plan.keys.order!r}, rule={plan.keys.rule!r}"
-    return (
-        "import statveil as sv\n\n"
-        f"data = sv.read_microdata({Path(release.data.origin).name!r})\n"
-        f"keys = sv.KeyVariables(fields={{...}}, {settings})  # with the menus of {', '.join(plan.keys.names)}\n"
-        f"plan = sv.plan_recoding(data, keys, recoding={fixed!r}, seed={plan.seed})\n"
-        f"release = sv.apply_plan(data, plan, {release.path.name!r})\n"
-    )
+    return python_script(
+        release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name,
+        options={"drop": release.dropped, "sensitive": release.sensitive, "earlier": release.earlier},
+    )  # fmt: skip
+
+
+def _job(release: FileRelease) -> str:
+    """The job as it was given; of a release that was made without one, a job that gives the same."""
+    if release.job:
+        return to_toml(release.job)
+    plan = release.plan
+    output = {"file": release.path.name, "drop": list(release.dropped), "sensitive": list(release.sensitive), "earlier": release.earlier}
+    content = job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output)
+    return to_toml(content) if Path(release.data.origin).is_file() else ""

@@ -1,0 +1,127 @@
+"""The same plan again: as a job file, and as a script. Both are complete: nothing has to be filled in by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from statveil.anonymise.coding import CodedFile
+from statveil.anonymise.keys import EditRule, KeyVariables
+from statveil.anonymise.recodings import AS_IT_IS, AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
+from statveil.data.microdata import Microdata
+
+
+def job_content(
+    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str] | None, seed: int, folder: Path | None, output: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What `statveil anonymise` needs for this plan; the path of the data starts from `folder` where there is one."""
+    origin = data.origin if folder is None else os.path.relpath(data.origin, folder)
+    chosen = {} if recoding is None else {"fixed": {name: level for name, level in recoding.items() if level != AS_IT_IS}}
+    return {
+        "data": {"file": origin, **({} if data.decimal in (None, ".") else {"decimal": data.decimal})},
+        "fields": {name: _menu(coded, name) for name in coded.keys.names},
+        "safety": _safety(coded.keys),
+        "recoding": {**chosen, **({"seed": seed} if seed else {})},
+        "output": {key: value for key, value in output.items() if value},
+    }
+
+
+def _settings(keys: KeyVariables) -> dict[str, Any]:
+    """The settings that differ from what they are if nothing is said."""
+    found = {}
+    for each in fields(keys):
+        value = getattr(keys, each.name)
+        usual = each.default_factory() if each.default_factory is not MISSING else each.default
+        if each.name != "fields" and value != usual:
+            found[each.name] = value
+    return found
+
+
+def _safety(keys: KeyVariables) -> dict[str, Any]:
+    found = _settings(keys)
+    if isinstance(found.get("threshold"), Mapping):
+        found["threshold"] = {str(size): least for size, least in found["threshold"].items()}
+    if isinstance(found.get("combinations"), Mapping):
+        found["combinations"] = [{"fields": list(names), "threshold": least} for names, least in found["combinations"].items()]
+    if "edits" in found:
+        found["edits"] = [
+            {"when": {name: list(values) for name, values in rule.when.items()}, "then": dict(rule.then)} for rule in keys.edits
+        ]
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _menu(coded: CodedFile, name: str) -> dict[str, Any]:
+    recodings = [_recoding(coded, name, each) for each in coded.keys.menu(name).recodings]
+    return {"recodings": recodings} if recodings else {}
+
+
+def _recoding(coded: CodedFile, name: str, each: AnyRecoding) -> dict[str, Any]:
+    if isinstance(each, Intervals):
+        return (
+            {"name": each.name, "edges": list(each.edges)} if each.edges else {"name": each.name, "width": each.width, "start": each.start}
+        )
+    if isinstance(each, Extremes):
+        return {key: value for key, value in (("name", each.name), ("bottom", each.bottom), ("top", each.top)) if value is not None}
+    return {"name": each.name, "new": _listed(coded, name, each)}
+
+
+def _listed(coded: CodedFile, name: str, each: Recoding) -> dict[str, str]:
+    """The recoding for the values of this file: ranges of a mu-ARGUS recoding are written out."""
+    if not isinstance(each, GrcRecoding) and each.others == "refuse":
+        return dict(each.new)
+    values = coded.values[coded.keys.names.index(name)]
+    return dict(zip(values, each.apply(values, column=name), strict=True))
+
+
+def python_script(
+    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str], seed: int, target: str, options: Mapping[str, Any]
+) -> str:
+    """The calls that give the same file."""
+    menus = "".join(f"    {name!r}: {_menu_code(coded, name)},\n" for name in coded.keys.names)
+    settings = "".join(f"    {name}={_code(value)},\n" for name, value in _settings(coded.keys).items())
+    fixed = {name: level for name, level in recoding.items() if level != AS_IT_IS}
+    further = "".join(f", {name}={_code(value)}" for name, value in options.items() if value)
+    decimal = "" if data.decimal in (None, ".") else f", decimal={data.decimal!r}"
+    origin = repr(data.origin) if Path(data.origin).is_file() else "frame"  # records that came as a frame have no file to name
+    return (
+        "import statveil as sv\n\n"
+        f"data = sv.read_microdata({origin}{decimal})\n"
+        f"fields = {{\n{menus}}}\n"
+        f"keys = sv.KeyVariables(\n    fields=fields,\n{settings})\n"
+        f"plan = sv.plan_recoding(data, keys, recoding={fixed!r}, seed={seed})\n"
+        f"release = sv.apply_plan(data, plan, {target!r}{further})\n"
+    )
+
+
+def _code(value: Any) -> str:
+    if isinstance(value, EditRule):
+        return f"sv.EditRule(when={ {name: list(each) for name, each in value.when.items()}!r}, then={dict(value.then)!r})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_code(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(_code(each) for each in value) + "]"
+    return repr(value)
+
+
+def _menu_code(coded: CodedFile, name: str) -> str:
+    recodings = coded.keys.menu(name).recodings
+    if not recodings:
+        return "None"
+    return "sv.Menu(recodings=(" + ", ".join(_recoding_code(coded, name, each) for each in recodings) + ",))"
+
+
+def _recoding_code(coded: CodedFile, name: str, each: AnyRecoding) -> str:
+    if isinstance(each, Intervals | Extremes):
+        return f"sv.{each!r}"
+    return f"sv.Recoding(name={each.name!r}, new={_listed(coded, name, each)!r})"
