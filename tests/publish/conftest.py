@@ -100,6 +100,7 @@ def build_release(
     return SimpleNamespace(
         protected=ProtectedTable(views=views, value=released, decimals=decimals), adjustment=adjustment, provenance=provenance,
         table=table, sensitivity=sensitivity, job=more.pop("job", {}), audit=AuditReport(checks=checks), gap=adjustment.gap,
+        relaxations=(), protection_weakened=False, repairs_in_words=list,
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from statveil.argus.convert import convert
+from statveil.argus.convert import Conversion, convert
 from statveil.data.hierarchy import Hierarchy
-from statveil.errors import FormatError
+from statveil.errors import FormatError, InputError
 from statveil.publish import export
 from statveil.publish.published import read_json_stat
 
@@ -34,6 +34,17 @@ def test_the_village_in_every_format(village: Any, tmp_path: Path, name: str) ->
     convert(source, tmp_path / name)
     [expected] = FORMATS[name](village, tmp_path / f"expected.{name}")
     assert (tmp_path / name).read_bytes() == expected.read_bytes()
+
+
+def test_the_older_sdmx_csv_on_request(village: Any, tmp_path: Path) -> None:
+    source = tmp_path / "village.json"
+    export.write_json_stat(village, source)
+    convert(source, tmp_path / "x.sdmx.csv", Conversion(sdmx_csv="1.0"))
+    export.write_sdmx_csv(village, tmp_path / "y.sdmx.csv", version="1.0")
+    assert (tmp_path / "x.sdmx.csv").read_bytes() == (tmp_path / "y.sdmx.csv").read_bytes()
+    assert (tmp_path / "x.sdmx.csv").read_text().startswith("DATAFLOW,")
+    with pytest.raises(InputError, match=r"3\.0"):
+        convert(source, tmp_path / "z.sdmx.csv", Conversion(sdmx_csv="3.0"))  # type: ignore[arg-type]
 
 
 def test_excel_is_written_too(village: Any, tmp_path: Path) -> None:

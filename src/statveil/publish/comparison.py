@@ -24,7 +24,7 @@ def before_and_after(release: Release, changes: Changes) -> dict[str, Any]:
     relative = np.nan_to_num(changes.relative[shown], nan=np.inf)
     order = shown[np.lexsort((-relative, ~changes.sensitive[shown]))]
     cells = order[:MOST_ROWS]
-    names, words = _cell_words(release.table.views, cells, changes.original.size)
+    names, words = cell_words(release.table.views, cells, changes.original.size)
     return {"columns": names, "rows": _rows(release, changes, cells, words), "all": int(order.size), "most": MOST_ROWS}
 
 
@@ -58,7 +58,7 @@ def _levels(release: Release, cell: int) -> str:
     return f"-{grouped(int(sensitivity.lower_level[cell]), scale)} / +{grouped(int(sensitivity.upper_level[cell]), scale)}"
 
 
-def _cell_words(views: tuple[View, ...], cells: IntArray, size: int) -> tuple[list[str], list[list[str]]]:
+def cell_words(views: tuple[View, ...], cells: IntArray, size: int) -> tuple[list[str], list[list[str]]]:
     """Labels of each cell at the first position where it stands; with several views, the view's name and the labels in one."""
     view_of, row_of = _first_positions(views, size)
     labels = [[labels_of(dimension) for dimension in view.dimensions] for view in views]

@@ -37,17 +37,8 @@ def _dimension(dimension: Dimension) -> dict[str, Any]:
         "index": list(dimension.codes),
         "label": {code: dimension.label(code) for code in dimension.codes},
     }
-    child = _children(dimension)
+    child = {code: list(below) for code, below in dimension.children.items()}
     return {"label": dimension.name, "category": {**category, "child": child} if child else category}
-
-
-def _children(dimension: Dimension) -> dict[str, list[str]]:
-    """Every tree's branches; a total with several trees has the children of all of them, each once."""
-    child: dict[str, dict[str, None]] = {}
-    for tree in dimension.trees:
-        for code, below in tree.children.items():
-            child.setdefault(code, {}).update(dict.fromkeys(below))
-    return {code: list(below) for code, below in child.items()}
 
 
 def _extension(release: Release) -> dict[str, Any]:

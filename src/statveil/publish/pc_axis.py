@@ -49,7 +49,7 @@ def _head(release: Release, view: View) -> Iterator[str]:
     for name, dimension in zip(names, view.dimensions, strict=True):
         yield f"VALUES({name})={_listed(_values(dimension))};"
         yield f"CODES({name})={_listed(dimension.codes)};"
-        if max(dimension.trees[0].depth.values()) > 1:
+        if dimension.trees and max(dimension.trees[0].depth.values()) > 1:
             yield f"HIERARCHIES({name})={_tree(dimension)};"
 
 

@@ -22,8 +22,13 @@ from statveil.publish.changes import Changes, measure
 from statveil.publish.charts import all_charts
 from statveil.publish.files import write_bytes
 from statveil.publish.numbers import grouped, percent
+from statveil.publish.repairs import public_checks, repair_section
 from statveil.publish.slices import internal_slice, released_slice
 from statveil.publish.toml import to_toml
+from statveil.publish.utility import utility_by_subset
+from statveil.publish.utility_charts import utility_charts
+from statveil.publish.utility_public import released_statistics
+from statveil.publish.utility_tables import utility_section
 from statveil.solve.outcome import Ending
 
 if TYPE_CHECKING:
@@ -91,9 +96,10 @@ def _external(release: Release) -> dict[str, Any]:
     slices = [released_slice(release, view) for view in views]
     return {
         **_common(release),
-        "checks": [check.words for check in release.audit.checks],
+        "checks": public_checks(release.audit),
         "decimals": release.protected.decimals,
         "left_out": _left_out(slices),
+        "statistics": released_statistics(release.protected),
         "page_data": json_for_page({"slices": slices}),
     }
 
@@ -102,9 +108,11 @@ def _internal(release: Release) -> dict[str, Any]:
     changes = measure(release)
     slices = [internal_slice(release, view, changes) for view in release.protected.views]
     compared = comparison.before_and_after(release, changes)
-    charts = all_charts(changes, release.adjustment)
+    found = utility_by_subset(release, changes)
+    charts = all_charts(changes, release.adjustment) | utility_charts(changes, found)
     return {
         **_common(release),
+        "repairs": repair_section(release),
         "sentences": summary(release, changes),
         "figures": key_figures(release, changes),
         "checks": release.audit.checks,
@@ -112,6 +120,7 @@ def _internal(release: Release) -> dict[str, Any]:
         "by_level": comparison.by_level(changes),
         "by_reason": comparison.by_reason(release),
         "left_out": _left_out(slices),
+        "utility": utility_section(release, changes, found),
         "compared": compared,
         "from_zero": int((~np.isfinite(changes.relative)).sum()),
         "charts": list(charts),

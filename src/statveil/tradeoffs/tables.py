@@ -1,0 +1,116 @@
+"""The trade-off of tables from records: the same front, and any of its points as a release."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from statveil.arrays import frozen_array
+from statveil.audit.tables import release_hash
+from statveil.data.microdata import Microdata
+from statveil.data.readers import read_microdata
+from statveil.errors import InputError
+from statveil.protect.build import build_problem
+from statveil.protect.options import Limits, OnProgress, Options
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.quality.keep import Keep
+from statveil.protect.quality.tables import keep_of
+from statveil.provenance import Provenance
+from statveil.release import Release
+from statveil.risk.rules import Rule
+from statveil.risk.sensitivity import Sensitivity
+from statveil.risk.unions import Links, judge
+from statveil.solve.outcome import Ending
+from statveil.table.linked import CellSet, Equation
+from statveil.table.protected import ProtectedTable
+from statveil.table.spec import TableSpec
+from statveil.table.table import Table
+from statveil.table.tabulate import listed_specs
+from statveil.tradeoffs.verb import POINTS, Tradeoff, tradeoff
+from statveil.workflow import _in_labels, _require_rules, _settled, _stages, as_json, links_as_json, requirements_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableTradeoff:
+    """The front of a table. `release` gives any of its points as an audited release; publish one of them, never two."""
+
+    front: Tradeoff
+    table: Table = field(repr=False)
+    sensitivity: Sensitivity = field(repr=False)
+    problem: ProtectionProblem = field(repr=False)
+    options: Options = field(repr=False)
+    parameters: Mapping[str, Any] = field(repr=False)
+
+    def release(self, point: int | None = None, *, job: Mapping[str, Any] | None = None, asked: Mapping[str, Any] | None = None) -> Release:
+        """The table of a point, counted from 1 as on the page; without a number, the recommended one.
+
+        `job` repeats the release, `asked` are its words for what is asked of the front.
+        """
+        number = self.front.knee + 1 if point is None else point
+        if not 1 <= number <= len(self.front.points):
+            raise InputError(f"There is no point {number}.", hint=f"Points go from 1 to {len(self.front.points)}.")
+        chosen, plain = self.front.points[number - 1], self.front.plain
+        adjustment = dataclasses.replace(
+            plain,
+            deviation=chosen.deviation,
+            senses=self.problem.senses_of(chosen.deviation),
+            objective=chosen.change,
+            ending=plain.ending if chosen.change <= plain.objective else Ending.FEASIBLE,
+            certificate=None,
+            seconds=self.front.seconds,
+        )
+        value = frozen_array(self.problem.value + chosen.deviation)
+        protected = ProtectedTable(views=self.table.views, value=value, decimals=self.table.decimals)
+        own = {"tradeoff": {**self.parameters["tradeoff"], "point": "recommended" if point is None else point}}
+        parameters = {**self.parameters, **(own if asked is None else asked)}
+        return Release(
+            protected=protected,
+            adjustment=adjustment,
+            provenance=Provenance(parameters=parameters, input_hash=self.table.input_hash, release_hash=release_hash(protected)),
+            table=self.table,
+            sensitivity=self.sensitivity,
+            requirements=requirements_of(self.options),
+            job=job or {},
+        )
+
+
+def tradeoff_table(
+    data: Any,
+    spec: TableSpec | Sequence[TableSpec],
+    *,
+    rules: Sequence[Rule],
+    keep: Keep | None = None,
+    points: int = POINTS,
+    options: Options | None = None,
+    method: str = "auto",
+    limits: Limits | None = None,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+    equations: Sequence[Equation] = (),
+    sets: Sequence[CellSet] = (),
+    search_sets: bool = False,
+) -> TableTradeoff:
+    """Records to a front of safe tables: tabulate, assess, then `tradeoff`. The arguments are those of these and of `protect_table`."""
+    options, limits = _settled(options, limits, seed)
+    specs = listed_specs(spec)
+    _require_rules(rules)
+    links = Links(equations=equations, sets=sets, search_sets=search_sets)
+    microdata = data if isinstance(data, Microdata) else read_microdata(data)
+    table, sensitivity = judge(microdata, specs, rules, links, tell=_stages(on_progress, limits))
+    problem = build_problem(table, sensitivity, options)
+    with _in_labels(problem, table):
+        asked = None if keep is None else keep_of(keep, table)
+        front = tradeoff(problem, keep=asked, points=points, method=method, limits=limits, seed=seed, on_progress=on_progress)
+    parameters = {
+        "tables": as_json(spec),
+        "rules": as_json(rules),
+        **links_as_json(links),
+        "options": as_json(options),
+        "limits": as_json(limits),
+        "method": method,
+        "seed": as_json(seed),
+        "tradeoff": {"points": points, "kept": list(front.words)},
+    }
+    return TableTradeoff(front=front, table=table, sensitivity=sensitivity, problem=problem, options=options, parameters=parameters)
