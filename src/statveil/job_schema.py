@@ -208,6 +208,46 @@ class CellSetPart(Part):
     level: Level | None = None
 
 
+class GivingPart(Part):
+    """Cells that may give in a repair: their bounds, or with `protection` their protection."""
+
+    cells: list[dict[str, str]]
+    table: str | None = None
+    protection: bool = False
+
+
+class RepairPart(Part):
+    """What may give where no safe table exists; without [repair] nothing does."""
+
+    order: list[Literal["cap", "inner", "margins", "relations", "protection"]] = ["cap", "inner", "margins"]
+    only: list[GivingPart] = []
+    weaken_protection: bool = False
+
+
+KeptCells = str | dict[str, str | int] | list[str | dict[str, str | int]]
+
+
+class KeepPart(Part):
+    """Statistics to keep, each over "sensitive", "all", a row ({dimension = code}), a level ({dimension = depth}), or a list of those."""
+
+    mean: KeptCells | None = None
+    variance: KeptCells | None = None
+    correlation: KeptCells | None = None
+    slope: KeptCells | None = None
+    measures: list[Literal["chi-square", "cramers-v", "ranks", "quantiles", "gini", "distance"]] = []
+    within: Number | None = None
+    senses: Literal["auto", "free", "fixed", "searched"] = "auto"
+    by: Literal["both", "programs", "tabu"] = "both"
+    widen: list[Number] = []
+
+
+class TradeoffPart(Part):
+    """The front of change against distortion of the statistics in [keep], and the point of it that is released."""
+
+    points: Annotated[int, Field(ge=1, le=200)] = 15
+    point: Annotated[int, Field(ge=1)] | Literal["recommended"] = "recommended"
+
+
 class LimitsPart(Part):
     seconds: Number = 60.0
     gap: Number = 0.0
@@ -216,6 +256,7 @@ class LimitsPart(Part):
 class OutputPart(Part):
     formats: list[FileFormat] = ["csv", "parquet", "json-stat", "sdmx-csv"]
     internal: bool = False
+    sdmx_csv: Literal["1.0", "2.0"] = "2.0"
 
 
 class JobFile(Part):
@@ -227,6 +268,9 @@ class JobFile(Part):
     equation: list[EquationPart] = []
     cell_set: list[CellSetPart] = []
     protection: ProtectionPart = ProtectionPart()
+    repair: RepairPart | None = None
+    keep: KeepPart | None = None
+    tradeoff: TradeoffPart | None = None
     limits: LimitsPart = LimitsPart()
     output: OutputPart = OutputPart()
 

@@ -14,6 +14,7 @@ from statveil.errors import InputError
 
 if TYPE_CHECKING:
     from statveil.protect.options import Norm, Variant
+    from statveil.protect.quality.keep import Keep
     from statveil.protect.repair import Giving, Repair
     from statveil.protect.system import SystemWeights
 
@@ -59,6 +60,10 @@ def adjust(
     may_give: Annotated[
         Path | None, typer.Option("--may-give", metavar="FILE", help="RCTA's repair file: only these may give.", show_default=False)
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="WHAT=CELLS", help="Keep a statistic: mean, variance, correlation, slope.", show_default=False),
+    ] = None,
     repairs: Annotated[
         Path | None, typer.Option("--repairs", metavar="FILE.json", help="List of repairs to write.", show_default=False)
     ] = None,
@@ -100,6 +105,7 @@ def adjust(
                 options=options,
                 repair=loosening,
                 may_give=may_give,
+                keep=keep_from(keep) if keep else None,
                 method=method,
                 start=start,
                 settings=settings,
@@ -153,6 +159,37 @@ def check_bound(
             typer.echo(json.dumps({"certified": True, "bound": float(bound)}))
         else:
             typer.echo(f"The certificate holds: no whole safe table costs less than {float(bound):,.10g}.")
+
+
+LISTED = ("mean", "variance", "correlation", "slope", "measures")
+"""Keys of --keep that may be given several times."""
+
+
+def keep_from(words: Sequence[str]) -> Keep:
+    """`what=cells` words, and `within`, `senses`, `by` and `widen` in the same way, as what is to be kept."""
+    from statveil.protect.quality.keep import Keep
+
+    asked: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if key not in (*LISTED, "within", "senses", "by", "widen") or not (equals and value):
+            known = ", ".join((*LISTED, "within", "senses", "by", "widen"))
+            raise InputError(f"--keep {word!r} is not WHAT=CELLS.", hint=f"For example --keep mean=sensitive. Known: {known}.")
+        if key in LISTED:
+            asked.setdefault(key, []).append(value)
+        elif key in asked:
+            raise InputError(f"--keep {key} is given twice.")
+        else:
+            asked[key] = value if key in ("senses", "by") else _numbers(key, value)
+    return Keep(**asked)
+
+
+def _numbers(key: str, value: str) -> Any:
+    try:
+        numbers = [float(each) for each in value.split(",")]
+    except ValueError:
+        raise InputError(f"--keep {key}={value} holds something that is not a number.") from None
+    return tuple(numbers) if key == "widen" else numbers[0]
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:

@@ -7,13 +7,14 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from statveil.audit.repairs import in_words as repairs_in_words
+from statveil.audit.repairs import weakened
 from statveil.audit.report import AuditReport, Check
 from statveil.folder import FolderRelease, audit_figures, figures
 from statveil.protect.adjustment import Adjustment
@@ -158,6 +159,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     found = f": {_quality(release.adjustment)}" if numbers["sensitive"] else ". Nothing was sensitive; numbers were rounded at most"
     typer.echo(f"Protected a table of {words} in {outcome.seconds:.1f} s{found}.\n")
     typer.echo(f"{audit_in_words(release.audit)}\n")
+    _show_repairs(release.repairs_in_words(), weakened=release.protection_weakened)
     width = max(len(words) for words in outcome.files)
     for words, path in outcome.files.items():
         typer.echo(f"{words:<{width}}  {path}")
@@ -173,17 +175,31 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     found = _quality(adjustment) if sensitive else "nothing was sensitive"
     typer.echo(f"Adjusted a system of {_cells(cells, sensitive)} in {adjustment.seconds:.1f} s: {found}.")
     typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g} ({_rests_on(adjustment)}).\n")
+    if adjustment.quality is not None:
+        typer.echo("\n".join(f"- {words}" for words in adjustment.quality.in_words()) + "\n")
     typer.echo(f"{audit_in_words(outcome.audit)}\n")
-    _show_repairs(outcome)
-    typer.echo(f"solution  {outcome.solution}")
+    _show_repairs(repairs_in_words(outcome.relaxations), weakened=weakened(outcome.relaxations))
+    for cells, statistics in outcome.summary["utility"].items():
+        typer.echo(utility_in_words(cells, statistics))
+    typer.echo(f"\nsolution  {outcome.solution}")
 
 
-def _show_repairs(outcome: AdjustedSystem) -> None:
+def utility_in_words(cells: str, statistics: Mapping[str, Any]) -> str:
+    """A line like: sensitive cells: correlation 0.99850, slope 1.00210, variance ratio 1.00720, mean 120.5 to 120.7."""
+    told = [
+        f"{name.replace('_', ' ')} {statistics[name]:.5f}"
+        for name in ("correlation", "slope", "variance_ratio")
+        if statistics[name] is not None
+    ]
+    before, after = statistics["mean"]
+    return f"{cells} cells: {', '.join([*told, f'mean {before:,.6g} to {after:,.6g}'])}"
+
+
+def _show_repairs(given: Sequence[str], *, weakened: bool) -> None:
     """What was asked and not kept. A reader must not miss it."""
-    given = repairs_in_words(outcome.relaxations)
     if not given:
         return
-    if any(each.what.startswith("protection") for each in outcome.relaxations):
+    if weakened:
         typer.echo("WARNING: PROTECTION WAS WEAKENED. The levels that the rules ask for do not hold in this solution.")
     typer.echo(f"REPAIRED: no safe table kept all that was asked; {len(given):,} of it gave:")
     typer.echo("\n".join(f"- {words}" for words in given[:MOST_REPAIRS]))

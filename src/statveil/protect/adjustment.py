@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from statveil.arrays import IntArray, frozen_array
 from statveil.solve.outcome import Ending
 from statveil.table.exchange.certificate import Certificate
+
+if TYPE_CHECKING:
+    from statveil.protect.quality.result import Quality
 
 BoundBy = Literal["cuts", "tree", "solver"]
 
@@ -39,6 +42,8 @@ class Adjustment:
     certified_bound: float = 0.0
     """What the certificate proves: the bound itself, unless that is by a solver and higher."""
     certificate: Certificate | None = field(default=None, repr=False)
+    quality: Quality | None = field(default=None, repr=False)
+    """What became of the statistics, where some were to be kept."""
 
     def __post_init__(self) -> None:
         for name in ("deviation", "senses"):

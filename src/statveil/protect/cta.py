@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from statveil.protect.watch import PROVED, Watch
 from statveil.solve.isolate import Halt, run_isolated
 from statveil.solve.outcome import Ending
 
+if TYPE_CHECKING:
+    from statveil.protect.quality.keep import Keep
+
 GRACE = 1.0
 """Seconds a child may overrun before it is killed."""
 CHECK_SHARE, CHECK_PER_CELL, MOST_OF_THE_TIME = 0.03, 6e-6, 0.15
@@ -37,18 +40,26 @@ def adjust(
     limits: Limits | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
+    keep: Keep | None = None,
 ) -> Adjustment:
     """The best safe table that the method finds within the limits, with a lower bound on the best possible.
 
     The work is done in processes of its own, killed at the limit. Ctrl-C ends it early; the best table so far is returned.
     `start` holds senses to begin with (+1 up, -1 down, 0 not sensitive); method "fixed" keeps them. `settings` are the
-    method's own, such as the number of groups or blocks.
+    method's own, such as the number of groups or blocks. `keep` names statistics to keep: then the method's table is where the
+    search for one that keeps them begins.
     """
     limits = Limits() if limits is None else limits
     check_kind("limits", limits, Limits)
     _check(problem, start, seed)
     chosen = dict(settings or {})
     check_method(method, chosen, start)
+    if keep is not None:
+        from statveil.protect.quality.keep import Keep
+        from statveil.protect.quality.pursue import adjust_keeping
+
+        check_kind("keep", keep, Keep)
+        return adjust_keeping(problem, keep, method=method, start=start, settings=chosen, limits=limits, seed=seed, on_progress=on_progress)
     watch = Watch(limits, on_progress)
     watch.say("preparing")
     reduction = reduce_problem(problem)

@@ -1,0 +1,184 @@
+"""What keeping statistics costs and how long it takes: `python benchmarks/quality.py [part ...] [folder of public instances]`.
+
+Parts: small (the 4 x 9 table of S1), three-way (an invented table with S1's 13 x 13 x 13 relations), csplib (hier13x13x13d), large
+(about 50,000 cells, 5,000 of them sensitive), variables (three variables of the demonstration's table). Every table is audited.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import statveil as sv
+from statveil.errors import StatveilError
+from statveil.examples.cox_kelly import three_way_problem
+from statveil.examples.enterprises import enterprises, industry_tree, region_tree, size_tree
+from statveil.examples.random_tables import protect_within, random_table
+from statveil.protect.quality.keep import Keep, targets_of
+from statveil.protect.quality.moments import outcomes
+from statveil.protect.quality.objective import Objective
+from statveil.protect.quality.programs import QualityProgram
+from statveil.protect.quality.tabu import TabuSearch
+from statveil.protect.system import system_of
+
+S = "sensitive"
+PARTS = ("small", "three-way", "csplib", "large", "variables")
+ALL_THREE: dict[str, Any] = {"variance": S, "correlation": S, "slope": S}
+
+
+def audited(problem: sv.ProtectionProblem, deviation: Any) -> None:
+    assert sv.audit_system(system_of(problem), problem.value + deviation, variant=problem.variant).passed
+
+
+def told(problem: sv.ProtectionProblem, keep: Keep, *, seconds: float, method: str = "auto") -> None:
+    """One run in one line."""
+    began = time.perf_counter()
+    asked = f"{'+'.join(what for what, _ in keep.asked)} by {keep.by}{f' within {keep.within:g}' if keep.within else ''}"
+    try:
+        found = sv.adjust(problem, keep=keep, method=method, limits=sv.Limits(seconds=seconds))
+    except StatveilError as error:
+        print(f"  {asked}: {type(error).__name__}: {error.message} ({time.perf_counter() - began:.0f} s)", flush=True)
+        return
+    audited(problem, found.deviation)
+    quality = found.quality
+    assert quality is not None
+    now, plain = quality.kept[0], quality.plain[0]
+    print(
+        f"  {asked}: corr {now.correlation:.4f} slope {now.slope:.4f} var {now.variance_ratio:.4f} (plain {plain.correlation:.4f} "
+        f"{plain.slope:.4f} {plain.variance_ratio:.4f}), change {found.objective:,.0f} ({quality.price:+.1%}), mean off {now.mean_off}, "
+        f"by {quality.found_by}, {time.perf_counter() - began:.0f} s",
+        flush=True,
+    )
+
+
+def small(folder: Path) -> None:
+    """S1's table: the file has its bounds of 50%; with a cap of 1.5 levels and zeros that may rise come the figures of METHODS 7."""
+    as_written = sv.read_jj(folder / "csplib" / "cox_kelly_4x9.jj")
+    sensitive, zero = as_written.sensitive, as_written.value == 0
+    lower, upper = as_written.lower.copy(), as_written.upper.copy()
+    lower[sensitive] = (as_written.value - as_written.lower_level * 3 // 2)[sensitive]
+    upper[sensitive] = (as_written.value + as_written.upper_level * 3 // 2)[sensitive]
+    zeros_fixed = dataclasses.replace(as_written, lower=lower, upper=upper)
+    zeros_free = dataclasses.replace(zeros_fixed, upper=np.where(zero, 10**7, upper))
+    for name, problem in (("zeros free", zeros_free), ("zeros fixed", zeros_fixed)):
+        print(f"  least change, {name}: {sv.adjust(problem, method='exact').objective:,.0f}")
+    for what in ("variance", "correlation", "slope"):
+        told(zeros_free, Keep(mean=S, by="programs", **{what: S}), seconds=20, method="exact")
+    for what in ("variance", "correlation", "slope"):
+        told(as_written, Keep(mean=S, by="tabu", **{what: S}), seconds=20, method="exact")
+    told(dataclasses.replace(as_written, variant="exact"), Keep(mean=S), seconds=20, method="exact")
+
+
+def three_way(folder: Path) -> None:
+    for seed in (1, 2, 3):
+        told(three_way_problem(seed=seed), Keep(within=0.005, **ALL_THREE), seconds=60)
+
+
+def csplib(folder: Path) -> None:
+    problem = sv.read_jj(folder / "csplib" / "hier13x13x13d.jj", weights="unit")
+    told(problem, Keep(within=0.005, **ALL_THREE), seconds=60)
+    told(problem, Keep(within=0.005, slope=S), seconds=60)
+    told(problem, Keep(within=0.005, variance=S), seconds=60)
+
+
+def large(folder: Path) -> None:
+    """Three-way and two-way tables; the programs with the plain table's senses, and tabu search second by second."""
+    for shape in ((35, 35, 36), (222, 222)):
+        problem = large_problem(shape)
+        print(f"  {'x'.join(map(str, shape))}: {problem.size:,} cells, {int(problem.sensitive.sum()):,} sensitive", flush=True)
+        plain = sv.adjust(problem, limits=sv.Limits(seconds=40))
+        for asked in ({"slope": S}, {"correlation": S}, {"variance": S}, {"mean": S, "slope": S}):
+            keep = Keep(**asked)  # type: ignore[arg-type]
+            _programs(problem, plain.deviation, keep)
+        for what in ("variance", "correlation", "slope"):
+            _tabu(problem, plain.deviation, Keep(**{what: S}))  # type: ignore[arg-type]
+
+
+def _programs(problem: sv.ProtectionProblem, plain: Any, keep: Keep) -> None:
+    began = time.perf_counter()
+    targets = targets_of(keep, problem)
+    answer = QualityProgram(problem, targets, within=None).with_senses(problem.senses_of(plain), seconds=110)
+    if answer is None:
+        print(f"    programs for {'+'.join(what for what, _ in keep.asked)}: none in {time.perf_counter() - began:.0f} s", flush=True)
+        return
+    audited(problem, answer.deviation)
+    _line("programs", keep, problem, plain, answer.deviation, time.perf_counter() - began)
+
+
+def _tabu(problem: sv.ProtectionProblem, plain: Any, keep: Keep) -> None:
+    targets = targets_of(keep, problem)
+    search = TabuSearch(Objective(problem, targets, keep, cost=problem.cost(plain)), plain)
+    for seconds in (1, 10):
+        began = time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            search.run(500)
+        audited(problem, search.table)
+        _line(f"tabu after {seconds} s more", keep, problem, plain, search.table, time.perf_counter() - began)
+
+
+def _line(how: str, keep: Keep, problem: sv.ProtectionProblem, plain: Any, table: Any, seconds: float) -> None:
+    before, after = (outcomes(targets_of(keep, problem), each)[0] for each in (plain, table))
+    asked = "+".join(what for what, _ in keep.asked)
+    price = problem.cost(table) / problem.cost(plain) - 1
+    print(
+        f"    {how} for {asked}: corr {before.correlation:.5f} -> {after.correlation:.5f}, slope {before.slope:.5f} -> {after.slope:.5f}, "
+        f"var {before.variance_ratio:.5f} -> {after.variance_ratio:.5f}, mean off {before.mean_off} -> {after.mean_off}, "
+        f"change {price:+.1%}, {seconds:.0f} s",
+        flush=True,
+    )
+
+
+def large_problem(shape: tuple[int, ...]) -> sv.ProtectionProblem:
+    """Random values, 11% of the inner cells sensitive with levels of 5%; no cell moves by more than 15%."""
+    problem = protect_within(random_table(shape, seed=1, sensitive=5000 / float(np.prod(shape)), percent=5), percent=5)
+    reach = problem.value * 15 // 100
+    return dataclasses.replace(problem, lower=problem.value - reach, upper=problem.value + reach, variant="at-least")
+
+
+def variables(folder: Path) -> None:
+    """Turnover, employment and wages (invented from employment) by region, industry and size, each with rules of its own."""
+    records = enterprises(records=40_000)
+    people = records["employment"].to_numpy()
+    luck = np.random.Generator(np.random.PCG64(7)).lognormal(0, 0.3, people.size)
+    records = records.append_column("wages", pa.array(np.rint(people * 28 * luck).astype(np.int64)))
+    trees = {"region": region_tree(), "industry": industry_tree(), "size": size_tree()}
+    names = ("turnover", "employment", "wages")
+    specs = [sv.TableSpec(dimensions=trees, measure=name, holding="holding", name=name) for name in names]
+    few = sv.MinimumFrequency(3)
+    rules = {"turnover": [sv.PPercent(10), few], "employment": [sv.Dominance(1, 75), few], "wages": [sv.PPercent(15), few]}
+    began = time.perf_counter()
+    found = sv.protect_variables(records, specs, rules=rules, limits=sv.Limits(seconds=60))
+    together, one = found.together, next(iter(found.together.adjustments.values())).quality
+    assert one is not None
+    assert all(release.audit.passed for release in found.releases.values())
+    sensitive = [int(release.sensitivity.sensitive.sum()) for release in found.releases.values()]
+    print(
+        f"  {found.releases['turnover'].table.size:,} cells, sensitive {sensitive}: correlations change by "
+        f"{together.correlation_change:.2g} at most, slopes by {together.slope_change:.2g}, "
+        f"means off {[each.mean_off for each in one.kept]}, change {one.price:+.1%}, "
+        f"{time.perf_counter() - began:.0f} s",
+        flush=True,
+    )
+
+
+def main(words: list[str]) -> None:
+    named = [word for word in words if word in PARTS]
+    folders = [word for word in words if word not in PARTS]
+    folder = Path(folders[0]) if folders else Path(__file__).resolve().parents[2] / "shared" / "data"
+    runs = {"small": small, "three-way": three_way, "csplib": csplib, "large": large, "variables": variables}
+    for part in named or PARTS:
+        print(part, flush=True)
+        if part in ("small", "csplib") and not folder.is_dir():
+            print("  skipped: the public instances are not here", flush=True)
+            continue
+        runs[part](folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,324 @@
+"""The verb: adjust a problem so that statistics are kept (S1), from a plain table, by linear programs and tabu search."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from statveil.arrays import AnyArray, IntArray
+from statveil.errors import InfeasibleProblem, InputError, OutOfTime, StatveilError
+from statveil.protect.adjustment import Adjustment, TracePoint
+from statveil.protect.cta import adjust
+from statveil.protect.options import Limits, OnProgress, Progress
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.quality.flips import Priced, search_senses
+from statveil.protect.quality.keep import Keep, Target, targets_of
+from statveil.protect.quality.measures import Measure
+from statveil.protect.quality.moments import outcomes
+from statveil.protect.quality.objective import Objective, Pair, Score
+from statveil.protect.quality.programs import QualityProgram
+from statveil.protect.quality.result import Quality, losses, missed
+from statveil.protect.quality.tabu import TabuSearch, search_from
+from statveil.protect.quality.widen import with_cap
+from statveil.solve.isolate import Halt, run_isolated
+from statveil.solve.outcome import Ending
+
+FOR_PLAIN, LEAST_FOR_PLAIN = 0.4, 5.0
+"""Share of the time for the plain table, and seconds that it has at the least: without it there is nothing to begin with."""
+FOR_PROGRAMS, FOR_SENSES = 0.6, 0.8
+"""Share of what is left that the programs may take where tabu search follows; and of that, the search for senses."""
+GRACE = 2.0
+"""Seconds a child may overrun before it is killed."""
+FREE_UP_TO = 40
+"""Cells with a choice up to which senses are left to the mixed-integer program."""
+
+
+class Chase(NamedTuple):
+    """What a child is asked: a problem, what is wanted of it, and a table to start from."""
+
+    problem: ProtectionProblem
+    targets: Sequence[Target]
+    keep: Keep
+    plain: IntArray
+    cost: float
+    seconds: float
+    seed: int
+    pairs: Sequence[Pair] = ()
+
+
+class News(NamedTuple):
+    """A table with how it was found; or, without one, that there is none that keeps the means."""
+
+    stage: str
+    table: IntArray | None = None
+
+
+class Found(NamedTuple):
+    table: IntArray
+    by: str
+
+
+def adjust_keeping(
+    problem: ProtectionProblem,
+    keep: Keep,
+    *,
+    method: str = "auto",
+    start: IntArray | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+    table: IntArray | None = None,
+    pairs: Sequence[Pair] = (),
+    targets: Sequence[Target] | None = None,
+    wider: Callable[[float], ProtectionProblem] | None = None,
+) -> Adjustment:
+    """A safe table whose statistics are kept. `table` holds deviations of a safe table to start from; else `method` makes one.
+
+    `pairs` of `targets` are variables whose covariances are kept too. `wider` gives the problem with a wider cap.
+
+    The result's `quality` says what became of each statistic and what that cost.
+    """
+    limits = Limits() if limits is None else limits
+    targets = targets_of(keep, problem) if targets is None else targets
+    began = time.monotonic()
+    plain: Adjustment | None = None
+    caps: list[float | None] = [None, *keep.widen]
+    failure: StatveilError = OutOfTime("No table was looked for.")
+    for place, cap in enumerate(caps):
+        eased = problem if cap is None else wider(cap) if wider else with_cap(problem, cap)
+        if plain is None:
+            try:
+                plain = _plain(eased, method, start, settings, limits, seed, on_progress, table)
+            except InfeasibleProblem as error:
+                failure = error
+                continue
+        left = max(limits.seconds - (time.monotonic() - began), 1.0) / (len(caps) - place)
+        watch = _Watch(Chase(eased, targets, keep, plain.deviation, plain.objective, left, seed, pairs), began, limits, on_progress)
+        watch.chase()
+        found = watch.found()
+        if found is not None:
+            return _result(problem, keep, targets, plain, found, cap, watch)
+        failure = watch.failure()
+    raise failure
+
+
+def _plain(
+    problem: ProtectionProblem,
+    method: str,
+    start: IntArray | None,
+    settings: Mapping[str, Any] | None,
+    limits: Limits,
+    seed: int,
+    on_progress: OnProgress | None,
+    table: IntArray | None,
+) -> Adjustment:
+    """The table to start from: the one given, or the plain adjustment."""
+    if table is None:
+        share = dataclasses.replace(limits, seconds=max(limits.seconds * FOR_PLAIN, LEAST_FOR_PLAIN))
+        return adjust(problem, method=method, start=start, settings=settings, limits=share, seed=seed, on_progress=on_progress)
+    table = np.asarray(table, dtype=np.int64)
+    if table.shape != problem.value.shape or not problem.accepts(table):
+        raise InputError("The table to start from is not a safe table of this problem.")
+    return Adjustment(
+        deviation=table,
+        senses=problem.senses_of(table),
+        objective=problem.cost(table),
+        bound=0.0,
+        ending=Ending.FEASIBLE,
+        trace=(),
+        method=method,
+        seed=seed,
+        seconds=0.0,
+    )
+
+
+def _result(
+    problem: ProtectionProblem, keep: Keep, targets: Sequence[Target], plain: Adjustment, found: Found, cap: float | None, watch: _Watch
+) -> Adjustment:
+    cost = problem.cost(found.table)
+    quality = Quality(
+        plain=outcomes(targets, plain.deviation),
+        kept=outcomes(targets, found.table),
+        plain_objective=plain.objective,
+        objective=cost,
+        found_by=found.by,
+        cap=cap,
+        measures=losses(keep, problem.value, plain.deviation, found.table),
+    )
+    within = problem.accepts(found.table)
+    return dataclasses.replace(
+        plain,
+        deviation=found.table,
+        senses=problem.senses_of(found.table),
+        objective=cost,
+        bound=min(plain.bound, cost) if within else 0.0,
+        certified_bound=plain.certified_bound if within else 0.0,
+        certificate=plain.certificate if within else None,
+        ending=Ending.FEASIBLE,
+        trace=(*plain.trace, *watch.trace),
+        seconds=watch.seconds,
+        quality=quality,
+    )
+
+
+class _Watch:
+    """The parent's record of a chase. It verifies and judges every table itself: a child's word is a claim."""
+
+    def __init__(self, task: Chase, began: float, limits: Limits, on_progress: OnProgress | None) -> None:
+        self.task, self._began, self._limits, self._tell = task, began, limits, on_progress or (lambda _: None)
+        self.trace: list[TracePoint] = []
+        self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
+        self._best: Found | None = None
+        self._score = Score(2**62, float("inf"))
+        self._proved, self._in_time = False, False
+        if task.problem.accepts(task.plain):
+            self._weigh(Found(task.plain, "plain"))
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def chase(self) -> None:
+        """Run the programs and the search: in a child, but for a user's own functions, which only this process knows."""
+        task, keep = self.task, self.task.keep
+        own = any(not measure.known for measure in keep.measures if isinstance(measure, Measure))
+        if own and keep.asked and keep.by == "both":
+            task = task._replace(keep=dataclasses.replace(keep, measures=(), by="programs"), seconds=task.seconds * FOR_PROGRAMS)
+        if not own or task is not self.task:
+            halt = run_isolated([(pursue, (task,))], seconds=task.seconds + GRACE, on_message=self._hear)
+            self._in_time = halt is Halt.FINISHED
+        if own:
+            self._search_here()
+
+    def _search_here(self) -> None:
+        if self._best is None:
+            return
+        deadline = self._began + self._limits.seconds
+        search = TabuSearch(self.objective, self._best.table, seed=self.task.seed)
+        try:
+            search_from(search, more_time=lambda: time.monotonic() < deadline, tell=lambda table, _: self._hear(News("tabu", table)))
+        except KeyboardInterrupt:
+            return
+
+    def _hear(self, news: News) -> None:
+        if news.table is None:
+            self._proved |= news.stage == "impossible"
+        elif news.table.shape == self.task.problem.value.shape and self.task.problem.accepts(news.table):
+            self._weigh(Found(news.table, news.stage))
+        cost = self.task.problem.cost(self._best.table) if self._best else float("inf")
+        self._tell(Progress(news.stage, self.seconds, cost, 0.0, max(0.0, self._limits.seconds - self.seconds)))
+
+    def _weigh(self, found: Found) -> None:
+        score = self.objective.score(found.table)
+        if score < self._score:
+            self._best, self._score = found, score
+            self.trace.append(TracePoint(self.seconds, self.task.problem.cost(found.table), 0.0))
+
+    def found(self) -> Found | None:
+        """The best table, if it keeps all that is asked."""
+        return self._best if self._best and not missed(self.task.keep, self.task.targets, self._best.table) else None
+
+    def failure(self) -> StatveilError:
+        """What could not be kept, and what to widen."""
+        keep, targets = self.task.keep, self.task.targets
+        what = missed(keep, targets, self._best.table) if self._best else [f"the mean of {each.words}" for each in targets if each.mean]
+        names = " and ".join(what) or "What is asked"
+        hint = _what_to_widen(self.task.problem, keep)
+        if self._proved:
+            return InfeasibleProblem(f"{_capital(names)} cannot be kept within the bounds given.", hint=hint)
+        if self._in_time:
+            return InfeasibleProblem(f"No table was found that keeps {names} within the bounds given.", hint=hint)
+        return OutOfTime(f"No table that keeps {names} was found within {self._limits.seconds:g} seconds.", hint=f"Give more time. {hint}")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _what_to_widen(problem: ProtectionProblem, keep: Keep) -> str:
+    if problem.variant == "exact":
+        first = "Let the sensitive cells move further than exactly their levels: variant 'at-least' with a cap, or Keep(widen=(1.5, 2))."
+    else:
+        first = "Widen the bounds or the cap of the sensitive cells, for example by Keep(widen=(1.5, 2, 3))."
+    return first + (" Or ask for a larger distance `within`." if keep.within is not None else "")
+
+
+def pursue(task: Chase, send: Callable[[News], None]) -> None:
+    """The child: programs first, then tabu search from the best table; whatever is better is sent at once."""
+    chase = _Chasing(task, send)
+    if task.keep.by != "tabu" and task.keep.asked:
+        chase.programs()
+    if task.keep.by != "programs" and not chase.impossible:
+        chase.tabu()
+
+
+class _Chasing:
+    def __init__(self, task: Chase, send: Callable[[News], None]) -> None:
+        self.task, self._send = task, send
+        self._began = time.monotonic()
+        self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
+        self.best, self.score = task.plain, self.objective.score(task.plain)
+        self.plain_is_safe, self.impossible = task.problem.accepts(task.plain), False
+
+    def left(self, share: float = 1.0) -> float:
+        return share * self.task.seconds - (time.monotonic() - self._began)
+
+    def offer(self, stage: str, table: IntArray) -> None:
+        score = self.objective.score(table)
+        if score < self.score or not self.plain_is_safe:
+            self.best, self.score, self.plain_is_safe = table, score, True
+            self._send(News(stage, table))
+
+    def programs(self) -> None:
+        """Fixed senses; then, as asked, the mixed-integer program or a search over senses."""
+        task, keep = self.task, self.task.keep
+        share = FOR_PROGRAMS if keep.by == "both" else 1.0
+        program = QualityProgram(task.problem, task.targets, within=keep.within, pairs=task.pairs)
+        self._send(News("linear programs"))
+        choices = int((task.problem.can_go_up & task.problem.can_go_down).sum())
+        searched = keep.senses == "searched" or (keep.senses == "auto" and choices > FREE_UP_TO)
+        if not searched or keep.within is None:
+            self._answer(program, task.problem.senses_of(task.plain), task.plain if keep.within is not None else None, share)
+        if keep.senses == "free" or (keep.senses == "auto" and not searched):
+            self._free(program, share)
+        if searched:
+            self._search(program, share)
+
+    def _search(self, program: QualityProgram, share: float) -> None:
+        task, keep = self.task, self.task.keep
+        self._send(News("searching senses"))
+        left = lambda: self.left(share * FOR_SENSES)  # noqa: E731
+        found = search_senses(program, self.objective, task.problem.senses_of(task.plain), seconds_left=left, seed=task.seed)
+        if found is not None:
+            self._whole(program, found)
+            self._answer(program, found.senses, found.table if keep.within is not None else None, share)
+
+    def _whole(self, program: QualityProgram, found: Priced) -> None:
+        answer = program.whole(found.senses, found.table, seconds=max(self.left(), 0.1))
+        if answer is not None:
+            self.offer("programs", answer.deviation)
+
+    def _answer(self, program: QualityProgram, senses: IntArray, near: AnyArray | None, share: float) -> None:
+        answer = program.with_senses(senses, seconds=max(self.left(share), 0.1), near=near)
+        if answer is not None:
+            self.offer("programs", answer.deviation)
+
+    def _free(self, program: QualityProgram, share: float) -> None:
+        self._send(News("mixed-integer program"))
+        senses, self.impossible = program.free_senses(seconds=max(self.left(share), 0.1))
+        if self.impossible:
+            self._send(News("impossible"))
+        if senses is not None:
+            self._answer(program, senses, None, share)
+
+    def tabu(self) -> None:
+        if not self.plain_is_safe:
+            return
+        self._send(News("tabu search"))
+        search = TabuSearch(self.objective, self.best, seed=self.task.seed)
+        search_from(search, more_time=lambda: self.left() > 0, tell=lambda table, _: self.offer("tabu", table))

@@ -1,0 +1,80 @@
+"""Wishes at the door, and what they mean for one problem's cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import statveil as sv
+from statveil.errors import InputError
+from statveil.protect.quality.keep import cells_of, several, targets_of
+from tests.protect.quality.tables import small_table
+
+
+def test_one_target_for_each_set_of_cells() -> None:
+    keep = sv.Keep(mean=["sensitive", "all"], slope="sensitive", variance=[0, 4, 5])
+    sensitive, everything = targets_of(keep, small_table())
+    assert (sensitive.words, everything.words) == ("the sensitive cells", "all cells")
+    assert (sensitive.mean, sensitive.slope, sensitive.variance, sensitive.correlation) == (True, True, True, False)
+    assert (everything.mean, everything.spread) == (True, False)
+    assert sensitive.cells.tolist() == [0, 4, 5]
+
+
+def test_the_gradient_gives_the_slope() -> None:
+    (target,) = targets_of(sv.Keep(slope="sensitive"), small_table())
+    deviation = np.array([10.0, -40.0, 15.0])
+    slope = np.polyfit(target.value, target.value + deviation, 1)[0]
+    assert 1 + target.gradient @ deviation == pytest.approx(slope)
+
+
+@pytest.mark.parametrize(
+    ("where", "numbers"),
+    [
+        ("all", tuple(range(12))),
+        ("relation:0", (0, 1, 2)),
+        ("cells:3, 1", (1, 3)),
+        ([5, 4, 4], (4, 5)),
+        (np.arange(12) < 2, (0, 1)),
+        (sv.Cells((7,), "one cell"), (7,)),
+    ],
+)
+def test_sets_of_cells_by_name_and_number(where: Any, numbers: tuple[int, ...]) -> None:
+    assert cells_of(where, small_table()).numbers == numbers
+
+
+@pytest.mark.parametrize("where", ["everything", "relation:99", "cells:x", [99], [], {"region": "A"}, [0.5, 1]])
+def test_sets_that_are_none_are_refused(where: Any) -> None:
+    with pytest.raises(InputError, match="Keep"):
+        cells_of(where, small_table())
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {},
+        {"mean": "all", "within": 1.0},
+        {"mean": "all", "widen": (2, 1.5)},
+        {"mean": "all", "widen": (0.5,)},
+        {"mean": "all", "senses": "any"},
+        {"mean": "all", "by": "magic"},
+        {"mean": "all", "coefficients": sv.Coefficients(change=-1)},
+        {"measures": ["beauty"]},
+        {"mean": "all", "measures": ["gini"], "by": "programs"},
+    ],
+)
+def test_wishes_that_make_no_sense_are_refused(wishes: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        sv.Keep(**wishes)
+
+
+def test_cells_that_do_not_differ_have_no_slope() -> None:
+    with pytest.raises(InputError, match="do not differ"):
+        targets_of(sv.Keep(slope=[3, 3]), small_table())
+
+
+def test_numbers_in_a_row_are_one_set() -> None:
+    assert several([1, 2]) == [[1, 2]]
+    assert several(["all", [1, 2]]) == ["all", [1, 2]]
+    assert several(None) == []

@@ -1,0 +1,100 @@
+"""The linear programs of S1: published optima, and small tables where every choice of senses is tried."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import statveil as sv
+from statveil.protect.quality.keep import targets_of
+from statveil.protect.quality.means import means_off
+from statveil.protect.quality.moments import outcomes
+from statveil.protect.quality.programs import QualityProgram
+from tests.protect.quality.tables import cox_kelly, small_table
+
+S = "sensitive"
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("wish", "slope"),
+    [(sv.Keep(mean=S, correlation=S), 1.2033), (sv.Keep(mean=S, slope=S), 0.9292)],
+    ids=["max L is 0.2033", "min |L| is 0.0708"],
+)
+def test_the_optima_of_cox_and_kelly(shared_data: Path, wish: sv.Keep, slope: float) -> None:
+    problem = cox_kelly(shared_data, zeros_free=True)
+    targets = targets_of(wish, problem)
+    program = QualityProgram(problem, targets, within=None)
+    senses, impossible = program.free_senses(seconds=20)
+    assert senses is not None
+    assert not impossible
+    answer = program.with_senses(senses, seconds=20)
+    assert answer is not None
+    assert problem.accepts(answer.deviation)
+    assert means_off(answer.deviation, targets) == [0]
+    found = outcomes(targets, answer.deviation)[0].slope - 1
+    assert abs(found) == pytest.approx(abs(slope - 1), abs=5e-5)  # the mirror optimum has the same |L|
+
+
+@pytest.mark.shared
+def test_exact_levels_leave_no_mean_of_zero(shared_data: Path) -> None:
+    problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
+    program = QualityProgram(problem, targets_of(sv.Keep(mean=S), problem), within=None)
+    assert program.free_senses(seconds=20) == (None, True)
+
+
+def all_senses(problem: sv.ProtectionProblem) -> list[np.ndarray]:
+    choice = np.flatnonzero(problem.sensitive)
+    found = []
+    for signs in product((1, -1), repeat=choice.size):
+        senses = np.zeros(problem.size, dtype=np.int64)
+        senses[choice] = signs
+        found.append(senses)
+    return found
+
+
+def test_free_senses_are_the_best_of_all() -> None:
+    problem = small_table()
+    targets = targets_of(sv.Keep(mean=S, slope=S), problem)
+    program = QualityProgram(problem, targets, within=None)
+    tried = [program.with_senses(senses, seconds=10) for senses in all_senses(problem)]
+    best = min(abs(outcomes(targets, each.deviation)[0].slope - 1) for each in tried if each is not None)
+    senses, _ = program.free_senses(seconds=10)
+    assert senses is not None
+    answer = program.with_senses(senses, seconds=10)
+    assert answer is not None
+    assert abs(outcomes(targets, answer.deviation)[0].slope - 1) == pytest.approx(best, abs=0.01)  # whole units are coarse here
+
+
+def test_a_distance_asked_is_kept_with_the_least_change() -> None:
+    """Scaled up a hundred times, so that whole units are fine: within 2% of one, and cheaper than as close as can be."""
+    plain = small_table()
+    big = {name: getattr(plain, name) * 100 for name in ("value", "rhs", "lower", "upper", "lower_level", "upper_level")}
+    problem = dataclasses.replace(plain, **big)
+    wish = sv.Keep(slope=S, variance=S, within=0.02)
+    targets = targets_of(wish, problem)
+    found = []
+    for senses in all_senses(problem):
+        near, close = (QualityProgram(problem, targets, within=each).with_senses(senses, seconds=10) for each in (0.02, None))
+        if near is not None and close is not None:
+            outcome = outcomes(targets, near.deviation)[0]
+            met = abs(outcome.slope - 1) <= 0.02 and abs(outcome.variance_ratio - 1) <= 0.02
+            found.append(met)
+            assert problem.accepts(near.deviation)
+    assert any(found)
+
+
+def test_the_mean_of_a_row_and_of_all_sensitive_cells_at_once() -> None:
+    problem = small_table()
+    targets = targets_of(sv.Keep(mean=[S, "relation:0"]), problem)
+    program = QualityProgram(problem, targets, within=None)
+    senses, _ = program.free_senses(seconds=10)
+    assert senses is not None
+    answer = program.with_senses(senses, seconds=10)
+    assert answer is not None
+    assert means_off(answer.deviation, targets) == [0, 0]
+    assert problem.accepts(answer.deviation)

@@ -1,0 +1,173 @@
+"""Rows, levels and layouts in the words of a table; the whole way from records and from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import statveil as sv
+from statveil.cli.adjust import keep_from
+from statveil.cli.app import app
+from statveil.errors import InputError
+from statveil.folder import protect_to_folder
+from statveil.job import read_job
+from statveil.protect.quality.tables import cells_at, keep_of
+from statveil.recheck import audit_folder
+from tests.protect.quality.tables import small_table
+
+TREE = sv.Hierarchy(parent={"A": "Total", "B": "Total", "A1": "A", "A2": "A", "B1": "B", "B2": "B"})
+
+
+def records() -> pa.Table:
+    places = [("A1", "x"), ("A1", "y"), ("A2", "x"), ("A2", "y"), ("B1", "x"), ("B1", "y"), ("B2", "x"), ("B2", "y")]
+    rng = np.random.Generator(np.random.PCG64(2))
+    rows = [(*place, int(amount)) for place in places for amount in rng.lognormal(4, 1.2, 4)]
+    region, trade, sales = zip(*rows, strict=True)
+    return pa.table({"region": region, "trade": trade, "sales": sales})
+
+
+def spec() -> sv.TableSpec:
+    return sv.TableSpec(dimensions={"region": TREE, "trade": None}, measure="sales")
+
+
+def values_at(table: sv.Table, where: dict[str, object]) -> list[int]:
+    return sorted(table.value[list(cells_at(where, table).numbers)].tolist())
+
+
+def test_a_row_and_a_level_are_lists_of_cells() -> None:
+    table = sv.tabulate(sv.read_microdata(records()), spec())
+    frame = records().to_pandas()
+    row = frame[frame.region == "A1"].groupby("trade").sales.sum()
+    assert values_at(table, {"region": "A1"}) == sorted(row)
+    level = frame.assign(part=frame.region.str[0]).groupby(["part", "trade"]).sales.sum()
+    assert values_at(table, {"region": 1}) == sorted(level)
+    assert values_at(table, {"region": 0, "trade": 0}) == [frame.sales.sum()]
+    assert cells_at({"region": "A1"}, table).words == "the cells of region A1"
+
+
+@pytest.mark.parametrize("where", [{"size": "x"}, {"region": "Z"}, {"region": 7}, {"region": True}, {"table": "other"}])
+def test_cells_that_the_table_lacks_are_refused(where: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="Keep"):
+        cells_at(where, sv.tabulate(sv.read_microdata(records()), spec()))
+
+
+def test_chi_square_is_laid_out_on_a_table_with_two_dimensions() -> None:
+    table = sv.tabulate(sv.read_microdata(records()), spec())
+    keep = keep_of(sv.Keep(measures=["chi-square", "gini"], mean={"region": "A1"}), table)
+    measure = keep.measures[0]
+    assert isinstance(measure, sv.Measure)
+    assert measure(table.value, table.value) == 0
+    assert measure.function.cells.shape == (4, 2)  # type: ignore[attr-defined]
+
+
+def test_records_to_a_release_that_keeps_means() -> None:
+    keep = sv.Keep(mean=["sensitive", {"region": 1}], slope="all", by="programs")
+    release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=keep, limits=sv.Limits(seconds=30))
+    assert release.audit.passed
+    moved = release.protected.value - release.table.value
+    assert moved[release.sensitivity.sensitive].sum() == 0
+    assert moved[list(cells_at({"region": 1}, release.table).numbers)].sum() == 0
+    assert release.adjustment.quality is not None
+    assert release.provenance.parameters["keep"]["mean"][0] == "sensitive"
+
+
+def test_a_cap_that_had_to_be_widened_is_what_the_audit_checks() -> None:
+    options = sv.Options(variant="exact")
+    keep = sv.Keep(mean="sensitive", widen=(1.5, 3, 8), by="programs")
+    release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], options=options, keep=keep, limits=sv.Limits(seconds=20))
+    assert release.audit.passed
+    quality = release.adjustment.quality
+    assert quality is not None
+    moved = release.protected.value - release.table.value
+    assert moved[release.sensitivity.sensitive].sum() == 0
+    assert (release.requirements.cap is None) == (quality.cap is None)
+
+
+def test_keep_and_repair_exclude_each_other_and_a_cap_is_needed_to_be_widened() -> None:
+    with pytest.raises(InputError, match="repaired"):
+        sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.Keep(mean="all"), repair=sv.TableRepair())
+    with pytest.raises(InputError, match="widen"):
+        sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.Keep(mean="all", widen=(2,)))
+
+
+def test_a_job_file_says_what_to_keep(tmp_path: Path) -> None:
+    from pyarrow.csv import write_csv
+
+    write_csv(records(), tmp_path / "records.csv")
+    (tmp_path / "job.toml").write_text(
+        """
+        [data]
+        file = "records.csv"
+        [table]
+        measure = "sales"
+        [table.dimensions]
+        region = "flat"
+        trade = "flat"
+        [[rule]]
+        type = "p-percent"
+        p = 30
+        [keep]
+        mean = ["sensitive", {region = "A1"}]
+        slope = "all"
+        within = 0.2
+        by = "programs"
+        widen = [4, 8]
+        [protection]
+        variant = "exact"
+        """,
+        encoding="utf-8",
+    )
+    job = read_job(tmp_path / "job.toml")
+    keep = job.keep()
+    assert keep is not None
+    assert [what for what, _ in keep.asked] == ["mean", "mean", "slope"]
+    assert (keep.within, keep.widen) == (0.2, (4.0, 8.0))
+    made = protect_to_folder(job, tmp_path / "out")
+    assert made.release.adjustment.quality is not None
+    assert made.release.provenance.parameters["options"]["variant"] == "exact"  # what was asked, whatever had to be widened
+    assert audit_folder(tmp_path / "out").passed
+
+
+def test_the_command_line_keeps_a_mean(tmp_path: Path) -> None:
+    sv.write_jj(small_table(), tmp_path / "t.jj")
+    ran = CliRunner().invoke(
+        app, ["adjust", str(tmp_path / "t.jj"), "--keep", "mean=sensitive", "--keep", "by=programs", "--seconds", "10", "--json"]
+    )
+    assert ran.exit_code == 0, ran.output
+    summary = json.loads(ran.stdout)
+    assert summary["quality"]["sets"][0]["mean_off"] == 0
+    assert summary["audit"]["passed"]
+    plain = CliRunner().invoke(app, ["adjust", str(tmp_path / "t.jj"), "--keep", "slope=sensitive", "--keep", "by=programs"])
+    assert "slope" in plain.stdout
+
+
+def test_widened_caps_are_listed_as_repairs_are(tmp_path: Path) -> None:
+    problem = small_table()
+    narrow = small_table(
+        lower=np.where(problem.sensitive, problem.value - problem.lower_level, problem.lower),
+        upper=np.where(problem.sensitive, problem.value + problem.upper_level, problem.upper),
+    )
+    sv.write_jj(narrow, tmp_path / "t.jj")
+    keep = sv.Keep(mean="sensitive", widen=(1.5, 3), by="programs")
+    outcome = sv.adjust_system(tmp_path / "t.jj", keep=keep, limits=sv.Limits(seconds=20))
+    assert outcome.audit.passed
+    assert {each.what for each in outcome.relaxations} <= {"lower", "upper"}
+    assert outcome.relaxations
+    assert json.loads((tmp_path / "t.repairs.json").read_text())["repairs"]
+
+
+@pytest.mark.parametrize("words", [["mean"], ["beauty=all"], ["within=x"], ["by=tabu", "by=both"], ["mean="]])
+def test_wishes_on_the_command_line_that_are_none_are_refused(words: list[str]) -> None:
+    with pytest.raises(InputError):
+        keep_from(words)
+
+
+def test_wishes_on_the_command_line() -> None:
+    keep = keep_from(["mean=sensitive", "mean=all", "within=0.01", "widen=1.5,2", "senses=fixed"])
+    assert keep.mean == ["sensitive", "all"]
+    assert (keep.within, keep.widen, keep.senses) == (0.01, (1.5, 2.0), "fixed")
