@@ -151,6 +151,12 @@ def test_internal_files_come_only_on_request(released: Path, village: Path) -> N
     assert not (village / "out" / "public" / "income.parquet").exists()
 
 
+def test_a_job_writes_the_older_sdmx_csv(village: Path) -> None:
+    (village / "job.toml").write_text(JOB + '[output]\nformats = ["csv", "sdmx-csv"]\nsdmx_csv = "1.0"\n', encoding="utf-8")
+    assert run("protect", village / "job.toml", "--out", village / "out").exit_code == 0
+    assert (village / "out" / "public" / "income.sdmx.csv").read_text().startswith("DATAFLOW,")
+
+
 def test_the_folder_is_named_after_the_job_by_default(village: Path) -> None:
     assert run("protect", village / "job.toml").exit_code == 0
     assert (village / "job-release" / "public" / "income.csv").is_file()

@@ -35,6 +35,7 @@ KEYS = [
     "seed",
     "trace",
     "audit",
+    "utility",
 ]
 """Fixed: other programs read them."""
 
@@ -305,3 +306,13 @@ def test_a_certificate_that_cannot_be_made_is_not_written(village: Path, monkeyp
     result = run("adjust", village, "--certificate", village.with_name("bound.json"))
     assert result.exit_code == 5
     assert names(village.parent) == ["village.jj"]
+
+
+def test_statistics_before_and_after_are_told(village: Path) -> None:
+    result = run("adjust", village, "--summary", village.with_suffix(".json"))
+    figures = json.loads(village.with_suffix(".json").read_text(encoding="utf-8"))["utility"]
+    assert set(figures) == {"all", "sensitive"}
+    assert figures["sensitive"]["correlation"] is None  # a single cell
+    assert 0.9 < figures["all"]["correlation"] <= 1
+    assert "all cells: correlation" in told(result)
+    assert "sensitive cells: mean" in told(result)

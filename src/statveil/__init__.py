@@ -15,8 +15,8 @@ from statveil.version import VERSION as __version__
 _HOMES = {
     "statveil.argus.convert": ("Conversion", "convert"),
     "statveil.argus.run": ("BatchResult", "BatchSettings", "run_batch"),
-    "statveil.anonymise.explore": ("RecodingExplorer", "explore_recoding"),
-    "statveil.anonymise.keys": ("KeyVariables",),
+    "statveil.files.explore": ("RecodingExplorer", "explore_recoding"),
+    "statveil.anonymise.keys": ("EditRule", "KeyVariables"),
     "statveil.anonymise.plan": ("FilePlan", "plan_recoding"),
     "statveil.anonymise.recodings": ("Extremes", "Intervals", "Menu", "Recoding"),
     "statveil.anonymise.suppress": ("suppress",),
@@ -51,8 +51,14 @@ _HOMES = {
     "statveil.protect.explain": ("Explanation", "explain"),
     "statveil.protect.options": ("Bounds", "Limits", "Options", "Progress"),
     "statveil.protect.problem": ("ProtectionProblem",),
+    "statveil.protect.quality.keep": ("Cells", "Coefficients", "Keep"),
+    "statveil.protect.quality.measures": ("Measure", "chi_square", "cramers_v"),
+    "statveil.protect.quality.result": ("Quality",),
+    "statveil.protect.quality.statistics": ("Statistics", "statistics_of"),
+    "statveil.protect.quality.variables": ("Together", "adjust_together"),
     "statveil.protect.repair": ("Repair", "Repaired", "adjust_or_repair"),
     "statveil.protect.system": ("SystemOptions", "read_jj", "write_jj"),
+    "statveil.protect.table_repair": ("GivingCells", "TableRepair"),
     "statveil.release": ("Release",),
     "statveil.risk.assess": ("assess",),
     "statveil.risk.rules": ("Dominance", "Manual", "MinimumFrequency", "PPercent", "PriorPosterior", "Request", "Waiver", "ZeroRule"),
@@ -68,15 +74,17 @@ _HOMES = {
     "statveil.table.spec": ("TableSpec",),
     "statveil.table.table": ("Table",),
     "statveil.table.tabulate": ("tabulate",),
-    "statveil.workflow": ("AdjustedSystem", "adjust_system", "protect_assessed", "protect_table"),
+    "statveil.publish.utility": ("SubsetUtility", "utility"),
+    "statveil.tradeoffs.tables": ("TableTradeoff", "tradeoff_table"),
+    "statveil.tradeoffs.verb": ("FrontPoint", "Tradeoff", "tradeoff"),
+    "statveil.workflow": ("AdjustedSystem", "ReleasesTogether", "adjust_system", "protect_assessed", "protect_table", "protect_variables"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604
 
 if TYPE_CHECKING:
-    from statveil.anonymise.explore import RecodingExplorer, explore_recoding
-    from statveil.anonymise.keys import KeyVariables
+    from statveil.anonymise.keys import EditRule, KeyVariables
     from statveil.anonymise.plan import FilePlan, plan_recoding
     from statveil.anonymise.recodings import Extremes, Intervals, Menu, Recoding
     from statveil.anonymise.suppress import suppress
@@ -106,6 +114,7 @@ if TYPE_CHECKING:
         TableNotAdditive,
         UnknownColumn,
     )
+    from statveil.files.explore import RecodingExplorer, explore_recoding
     from statveil.files.release import FileRelease, apply_plan
     from statveil.protect.adjustment import Adjustment
     from statveil.protect.build import build_problem
@@ -113,8 +122,15 @@ if TYPE_CHECKING:
     from statveil.protect.explain import Explanation, explain
     from statveil.protect.options import Bounds, Limits, Options, Progress
     from statveil.protect.problem import ProtectionProblem
+    from statveil.protect.quality.keep import Cells, Coefficients, Keep
+    from statveil.protect.quality.measures import Measure, chi_square, cramers_v
+    from statveil.protect.quality.result import Quality
+    from statveil.protect.quality.statistics import Statistics, statistics_of
+    from statveil.protect.quality.variables import Together, adjust_together
     from statveil.protect.repair import Repair, Repaired, adjust_or_repair
     from statveil.protect.system import SystemOptions, read_jj, write_jj
+    from statveil.protect.table_repair import GivingCells, TableRepair
+    from statveil.publish.utility import SubsetUtility, utility
     from statveil.release import Release
     from statveil.risk.assess import assess
     from statveil.risk.rules import Dominance, Manual, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
@@ -130,7 +146,9 @@ if TYPE_CHECKING:
     from statveil.table.spec import TableSpec
     from statveil.table.table import Table
     from statveil.table.tabulate import tabulate
-    from statveil.workflow import AdjustedSystem, adjust_system, protect_assessed, protect_table
+    from statveil.tradeoffs.tables import TableTradeoff, tradeoff_table
+    from statveil.tradeoffs.verb import FrontPoint, Tradeoff, tradeoff
+    from statveil.workflow import AdjustedSystem, ReleasesTogether, adjust_system, protect_assessed, protect_table, protect_variables
 
 
 def __getattr__(name: str) -> Any:

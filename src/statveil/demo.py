@@ -66,7 +66,7 @@ def write_inputs(place: Path, *, records: int) -> dict[str, Path]:
     folder.mkdir()
     _write_records(enterprises(records=records), folder / "enterprises.csv")
     for tree, name in ((region_tree(), "regions.csv"), (industry_tree(), "industries.csv"), (size_tree(), "sizes.csv")):
-        _write_tree(tree, folder / name)
+        write_tree(tree, folder / name)
     (place / "job.toml").write_text(JOB, encoding="utf-8", newline="\n")
     return {"records": folder / "enterprises.csv"}
 
@@ -77,7 +77,7 @@ def _write_records(records: Any, path: Path) -> None:
     write_csv(records, path)
 
 
-def _write_tree(tree: Hierarchy, path: Path) -> None:
+def write_tree(tree: Hierarchy, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(["code", "parent", "label"])

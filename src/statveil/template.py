@@ -99,12 +99,21 @@ seed = 0
 # minimum = 0
 # maximum = 1000000
 
+# [repair]                     # where no safe table exists, let something give, first things first, and list it
+# order = ["cap", "inner", "margins"]
+# weaken_protection = false    # dangerous: with "protection" in the order, levels give as well
+# only = [{ cells = [{ region = "R1", size = "L" }] }]
+
+# [tradeoff]                   # release a point of the front of change and distortion; `statveil tradeoff` shows it
+# point = "recommended"        # or its number
+
 [limits]
 seconds = 60
 gap = 0.0                      # stop when the table is certified this close to the best possible; 0.01 is 1%
 
 [output]
 formats = ["csv", "parquet", "json-stat", "sdmx-csv"]       # and "excel"
+# sdmx_csv = "2.0"             # version of SDMX-CSV: "2.0" or "1.0"
 internal = false               # also write originals, statuses and reasons: confidential
 """
 

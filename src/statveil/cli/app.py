@@ -10,11 +10,15 @@ import typer
 from statveil.cli.adjust import adjust, check_bound
 from statveil.cli.anonymise import anonymise
 from statveil.cli.argus import argus
+from statveil.cli.attack import attack
+from statveil.cli.audit_log import audit_log
 from statveil.cli.bench import bench
 from statveil.cli.convert import convert
 from statveil.cli.generate import generate
 from statveil.cli.polite import polite
 from statveil.cli.risk import risk
+from statveil.cli.serve import keys, serve
+from statveil.cli.tradeoff import tradeoff
 
 app = typer.Typer(
     name="statveil",
@@ -96,8 +100,13 @@ app.command()(adjust)
 app.command()(anonymise)
 app.command()(risk)
 app.command("check-bound")(check_bound)
+app.command()(tradeoff)
 app.command()(argus)
+app.command()(attack)
 app.command()(convert)
+app.command()(serve)
+app.add_typer(keys, name="serve-keys")
+app.add_typer(audit_log, name="audit-log")
 app.add_typer(bench, name="bench")
 app.add_typer(generate, name="generate")
 

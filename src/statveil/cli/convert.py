@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from statveil.cli.polite import polite
+
+if TYPE_CHECKING:
+    from statveil.publish.sdmx import Version
 
 
 def convert(
@@ -20,6 +23,7 @@ def convert(
     dimensions: Annotated[str, typer.Option("--dimensions", metavar="A,B", help="Names for the codes of a .hst file.")] = "",
     total: Annotated[str | None, typer.Option("--total", metavar="CODE", help="Code of a tree's total.", show_default=False)] = None,
     recompute: Annotated[bool, typer.Option("--recompute", help="Add a table's totals up anew.")] = False,
+    sdmx_csv: Annotated[str, typer.Option("--sdmx-csv", metavar="1.0|2.0", help="Version of SDMX-CSV to write.")] = "2.0",
     drop: Annotated[bool, typer.Option("--drop", help="Leave out what B cannot hold.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
@@ -31,6 +35,8 @@ def convert(
         from statveil.argus.convert import convert as write
 
         names = tuple(name.strip() for name in dimensions.split(",") if name.strip())
-        how = Conversion(metadata=metadata, dimensions=names, total=total, recompute=recompute, drop=drop)
+        how = Conversion(
+            metadata=metadata, dimensions=names, total=total, recompute=recompute, drop=drop, sdmx_csv=cast("Version", sdmx_csv)
+        )
         for file in write(source, target, how):
             typer.echo(f"wrote  {file}")

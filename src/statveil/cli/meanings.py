@@ -42,7 +42,7 @@ MEANINGS = {
     "InfeasibleProblem": Meaning(
         "No table can be safe, additive and within the bounds at once.",
         "The message names requirements that clash. Widen protection.bounds, drop protection.cap, unfreeze cells, or use variant "
-        "'at-least' in place of 'exact'. `statveil adjust --repair` loosens them in an order that you state.",
+        "'at-least' in place of 'exact'. A part [repair] in the job, or `statveil adjust --repair`, loosens them in a stated order.",
     ),
     "OutOfTime": Meaning(
         "The time limit came before any safe table was found.",

@@ -203,6 +203,11 @@ class Ranges:
     def possible(self) -> bool:
         return bool(self._found in (_STATUS.kOptimal, _STATUS.kModelEmpty))
 
+    @property
+    def point(self) -> FloatArray:
+        """Where the last run ended: a point of the program, whatever was asked of it."""
+        return np.asarray(self._highs.getSolution().col_value, dtype=np.float64)
+
     def lowest(self, column: int) -> float:
         return self._end(column, 1.0)
 

@@ -68,16 +68,19 @@ def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[
 
 def _run(calls: Sequence[Call], deadline: float, on_message: Callable[[Any], object]) -> Halt:
     children: list[subprocess.Popen[bytes]] = []
+    finished: list[subprocess.Popen[bytes]] = []
     try:
         for function, arguments in calls:
             children.append(_warm() or _start())
             _write(children[-1].stdin, (function.__module__, function.__qualname__, arguments))
-        return _listen(children, deadline, on_message)
+        return _listen(children, finished, deadline, on_message)
     except KeyboardInterrupt:
         return Halt.INTERRUPTED
     finally:
         for child in children:
-            if child not in _idle:
+            if child in finished:
+                _idle.append(child)  # from here on another thread may take it
+            else:
                 _stop(child)
 
 
@@ -118,7 +121,9 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message: Callable[[Any], object]) -> Halt:
+def _listen(
+    children: list[subprocess.Popen[bytes]], finished: list[subprocess.Popen[bytes]], deadline: float, on_message: Callable[[Any], object]
+) -> Halt:
     """Hear all children until each has finished or the time is up."""
     with selectors.DefaultSelector() as selector:
         for child in children:
@@ -138,7 +143,7 @@ def _listen(children: list[subprocess.Popen[bytes]], deadline: float, on_message
                     raise content
                 else:
                     selector.unregister(key.fileobj)
-                    _idle.append(key.data)
+                    finished.append(key.data)
         return Halt.FINISHED
 
 

@@ -1,0 +1,217 @@
+"""The table server on 100,000 records, 50 x 80 x 6 x 5 codes: different requests in random order, each answer checked apart.
+
+The check takes another way than the server: DuckDB adds up the records and ranks the respondents of the whole lattice, the rules
+judge every position, and each published number is compared with that in whole numbers.
+
+    python benchmarks/server_requests.py [requests] [anchored|section4]
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from statveil.data.hierarchy import Hierarchy
+from statveil.data.readers import read_microdata
+from statveil.errors import DisclosureRefused, OutOfTime, StatveilError
+from statveil.examples.register import register
+from statveil.risk.assess import assess
+from statveil.risk.rules import MinimumFrequency, PPercent
+from statveil.serve.config import ServerConfig, check_config
+from statveil.serve.query import DimensionChoice, TableQuery
+from statveil.serve.secret import new_key_file
+from statveil.serve.service import AnsweredTable, TableService
+from statveil.table.spec import Dimension, TableSpec
+from statveil.table.tabulate import tabulate
+
+LARGEST = 5_000
+RULES = [{"type": "p-percent", "p": 10}, {"type": "minimum-frequency", "n": 3, "level": 10}]
+TREES = ("district", "industry")
+
+
+def config_in(folder: Path, mode: str) -> ServerConfig:
+    pq.write_table(register(), folder / "register.parquet")
+    new_key_file(folder / "key")
+    dataset = {
+        "id": "register",
+        "file": "register.parquet",
+        "unit": "unit",
+        "holding": "holding",
+        "mode": mode,
+        "filters": ["size", "form"],
+        "dimensions": {
+            "district": {"digits": [1, 1], "levels": ["part", "district"]},
+            "industry": {"digits": [1, 1], "levels": ["section", "industry"]},
+            "size": {},
+            "form": {},
+        },
+        "measure": [{"id": "turnover", "column": "turnover"}, {"id": "persons", "column": "persons"}, {"id": "units", "count": True}],
+        "rule": RULES,
+    }
+    return check_config({"key": {"file": "key"}, "store": {"file": "store.sqlite"}, "dataset": [dataset]}, base=folder)
+
+
+def requests(service: TableService, wanted: int, seed: int) -> Iterator[TableQuery]:
+    """Different requests for tables of up to 5,000 cells: levels, codes, filters, with totals and without."""
+    draw, seen = random.Random(seed), set[str]()
+    dimensions = service.datasets["register"].dimensions
+    while len(seen) < wanted:
+        chosen = draw.sample(dimensions, draw.choice((1, 2, 2, 3, 3, 4)))
+        choices = []
+        for dimension in chosen:
+            level = draw.choice(dimension.levels)
+            some = draw.sample(level.codes, draw.randrange(1, len(level.codes) + 1))
+            choices.append(
+                DimensionChoice(id=dimension.id, codes=tuple(some))
+                if draw.random() < 0.4
+                else DimensionChoice(id=dimension.id, level=level.id)
+            )
+        open_ones = [each for each in dimensions if each.filter and each not in chosen]
+        filters = {each.id: tuple(draw.sample(each.levels[-1].codes, draw.choice((1, 1, 2)))) for each in open_ones if draw.random() < 0.25}
+        query = TableQuery(
+            dataset="register",
+            measure=draw.choice(("turnover", "turnover", "persons", "units")),
+            dimensions=tuple(choices),
+            filters=filters,
+            totals=draw.random() < 0.7,
+        )
+        try:
+            hash_ = service.check(query)
+        except StatveilError:
+            continue
+        if hash_ not in seen and np.prod([len(each.codes or ()) or len(_codes(service, each)) for each in query.dimensions]) <= LARGEST:
+            seen.add(hash_)
+            yield query
+
+
+def _codes(service: TableService, choice: DimensionChoice) -> tuple[str, ...]:
+    dimension = next(each for each in service.datasets["register"].dimensions if each.id == choice.id)
+    return next(level.codes for level in dimension.levels if level.id == choice.level)
+
+
+class Judge:
+    """Every position of the lattice of one measure, by DuckDB and the rules: true value and levels (zero where it is safe)."""
+
+    def __init__(self, folder: Path, measure: str) -> None:
+        records = pq.read_table(folder / "register.parquet")
+        if measure != "units":
+            records = records.filter(pc.greater(records[measure], 0))
+        trees: dict[str, Hierarchy | None] = {
+            name: Hierarchy.from_digits(sorted(set(records[name].to_pylist())), digits=[1, 1]) if name in TREES else None
+            for name in ("district", "industry", "size", "form")
+        }
+        spec = TableSpec(dimensions=trees, measure=None if measure == "units" else measure, holding="holding")
+        rules = [MinimumFrequency(3, level=10)] if measure == "units" else [PPercent(10), MinimumFrequency(3, level=10)]
+        table = tabulate(read_microdata(records), spec, top=2)
+        found = assess(table, rules)
+        view = table.views[0]
+        self.dimensions = {dimension.name: dimension for dimension in view.dimensions}
+        shape = tuple(len(dimension.codes) for dimension in view.dimensions)
+        self.value, self.down, self.up = (np.zeros(shape, np.int64) for _ in range(3))
+        at = tuple(view.coordinates.T)
+        self.value[at] = table.value[view.cell]
+        self.down[at], self.up[at] = found.lower_level[view.cell], found.upper_level[view.cell]
+        self.smallest = 3 if measure == "units" else 1
+
+    def faults(self, answer: AnsweredTable) -> Counter[str]:
+        """What is wrong with an answer."""
+        found: Counter[str] = Counter()
+        found["additivity"] = sum(_broken(answer, axis, self.dimensions[each.id]) for axis, each in enumerate(answer.dimensions))
+        filters: Mapping[str, tuple[str, ...]] = dict(answer.filters)
+        if any(len(codes) > 1 for codes in filters.values()):
+            return found  # a sum of slices: its parts are checked where they are asked for one by one
+        places = []
+        for name, dimension in self.dimensions.items():
+            shown = next((each.codes for each in answer.dimensions if each.id == name), filters.get(name, (dimension.total,)))
+            places.append([dimension.position[code] for code in shown])
+        order = [axis for axis, name in enumerate(self.dimensions) if name in [each.id for each in answer.dimensions]]
+        assert [list(self.dimensions)[axis] for axis in order] == [each.id for each in answer.dimensions]
+        true, down, up = (array[np.ix_(*places)].reshape(answer.values.shape) for array in (self.value, self.down, self.up))
+        x, sensitive = answer.values, up > 0
+        found["protection"] = int((sensitive & (x > true - down) & (x < true + up)).sum())
+        found["zeros"] = int(np.where(true == 0, x != 0, x < self.smallest).sum())
+        found["sensitive"] = int(sensitive.sum())
+        found["cells"] = int((true > 0).sum())
+        return found
+
+
+def _broken(answer: AnsweredTable, axis: int, dimension: Dimension) -> int:
+    """Totals that are not the sum of their parts; where parts are not shown, totals that are less than those that are."""
+    shown, values = answer.dimensions[axis], np.moveaxis(answer.values, axis, 0)
+    wrong = 0
+    for place, code in enumerate(shown.codes):
+        parts = [part for part, above in enumerate(shown.parents) if above == code]
+        sums, all_shown = values[parts].sum(axis=0), len(parts) == len(dimension.trees[0].children.get(code, ()))
+        if parts:
+            wrong += int(((sums != values[place]) if all_shown else (sums > values[place])).sum())
+    return wrong
+
+
+def main() -> None:
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    mode = sys.argv[2] if len(sys.argv) > 2 else "anchored"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        config = config_in(folder, mode)
+        judges = {measure: Judge(folder, measure) for measure in ("turnover", "persons", "units")}
+        service = TableService.open(config, config.key())
+        service.answer(next(requests(service, 1, seed=0)))  # compiles the loops
+        total: Counter[str] = Counter()
+        times: list[tuple[float, int]] = []
+        asked: list[tuple[TableQuery, bytes]] = []
+        for query in requests(service, wanted, seed=1):
+            protected = 0 if service.has_table(query) else int(np.prod(service.layout_of(query).shape))
+            started = time.perf_counter()
+            try:
+                answer = service.answer(query)
+            except (DisclosureRefused, OutOfTime):
+                total["unanswered"] += 1
+                continue
+            times.append((time.perf_counter() - started, protected))
+            asked.append((query, answer.to_bytes()))
+            total += judges[query.measure].faults(answer)
+        print(f"{mode}, {wanted:,} requests: {total['unanswered']} unanswered, {total['protection']} under-protected")
+        print(f"  of {total['sensitive']:,} sensitive ones among {total['cells']:,} cells;", end=" ")
+        print(f"{total['additivity']} broken totals, {total['zeros']} wrong zeros")
+        _times("all", [seconds for seconds, _ in times])
+        _times("new tables of up to 5,000 cells with all totals", [seconds for seconds, size in times if 0 < size <= LARGEST])
+        _times("slices of new tables of more", [seconds for seconds, size in times if size > LARGEST])
+        _again(config, asked)
+
+
+def _again(config: ServerConfig, asked: list[tuple[TableQuery, bytes]]) -> None:
+    """The same requests to a server that was started again, dimensions turned round: the same bytes."""
+    service, times, different = TableService.open(config, config.key()), [], 0
+    for query, body in asked:
+        turned = TableQuery(
+            dataset=query.dataset,
+            measure=query.measure,
+            dimensions=query.dimensions[::-1],
+            filters=dict(reversed(query.filters.items())),
+            totals=query.totals,
+        )
+        started = time.perf_counter()
+        different += service.answer(turned).to_bytes() != body
+        times.append(time.perf_counter() - started)
+    print(f"  asked again after a restart: {different} answers differ")
+    _times("asked again", times)
+
+
+def _times(words: str, seconds: list[float]) -> None:
+    if seconds:
+        array = np.array(seconds)
+        middle, most = np.median(array), np.quantile(array, 0.95)
+        print(f"  {words} ({array.size:,}): median {middle:.3f} s, 95th percentile {most:.3f} s, longest {array.max():.2f} s")
+
+
+if __name__ == "__main__":
+    main()

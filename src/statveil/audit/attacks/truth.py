@@ -1,0 +1,180 @@
+"""What the scorer has: the values. Only `score` functions see it; an attacker's estimate is made without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from statveil.arrays import AnyArray, BoolArray, IntArray
+from statveil.audit.attacks.public import PublicTable, Register, Request
+from statveil.risk.assess import assess
+from statveil.risk.frequency import MinimumFrequency
+from statveil.risk.rules import Rule
+from statveil.table.table import Table
+
+TOP = 4
+"""Largest contributions kept per cell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrueCells:
+    """The truth on the cells of one answer, flat, in published units. `top[i, j]` is the (j+1)-th largest holding's part of cell i."""
+
+    key: AnyArray = field(repr=False)
+    value: IntArray = field(repr=False)
+    records: IntArray = field(repr=False)
+    respondents: IntArray = field(repr=False)
+    sensitive: BoolArray = field(repr=False)
+    lower: IntArray = field(repr=False)
+    upper: IntArray = field(repr=False)
+    top: IntArray = field(repr=False)
+    leader: IntArray = field(repr=False)
+    """The owner with the largest contribution, -1 where the cell is empty."""
+
+    def take(self, chosen: AnyArray) -> TrueCells:
+        return TrueCells(**{each.name: getattr(self, each.name)[chosen] for each in fields(self)})
+
+    def level(self, towards: AnyArray) -> AnyArray:
+        """The protection level on the side of the truth where `towards` lies."""
+        return np.where(towards >= self.value, self.upper, self.lower)
+
+    def rho(self, estimate: AnyArray) -> AnyArray:
+        """|estimate - truth| / level: below 1 the estimate is closer than the protection promises."""
+        return np.abs(estimate - self.value) / np.maximum(self.level(estimate), 1)
+
+    def unsafe(self, released: IntArray) -> BoolArray:
+        """Sensitive cells released inside the protection interval: exact integers, no tolerance."""
+        moved = released - self.value
+        return np.asarray(self.sensitive & (moved > -self.lower) & (moved < self.upper))
+
+
+class Truth:
+    """Values of the records, and the office's rules: sensitivity by brute force, holding by holding."""
+
+    def __init__(
+        self,
+        register: Register,
+        values: Mapping[str, IntArray],
+        rules: Sequence[Rule],
+        *,
+        zeros_count: bool = False,
+        counts: str | None = None,
+    ) -> None:
+        """`values[measure][i]`: record i in whole units of the published decimal.
+
+        `zeros_count`: whether a record of value zero is a respondent. A server must not count it: the cell with and the cell without
+        it are the same to a reader, and must be judged the same (T05). `counts` names a measure that counts records: of the rules only
+        those about frequencies speak of it.
+        """
+        self.register, self.values, self.rules = register, dict(values), tuple(rules)
+        self.zeros_count, self.counts = zeros_count, counts
+        self._known: dict[str, TrueCells] = {}
+
+    def cells(self, request: Request, table: PublicTable) -> TrueCells:
+        """The truth on every cell of the answer; sets of records judged before are not judged again."""
+        key = self.register.prints(request, table)
+        known = self._known.get(request.measure)
+        missing = np.unique(key if known is None else key[~np.isin(key, known.key)])
+        if missing.size:
+            known = self._learn(request, table, key, missing, known)
+        assert known is not None
+        return known.take(np.searchsorted(known.key, key))
+
+    def rules_of(self, measure: str) -> tuple[Rule, ...]:
+        return self.rules if measure != self.counts else tuple(rule for rule in self.rules if isinstance(rule, MinimumFrequency))
+
+    def substance(self, request: Request, table: PublicTable) -> AnyArray:
+        """Prints of the sets of records whose value is not zero."""
+        return self.register.prints(request, table, self.values[request.measure] != 0)
+
+    def _learn(self, request: Request, table: PublicTable, key: AnyArray, missing: AnyArray, known: TrueCells | None) -> TrueCells:
+        places = np.flatnonzero(np.isin(key, missing))
+        _, first = np.unique(key[places], return_index=True)
+        places = places[first]  # one cell per set of records
+        found = self._judge(request, table, key, places)
+        if known is not None:
+            found = TrueCells(
+                **{each.name: np.concatenate([getattr(known, each.name), getattr(found, each.name)]) for each in fields(found)}
+            )
+        self._known[request.measure] = found.take(np.argsort(found.key, kind="stable"))
+        return self._known[request.measure]
+
+    def _judge(self, request: Request, table: PublicTable, key: AnyArray, places: IntArray) -> TrueCells:
+        records, cells = self.register.members(request, table)
+        number = np.full(table.values.size, -1, dtype=np.int64)
+        number[places] = np.arange(places.size)
+        wanted = number[cells] >= 0
+        records, cells = records[wanted], number[cells[wanted]]
+        amounts = self.values[request.measure][records]
+        if not self.zeros_count:
+            records, cells, amounts = records[amounts != 0], cells[amounts != 0], amounts[amounts != 0]
+        value = np.zeros(places.size, dtype=np.int64)
+        np.add.at(value, cells, amounts)
+        part = _parts(cells, self.register.owner[records], amounts, places.size)
+        verdict = assess(_as_table(value, np.bincount(cells, minlength=places.size), part), self.rules_of(request.measure))
+        return TrueCells(
+            key=key[places],
+            value=value,
+            records=np.bincount(cells, minlength=places.size),
+            respondents=part.respondents,
+            sensitive=np.array(verdict.sensitive),
+            lower=np.array(verdict.lower_level),
+            upper=np.array(verdict.upper_level),
+            top=part.top,
+            leader=part.leader,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    respondents: IntArray
+    magnitude: IntArray
+    top: IntArray
+    leader: IntArray
+
+
+def _parts(cells: IntArray, owner: IntArray, amounts: IntArray, count: int) -> _Parts:
+    """Contributions of holdings: sums per (cell, owner), ranked within the cell."""
+    order = np.lexsort((owner, cells))
+    cells, owner, amounts = cells[order], owner[order], amounts[order]
+    new = np.ones(cells.size, dtype=np.bool_)
+    new[1:] = (np.diff(cells) != 0) | (np.diff(owner) != 0)
+    start = np.flatnonzero(new)
+    share = np.abs(np.add.reduceat(amounts, start)) if start.size else np.zeros(0, dtype=np.int64)
+    cell, holder = cells[start], owner[start]
+    ranked = np.lexsort((holder, -share, cell))
+    cell, holder, share = cell[ranked], holder[ranked], share[ranked]
+    respondents = np.bincount(cell, minlength=count)
+    rank = np.arange(cell.size) - np.repeat(np.cumsum(respondents) - respondents, respondents)
+    top = np.zeros((count, TOP), dtype=np.int64)
+    among = rank < TOP
+    top[cell[among], rank[among]] = share[among]
+    leader = np.full(count, -1, dtype=np.int64)
+    leader[cell[rank == 0]] = holder[rank == 0]
+    magnitude = np.zeros(count, dtype=np.int64)
+    np.add.at(magnitude, cell, share)
+    return _Parts(respondents=respondents, magnitude=magnitude, top=top, leader=leader)
+
+
+def _as_table(value: IntArray, records: IntArray, part: _Parts) -> Table:
+    """The cells in the words that the rules understand; nobody waived and nobody asked."""
+    nobody = np.full(value.size, -1, dtype=np.int64)
+    return Table(
+        views=(),
+        value=value,
+        scale=0,
+        decimals=0,
+        records=records,
+        respondents=part.respondents,
+        frequency=part.respondents,
+        frequency_scale=0,
+        magnitude=part.magnitude,
+        top=part.top,
+        largest_unwaived=np.where(part.respondents > 0, part.top[:, 0], -1),
+        largest_requested=nobody,
+        rule_scale=0,
+        has_shadow=False,
+        input_hash="",
+    )

@@ -1,0 +1,98 @@
+"""What an attack found: a number, a mark to compare it with, and a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+Number = float | int | str
+
+
+class Status(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threat:
+    """A line of the catalogue of threats: `does` says what the attacker does, `mark` what must hold."""
+
+    id: str
+    name: str
+    does: str
+    mark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`number` is the measured figure in words that the mark speaks of; `figures` are all that was measured. No confidential values."""
+
+    threat: Threat
+    status: Status
+    number: str
+    figures: Mapping[str, Number]
+    reason: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.status is Status.PASSED
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteReport:
+    """All verdicts on one target."""
+
+    target: str
+    verdicts: tuple[Verdict, ...]
+    facts: Mapping[str, Number]
+    """What was attacked, with how many requests, from which seed."""
+
+    @property
+    def failed(self) -> tuple[Verdict, ...]:
+        return tuple(each for each in self.verdicts if each.status is Status.FAILED)
+
+    def __getitem__(self, threat: str) -> Verdict:
+        return next(each for each in self.verdicts if each.threat.id == threat)
+
+    def as_json(self) -> dict[str, Any]:
+        verdicts = [
+            {
+                "id": each.threat.id,
+                "name": each.threat.name,
+                "verdict": str(each.status),
+                "number": each.number,
+                "mark": each.threat.mark,
+                "reason": each.reason,
+                "figures": {name: _plain(number) for name, number in each.figures.items()},
+            }
+            for each in self.verdicts
+        ]
+        return {"target": self.target, "facts": {name: _plain(number) for name, number in self.facts.items()}, "verdicts": verdicts}
+
+
+def judged(threat: Threat, *, passed: bool, number: str, figures: Mapping[str, Number]) -> Verdict:
+    return Verdict(threat=threat, status=Status.PASSED if passed else Status.FAILED, number=number, figures=figures)
+
+
+def not_applicable(threat: Threat, reason: str, figures: Mapping[str, Number] | None = None) -> Verdict:
+    return Verdict(threat=threat, status=Status.NOT_APPLICABLE, number="-", figures=figures or {}, reason=reason)
+
+
+def share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def percent(amount: float) -> str:
+    """A share as a percentage with as many digits as tell it from nothing and from all."""
+    text = f"{100 * amount:.1f}%"
+    return f"{100 * amount:.2g}%" if text == "0.0%" and amount > 0 else text
+
+
+def _plain(number: Number) -> Number | None:
+    if isinstance(number, str | bool):
+        return number
+    return (int(number) if float(number).is_integer() else round(float(number), 6)) if math.isfinite(number) else None

@@ -1,0 +1,459 @@
+"""The table server without its web: datasets, answers, store (S2 section 4).
+
+An answer is a slice of a protected table. A table is protected once: stage one, stage two, the guard, the independent audit, one
+recording in the store; only then does anything leave. What was answered is answered again byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from statveil.arrays import BoolArray, IntArray
+from statveil.audit.answers import AnswerEvidence, audit_answer
+from statveil.errors import AuditFailed, BackendError, DisclosureRefused, InputError
+from statveil.provenance import sha256
+from statveil.serve.answer import AnsweredDimension, AnsweredTable, pack, unpack
+from statveil.serve.claims import Counter, claim
+from statveil.serve.config import ServerConfig
+from statveil.serve.dataset import MeasureBlock, ServedData, load_dataset
+from statveil.serve.guard import Guard, Slivers
+from statveil.serve.layout import Layout, resolve, shown_codes
+from statveil.serve.query import DimensionChoice, TableQuery
+from statveil.serve.secret import SecretKey
+from statveil.serve.settle import settled
+from statveil.serve.stage_one import CellTable, tabulate_cells
+from statveil.serve.stage_two import Fences, Pins, Solved, no_fences, reference_if_safe, solve_table
+from statveil.serve.store.open import open_store
+from statveil.serve.store.protocol import AnswerRow, CellRow, Pin, Reader, Recording, Store
+
+__all__ = ["AnsweredDimension", "AnsweredTable", "Dataset", "DimensionChoice", "TableQuery", "TableService"]
+
+TABLES_KEPT = 64
+"""Protected tables that a process keeps unpacked."""
+DIFFERENCES = "Together with tables published before, this one would tell about single respondents."
+OTHER_TABLE = "Ask for other dimensions or a higher level."
+FAULT = "The check of the answer found a fault; nothing was released."
+
+Solver = Callable[..., Solved]
+"""`solve_table`, or the same in a process of its own."""
+OnAlarm = Callable[[str, str], None]
+"""Told the kind of an alarm and its detail, both free of confidential values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """A level of a dimension: `codes` are the codes that a table at this level shows, without their totals."""
+
+    id: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetDimension:
+    """`parents[tree][code]`: one mapping for each alternative hierarchy. `levels`: from the highest to the lowest (the last one)."""
+
+    id: str
+    label: str
+    total: str
+    levels: tuple[Level, ...]
+    codes: tuple[str, ...]
+    labels: Mapping[str, str]
+    parents: tuple[Mapping[str, str], ...]
+    filter: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetMeasure:
+    id: str
+    label: str
+    unit: str
+    decimals: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have."""
+
+    id: str
+    label: str
+    version: str
+    mode: str
+    dimensions: tuple[DatasetDimension, ...]
+    measures: tuple[DatasetMeasure, ...]
+    cells: int
+
+
+class TableService:
+    """Answers requests. One instance per process; the store is shared by all of them."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        key: SecretKey,
+        data: Mapping[str, ServedData],
+        store: Store,
+        *,
+        on_alarm: OnAlarm = lambda kind, detail: None,
+        solver: Solver = solve_table,
+    ) -> None:
+        self.config, self.store, self.on_alarm, self._solver = config, store, on_alarm, solver
+        self._key, self._data = key, data
+        self._store_id = claim(store, key, {name: each.version for name, each in data.items()})
+        self._counter = None if key.counter is None else Counter(key.counter)
+        self._guards: dict[tuple[str, str], Guard] = {}
+        self._tables: OrderedDict[str, IntArray] = OrderedDict()
+        self._described = {name: _described(each, config.limits.cells) for name, each in data.items()}
+
+    @classmethod
+    def open(
+        cls, config: ServerConfig, key: SecretKey, *, on_alarm: OnAlarm = lambda kind, detail: None, solver: Solver = solve_table
+    ) -> TableService:
+        """Read the data, check the key against the store (T22, F18)."""
+        data = {part.id: settled(load_dataset(config, part, key)) for part in config.datasets}
+        return cls(config, key, data, open_store(config), on_alarm=on_alarm, solver=solver)
+
+    @property
+    def datasets(self) -> Mapping[str, Dataset]:
+        return self._described
+
+    def close(self) -> None:
+        self.store.close()
+
+    def check(self, query: TableQuery) -> str:
+        """The hash that the answer will have; InputError for what cannot be asked. Costs next to nothing."""
+        asked, _ = self._resolve(query)
+        return asked.hash(self._data[query.dataset].version)
+
+    def answer(self, query: TableQuery, *, client: str = "") -> AnsweredTable:
+        """The protected table, audited and recorded before it returns.
+
+        Raises InputError, DisclosureRefused, OutOfTime, BackendError. `client` says whose budget of near-duplicates it counts to.
+        """
+        asked, layout = self._resolve(query)
+        data = self._data[query.dataset]
+        hash_ = asked.hash(data.version)
+        known = self.stored(hash_)
+        if known is not None:
+            return known
+        values = self._table(layout.query.hash(data.version))
+        return self._protect(data, layout, asked, client) if values is None else self._record_slice(data, layout, asked, values)
+
+    def stored(self, table_hash: str) -> AnsweredTable | None:
+        """An earlier answer by its hash: the same bytes as when it was given, or an error."""
+        row = self.store.answer(table_hash)
+        if row is None:
+            return None
+        self._settle()
+        asked = TableQuery.from_canonical(row.query)
+        asked, layout = self._resolve(asked)
+        values = self._table(row.table)
+        if values is None:
+            raise BackendError("An answer in the store has lost its table.", hint="Restore the store.")
+        answer = _slice(self._data[asked.dataset], layout, asked, table_hash, values)
+        if sha256(answer.to_bytes()) != row.digest:
+            raise AuditFailed("An answer in the store has changed; it is not given out.", hint="Restore the store.")
+        return answer
+
+    def has_table(self, query: TableQuery) -> bool:
+        """Whether the table that a request is a slice of is protected already."""
+        asked, layout = self._resolve(query)
+        return self._table(layout.query.hash(self._data[asked.dataset].version)) is not None
+
+    def layout_of(self, query: TableQuery) -> Layout:
+        """The table, with all its totals, that a request is a slice of."""
+        return self._resolve(query)[1]
+
+    def _resolve(self, query: TableQuery) -> tuple[TableQuery, Layout]:
+        if query.dataset not in self._data:
+            raise InputError(f"There is no dataset {query.dataset!r}.", hint="GET /v1/datasets lists them.")
+        data = self._data[query.dataset]
+        data.block(query.measure)
+        return resolve(query, data.dimensions, cells=self.config.limits.cells)
+
+    def _table(self, hash_: str) -> IntArray | None:
+        """The numbers of a protected table, if it is in the store."""
+        kept = self._tables.get(hash_)
+        if kept is not None:
+            with suppress(KeyError):  # another thread may have given it up just now
+                self._tables.move_to_end(hash_)
+            return kept
+        body = self.store.table(hash_)
+        if body is None:
+            return None
+        return self._keep(hash_, unpack(body)[1])
+
+    def _keep(self, hash_: str, values: IntArray) -> IntArray:
+        self._tables[hash_] = values
+        while len(self._tables) > TABLES_KEPT:
+            self._tables.popitem(last=False)
+        return values
+
+    def confidential(self, dataset: str) -> tuple[ServedData, SecretKey]:
+        """For the office's own evaluation; nothing of it may be answered."""
+        return self._data[dataset], self._key
+
+    # --- protecting a table
+
+    def _protect(self, data: ServedData, layout: Layout, asked: TableQuery, client: str) -> AnsweredTable:
+        """Solve with what the store knows, then record; what came in between is looked at again under the store's lock."""
+        attempt = _Attempt(data=data, layout=layout, block=data.block(layout.measure), client=client, key=self._key, solver=self._solver)
+        guard, seconds = self._guard(data, attempt.block), float(self.config.limits.seconds)
+        attempt.look(self.store, guard)
+        self._refuse(attempt, attempt.objection(self.store))
+        attempt.solve(seconds)
+        table_hash = layout.query.hash(data.version)
+        objection = ""
+        with self.store.recording() as recording:
+            made = recording.table(table_hash)
+            if made is None and attempt.look(recording, guard):
+                objection = attempt.objection(recording)
+                if not objection:
+                    attempt.solve(seconds)
+            if made is None and not objection:
+                values = attempt.audited()
+                attempt.record(recording)
+                recording.add_table(table_hash, pack({}, values, np.zeros(values.shape, np.bool_)))
+                answer, number = _recorded(recording, data, layout, asked, values)
+        self._refuse(attempt, objection)
+        if made is not None:
+            return self._record_slice(data, layout, asked, self._keep(table_hash, unpack(made)[1]))
+        self._remember(number)
+        self._keep(table_hash, values)
+        for kind, detail in attempt.alarms():
+            self.on_alarm(kind, detail)
+        return answer
+
+    def _record_slice(self, data: ServedData, layout: Layout, asked: TableQuery, values: IntArray) -> AnsweredTable:
+        """Another slice of a table that is protected already."""
+        with self.store.recording() as recording:
+            answer, number = _recorded(recording, data, layout, asked, values)
+        self._remember(number)
+        return answer
+
+    def _guard(self, data: ServedData, block: MeasureBlock) -> Guard:
+        name = (data.part.id, block.id)
+        if name not in self._guards:
+            self._guards[name] = Guard(block, records=data.part.guard.records, least=float(data.part.noise.least))
+        return self._guards[name]
+
+    def _refuse(self, attempt: _Attempt, objection: str) -> None:
+        """Refuse, if there is an objection, once the officer's list has it."""
+        if not objection:
+            return
+        with self.store.recording() as recording:
+            recording.add_alarm(objection, attempt.spender, attempt.detail())
+        self.on_alarm(objection, attempt.detail())
+        raise DisclosureRefused(DIFFERENCES, hint=OTHER_TABLE)
+
+    def _remember(self, number: int) -> None:
+        if self._counter is not None:
+            self._counter.raise_to(self._store_id, number)
+
+    def _settle(self) -> None:
+        if self._counter is not None:
+            self._counter.settle(self._store_id)
+
+
+@dataclass(kw_only=True, repr=False)
+class _Attempt:
+    """One table on its way: its cells, what the store knows of them, the numbers found."""
+
+    data: ServedData
+    layout: Layout
+    block: MeasureBlock
+    client: str
+    key: SecretKey
+    solver: Solver
+    cells: CellTable = field(init=False)
+    known: dict[bytes, Pin] = field(default_factory=dict)
+    pins: Pins = field(init=False)
+    slivers: Slivers = field(init=False)
+    fences: Fences = field(init=False)
+    solved: Solved = field(init=False)
+
+    def __post_init__(self) -> None:
+        ids = [dimension.id for dimension in self.data.dimensions]
+        self.axes = [ids.index(dimension.id) for dimension in self.layout.dimensions]
+        self.cells = tabulate_cells(self.key, self.block, self.layout, self.axes)
+        self.last_seen, self.inside = -1, 0
+
+    @property
+    def spender(self) -> str:
+        """The client as the store knows it."""
+        return self.key.digest("client", self.client.encode(), size=8).hex()
+
+    def look(self, store: Reader, guard: Guard) -> bool:
+        """Read what was published of these cells; tells whether anything is new since the last look."""
+        known = store.pins(self.cells.ids)
+        guard.learn(store.seen(self.block.space, guard.last))
+        if known == self.known and guard.last == self.last_seen:
+            return False
+        self.known, self.last_seen = known, guard.last
+        found = [known.get(each, Pin(0, -1)) for each in self.cells.ids]
+        value = np.array([each.value for each in found], dtype=np.int64)
+        self.pins = Pins(np.array([each.sense for each in found], dtype=np.int64), value >= 0, value)
+        self.slivers = guard.find(self.cells, ~self.pins.published)
+        self.inside = guard.within(self.cells, ~self.pins.published)
+        virtual = self.data.part.guard_action == "virtual"
+        self.fences = guard.fences(self.cells, self.slivers) if virtual else no_fences(self.cells.size)
+        return True
+
+    def objection(self, store: Reader) -> str:
+        """Why the guard wants the request refused: by the officer's word, or because a budget is spent; empty if it does not."""
+        pairs, limits = self.slivers.size, self.data.part.guard
+        if not pairs:
+            return ""
+        if self.data.part.guard_action == "refuse":
+            return "differences refused"
+        budgets = (("", limits.budget), (self.spender, limits.budget_per_client))
+        over = any(budget is not None and store.spent(client) + pairs > budget for client, budget in budgets)
+        return "budget of near-duplicates spent" if over else ""
+
+    def solve(self, seconds: float) -> None:
+        """The reference itself where that is safe, which needs no solver; else the closest safe table."""
+        part = self.data.part
+        told: dict[str, Any] = {"mode": part.mode, "cap": float(part.cap), "pins": self.pins, "fences": self.fences}
+        found = reference_if_safe(self.cells, self.block, **told)
+        self.solved = self.solver(self.cells, self.block, **told, seconds=seconds) if found is None else found
+
+    def audited(self) -> IntArray:
+        """The numbers in the shape of the table, once the independent audit has passed."""
+        shape, cells = self.layout.shape, self.cells
+        evidence = AnswerEvidence(
+            dimensions=self.layout.cuts,
+            places=np.stack([level.position[self.block.leaf[axis]] for axis, level in zip(self.axes, self.layout.levels, strict=True)]),
+            amounts=self.block.value,
+            true=_spread(shape, cells, cells.table.value),
+            released=_spread(shape, cells, self.solved.value),
+            sense=_spread(shape, cells, self.solved.sense),
+            level=_spread(shape, cells, self.solved.floor),
+            pinned=_spread(shape, cells, self.pins.sense),
+            smallest=self.block.smallest,
+        )
+        if not audit_answer(evidence).passed:
+            raise AuditFailed(FAULT, hint=OTHER_TABLE)
+        return evidence.released
+
+    def record(self, recording: Recording) -> None:
+        """Insert or ignore, read back, and compare: what is answered is what the store holds."""
+        cells, solved = self.cells, self.solved
+        prints = np.stack([cells.low.astype("<u8"), cells.high.astype("<u8")], axis=1).tobytes()
+        columns = zip(cells.ids, solved.sense.tolist(), solved.value.tolist(), cells.table.records.tolist(), strict=True)
+        recording.add_cells(
+            [
+                CellRow(id_, self.block.space, sense, value, records, prints[16 * place : 16 * place + 16])
+                for place, (id_, sense, value, records) in enumerate(columns)
+                if id_ not in self.known
+            ]
+        )
+        back = recording.pins(cells.ids)
+        senses = np.array([back[each].sense for each in cells.ids], dtype=np.int64)
+        values = np.array([back[each].value for each in cells.ids], dtype=np.int64)
+        if (senses != solved.sense).any() or (values != solved.value)[~self.pins.published].any():
+            raise AuditFailed(FAULT, hint=OTHER_TABLE)
+        if self.slivers.size:
+            recording.spend("", self.slivers.size)
+            recording.spend(self.spender, self.slivers.size)
+        for kind, detail in self.alarms():
+            recording.add_alarm(kind, self.spender, detail)
+
+    def alarms(self) -> list[tuple[str, str]]:
+        """What the officer is told of: differences of one respondent, and published values that another table could not keep."""
+        found = [("differences", self.detail())] if self.slivers.size or self.inside else []
+        moved = int((self.solved.value != self.pins.value)[self.pins.published].sum()) if self.data.part.mode == "anchored" else 0
+        return found + ([("published values replaced in one table", f"{self.layout.query.canonical()}: {moved} cells")] if moved else [])
+
+    def detail(self) -> str:
+        pairs = self.slivers.size + self.inside
+        return f"{self.layout.query.canonical()}: {pairs} near-duplicates, {self.inside} of them within the table"
+
+
+def exact_cells(service: TableService, query: TableQuery) -> tuple[IntArray, IntArray, BoolArray]:
+    """For the office only: true values, references and sensitivity at the positions of the whole table of a request."""
+    layout = service.layout_of(query)
+    data, key = service.confidential(query.dataset)
+    attempt = _Attempt(data=data, layout=layout, block=data.block(layout.measure), client="", key=key, solver=solve_table)
+    cells = attempt.cells
+    true, reference, sensitive = (
+        _spread(layout.shape, cells, array) for array in (cells.table.value, cells.reference, cells.sensitivity.sensitive.astype(np.int64))
+    )
+    return true, reference, sensitive.astype(np.bool_)
+
+
+def _recorded(recording: Recording, data: ServedData, layout: Layout, asked: TableQuery, values: IntArray) -> tuple[AnsweredTable, int]:
+    """The answer, written down, and the number of its recording."""
+    answer = _slice(data, layout, asked, asked.hash(data.version), values)
+    recording.add_answer(AnswerRow(answer.hash, asked.canonical(), layout.query.hash(data.version), sha256(answer.to_bytes())))
+    return answer, recording.count_release()
+
+
+def _spread(shape: tuple[int, ...], cells: CellTable, values: IntArray) -> IntArray:
+    """Cells at their positions; zero where there are none."""
+    spread = np.zeros(shape, dtype=np.int64)
+    spread[tuple(cells.view.coordinates.T)] = values[cells.view.cell]
+    return spread
+
+
+def _slice(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, values: IntArray) -> AnsweredTable:
+    """The part of a protected table that was asked for: codes picked, filters added up and dropped, other dimensions in their order."""
+    choices = {choice.id: choice for choice in asked.dimensions}
+    dimensions: list[AnsweredDimension] = []
+    axis = 0
+    for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
+        if dimension.id in asked.filters:
+            places = [level.cut.position[code] for code in asked.filters[dimension.id]]
+            values = values.take(places, axis=axis).sum(axis=axis)
+            continue
+        codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
+        values = values.take([level.cut.position[code] for code in codes], axis=axis)
+        shown = set(codes)
+        dimensions.append(
+            AnsweredDimension(
+                id=dimension.id,
+                label=dimension.label,
+                codes=codes,
+                labels=tuple(dimension.full.label(code) for code in codes),
+                parents=tuple(dimension.parent_of(code, shown) for code in codes),
+            )
+        )
+        axis += 1
+    block = data.block(asked.measure)
+    return AnsweredTable(
+        hash=hash_,
+        dataset=asked.dataset,
+        measure=block.id,
+        measure_label=block.label,
+        unit=block.unit,
+        decimals=block.decimals,
+        dimensions=tuple(dimensions),
+        filters=tuple(asked.filters.items()),
+        values=values,
+        missing=np.zeros(values.shape, np.bool_),
+    )
+
+
+def _described(data: ServedData, cells: int) -> Dataset:
+    dimensions = tuple(
+        DatasetDimension(
+            id=each.id,
+            label=each.label,
+            total=each.full.total,
+            levels=tuple(Level(id=level.id, codes=level.codes) for level in each.levels),
+            codes=each.full.codes,
+            labels={code: each.full.label(code) for code in each.full.codes},
+            parents=tuple(dict(tree.parent) for tree in each.full.trees),
+            filter=each.filter,
+        )
+        for each in data.dimensions
+    )
+    measures = tuple(DatasetMeasure(id=each.id, label=each.label, unit=each.unit, decimals=each.decimals) for each in data.blocks.values())
+    part = data.part
+    return Dataset(
+        id=part.id, label=part.label or part.id, version=data.version, mode=part.mode, dimensions=dimensions, measures=measures, cells=cells
+    )

@@ -1,0 +1,1 @@
+"""The store: what was published, for ever. One protocol; SQLite by default, PostgreSQL by its address."""

@@ -1,0 +1,36 @@
+"""Work for the processes of a crew: `python -m tests.serve.shifts KIND FOLDER SIZE` runs one until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from statveil.cli.signals import listen
+from statveil.errors import InputError, StatveilError
+from statveil.serve.crew import Crew
+
+
+def stay(folder: Path, ready: Callable[[], None]) -> None:
+    (folder / str(os.getpid())).touch()
+    ready()
+    time.sleep(3600)
+
+
+def refuse(folder: Path, ready: Callable[[], None]) -> None:
+    raise InputError("The data are not here.", hint="Look elsewhere.")
+
+
+def fall(folder: Path, ready: Callable[[], None]) -> None:
+    os.abort()
+
+
+if __name__ == "__main__":
+    listen()
+    work = {"stay": stay, "refuse": refuse, "fall": fall}[sys.argv[1]]
+    try:
+        Crew(work, (Path(sys.argv[2]),), size=int(sys.argv[3]), on_ready=lambda: print("ready", flush=True)).run()
+    except StatveilError as error:
+        sys.exit(f"{type(error).__name__}: {error.message}")
