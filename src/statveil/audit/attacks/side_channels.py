@@ -11,7 +11,7 @@ import numpy as np
 
 from statveil.audit.attacks.case import Attacker, Case
 from statveil.audit.attacks.plans import rows_and_columns
-from statveil.audit.attacks.public import Axis, Request
+from statveil.audit.attacks.public import Axis, Request, Trace
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 
 THREAT = Threat(
@@ -31,15 +31,12 @@ def attack(case: Case) -> Verdict:
     if not journal.open:
         return not_applicable(THREAT, "A release at rest has no times and no headers.")
     numbers = journal.ask_all(_small_tables(attacker, case.measure))
-    seconds = {flag: [] for flag in (True, False)}  # type: dict[bool, list[float]]
-    for number in numbers:
-        trace = journal.answers[number].table.trace
-        assert trace is not None
-        seconds[bool(case.truth_of(number).sensitive.any())].append(trace.seconds)
-    pairs = min(len(seconds[True]), len(seconds[False]))
+    timed = [(bool(case.truth_of(number).sensitive.any()), _seconds(journal.answers[number].table.trace)) for number in numbers]
+    paired = _paired(timed)
+    pairs = len(paired)
     if pairs < 10:
         return not_applicable(THREAT, "Not enough tables with and without sensitive cells.", {"pairs": pairs})
-    with_, without = (_settled(seconds[flag][:pairs]) for flag in (True, False))
+    with_, without = (_settled([pair[place] for pair in paired]) for place in range(2))
     d = cohen(with_, without)
     repeated, different = _repeated(attacker, numbers[:20])
     telling = sum(bool(WORDS.search(_said(journal.answers[number].table.trace))) for number in numbers)
@@ -62,6 +59,23 @@ def cohen(one: Sequence[float], other: Sequence[float]) -> float:
     """Difference of the means in units of the pooled standard deviation."""
     spread = math.sqrt((np.var(one, ddof=1) + np.var(other, ddof=1)) / 2)
     return float((np.mean(one) - np.mean(other)) / spread) if spread else 0.0
+
+
+def _paired(timed: Sequence[tuple[bool, float]]) -> list[tuple[float, float]]:
+    """Times of a table with sensitive cells beside one without, asked shortly before or after: a busy hour slows both."""
+    found: list[tuple[float, float]] = []
+    waiting: list[tuple[bool, float]] = []
+    for flag, seconds in timed:
+        if waiting and waiting[-1][0] != flag:
+            other = waiting.pop()[1]
+            found.append((seconds, other) if flag else (other, seconds))
+        else:
+            waiting.append((flag, seconds))
+    return found
+
+
+def _seconds(trace: Trace | None) -> float:
+    return trace.seconds if trace is not None else 0.0
 
 
 def _settled(seconds: Sequence[float]) -> list[float]:
