@@ -166,3 +166,11 @@ def test_a_guard_that_saw_fewer_pairs_than_there_are_fails() -> None:
     blind, watchful = (ATTACKS["T07"](case(server, workshop=Workshop(server, guarded=seen))) for seen in (0, 1_000))
     assert blind.status is Status.FAILED
     assert watchful.passed
+
+
+def test_a_server_that_refuses_everything_gives_no_sets() -> None:
+    class Shut(Server):
+        def ask(self, request):  # type: ignore[no-untyped-def]
+            raise sv.errors.DisclosureRefused("Closed.")
+
+    assert ATTACKS["T06"](case(Shut(village()))).reason == "Every population was refused."

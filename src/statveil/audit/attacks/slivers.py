@@ -44,6 +44,8 @@ def slivers(case: Case, threat: Threat, measure: str) -> Verdict:
     if attacker.journal.open and not requests:
         return not_applicable(threat, "The server lets nobody choose populations: no filters.")
     numbers = attacker.journal.ask_all(requests)
+    if attacker.journal.open and not numbers:
+        return not_applicable(threat, "Every population was refused.", {"requests": len(requests)})
     seen = case.seen(numbers if attacker.journal.open else None, measure=measure, sums=True)
     if seen.truth is None or not seen.sensitive.any():
         return not_applicable(threat, "No sensitive cell was released.", {"requests": len(requests), "answered": len(numbers)})
