@@ -76,7 +76,7 @@ def requests(service: TableService, wanted: int, seed: int) -> Iterator[TableQue
                 else DimensionChoice(id=dimension.id, level=level.id)
             )
         open_ones = [each for each in dimensions if each.filter and each not in chosen]
-        filters = {each.id: tuple(draw.sample(each.levels[-1].codes, draw.choice((1, 1, 2)))) for each in open_ones if draw.random() < 0.25}
+        filters = {each.id: tuple(draw.sample(each.levels[-1].codes, 1)) for each in open_ones if draw.random() < 0.25}
         query = TableQuery(
             dataset="register",
             measure=draw.choice(("turnover", "turnover", "persons", "units")),
@@ -127,8 +127,6 @@ class Judge:
         found: Counter[str] = Counter()
         found["additivity"] = sum(_broken(answer, axis, self.dimensions[each.id]) for axis, each in enumerate(answer.dimensions))
         filters: Mapping[str, tuple[str, ...]] = dict(answer.filters)
-        if any(len(codes) > 1 for codes in filters.values()):
-            return found  # a sum of slices: its parts are checked where they are asked for one by one
         places = []
         for name, dimension in self.dimensions.items():
             shown = next((each.codes for each in answer.dimensions if each.id == name), filters.get(name, (dimension.total,)))

@@ -35,7 +35,7 @@ QUERIES = [
         (("region:part", "trade"), {}),
         (("region=N1+S", "trade=metal"), {}),
         (("region",), {"trade": ("food",)}),
-        (("trade",), {"region": ("N1", "S2")}),
+        (("trade",), {"region": ("S2",)}),
     )
 ]
 BY_HAND = {

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from statveil.attacked.records import read_records
+from statveil.attacked.sums import added_up
 from statveil.audit.attacks.case import Attacker, Case, Effort
 from statveil.audit.attacks.journal import Journal
 from statveil.audit.attacks.public import Catalogue, Door, PublicAxis, PublicTable, Request
@@ -45,7 +46,7 @@ class ServiceDoor:
         self.catalogue = catalogue_of(service.datasets[dataset], part)
 
     def ask(self, request: Request) -> PublicTable:
-        return table_of(self._service.answer(query_of(request, self._dataset)))
+        return added_up(lambda one: table_of(self._service.answer(query_of(one, self._dataset))), request)
 
 
 def query_of(request: Request, dataset: str) -> TableQuery:

@@ -66,21 +66,6 @@ class ServedDimension:
             raise InputError(f"Dimension {self.id!r} has no code {unknown[0]!r}.", hint="The description of the dataset lists its codes.")
         return next(level for level in self.levels if all(code in level.cut.position for code in codes))
 
-    @cached_property
-    def leaves_of(self) -> Mapping[str, frozenset[str]]:
-        """The leaves below each code, a leaf's own included."""
-        found: dict[str, set[str]] = {code: set() for code in self.full.codes}
-        for tree in self.full.trees:
-            for leaf in tree.leaves:
-                for code in (leaf, *_above(tree, leaf)):
-                    found[code].add(leaf)
-        return {code: frozenset(leaves) for code, leaves in found.items()}
-
-    def refuse_overlap(self, codes: Sequence[str]) -> None:
-        """A filter adds its codes up: none may be inside another."""
-        if sum(len(self.leaves_of[code]) for code in codes) > len(frozenset[str]().union(*(self.leaves_of[code] for code in codes))):
-            raise InputError(f"The codes of filter {self.id!r} overlap.", hint="Give codes of which none contains another.")
-
     def parent_of(self, code: str, shown: set[str]) -> str | None:
         """The code above, in the first tree that has it; None where that is not shown."""
         above = next((tree.parent[code] for tree in self.full.trees if code in tree.parent), None)
@@ -174,7 +159,8 @@ def resolve(query: TableQuery, dimensions: Sequence[ServedDimension], *, cells: 
             )
     levels = dict(_levels(query, by_id))
     for name, codes in query.filters.items():
-        by_id[name].refuse_overlap(codes)
+        if len(codes) > 1:  # their sum would be a cell of the answer that nobody judged
+            raise InputError(f"Filter {name!r} has several codes.", hint="Give one, or ask for it as a dimension with these codes.")
     if prod(len(level.cut.codes) for level in levels.values()) > cells:
         raise InputError(
             f"The table would have more than {cells:,} cells with its totals.", hint="Leave out a dimension, or ask for a higher level."

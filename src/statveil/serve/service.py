@@ -401,14 +401,14 @@ def _spread(shape: tuple[int, ...], cells: CellTable, values: IntArray) -> IntAr
 
 
 def _slice(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, values: IntArray) -> AnsweredTable:
-    """The part of a protected table that was asked for: codes picked, filters added up and dropped, other dimensions in their order."""
+    """The part of a protected table that was asked for: codes picked, filters taken at their code, other dimensions in their order."""
     choices = {choice.id: choice for choice in asked.dimensions}
     dimensions: list[AnsweredDimension] = []
     axis = 0
     for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
         if dimension.id in asked.filters:
-            places = [level.cut.position[code] for code in asked.filters[dimension.id]]
-            values = values.take(places, axis=axis).sum(axis=axis)
+            (code,) = asked.filters[dimension.id]
+            values = np.asarray(values.take(level.cut.position[code], axis=axis))
             continue
         codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
         values = values.take([level.cut.position[code] for code in codes], axis=axis)
