@@ -20,7 +20,7 @@ demo: $(VENV)/.plain
 	$(BIN)/statveil demo --out demo --force
 
 test: lint
-	$(BIN)/pytest -q --cov=statveil --cov-report=
+	$(BIN)/pytest -q -n 2 --dist loadfile --cov=statveil --cov-report=
 	$(BIN)/coverage report --include='$(FULLY_COVERED)' --show-missing --skip-covered --fail-under=100
 
 lint: $(VENV)/.test
