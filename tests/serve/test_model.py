@@ -185,3 +185,14 @@ class Model(RuleBasedStateMachine):
 
 TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def test_a_store_that_is_refused_is_not_held_open(tmp_path: Path) -> None:
+    config, data = loaded("anchored")
+    first = TableService(config, config.key().with_counter(tmp_path / "counter"), {"village": data}, SqliteStore(tmp_path / "store"))
+    first.answer(ask("region"))
+    first.close()
+    store = SqliteStore(tmp_path / "store")
+    with pytest.raises(InputError):
+        TableService(config, SecretKey(b"another key, and long enough too."), {"village": data}, store)
+    assert store._connection is None

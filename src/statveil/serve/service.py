@@ -104,7 +104,11 @@ class TableService:
     ) -> None:
         self.config, self.store, self.on_alarm, self._solver = config, store, on_alarm, solver
         self._key, self._data = key, data
-        self._store_id = claim(store, key, {name: each.version for name, each in data.items()})
+        try:
+            self._store_id = claim(store, key, {name: each.version for name, each in data.items()})
+        except BaseException:
+            store.close()  # a store that is refused is not held open
+            raise
         self._counter = None if key.counter is None else Counter(key.counter)
         self._guards: dict[tuple[str, str], Guard] = {}
         self._tables: OrderedDict[str, IntArray] = OrderedDict()
