@@ -3,7 +3,7 @@
 With every sensitive cell at its level, a relation is left with an imbalance. Inside a subtable a row's imbalance and a column's of the
 same direction are absorbed together by the cell where they cross. Three energies price that, one subtable at a time:
 - `SUM`: every imbalance at the price of the cheapest cell that can absorb it (uneven weights);
-- `LARGER`: the larger of the rows' and the columns' total, and a tenth of the smaller;
+- `LARGER`: the larger of the rows' and the columns' total, and a little of the smaller;
 - `MATCHED`: rows matched with columns, except that a large sensitive cell, which may not move back, cannot match its own row with its
   own column; what is left unmatched must leave the subtable.
 """
@@ -26,6 +26,12 @@ SUM, LARGER, MATCHED = 0, 1, 2
 TOPS = 8
 """Largest sensitive cells of a subtable that may stand in the way of matching."""
 CHUNKS = 8
+SHORT_LINE = 12
+"""Choices up to which a whole row or column is turned at once: its imbalance keeps its size, and only the lines across it change."""
+MOVES = 6
+"""Of so many moves one turns one cell, one two, one three, and the rest a line."""
+SMALLER = 0.01
+"""What the smaller side's imbalance counts: it must not hold the larger one's up, only break ties."""
 HOT, COLD = 0.2, 0.02
 """The first temperature as a share of what a flip changes on average, and the last as a share of the first. Wider windows waste time."""
 
@@ -162,7 +168,7 @@ def _energy(c, up, lacks, sums, kind, tops):  # type: ignore[no-untyped-def]
     if kind == SUM:
         return rows + columns
     if kind == LARGER:
-        return max(rows, columns) + 0.1 * min(rows, columns)
+        return max(rows, columns) + SMALLER * min(rows, columns)
     matched, net_rows, net_columns = 0.0, 0.0, 0.0
     for direction in range(2):
         r, s = sums[direction], sums[2 + direction]
@@ -179,7 +185,7 @@ def _energy(c, up, lacks, sums, kind, tops):  # type: ignore[no-untyped-def]
         matched += most
         net_rows += sign * (r - most)
         net_columns += sign * (s - most)
-    return rows + columns - matched + max(abs(net_rows), abs(net_columns)) + 0.05 * min(rows, columns)
+    return rows + columns - matched + max(abs(net_rows), abs(net_columns)) + SMALLER * min(rows, columns)
 
 
 @njit(cache=True, nogil=True)
@@ -209,7 +215,7 @@ def _anneal_table(c, up, lacks, plan, table, word, draws):  # type: ignore[no-un
     energy = _energy(c, up, lacks, sums, kind, tops)
     steps = plan.sweeps * size
     temperature, factor = hot, (cold / hot) ** (1.0 / max(steps // 64, 1))
-    moved = np.empty(4, dtype=np.int64)
+    moved = np.empty(SHORT_LINE, dtype=np.int64)
     for step in range(steps + 4 * size):
         if step % 64 == 0:
             temperature *= factor
@@ -218,8 +224,8 @@ def _anneal_table(c, up, lacks, plan, table, word, draws):  # type: ignore[no-un
         word += STEP
         dice = mixed(word)
         moved[0] = first + below(dice >> np.uint64(32), size)
-        word = _pick(c, word, 1 + below(dice & np.uint64(0xFFFFFFFF), 3), moved)
-        count = moved[3]
+        move = below(dice & np.uint64(0xFFFFFFFF), MOVES)
+        word, count = _chain(c, word, 1 + move, moved) if move < 3 else _line(c, word, moved)
         extra = 0.0
         for at in range(count):
             extra += -c.dearer_up[moved[at]] if up[moved[at]] else c.dearer_up[moved[at]]
@@ -233,26 +239,41 @@ def _anneal_table(c, up, lacks, plan, table, word, draws):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def _pick(c, word, wanted, moved):  # type: ignore[no-untyped-def]
+def _chain(c, word, wanted, moved):  # type: ignore[no-untyped-def]
     """Up to so many cells to turn: each further one shares a row or column with the one before and moves it the other way.
 
-    Their number goes to the last place. Returns the word that chance goes on from.
+    Returns the word that chance goes on from, and their number.
     """
-    moved[3] = 1
+    count = 1
     word += STEP
     dice = mixed(word)
     by_row = dice & np.uint64(1) == 0
-    while moved[3] < wanted:
-        last = moved[moved[3] - 1]
+    while count < wanted:
+        last = moved[count - 1]
         node = c.row[last] if by_row else c.column[last]
         size = c.list_start[node + 1] - c.list_start[node]
         if size < 2:
-            return word
-        bits = dice >> np.uint64(32) if moved[3] == 1 else (dice >> np.uint64(1)) & np.uint64(0xFFFFFFFF)
+            return word, count
+        bits = dice >> np.uint64(32) if count == 1 else (dice >> np.uint64(1)) & np.uint64(0xFFFFFFFF)
         other = c.listed[c.list_start[node] + below(bits, size)]
         if other == last or other == moved[0]:
-            return word
-        moved[moved[3]] = other
-        moved[3] += 1
+            return word, count
+        moved[count] = other
+        count += 1
         by_row = not by_row
-    return word
+    return word, count
+
+
+@njit(cache=True, nogil=True)
+def _line(c, word, moved):  # type: ignore[no-untyped-def]
+    """The whole row or column of the first cell, whichever chance draws, or the other if that is too long; else the cell alone."""
+    word += STEP
+    one, two = c.row[moved[0]], c.column[moved[0]]
+    if mixed(word) & np.uint64(1) == 1:
+        one, two = two, one
+    for node in (one, two):
+        start, stop = c.list_start[node], c.list_start[node + 1]
+        if stop - start <= SHORT_LINE:
+            moved[: stop - start] = c.listed[start:stop]
+            return word, stop - start
+    return word, 1
