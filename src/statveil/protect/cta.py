@@ -17,6 +17,7 @@ from statveil.protect.explain import SECONDS, explain
 from statveil.protect.methods import Task, check_method, plan_jobs, run_jobs
 from statveil.protect.options import Limits, OnProgress, check_kind, check_seed
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.ready import make_ready
 from statveil.protect.reduce import Reduction, reduce_problem
 from statveil.protect.watch import PROVED, Watch
 from statveil.solve.isolate import Halt, run_isolated
@@ -61,6 +62,8 @@ def adjust(
         check_kind("keep", keep, Keep)
         return adjust_keeping(problem, keep, method=method, start=start, settings=chosen, limits=limits, seed=seed, on_progress=on_progress)
     watch = Watch(limits, on_progress)
+    with watch.excused():
+        make_ready("search", watch.say)
     watch.say("preparing")
     reduction = reduce_problem(problem)
     components = components_of(reduction.problem)
@@ -69,9 +72,14 @@ def adjust(
     halt = _run(watch, method, chosen, start, seed)
     if not watch.has_table or not reduction.feasible:
         raise _no_table(problem, watch, halt, limits)
+    return _answer(problem, watch, method, seed)
+
+
+def _answer(problem: ProtectionProblem, watch: Watch, method: str, seed: int) -> Adjustment:
+    """The best table found, and the bound as far as it is certified."""
     deviation = watch.table()
     objective = problem.cost(deviation)
-    certified = certify(reduction, watch.proof(), objective)
+    certified = certify(watch.reduction, watch.proof(), objective)
     bound, bound_by = watch.settle(objective, certified)
     return Adjustment(
         deviation=deviation,
@@ -97,6 +105,9 @@ def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | 
         return Halt.FINISHED
     senses = None if start is None else reduction.restrict(start)
     plan = plan_jobs(components, method, settings, Task(senses, limits, seed))
+    if any(job.team.method == "network" for jobs in plan for job in jobs):
+        with watch.excused():
+            make_ready("network", watch.say)
     left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds - _kept_for_checks(reduction.original, limits), 0.1))
     calls = [(run_jobs, (components, jobs, left)) for jobs in plan]
     return run_isolated(calls, seconds=left.seconds + GRACE, on_message=watch.hear)

@@ -92,9 +92,9 @@ METHODS: dict[str, Method] = {
     "network": engine.run,
 }
 BOUND_OF_THEIR_OWN = ("network",)
+"""Methods that work out the lower bound themselves."""
 SEARCHED_AS_WELL = 20_000
 """Cells of a network up to which `auto` has a second team reopen neighbourhoods: small networks are often as well served that way."""
-"""Methods that work out the lower bound themselves."""
 
 
 def check_method(method: str, settings: dict[str, Any], start: IntArray | None) -> None:

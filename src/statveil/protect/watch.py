@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -46,6 +47,13 @@ class Watch:
         self._objectives, self._bounds = np.full(len(components), np.inf), np.zeros(len(components))
         self._open = len(components)
         self._record()
+
+    @contextlib.contextmanager
+    def excused(self) -> Iterator[None]:
+        """What is done inside does not count in the time."""
+        began = time.monotonic()
+        yield
+        self._began += time.monotonic() - began
 
     @property
     def seconds(self) -> float:
