@@ -149,7 +149,7 @@ def rules(_folder: Path) -> None:
     menus = {name: sv.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
     data = sv.read_microdata(SHARED / "adult" / "adult.csv")
     for threshold, weight in ADULT_SETTINGS:
-        for rule in ("original", "recount"):
+        for rule in ("original", "recount", "wildcard"):
             began = time.perf_counter()
             plan = sv.plan_recoding(data, sv.KeyVariables(fields=menus, threshold=threshold, recoding_weight=weight, rule=rule))
             seconds = time.perf_counter() - began

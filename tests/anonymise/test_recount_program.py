@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -33,6 +34,34 @@ def test_a_blank_that_would_leave_others_rare_is_made_elsewhere() -> None:
         found = sv.suppress(microdata(rows), keys(2, threshold=2, order=2, ties=ties))
         assert (found.total, str(found.ending)) == (1, "optimal")
         assert unsafe(*released(found), tables_up_to(2, 2, 2), "recount") == 0
+
+
+def test_ties_between_answers_that_hang_together_go_to_the_field_of_lower_second_cost() -> None:
+    """r and z are rare, so (y, r) loses r and (z, q) loses z; the only (y, q) loses one of its values, and the one that is left alone then,
+    the q of the one or the y of the other, goes too. That makes four blanks either way: three of them in a, or three in b."""
+    rows = [("x", "p"), ("x", "p"), ("y", "q"), ("y", "r"), ("z", "q")]
+    for ties, blanks in (({"a": 1.0, "b": 2.0}, {"a": 3, "b": 1}), ({"a": 2.0, "b": 1.0}, {"a": 1, "b": 3})):
+        found = sv.suppress(microdata(rows), keys(2, threshold=2, order=2, ties=ties))
+        assert (found.blanks, found.second_cost, found.ties_settled) == (blanks, 1.0, True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_answer_found_for_other_second_costs_is_better_by_these(seed: int) -> None:
+    rows = random_records(seed, records=150, sizes=(6, 5, 4, 2))
+    orders = [dict(zip("abcd", each, strict=True)) for each in ((1.0, 2.0, 3.0, 4.0), (4.0, 3.0, 2.0, 1.0), (2.0, 4.0, 1.0, 3.0))]
+    answers = [sv.suppress(microdata(rows), keys(4, threshold=3, order=3, ties=ties)) for ties in orders]
+    assert all(answer.ties_settled and answer.cost == answers[0].cost for answer in answers)
+    for own in answers:
+        for other in answers:
+            assert own.second_cost <= replace(other, problem=own.problem).second_cost
+
+
+def test_second_costs_that_are_not_settled_in_time_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = random_records(7, records=150, sizes=(6, 5, 4, 2))
+    monkeypatch.setattr(recount_program, "settle_ties", lambda _models, _second, found, **_limits: list(found))
+    found = sv.suppress(microdata(rows), keys(4, threshold=3, order=3))
+    assert (str(found.ending), found.ties_settled) == ("optimal", False)
+    assert found.notes["ties left open"] == found.open_ties > 0
 
 
 def test_covers_hit_what_they_must_and_hold_nothing_needless() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from statveil.audit import files
+from statveil.audit import wildcards
 from statveil.audit.files import FileStatement, audit_file, compare_releases
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
@@ -134,7 +134,7 @@ def test_wildcards_match_everything() -> None:
 
 
 def test_a_count_that_was_not_made_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "WILDCARD_WORK", 0)
+    monkeypatch.setattr(wildcards, "WORK", 0)
     assert faults(SAFE, replace(STATEMENT, rule="wildcard")) == {"recount": 1}
     assert faults(SAFE) == {}
 
@@ -142,6 +142,30 @@ def test_a_count_that_was_not_made_is_a_fault(monkeypatch: pytest.MonkeyPatch) -
 def test_numbers_of_statistical_packages_are_compared_as_numbers() -> None:
     released = replace(data({**SAFE, "income": [f"{value}.0" for value in SAFE["income"]]}), origin="safe.sav")
     assert audit_file(data(VILLAGE), released, STATEMENT).report.passed
+
+
+def test_long_identifiers_are_compared_digit_by_digit() -> None:
+    """As doubles the two would be the same."""
+    original = {**VILLAGE, "income": [str(2**60 + row) for row in range(6)]}
+    released = {**SAFE, "income": [str(2**60 + row) for row in (0, 1, 2, 3, 4, 6)]}
+    report = audit_file(data(original), replace(data(released), origin="safe.sav"), STATEMENT).report
+    assert {check.name for check in report.checks if check.faults} == {"rest", "changes"}
+
+
+@pytest.mark.parametrize(("ending", "passed"), [("csv", True), ("sav", True), ("dta", True), ("parquet", False)])
+def test_an_empty_text_is_a_missing_one_where_the_format_cannot_tell(ending: str, passed: bool) -> None:
+    released = {**SAFE, "title": [value or None for value in SAFE["title"]]}
+    assert audit_file(data(VILLAGE), replace(data(released), origin=f"safe.{ending}"), STATEMENT).report.passed == passed
+
+
+def test_short_floats_are_compared_as_the_doubles_they_are() -> None:
+    share = pa.array([0.1 * row for row in range(6)], pa.float32())
+    original, released = (
+        read_microdata(pa.table({**{name: pa.array(values, pa.string()) for name, values in columns.items()}, "share": share.cast(kind)}))
+        for columns, kind in ((VILLAGE, pa.float32()), (SAFE, pa.float64()))
+    )
+    assert audit_file(original, replace(released, origin="safe.dta"), STATEMENT).report.passed
+    assert not audit_file(original, replace(released, origin="safe.parquet"), STATEMENT).report.passed
 
 
 def test_two_releases_that_fill_each_others_blanks_are_found() -> None:

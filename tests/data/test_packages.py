@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,27 @@ def test_a_declared_missing_value_is_missing_and_refused(tmp_path: Path) -> None
     pyreadstat.write_sav(FIRMS.assign(turnover=[10.5, 99.0, 7.0]), str(tmp_path / "x.sav"), missing_ranges={"turnover": [99.0]})
     with pytest.raises(InputError, match="one missing value, in row 2"):
         tabulate(read_microdata(tmp_path / "x.sav"), TableSpec(dimensions={"region": None}, measure="turnover"))
+
+
+def test_codes_beside_missing_values_stay_codes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"code": [None, 1.0, 2.0], "amount": [1.5, None, 2.0], "none": [None, None, None], "text": ["", "x", "y"]})
+    for ending, write in (("sav", pyreadstat.write_sav), ("dta", pyreadstat.write_dta)):
+        write(frame.astype({"none": float}), str(tmp_path / f"x.{ending}"))
+        found = packages.read_stats(tmp_path / f"x.{ending}").to_pydict()
+        assert found == {"code": [None, 1, 2], "amount": [1.5, None, 2.0], "none": [None] * 3, "text": [None, "x", "y"]}
+        assert [type(value) for value in found["code"][1:]] == [int, int]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_read_in_pieces_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    days = [date(2020, 1, each) for each in range(1, 11)]
+    frame = pd.DataFrame({"A": [*range(9), 1.5], "B": ["", *"abcdefghi"], "C": [None] * 5 + [1.0] * 5, "D": days, "E": [None] * 9 + ["x"]})
+    WRITERS[name](frame, str(tmp_path / name))
+    whole = packages.read_stats(tmp_path / name)
+    assert whole.num_rows == 10
+    for values in (1, 10, 15, 50, 55):
+        monkeypatch.setattr(packages, "PIECE_VALUES", values)
+        assert packages.read_stats(tmp_path / name).equals(whole)
 
 
 def test_excel_is_read_as_text(tmp_path: Path) -> None:

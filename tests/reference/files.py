@@ -30,13 +30,19 @@ def _is_unsafe(original: Sequence[Record], released: Sequence[Record], number: i
 
 def fewest_blanks(original: Sequence[Record], tables: Tables, rule: str, cost: Sequence[float]) -> float:
     """The least cost over all ways to blank the file; infinite if none is safe."""
+    return least_costs(original, tables, rule, cost, [0.0] * len(cost))[0]
+
+
+def least_costs(
+    original: Sequence[Record], tables: Tables, rule: str, cost: Sequence[float], second: Sequence[float]
+) -> tuple[float, float]:
+    """The least cost over all ways to blank the file, and the least second cost of those that cost so much; infinite if none is safe."""
     fields = len(original[0])
     masks = list(product((False, True), repeat=fields))
-    best = float("inf")
+    best = float("inf"), float("inf")
     for chosen in product(masks, repeat=len(original)):
-        price = sum(
-            cost[f] for mask, record in zip(chosen, original, strict=True) for f in range(fields) if mask[f] and record[f] is not None
-        )
+        blank = [f for mask, record in zip(chosen, original, strict=True) for f in range(fields) if mask[f] and record[f] is not None]
+        price = float(sum(cost[f] for f in blank)), float(sum(second[f] for f in blank))
         if price < best and unsafe(original, _blanked(original, chosen), tables, rule) == 0:
             best = price
     return best

@@ -16,13 +16,16 @@ from statveil.anonymise.coding import CodedFile, key_text, lend_missing
 from statveil.anonymise.keys import MISSING_LABEL
 from statveil.anonymise.plan import FilePlan
 from statveil.anonymise.suppression import merged
-from statveil.anonymise.writers import ROWS, format_of, write_batches
+from statveil.anonymise.writers.content import LARGEST_WHOLE, FileContent
+from statveil.anonymise.writers.formats import ROWS, format_of, write_batches
 from statveil.arrays import IntArray
-from statveil.data.engines import Session, column
-from statveil.data.labels import read_labels
+from statveil.data.engines import Session, column, scalar_row
+from statveil.data.labels import FileLabels, read_labels
 from statveil.data.microdata import Microdata
 from statveil.errors import InputError
 from statveil.provenance import sha256
+
+FIXED_WIDTH = ("spss", "stata")
 
 
 def write_safe_file(data: Microdata, plan: FilePlan, path: Path, *, drop: Sequence[str] = (), key: str | None = None) -> None:
@@ -35,23 +38,46 @@ def write_safe_file(data: Microdata, plan: FilePlan, path: Path, *, drop: Sequen
         _lend_recodings(session, plan)
         _lend_blanks(session, plan)
         shown = ", ".join(f"o{place}" for place in range(len(names)))
-        texts = _texts(session, format_of(path), names, _released(session, data, plan, names, texts=frozenset(), secret=first))
+        texts = _texts(session, data, format_of(path), names, _released(session, data, plan, names, texts=frozenset(), secret=first))
         released = _released(session, data, plan, names, texts=texts, secret=first)
         query = f"SELECT {shown} FROM ({released}) ORDER BY hash({first}, {shown}), hash({second}, {shown})"
-        empty = session.query(f"SELECT {shown} FROM ({released}) LIMIT 0").schema
-        schema = pa.schema([pa.field(name, _plain(empty.field(place).type)) for place, name in enumerate(names)])
-        write_batches(path, session.batches(query, rows=ROWS), schema, read_labels(data.origin))
+        content = _content(session, plan, names, released, read_labels(data.origin), measured=format_of(path) in FIXED_WIDTH)
+        write_batches(path, session.batches(query, rows=ROWS), content)
 
 
-def _texts(session: Session, written_as: str, names: Sequence[str], released: str) -> frozenset[str]:
+def _content(session: Session, plan: FilePlan, names: Sequence[str], released: str, labels: FileLabels, *, measured: bool) -> FileContent:
+    """What the writer must know beforehand; formats of fixed width also how many records come and how long their texts are."""
+    empty = session.query(f"SELECT * FROM ({released}) LIMIT 0").schema
+    schema = pa.schema([pa.field(name, _plain(empty.field(f"o{place}").type)) for place, name in enumerate(names)])
+    kept = FileLabels(columns=labels.columns, values={name: each for name, each in labels.values.items() if name not in plan.mapping()})
+    if not measured:
+        return FileContent(schema=schema, labels=kept)
+    texts = {name: f"o{place}" for place, name in enumerate(names) if pa.types.is_string(schema.field(name).type)}
+    longest = "".join(f", max(strlen({text})) AS {text}" for text in texts.values())
+    found = scalar_row(session.query(f"SELECT count(*) AS records{longest} FROM ({released})"))
+    widths = {name: int(found[text] or 0) for name, text in texts.items()}
+    return FileContent(schema=schema, records=int(found["records"]), widths=widths, labels=kept)
+
+
+def _texts(session: Session, data: Microdata, written_as: str, names: Sequence[str], released: str) -> frozenset[str]:
     """Columns that are written as text: all of CSV, and in SPSS and Stata files what these would write in a way of their own."""
-    if written_as == "csv":
-        return frozenset(names)
-    if written_as == "parquet":
-        return frozenset()
+    if written_as not in FIXED_WIDTH:
+        return frozenset(names if written_as == "csv" else ())
     schema = session.query(f"SELECT * FROM ({released}) LIMIT 0").schema
     known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return frozenset(name for place, name in enumerate(names) if not any(is_(schema.field(f"o{place}").type) for is_ in known))
+    kinds = {name: schema.field(f"o{place}").type for place, name in enumerate(names)}
+    unknown = [name for name, kind in kinds.items() if not any(is_(kind) for is_ in known)]
+    return frozenset([*unknown, *_beyond_doubles(session, data, [name for name in names if kinds[name] in (pa.int64(), pa.uint64())])])
+
+
+def _beyond_doubles(session: Session, data: Microdata, names: Sequence[str]) -> list[str]:
+    """Columns with whole numbers that a double would change, as long identifiers: text keeps them."""
+    if not names:
+        return []
+    column_of = {name: column(data.engine, name) for name in names}
+    tests = ", ".join(f"coalesce(max({c}) > {LARGEST_WHOLE} OR min({c}) < -{LARGEST_WHOLE}, false) AS {c}" for c in column_of.values())
+    found = scalar_row(session.query(f"SELECT {tests} FROM records"))
+    return [name for name in names if found[column_of[name]]]
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -36,7 +36,7 @@ def add_decoys(suppression: Suppression, *, seed: int) -> Suppression:
         rows = _join(problem, rows, rng)
         if problem.coded.keys.rule != "recount":
             break
-        units, rounds = recount.add_rounds(problem, rows[0], _units(problem, rows[1]), rows[2])
+        units, rounds = recount.add_rounds(problem, rows[0], problem.units_of(rows[1]), rows[2])
         rows = merged(rows[0], problem.fields_of(units), rows[2])
         if len(rounds) == 1:
             break
@@ -46,14 +46,6 @@ def add_decoys(suppression: Suppression, *, seed: int) -> Suppression:
     notes = {**suppression.notes, "extra blanks": extra, "blanks with fewer candidates": short}
     found = replace(suppression, key=key, mask=mask, records=records, notes=notes)
     return replace(found, extra_cost=max(0.0, found.cost - suppression.cost))
-
-
-def _units(problem: SuppressionProblem, mask: IntArray) -> IntArray:
-    units = np.zeros_like(mask)
-    for unit, fields in enumerate(problem.unit_mask):
-        if fields:
-            units |= np.where(mask & fields, np.int64(1) << unit, 0)
-    return units
 
 
 class Group(NamedTuple):

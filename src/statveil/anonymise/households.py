@@ -61,8 +61,9 @@ def _bits(tables: IntArray, words: int) -> Words:
     return found
 
 
-def cover_households(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> tuple[IntArray, float]:
-    """Units to blank for each row of `problem.coded.households`, whose patterns these are, and the bound proved on their cost."""
+def cover_households(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> tuple[IntArray, float, bool]:
+    """Units to blank for each row of `problem.coded.households`, whose patterns these are, the bound proved on their cost, and whether
+    none of equal cost have a lower second cost."""
     homes = problem.coded.households
     assert homes is not None
     distinct, inverse = distinct_patterns(patterns)
@@ -75,10 +76,12 @@ def cover_households(problem: SuppressionProblem, patterns: Words, *, seconds: f
         total[:, place] = np.bincount(homes.home, weights=priced.cost[inverse, place] * mass, minlength=len(homes.names))
     best = np.argmin(total, axis=1)
     units = np.asarray(priced.units[inverse, best[homes.home]], dtype=np.int64)
-    return units, float((problem.mask_cost(problem.fields_of(units)) * mass).sum())
+    return units, float((problem.mask_cost(problem.fields_of(units)) * mass).sum()), True
 
 
-def _capped(problem: SuppressionProblem, distinct: Words, inverse: IntArray, priced: _Priced, seconds: float) -> tuple[IntArray, float]:
+def _capped(
+    problem: SuppressionProblem, distinct: Words, inverse: IntArray, priced: _Priced, seconds: float
+) -> tuple[IntArray, float, bool]:
     """Kinds of households under caps: an integer program, dealt out to the households in their order."""
     homes = problem.coded.households
     assert homes is not None
@@ -91,7 +94,7 @@ def _capped(problem: SuppressionProblem, distinct: Words, inverse: IntArray, pri
     numbers = np.bincount(kind_of, minlength=len(kinds))
     kind_groups = [Group(int(numbers[kind]), 0.0, _possible(priced, members[kind])) for kind in range(len(kinds))]
     by_home, by_part, found = choose_households(problem, kind_groups, members, parts, shared, seconds=seconds)
-    return _dealt(problem, inverse, kind_of, by_home, by_part), found.bound
+    return _dealt(problem, inverse, kind_of, by_home, by_part), found.bound, found.settled
 
 
 def _kinds(

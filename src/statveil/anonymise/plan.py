@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,7 @@ class _Run:
         self.began = time.monotonic()
         self._tell = on_progress or (lambda _progress: None)
         self.stage, self.best, self.bound = "start", math.inf, 0.0
-        self.found: dict[tuple[Levels, bool], Suppression | None] = {}
+        self.found: dict[tuple[Levels, bool, bool], Suppression | None] = {}
 
     def stopped(self) -> bool:
         return time.monotonic() - self.began > self.limits.seconds
@@ -159,15 +159,27 @@ class _Run:
         keys = self.coded.keys
         return keys.rule == "original" and not keys.caps and not keys.household
 
-    def blanks(self, levels: Levels, *, quick: bool) -> Suppression | None:
+    def blanks(self, levels: Levels, *, quick: bool, ties: bool = False) -> Suppression | None:
         """Found once for each recoding; None where the caps do not hold under it: under another they may."""
-        if (levels, quick) not in self.found:
+        asked = levels, quick, ties
+        if asked not in self.found:
             limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
             try:
-                self.found[levels, quick] = fewest_blanks(self.coded, levels, limits=limits, maps=self.evaluator.maps, quick=quick)
+                self.found[asked] = fewest_blanks(self.coded, levels, limits=limits, maps=self.evaluator.maps, quick=quick, ties=ties)
             except InfeasibleProblem:
-                self.found[levels, quick] = None
-        return self.found[levels, quick]
+                self.found[asked] = None
+        return self.found[asked]
+
+    def settled(self, levels: Levels) -> Suppression | None:
+        """The blanks with ties settled; those that gave the recoding its price where there is no time left for as good ones."""
+        priced, keys = self.found.get((levels, False, False)), self.coded.keys
+        if priced is not None and (not priced.open_ties or keys.caps or keys.household):
+            return priced
+        found = [each for each in (self.blanks(levels, quick=False, ties=True), priced) if each is not None]
+        if not found:
+            return None
+        best = min(found, key=lambda each: (round(each.cost, 9), each.second_cost))
+        return replace(best, bound=max(each.bound for each in found))
 
     def _priced(self, levels: Levels, *, quick: bool) -> tuple[float, float]:
         """Cost and a bound on it."""
@@ -176,9 +188,8 @@ class _Run:
 
     def by_boxes(self, start: Levels, method: str) -> FilePlan:
         self.tell("improvement")
-        space = self.space(self.evaluator.cost)
+        space = self.space(self.price if self.coded.keys.rule == "wildcard" else self.evaluator.cost)
         iterative_improvement(space, start)
-        assert space.best is not None
         search = BoxSearch(
             evaluator=self.evaluator,
             leaf=lambda levels: self._leaf(levels, search.value),
@@ -187,7 +198,7 @@ class _Run:
             on_bound=lambda bound: self.tell(bound=bound),
             gap=self.limits.gap,
         )
-        search.offer(space.best)
+        search.offer(space.best or start)  # none where nothing that was priced obeys the rule
         self.tell("boxes", best=search.value)
         proved = search.run()
         if search.best is None:
@@ -200,7 +211,7 @@ class _Run:
             return (self.evaluator.cost(levels),) * 2
         wild = self.coded.keys.rule == "wildcard"
         least = self.evaluator.recoding(levels) if wild else self.evaluator.cost(levels)
-        return (math.inf, least) if least >= best else self._priced(levels, quick=wild or self.stopped())
+        return (math.inf, least) if least >= best else self._priced(levels, quick=self.stopped())
 
     def by_search(self, method: str, objective: str, start: Levels | None) -> FilePlan:
         self.tell(method)
@@ -245,7 +256,7 @@ class _Run:
     def finish(self, levels: Levels, method: str, *, bound: float | None, facts: Mapping[str, Any] | None = None) -> FilePlan:
         """The blanks under the chosen recoding by the plan's own rule, and everything in one object."""
         self.tell("blanks")
-        found = self.blanks(levels, quick=False)
+        found = self.settled(levels)
         if found is None:
             raise InfeasibleProblem("No blanks obey the rule and the caps under this recoding.", hint="Raise the caps, or recode more.")
         suppression = with_candidates(found, seed=self.seed)

@@ -89,6 +89,20 @@ class SuppressionProblem:
             cost += ((masks >> field) & 1) * each
         return cost
 
+    def tie_cost(self, units: IntArray) -> FloatArray:
+        """The second objective: what the blanks of a mask of units cost in one record of mass 1 when first costs are equal."""
+        cost = np.zeros(units.size)
+        for unit, rank in enumerate(self.unit_cost % TIE_UNIT):
+            cost += ((units >> unit) & 1) * float(rank)
+        return cost
+
+    def units_of(self, masks: IntArray) -> IntArray:
+        """Masks of fields as masks of the units that they touch."""
+        units = np.zeros_like(masks)
+        for unit, fields in enumerate(self.unit_mask):
+            units |= np.where(masks & fields, np.int64(1) << unit, 0)
+        return units
+
     def blanked(self, key: IntArray, masks: IntArray) -> IntArray:
         """Codes of these keys with blanks where the masks of fields say so."""
         codes = self.coded.codes[:, key].copy()

@@ -6,12 +6,14 @@ interchangeable, so that the program counts how many of them get which minimal c
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 
 from statveil.anonymise.problem import SuppressionProblem
 from statveil.arrays import FloatArray, IntArray
@@ -21,14 +23,17 @@ from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
 
 GRACE = 5.0
+SAME_COST = 1e-9
+"""Costs that differ by this share or less are equal; costs that are whole numbers are compared exactly."""
 
 
 class Counted(NamedTuple):
-    """What an integer program chose, and the bound it proved."""
+    """What an integer program chose, the bound it proved, and whether no choice of equal cost has a lower second cost."""
 
     numbers: IntArray
     bound: float
     ending: Ending
+    settled: bool = False
 
 
 class Rows:
@@ -59,21 +64,66 @@ class Rows:
         )
 
 
-def solve_whole(model: LinearModel, *, seconds: float) -> Counted:
-    """Solve one program in a process of its own."""
+def solve_whole(model: LinearModel, second: FloatArray, *, seconds: float) -> Counted:
+    """Solve one program in a process of its own: the least cost, and of those the least second cost."""
+    deadline = time.monotonic() + seconds
     found = solve_each([model], seconds=seconds)
     if found is None:
         raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
-    return found[0]
+    return settle_ties([model], [second], found, seconds=deadline - time.monotonic())[0]
 
 
-def solve_each(models: Sequence[LinearModel], *, seconds: float, nodes: int | None = None) -> list[Counted] | None:
+def settle_ties(
+    models: Sequence[LinearModel], second: Sequence[FloatArray], found: Sequence[Counted], *, seconds: float, nodes: int | None = None
+) -> list[Counted]:
+    """Of the choices that cost no more than those found, the ones of least second cost: a second program that holds the first cost.
+
+    Only where the first program was solved to its end. Whatever the second one does not prove stays as it was, or better, but open.
+    """
+    done = [place for place, each in enumerate(found) if each.ending is Ending.OPTIMAL]
+    if not done or seconds <= 0:
+        return list(found)
+    tied = [_with_cost_held(models[place], second[place], found[place].numbers) for place in done]
+    try:
+        answers = solve_each(tied, seconds=seconds, nodes=nodes, starts=[found[place].numbers for place in done])
+    except (InfeasibleProblem, SolverFailed):
+        answers = None  # the first answers hold: only the solver can be wrong here
+    settled = list(found)
+    for place, answer in zip(done, answers or [], strict=False):
+        settled[place] = _the_better(models[place], second[place], found[place], answer)
+    return settled
+
+
+def _with_cost_held(model: LinearModel, second: FloatArray, numbers: IntArray) -> LinearModel:
+    held = float(model.cost @ numbers)
+    return replace(
+        model,
+        cost=second,
+        matrix=csr_matrix(vstack([model.matrix, csr_matrix(model.cost[None])])),
+        row_lower=np.append(model.row_lower, -np.inf),
+        row_upper=np.append(model.row_upper, held + SAME_COST * max(1.0, held)),
+    )
+
+
+def _the_better(model: LinearModel, second: FloatArray, first: Counted, answer: Counted) -> Counted:
+    """The answer to the second program if its costs, worked out here, are what it was asked for."""
+    before, after = (float(model.cost @ each.numbers) for each in (first, answer))
+    least, proved = float(second @ answer.numbers), float(second @ first.numbers)
+    if after > before + 2 * SAME_COST * max(1.0, before) or least > proved:
+        return first
+    bound = math.ceil(answer.bound - 1e-6) if np.all(second == np.round(second)) else answer.bound
+    return Counted(answer.numbers, first.bound, first.ending, settled=least <= bound + SAME_COST * max(1.0, least))
+
+
+def solve_each(
+    models: Sequence[LinearModel], *, seconds: float, nodes: int | None = None, starts: Sequence[IntArray] | None = None
+) -> list[Counted] | None:
     """Solve programs one after another in a process of their own; None where one has no solution when the time is up.
 
     What the solver claims is checked in whole numbers.
     """
     heard: list[Any] = []
-    run_isolated([(_solve, (list(models), seconds, nodes))], seconds=seconds + GRACE, on_message=heard.append)
+    run_isolated([(_solve, (list(models), seconds, nodes, starts))], seconds=seconds + GRACE, on_message=heard.append)
     if any(ending is Ending.INFEASIBLE for ending, _, _ in heard):
         raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
     if len(heard) < len(models) or any(x is None for _, x, _ in heard):
@@ -89,12 +139,15 @@ def _checked(model: LinearModel, ending: Ending, x: FloatArray, bound: float) ->
     return Counted(count, float(bound), ending)
 
 
-def _solve(models: Sequence[LinearModel], seconds: float, nodes: int | None, send: Callable[[Any], None]) -> None:
+def _solve(
+    models: Sequence[LinearModel], seconds: float, nodes: int | None, starts: Sequence[IntArray] | None, send: Callable[[Any], None]
+) -> None:
     from statveil.solve.highs import solve
 
     deadline = time.monotonic() + seconds
-    for model in models:
-        found = solve(model, seconds=deadline - time.monotonic(), gap=0.0, nodes=nodes)
+    for number, model in enumerate(models):
+        start = None if starts is None else starts[number].astype(np.float64)
+        found = solve(model, seconds=deadline - time.monotonic(), gap=0.0, nodes=nodes, start=start)
         send((found.ending, found.x, found.bound))
 
 
@@ -120,8 +173,9 @@ def choose_capped(problem: SuppressionProblem, groups: Sequence[Group], *, secon
         columns = np.flatnonzero((masks >> problem.coded.keys.names.index(name)) & 1)
         if columns.size:
             rows.add(columns, [1.0] * columns.size, 0, cap)
-    cost = problem.mask_cost(masks) * np.array([group.mass for group in groups])[group_of]
-    found = solve_whole(rows.model(cost, records[group_of].astype(np.float64)), seconds=seconds)
+    mass = np.array([group.mass for group in groups])[group_of]
+    model = rows.model(problem.mask_cost(masks) * mass, records[group_of].astype(np.float64))
+    found = solve_whole(model, problem.tie_cost(covers) * mass, seconds=seconds)
     chosen: list[list[tuple[int, int]]] = [[] for _ in groups]
     for column in np.flatnonzero(found.numbers):
         chosen[group_of[column]].append((int(covers[column]), int(found.numbers[column])))
@@ -157,7 +211,8 @@ def choose_households(
             if each == part
         ]
         rows.add([*own, *(column for column, _ in demand)], [1.0] * len(own) + [-number for _, number in demand], 0, 0)
-    masks = problem.fields_of(np.array([cover for _, cover in part_columns], dtype=np.int64))
+    covers = np.array([cover for _, cover in part_columns], dtype=np.int64)
+    masks = problem.fields_of(covers)
     for name, cap in problem.coded.keys.caps.items():
         columns = [first + int(column) for column in np.flatnonzero((masks >> problem.coded.keys.names.index(name)) & 1)]
         if columns:
@@ -165,7 +220,8 @@ def choose_households(
     mass = np.array([parts[part].mass for part, _ in part_columns])
     cost = np.concatenate([np.zeros(first), problem.mask_cost(masks) * mass])
     most = [homes[home].records for home, _ in home_columns] + [parts[part].records for part, _ in part_columns]
-    found = solve_whole(rows.model(cost, np.array(most, dtype=np.float64)), seconds=seconds)
+    second = np.concatenate([np.zeros(first), problem.tie_cost(covers) * mass])
+    found = solve_whole(rows.model(cost, np.array(most, dtype=np.float64)), second, seconds=seconds)
     by_home: list[list[tuple[int, int]]] = [[] for _ in homes]
     by_part: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for column in np.flatnonzero(found.numbers):

@@ -6,6 +6,9 @@ them: every key takes its own cheapest blanks (S4, eq. 1). A recount then names 
 enter with a choice between open and closed, and tie their keys together. Keys tied to each other form a component with a program of its
 own, solved anew only when a cell enters it. What the program leaves out can only raise the cost, so its bound holds at every stage; when
 a recount finds nothing, its answer is the optimum.
+
+Then the programs are solved once more for the second objective, with the first cost held, and go on growing where a recount asks for it.
+What they leave out can only raise the second cost too, so that a recount which finds nothing proves that ties are settled.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from statveil.anonymise import recount
 from statveil.anonymise.covers import minimal_sets
 from statveil.anonymise.frequencies import Words, cell_index, distinct_patterns
 from statveil.anonymise.problem import SuppressionProblem
-from statveil.anonymise.programs import Counted, Rows, solve_each
+from statveil.anonymise.programs import SAME_COST, Counted, Rows, settle_ties, solve_each
 from statveil.anonymise.suppression import merged
 from statveil.arrays import FloatArray, IntArray
 from statveil.solve.model import LinearModel
@@ -51,7 +54,8 @@ class Recounted(NamedTuple):
     records: IntArray
     bound: float
     cells: int
-    rounds: int
+    open_ties: int
+    """Components in which an answer of equal cost and lower second cost may exist."""
 
 
 class _Kind(NamedTuple):
@@ -63,10 +67,18 @@ class _Kind(NamedTuple):
 
 
 class _Solved(NamedTuple):
+    """A component's program and its answer, with the second cost of each column."""
+
+    kinds: list[_Kind]
+    model: LinearModel
+    second: FloatArray
+    found: Counted
+
+
+class _Dealt(NamedTuple):
     key: list[int]
     units: list[int]
     records: list[int]
-    bound: float
 
 
 class LazyRecount:
@@ -84,6 +96,7 @@ class LazyRecount:
         self.members: dict[Cell, list[int]] = {}
         self.doubts: dict[int, list[Cell]] = {}
         self.solved: dict[frozenset[Cell], _Solved] = {}
+        self.settled: dict[frozenset[Cell], _Solved] = {}
         self.whole = bool(np.all(problem.field_cost == np.round(problem.field_cost)) and np.all(self.mass == np.round(self.mass)))
 
     def _cells(self, places: Sequence[int]) -> IntArray:
@@ -149,16 +162,16 @@ class LazyRecount:
             found[alike].keys.append(key)
         return list(found.values())
 
-    def program(self, kinds: Sequence[_Kind], cells: Sequence[Cell]) -> LinearModel:
-        """n[kind, mask] records; open[cell] says whether a doubtful cell shows any."""
+    def program(self, kinds: Sequence[_Kind], cells: Sequence[Cell]) -> tuple[LinearModel, FloatArray]:
+        """n[kind, mask] records; open[cell] says whether a doubtful cell shows any. With it, the second cost of each column."""
         count = self.problem.coded.count
         owner = np.repeat(np.arange(len(kinds)), [len(kind.masks) for kind in kinds])
         masks = np.array([mask for kind in kinds for mask in kind.masks], dtype=np.int64)
         sizes = np.array([int(count[kind.keys].sum()) for kind in kinds])
-        first = np.searchsorted(owner, np.arange(len(kinds) + 1))
+        begin = np.searchsorted(owner, np.arange(len(kinds) + 1))
         rows = Rows()
         for number in range(len(kinds)):
-            columns = np.arange(first[number], first[number + 1])
+            columns = np.arange(begin[number], begin[number + 1])
             rows.add(columns, [1.0] * columns.size, sizes[number], sizes[number])
         owners: dict[Cell, list[int]] = {}
         for number, kind in enumerate(kinds):
@@ -167,17 +180,19 @@ class LazyRecount:
         for place, (table, own) in enumerate(cells):
             threshold, every = self.problem.coded.tables[table][1], list[int]()
             for number in owners[table, own]:
-                columns = np.arange(first[number], first[number + 1])
+                columns = np.arange(begin[number], begin[number + 1])
                 shown = columns[masks[columns] & self.problem.table_masks[table] == 0]
                 if shown.size:
                     rows.add([*shown, masks.size + place], [1.0] * shown.size + [-float(sizes[number])], -np.inf, 0)
                     every += shown.tolist()
             rows.add([*every, masks.size + place], [1.0] * len(every) + [-float(threshold)], 0, np.inf)
         mass = np.array([self.mass[kind.keys[0]] for kind in kinds])
-        cost = np.concatenate([self.cost_of(masks) * mass[owner], np.zeros(len(cells))])
-        return rows.model(cost, np.concatenate([sizes[owner], np.ones(len(cells))]).astype(np.float64))
+        first, second = (
+            np.concatenate([cost * mass[owner], np.zeros(len(cells))]) for cost in (self.cost_of(masks), self.problem.tie_cost(masks))
+        )
+        return rows.model(first, np.concatenate([sizes[owner], np.ones(len(cells))]).astype(np.float64)), second
 
-    def dealt(self, kinds: Sequence[_Kind], found: Counted) -> _Solved:
+    def dealt(self, kinds: Sequence[_Kind], found: Counted) -> _Dealt:
         """The numbers of each kind given to its keys in order."""
         key, units, records, column = list[int](), list[int](), list[int](), 0
         for kind in kinds:
@@ -195,7 +210,7 @@ class LazyRecount:
                     left[0][1] -= taken
                     if not left[0][1]:
                         left.pop(0)
-        return _Solved(key, units, records, self.raised(found.bound))
+        return _Dealt(key, units, records)
 
     def raised(self, bound: float) -> float:
         """Costs that are whole numbers have a whole optimum."""
@@ -238,7 +253,7 @@ def _nothing_needless(cover: int, sets: Sequence[int]) -> bool:
     return alone == cover
 
 
-def recount_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> Recounted | None:
+def recount_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: float, ties: bool) -> Recounted | None:
     """The optimum under `recount`, or the best found with the best bound; None where the file is too large to begin."""
     coded = problem.coded
     if coded.size * len(coded.tables) > MOST_CELLS or coded.keys.counting == "weights":
@@ -246,26 +261,50 @@ def recount_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: fl
     deadline = time.monotonic() + seconds
     lazy = LazyRecount(problem, patterns)
     every = np.arange(coded.size)
-    rows: Blanked = (every, lazy.free, coded.count)
-    bound = float((lazy.cost_of(lazy.free) * coded.mass).sum())
-    rounds = 0
-    while rounds < PATIENCE and lazy.enter(*rows):
-        step = _solve(lazy, deadline)
-        if step is None:
-            break
-        rows, proved = step
-        bound, rounds = max(bound, proved), rounds + 1
-    else:
+    free: Blanked = (every, lazy.free, coded.count)
+    rows, bound, safe = _grown(lazy, free, deadline, ties=False)
+    if not safe:
+        best = min((_made_safe(problem, each) for each in (rows, free)), key=lambda each: _price(lazy, each))
+        return Recounted(*best, bound=min(bound, _price(lazy, best)), cells=len(lazy.members), open_ties=len(lazy.components()))
+    rows, open_ties = _with_ties_settled(lazy, rows, deadline) if ties else (rows, len(lazy.components()))
+    return Recounted(*rows, bound=bound, cells=len(lazy.members), open_ties=open_ties)
+
+
+def _grown(lazy: LazyRecount, rows: Blanked, deadline: float, *, ties: bool) -> tuple[Blanked, float, bool]:
+    """Let cells enter and solve again until a recount finds nothing: the rows, the bound on their cost, and whether they are safe."""
+    bound = _price(lazy, (np.arange(lazy.problem.coded.size), lazy.free, lazy.problem.coded.count))
+    for _ in range(PATIENCE):
         if not lazy.enter(*rows):
-            return Recounted(*rows, bound=bound, cells=len(lazy.members), rounds=rounds)
-    starts = [rows, (every, lazy.free, coded.count)]
-    best = min((_made_safe(problem, each) for each in starts), key=lambda each: _price(lazy, each))
-    return Recounted(*best, bound=min(bound, _price(lazy, best)), cells=len(lazy.members), rounds=rounds)
+            return rows, bound, True
+        step = _solve(lazy, deadline, ties=ties)
+        if step is None:
+            return rows, bound, False
+        rows, bound = step[0], max(bound, step[1])
+    return rows, bound, not lazy.enter(*rows)
+
+
+def _with_ties_settled(lazy: LazyRecount, rows: Blanked, deadline: float) -> tuple[Blanked, int]:
+    """Of the safe rows of this cost those of least second cost, and the components where that is not proved."""
+    parts = lazy.components()
+    if not parts:
+        return rows, 0
+    step = _solve(lazy, deadline, ties=True)
+    if step is None:
+        return rows, len(parts)
+    better, _, safe = _grown(lazy, step[0], deadline, ties=True)
+    if not safe or _price(lazy, better) > _price(lazy, rows) * (1 + SAME_COST) or _second(lazy, better) > _second(lazy, rows):
+        return rows, len(parts)
+    return better, sum(not lazy.settled[cells].found.settled for _, cells in lazy.components())
 
 
 def _price(lazy: LazyRecount, rows: Blanked) -> float:
     key, units, records = rows
     return float((lazy.cost_of(units) * lazy.mass[key] * records).sum())
+
+
+def _second(lazy: LazyRecount, rows: Blanked) -> float:
+    key, units, records = rows
+    return float((lazy.problem.tie_cost(units) * lazy.mass[key] * records).sum())
 
 
 def _made_safe(problem: SuppressionProblem, rows: Blanked) -> Blanked:
@@ -274,34 +313,53 @@ def _made_safe(problem: SuppressionProblem, rows: Blanked) -> Blanked:
     return key, recount.take_back(problem, key, units, records), records
 
 
-def _solve(lazy: LazyRecount, deadline: float) -> tuple[Blanked, float] | None:
+def _solve(lazy: LazyRecount, deadline: float, *, ties: bool) -> tuple[Blanked, float] | None:
     """Solve the components that changed; all rows, and the bound on their cost. None where that is too much or the time is up."""
-    coded = lazy.problem.coded
-    parts, waiting, columns = lazy.components(), list[tuple[frozenset[Cell], list[_Kind], LinearModel]](), 0
+    parts = lazy.components()
+    if not _solve_first(lazy, parts, deadline):
+        return None
+    if ties:
+        _settle(lazy, [cells for _, cells in parts if cells not in lazy.settled], deadline)
+    done = [(lazy.settled if ties else lazy.solved)[cells] for _, cells in parts]
+    return _all_rows(lazy, [lazy.dealt(each.kinds, each.found) for each in done], sum(lazy.raised(each.found.bound) for each in done))
+
+
+def _solve_first(lazy: LazyRecount, parts: Sequence[tuple[list[int], frozenset[Cell]]], deadline: float) -> bool:
+    """Solve the components without an answer for their cost; whether all have one."""
+    waiting, columns = list[tuple[frozenset[Cell], list[_Kind], LinearModel, FloatArray]](), 0
     for keys, cells in parts:
         if cells in lazy.solved:
             continue
-        kinds = lazy.kinds(keys)
-        columns += 0 if kinds is None else sum(len(kind.masks) for kind in kinds)
-        if kinds is None or columns > MOST_COLUMNS:
-            return None
-        waiting.append((cells, kinds, lazy.program(kinds, sorted(cells))))
+        alike = lazy.kinds(keys)
+        columns += 0 if alike is None else sum(len(kind.masks) for kind in alike)
+        if alike is None or columns > MOST_COLUMNS:
+            return False
+        waiting.append((cells, alike, *lazy.program(alike, sorted(cells))))
     left = deadline - time.monotonic()
-    if left <= 0:
-        return None
-    found = solve_each([model for *_, model in waiting], seconds=left, nodes=NODES)
-    if found is None:
-        return None
-    for (cells, kinds, _), answer in zip(waiting, found, strict=True):
-        lazy.solved[cells] = lazy.dealt(kinds, answer)
+    found = solve_each([model for _, _, model, _ in waiting], seconds=left, nodes=NODES) if waiting and left > 0 else None
+    for (cells, kinds, model, second), answer in zip(waiting, found or [], strict=False):
+        lazy.solved[cells] = _Solved(kinds, model, second, answer)
+    return not waiting or found is not None
+
+
+def _settle(lazy: LazyRecount, waiting: Sequence[frozenset[Cell]], deadline: float) -> None:
+    """Solve these components for their second cost, or keep their answers where the time is up."""
+    before = [lazy.solved[cells] for cells in waiting]
+    after = settle_ties([each.model for each in before], [each.second for each in before], [each.found for each in before],
+                        seconds=deadline - time.monotonic(), nodes=NODES)  # fmt: skip
+    for cells, each, found in zip(waiting, before, after, strict=True):
+        lazy.settled[cells] = each._replace(found=found)
+
+
+def _all_rows(lazy: LazyRecount, done: Sequence[_Dealt], bound: float) -> tuple[Blanked, float]:
+    """The rows of the components and those of all other keys, and the bound on their cost."""
+    coded = lazy.problem.coded
     tied = np.zeros(coded.size, dtype=np.bool_)
     tied[list(lazy.doubts)] = True
     rest = np.flatnonzero(~tied)
-    done = [lazy.solved[cells] for _, cells in parts]
     rows = [
         np.concatenate([rest, np.array([key for each in done for key in each.key], dtype=np.int64)]),
         np.concatenate([lazy.free[rest], np.array([unit for each in done for unit in each.units], dtype=np.int64)]),
         np.concatenate([coded.count[rest], np.array([number for each in done for number in each.records], dtype=np.int64)]),
     ]
-    bound = float((lazy.cost_of(lazy.free[rest]) * coded.mass[rest]).sum()) + sum(each.bound for each in done)
-    return merged(*rows), bound
+    return merged(*rows), bound + float((lazy.cost_of(lazy.free[rest]) * coded.mass[rest]).sum())

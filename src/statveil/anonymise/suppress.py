@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,14 +16,16 @@ from statveil.anonymise.frequencies import LevelMaps, Words, distinct_patterns
 from statveil.anonymise.households import cover_households
 from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.problem import SuppressionProblem, problem_of
-from statveil.anonymise.programs import Group, choose_capped
+from statveil.anonymise.programs import Counted, Group, choose_capped
 from statveil.anonymise.recount_program import recount_exactly
 from statveil.anonymise.suppression import Suppression, known_only, merged, row_amount
+from statveil.anonymise.wildcard_bound import wildcard_bound
 from statveil.anonymise.wildcard_program import wildcard_exactly
 from statveil.arrays import IntArray
 from statveil.data.microdata import Microdata
 from statveil.errors import InputError
 from statveil.protect.options import Limits, check_seed
+from statveil.solve.outcome import Ending
 
 THINNED = 200_000
 """Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`."""
@@ -63,15 +66,18 @@ def with_candidates(found: Suppression, *, seed: int) -> Suppression:
 
 
 def fewest_blanks(
-    coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, maps: LevelMaps | None = None, quick: bool = False
+    coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, maps: LevelMaps | None = None, quick: bool = False, ties: bool = True
 ) -> Suppression:
-    """The blanks that the rule needs; `quick` is content with good ones where the best take an integer program without end."""
+    """The blanks that the rule needs; `quick` is content with good ones where the best take an integer program without end.
+
+    Without `ties`, those between records that hang together may be left open: where only the cost is wanted.
+    """
     problem = problem_of(coded, levels, maps)
     patterns = problem.patterns()
     floor = original_bound(problem, patterns)
     if coded.households is not None:
         return _in_households(problem, patterns, floor, limits)
-    return _by_rule(problem, patterns, floor, limits, quick=quick)
+    return _by_rule(problem, patterns, floor, limits, quick=quick, ties=ties)
 
 
 def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
@@ -81,7 +87,7 @@ def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
     return float((problem.mask_cost(problem.fields_of(units))[inverse] * problem.coded.mass).sum())
 
 
-def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
+def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool) -> Suppression:
     rule = problem.coded.keys.rule
     if problem.coded.keys.caps:
         return _under_caps(problem, patterns, floor, limits)
@@ -89,24 +95,28 @@ def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits:
         key, units = np.arange(problem.coded.size), problem.covers(patterns)
         return _suppression(problem, (key, problem.fields_of(units), problem.coded.count), bound=floor)
     if rule == "recount":
-        return _recounted_blanks(problem, patterns, floor, limits, quick=quick)
-    return _as_wildcards(problem, patterns, limits, quick=quick)
+        return _recounted_blanks(problem, patterns, floor, limits, quick=quick, ties=ties)
+    return _as_wildcards(problem, patterns, limits, quick=quick, ties=ties)
 
 
-def _recounted_blanks(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
+def _recounted_blanks(
+    problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool
+) -> Suppression:
     """By the growing integer program; blanks in rounds where that is too large, or where a price is all that is wanted."""
-    exact = None if quick else recount_exactly(problem, patterns, seconds=limits.seconds)
+    exact = None if quick else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
     if exact is not None:
         rows = (exact.key, problem.fields_of(exact.units), exact.records)
-        return _suppression(problem, rows, bound=max(floor, exact.bound), notes={"cells in doubt": exact.cells})
+        notes = {"cells in doubt": exact.cells}
+        return _suppression(problem, rows, bound=max(floor, exact.bound), open_ties=exact.open_ties, notes=notes)
     key, records = np.arange(problem.coded.size), problem.coded.count
     units, rounds = recount.add_rounds(problem, key, problem.covers(patterns), records)
     if not quick:
         units = recount.take_back(problem, key, units, records)
-    return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds))
+    open_ties = int(len(rounds) > 1)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
+    return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds), open_ties=open_ties)
 
 
-def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, *, quick: bool) -> Suppression:
+def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, *, quick: bool, ties: bool) -> Suppression:
     """The cheapest of: k - 1 records blank altogether; the blanks of `original`, thinned out; what the integer program finds.
 
     The optimum of `original` says nothing here, because a blank helps other records too: the program has a bound of its own.
@@ -119,17 +129,22 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
     bound = float((problem.field_cost.min() * (problem.coded.mass / records)).min())
     found = [_suppression(problem, wildcard.blank_altogether(problem), bound=bound)]
     if quick:
-        return found[0]
+        return replace(found[0], open_ties=1, notes=_told(1, {}))
     if problem.coded.size * len(problem.coded.tables) <= THINNED:
         units = wildcard.add_until_safe(problem, key, problem.covers(patterns), records)
         units = wildcard.take_back(problem, key, units, records)
         found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound))
+    deadline = time.monotonic() + limits.seconds
     exact = wildcard_exactly(problem, worth=min(each.cost for each in found), seconds=limits.seconds)
-    if exact is not None:
-        bound = max(bound, exact.bound)
-        if exact.complete and not _wildly_unsafe(problem, exact.key, exact.mask, exact.records):
-            found.append(_suppression(problem, (exact.key, exact.mask, exact.records), bound=bound))
-    return replace(min(found, key=lambda each: each.cost), bound=bound)
+    bound, open_ties = max(bound, exact.bound), 1
+    if exact.complete and not _wildly_unsafe(problem, exact.key, exact.mask, exact.records):
+        found.append(_suppression(problem, (exact.key, exact.mask, exact.records), bound=bound))
+        open_ties = int(not exact.settled)
+    best = replace(min(found, key=lambda each: (round(each.cost, 9), each.second_cost)), bound=bound)
+    if ties and open_ties and best.ending is Ending.OPTIMAL:
+        both = best.cost + best.second_cost
+        open_ties = int(wildcard_bound(problem, worth=both, seconds=max(1.0, deadline - time.monotonic()), ties=True) < both)
+    return replace(best, open_ties=open_ties, notes=_told(open_ties, best.notes))
 
 
 def _wildly_unsafe(problem: SuppressionProblem, key: IntArray, mask: IntArray, records: IntArray) -> bool:
@@ -138,10 +153,16 @@ def _wildly_unsafe(problem: SuppressionProblem, key: IntArray, mask: IntArray, r
 
 
 def _suppression(
-    problem: SuppressionProblem, blanks: Blanks, *, bound: float, rounds: tuple[int, ...] = (), notes: Mapping[str, int] | None = None
-) -> Suppression:
+    problem: SuppressionProblem, blanks: Blanks, *, bound: float, rounds: tuple[int, ...] = (), open_ties: int = 0,
+    notes: Mapping[str, int] | None = None,
+) -> Suppression:  # fmt: skip
     key, mask, records = merged(blanks[0], known_only(problem, blanks[0], blanks[1]), blanks[2])
-    return Suppression(problem=problem, key=key, mask=mask, records=records, bound=bound, rounds=rounds, notes=notes or {})
+    told = _told(open_ties, notes or {})
+    return Suppression(problem=problem, key=key, mask=mask, records=records, bound=bound, rounds=rounds, open_ties=open_ties, notes=told)
+
+
+def _told(open_ties: int, notes: Mapping[str, int]) -> dict[str, int]:
+    return {**notes, **({"ties left open": open_ties} if open_ties else {})}
 
 
 def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
@@ -149,13 +170,14 @@ def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limi
     required = patterns.copy()
     bound, rounds = floor, list[int]()
     while True:
-        blanks, proved = _capped_once(problem, required, limits)
+        blanks, found = _capped_once(problem, required, limits)
         if not rounds:
-            bound = max(bound, proved)
+            bound = max(bound, found.bound)
         rounds.append(int((np.bitwise_count(blanks[1]) * blanks[2]).sum()))
         more = _recounted(problem, blanks) if problem.coded.keys.rule == "recount" else None
         if more is None or not more.any():
-            return _suppression(problem, blanks, bound=bound, rounds=tuple(rounds) if more is not None else ())
+            open_ties = int(not found.settled or len(rounds) > 1)
+            return _suppression(problem, blanks, bound=bound, open_ties=open_ties, rounds=tuple(rounds) if more is not None else ())
         np.bitwise_or.at(required, blanks[0], more)
 
 
@@ -164,7 +186,7 @@ def _recounted(problem: SuppressionProblem, blanks: Blanks) -> Words:
     return problem.patterns(problem.blanked(key, mask), row_amount(problem, key, records))
 
 
-def _capped_once(problem: SuppressionProblem, patterns: Words, limits: Limits) -> tuple[Blanks, float]:
+def _capped_once(problem: SuppressionProblem, patterns: Words, limits: Limits) -> tuple[Blanks, Counted]:
     """Keys of equal pattern and equal cost as one group; the program's numbers are dealt out to them in order."""
     distinct, inverse = distinct_patterns(patterns)
     mass = problem.coded.mass / problem.coded.count
@@ -178,7 +200,7 @@ def _capped_once(problem: SuppressionProblem, patterns: Words, limits: Limits) -
             raise InputError("Too many ways to blank a record for caps.", hint="Use caps with fewer key fields or a lower order.")
         groups.append(Group(int(records[number]), float(ratio[each % ratio.size]), covers))
     chosen, found = choose_capped(problem, groups, seconds=limits.seconds)
-    return _dealt_out(problem, kind_of.ravel(), chosen), found.bound
+    return _dealt_out(problem, kind_of.ravel(), chosen), found
 
 
 def _dealt_out(problem: SuppressionProblem, kind_of: IntArray, chosen: list[list[tuple[int, int]]]) -> Blanks:
@@ -206,7 +228,7 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
     required, rounds, bound = patterns[homes.key], list[int](), floor
     ones = np.ones(homes.key.size, dtype=np.int64)
     while True:
-        units, proved = cover_households(problem, required, seconds=limits.seconds)
+        units, proved, settled = cover_households(problem, required, seconds=limits.seconds)
         bound = bound if rounds else max(bound, proved)
         mask = problem.fields_of(units)
         rounds.append(int(np.bitwise_count(mask).sum()))
@@ -216,5 +238,8 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
         if not more.any():
             break
         required = required | more
-    mask = known_only(problem, homes.key, mask)
-    return Suppression(problem=problem, key=homes.key, mask=mask, records=ones, bound=bound, rounds=tuple(rounds), home=homes.home)
+    mask, open_ties = known_only(problem, homes.key, mask), int(not settled or len(rounds) > 1)
+    return Suppression(
+        problem=problem, key=homes.key, mask=mask, records=ones, bound=bound, rounds=tuple(rounds), home=homes.home, open_ties=open_ties,
+        notes=_told(open_ties, {}),
+    )  # fmt: skip

@@ -28,6 +28,8 @@ class Suppression:
     """Blanks after each round, where a rule takes several."""
     home: IntArray | None = None
     notes: Mapping[str, int] = field(default_factory=dict)
+    open_ties: int = 0
+    """Programs in which it is not proved that no answer of equal cost has a lower second cost."""
     extra_cost: float = 0.0
     """Cost of the blanks that the rule does not need, made against guessing: the bound says nothing about them."""
 
@@ -43,7 +45,19 @@ class Suppression:
 
     @property
     def cost(self) -> float:
-        return float((self.problem.mask_cost(self.mask) * self.mass).sum())
+        """A group of linked fields costs the same in every record, whether or not some of its values were missing already."""
+        units = self.problem.units_of(self.mask)
+        return float((self.problem.mask_cost(self.problem.fields_of(units)) * self.mass).sum())
+
+    @property
+    def second_cost(self) -> float:
+        """The second objective (`ties`): the rank of each blanked unit among the second costs, from 0, times the record's mass."""
+        return float((self.problem.tie_cost(self.problem.units_of(self.mask)) * self.mass).sum())
+
+    @property
+    def ties_settled(self) -> bool:
+        """Whether it is proved that no suppression of equal, least cost has a lower second cost (extra blanks apart)."""
+        return self.ending is Ending.OPTIMAL and not self.open_ties
 
     @property
     def ending(self) -> Ending:

@@ -6,7 +6,8 @@ differ from it, and so match. Where the tables do not hold all parts of each oth
 
 Its columns are the ways to blank a key, too many to list beyond small files. They are generated: the linear program over those at hand
 gives prices, and ways that are worth their price enter. The same prices give a bound by Lagrange's relaxation, computed here over all
-ways, so that no solver is trusted with it. The integer program over the columns at hand then gives the blanks.
+ways, so that no solver is trusted with it. The integer program over the columns at hand then gives the blanks. All that is left out where
+`wildcard_bound` shows at once that nothing cheaper exists than what was found before.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags_array, hstack, vstack
 
 from statveil.anonymise.problem import SuppressionProblem
-from statveil.anonymise.programs import solve_each
+from statveil.anonymise.programs import Counted, settle_ties, solve_each
 from statveil.anonymise.wildcard import written_codes
+from statveil.anonymise.wildcard_bound import MOST_UNITS, wildcard_bound
 from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.solve.isolate import run_isolated
 from statveil.solve.model import LinearModel
+from statveil.solve.outcome import Ending
 
-MOST_UNITS = 12
 MOST_LOOKS = 30_000_000
 """Keys times ways to blank one times rare combinations; beyond, combinations are left out (the bound still holds, the blanks may not)."""
 MOST_ENTRIES = 300_000
@@ -35,17 +37,20 @@ MOST_ENTRIES = 300_000
 ROUNDS = 25
 NEW_PER_KEY = 4
 NODES = 100
-"""Nodes of the search: a limit that does not depend on the clock."""
+TIE_NODES = 1_000
+"""Nodes of the searches for the cost and for the second cost: limits that do not depend on the clock."""
 
 
 class Wild(NamedTuple):
-    """Rows of (key, mask of fields, records), the bound proved, and whether all rare combinations were looked at."""
+    """Rows of (key, mask of fields, records), the bound proved, whether all rare combinations were looked at, and whether no such rows of
+    equal cost have a lower second cost."""
 
     key: IntArray
     mask: IntArray
     records: IntArray
     bound: float
     complete: bool
+    settled: bool = False
 
 
 class _Rare(NamedTuple):
@@ -59,17 +64,21 @@ class _Rare(NamedTuple):
     lack: int
 
 
-def wildcard_exactly(problem: SuppressionProblem, *, worth: float, seconds: float) -> Wild | None:
-    """The optimum of a small file, if it is less than `worth`; of a larger one the best found and a bound; None where that is too much."""
-    coded = problem.coded
+def wildcard_exactly(problem: SuppressionProblem, *, worth: float, seconds: float) -> Wild:
+    """The optimum of a small file; of a larger one the best found, if it is less than `worth`, and a bound."""
+    coded, deadline = problem.coded, time.monotonic() + seconds
     units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
     most = MOST_LOOKS // (coded.size * 2 ** min(len(units), 30))
     if len(units) > MOST_UNITS or not most:
-        return None
+        return _nothing(problem, wildcard_bound(problem, worth=worth, seconds=seconds))
     codes = written_codes(problem, np.arange(coded.size))
     rare = list(islice(_rare(problem, codes), most + 1))
-    program = _Program(problem, codes, units, rare[:most])
-    return program.solve(time.monotonic() + seconds, worth=worth, complete=len(rare) <= most)
+    return _Program(problem, codes, units, rare[:most]).solve(deadline, worth=worth, complete=len(rare) <= most)
+
+
+def _nothing(problem: SuppressionProblem, bound: float) -> Wild:
+    keys = np.arange(problem.coded.size)
+    return Wild(keys, np.zeros_like(keys), problem.coded.count, bound, complete=False)
 
 
 def _parts(tables: Sequence[tuple[tuple[int, ...], int]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
@@ -99,6 +108,15 @@ def _rare(problem: SuppressionProblem, codes: IntArray) -> Iterator[_Rare]:
                 yield _Rare(table, table & ~own, members, np.asarray(differ, dtype=np.int64), lack)
 
 
+class _Chosen(NamedTuple):
+    """A program over some columns, the key and mask of each, and its answer."""
+
+    model: LinearModel
+    key: IntArray
+    mask: IntArray
+    answer: Counted
+
+
 class _Program:
     """n[key, mask] records with a mask of blanks; open[rare] says whether anybody shows a rare combination."""
 
@@ -125,24 +143,41 @@ class _Program:
 
     def solve(self, deadline: float, *, worth: float, complete: bool) -> Wild:
         """Without a solution better than `worth` there are the rows as they are, not complete, and the bound found so far."""
-        whole = self.count.size * self.masks.size * (1 + self.table.size // 4) <= MOST_ENTRIES
-        taken = np.tile(whole | (np.bitwise_count(self.masks) <= 1) | (self.masks == self.masks.max()), (self.count.size, 1))
-        bound = 0.0 if whole else self._generate(taken, deadline)
-        if self._raised(bound) >= worth - 1e-9:
-            return self._nothing(worth)
+        if self.count.size * self.masks.size * (1 + self.table.size // 4) <= MOST_ENTRIES:
+            return self._solve_whole(deadline, worth=worth, complete=complete)
+        bound = wildcard_bound(self.problem, worth=worth, seconds=(deadline - time.monotonic()) / 2)
+        taken = np.tile((np.bitwise_count(self.masks) <= 1) | (self.masks == self.masks.max()), (self.count.size, 1))
+        if bound < worth - 1e-9:
+            bound = max(bound, self._raised(self._generate(taken, deadline)))
+        if bound >= worth - 1e-9:
+            return _nothing(self.problem, worth)
+        found = self._chosen(taken, deadline)
+        return _nothing(self.problem, bound) if found is None else self._rows(found, bound, complete=complete)
+
+    def _solve_whole(self, deadline: float, *, worth: float, complete: bool) -> Wild:
+        """All ways to blank a key at once; ties are settled then."""
+        found = self._chosen(np.ones((self.count.size, self.masks.size), dtype=np.bool_), deadline)
+        bound = 0.0 if found is None else self._raised(found.answer.bound)
+        if found is None or found.answer.ending is not Ending.OPTIMAL:
+            bound = max(bound, wildcard_bound(self.problem, worth=worth, seconds=max(1.0, deadline - time.monotonic())))
+        if found is None:
+            return _nothing(self.problem, bound)
+        mass = (self.problem.coded.mass / self.count)[found.key]
+        second = np.concatenate([self.problem.tie_cost(self.problem.units_of(found.mask)) * mass, np.zeros(len(self.rare))])
+        left = deadline - time.monotonic()
+        answer = settle_ties([found.model], [second], [found.answer], seconds=left, nodes=TIE_NODES)[0]
+        return self._rows(found._replace(answer=answer), bound, complete=complete)
+
+    def _chosen(self, taken: BoolArray, deadline: float) -> _Chosen | None:
         model, key, mask = self.model(taken, whole=True)
         left = deadline - time.monotonic()
         found = solve_each([model], seconds=left, nodes=NODES) if left > 0 else None
-        if found is None:
-            return self._nothing(self._raised(bound))
-        numbers = found[0].numbers[: key.size]
-        used = np.flatnonzero(numbers)
-        bound = max(bound, found[0].bound) if whole else bound
-        return Wild(key[used], mask[used], numbers[used], self._raised(bound), complete)
+        return None if found is None else _Chosen(model, key, mask, found[0])
 
-    def _nothing(self, bound: float) -> Wild:
-        keys = np.arange(self.count.size)
-        return Wild(keys, np.zeros_like(keys), self.count, bound, complete=False)
+    def _rows(self, found: _Chosen, bound: float, *, complete: bool) -> Wild:
+        numbers = found.answer.numbers[: found.key.size]
+        used = np.flatnonzero(numbers)
+        return Wild(found.key[used], found.mask[used], numbers[used], bound, complete, settled=complete and found.answer.settled)
 
     def _raised(self, bound: float) -> float:
         """Costs that are whole numbers have a whole optimum."""

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from statveil.audit.report import AuditReport, Check
+from statveil.audit.wildcards import count_wildcards
 from statveil.data.engines import Session, column, scalar_row
 from statveil.data.microdata import Microdata
 
-WILDCARD_WORK = 400_000_000
-"""Pairs of rows up to which the wildcard count is made; beyond, it is not known."""
 WEIGHT_UNIT = 1_000_000
+LARGEST_WHOLE = 2**53
+"""Up to here equal doubles are equal whole numbers; what is larger is compared as text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +65,12 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
                     faults=int(list(released.columns) != [name for name in original.columns if name not in statement.dropped]))  # fmt: skip
     if not columns.passed:
         return FileAudit(AuditReport(checks=(columns,)), {})
-    loose = any(released.origin.lower().endswith(ending) for ending in (".sav", ".dta"))
+    ending = Path(released.origin).suffix.lower()
     with released.engine.session() as session:
-        after = _Side(session, released, statement, made=True, loose=loose)
+        after = _Side(session, released, statement, made=True, ending=ending)
         after_keys, mixed_after = after.keys(), after.mixed_households()
         with original.engine.session() as other:
-            before = _Side(other, original, statement, made=False, loose=loose)
+            before = _Side(other, original, statement, made=False, ending=ending)
             before_keys = before.keys()
             checks = [
                 columns,
@@ -88,11 +90,13 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
 class _Side:
     """One of the two files: its records as texts of the watched columns and a hash of the rest."""
 
-    def __init__(self, session: Session, data: Microdata, statement: FileStatement, *, made: bool, loose: bool) -> None:
+    def __init__(self, session: Session, data: Microdata, statement: FileStatement, *, made: bool, ending: str) -> None:
         self.session, self.data, self.statement = session, data, statement
-        self.made, self.loose = made, loose
+        self.made, self.ending = made, ending
         self.size = len(statement.watched)
         self.names = [f"w{place}" for place in range(self.size)]
+        schema = session.query("SELECT * FROM records LIMIT 0").schema
+        self.short_floats = {name for name in data.columns if schema.field(column(data.engine, name)).type == pa.float32()}
         self._lend()
         rest = [name for name in data.columns if name not in statement.watched and name not in statement.dropped]
         texts = [f"{self._text(place, name)} AS {self.names[place]}" for place, name in enumerate(statement.watched)]
@@ -120,8 +124,15 @@ class _Side:
         return [] if self.made else [(place, name) for place, name in enumerate(self.statement.fields) if name in self.statement.recoded]
 
     def _plain(self, name: str) -> str:
-        text = f"CAST({column(self.data.engine, name)} AS VARCHAR)"
-        return f"coalesce(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), {text})" if self.loose else text
+        """A value as text, as far as the released format tells values apart: an empty text from a missing one, or a whole number."""
+        found = column(self.data.engine, name)
+        text = f"CAST({found} AS VARCHAR)"
+        if self.ending not in (".sav", ".dta"):
+            return f"NULLIF({text}, '')" if self.ending == ".csv" else text
+        if name in self.short_floats:
+            return f"CAST(CAST({found} AS DOUBLE) AS VARCHAR)"
+        number = f"TRY_CAST({text} AS DOUBLE)"
+        return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} AS VARCHAR) ELSE NULLIF(rtrim({text}, ' '), '') END"
 
     def _found(self, name: str) -> str:
         """A watched value as text; NULL where it is missing."""
@@ -238,16 +249,12 @@ def _recount(session: Session, statement: FileStatement, before: pa.Table, after
         session.lend(f"lent_{name}", table)
         session.keep(name, f"SELECT * FROM lent_{name}")
     unit = WEIGHT_UNIT if statement.weight else 1
-    found: dict[str, int | None] = {"original": 0, "recount": 0, "wildcard": None if statement.weight else 0}
-    left = WILDCARD_WORK
-    for fields, threshold in statement.tables:
-        names = [f"w{statement.fields.index(name)}" for name in fields]
+    tables = [([f"w{statement.fields.index(name)}" for name in fields], threshold) for fields, threshold in statement.tables]
+    found: dict[str, int | None] = {"original": 0, "recount": 0}
+    for names, threshold in tables:
         for rule, query in _queries(names, threshold * unit):
             found[rule] = (found[rule] or 0) + int(scalar_row(session.query(query))["n"])
-        if found["wildcard"] is not None:
-            pairs, query = _wildcard(session, names, threshold)
-            left -= pairs
-            found["wildcard"] = found["wildcard"] + int(scalar_row(session.query(query))["n"]) if left > 0 else None
+    found["wildcard"] = None if statement.weight else count_wildcards(session, tables)
     return found
 
 
@@ -266,20 +273,6 @@ def _queries(names: Sequence[str], threshold: int) -> Iterator[tuple[str, str]]:
     yield "original", f"SELECT CAST(coalesce(sum(a.records), 0) AS BIGINT) AS n FROM coded_after a JOIN ({rare}) b ON {same}"
     cells = f"SELECT sum(records) AS n FROM coded_after WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
     yield "recount", f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({cells})"
-
-
-def _wildcard(session: Session, names: Sequence[str], threshold: int) -> tuple[int, str]:
-    """How many pairs the count looks at, and the query: a blank on either side matches everything."""
-    listed, blank = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
-    session.keep("cells", f"SELECT {listed}, sum(records) AS n, ({blank}) AS blank FROM coded_after GROUP BY {listed}")
-    facts = scalar_row(session.query(f"SELECT count(*) AS cells, count(*) FILTER (blank OR n < {threshold}) AS doubtful FROM cells"))
-    match = " AND ".join(f"(a.{name} = b.{name} OR a.{name} IS NULL OR b.{name} IS NULL)" for name in names)
-    same = ", ".join(f"a.{name}" for name in names)
-    totals = (
-        f"SELECT a.n AS n, sum(b.n) AS total FROM cells a JOIN cells b ON {match} WHERE a.blank OR a.n < {threshold} GROUP BY {same}, a.n"
-    )
-    query = f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({totals}) WHERE total < {threshold}"
-    return int(facts["cells"]) * int(facts["doubtful"]), query
 
 
 def compare_releases(one: Microdata, other: Microdata, fields: Sequence[str]) -> dict[str, int]:

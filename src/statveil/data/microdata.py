@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from statveil.data.engines import Engine
+from statveil.data.engines import Engine, column
 from statveil.errors import UnknownColumn
 
 DecimalMark = Literal[".", ","]
@@ -32,6 +32,14 @@ class Microdata:
         if missing:
             known = ", ".join(repr(name) for name in self.columns)
             raise UnknownColumn(f"{self.origin} has no column {missing[0]!r}.", hint=f"Its columns: {known}.")
+
+    def codes(self, name: str) -> list[str]:
+        """The distinct codes of a column, as text, in order."""
+        self.require([name])
+        place = column(self.engine, name)
+        with self.engine.session() as session:
+            found = session.query(f"SELECT DISTINCT CAST({place} AS VARCHAR) AS code FROM records WHERE {place} IS NOT NULL ORDER BY code")
+        return [str(code) for code in found["code"].to_pylist()]
 
     def __repr__(self) -> str:
         return f"Microdata({self.origin!r}, {len(self.columns)} columns)"

@@ -22,6 +22,9 @@ from statveil.data.textfiles import records_of, require_file, settle_encoding, s
 from statveil.errors import FormatError, InputError
 
 PARQUET_ENDINGS = {".parquet", ".pq", ".parq"}
+MOST_COLUMNS = 10_000
+_LONGEST_TEXT, _LONGEST_LIST = 1 << 26, 1 << 17
+"""What the footer of a Parquet file may claim, in bytes and in entries: it is believed before anything else is known of the file."""
 
 
 def read_microdata(
@@ -78,6 +81,8 @@ def _checked_names(names: Sequence[str], origin: str) -> list[str]:
             f"{origin}: column {names.index('') + 1} has no name.",
             hint="Name every column, or drop the delimiter at the end of the header.",
         )
+    if len(names) > MOST_COLUMNS:
+        raise FormatError(f"{origin} has more than {MOST_COLUMNS:,} columns.", hint="Keep those that are needed.")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise FormatError(f"{origin} has two columns named {twice[0]!r}.", hint="Rename one of them.")
@@ -118,7 +123,8 @@ def _refuse_ragged(path: Path, encoding: str, delimiter: str) -> None:
 
 def _from_parquet(path: Path, decimal: DecimalMark | None) -> Microdata:
     try:
-        names = pq.read_schema(path).names
+        with pq.ParquetFile(path, thrift_string_size_limit=_LONGEST_TEXT, thrift_container_size_limit=_LONGEST_LIST) as file:
+            names = file.schema_arrow.names
     except (pa.ArrowException, OSError):
         raise FormatError(f"{path} is not a Parquet file.", hint="Is it a CSV file with the wrong ending, or cut off?") from None
     engine = engine_over_parquet(path, columns=_checked_names(names, str(path)), origin=str(path))

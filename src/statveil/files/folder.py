@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from statveil.anonymise.plan import plan_recoding
-from statveil.anonymise.writers import format_of
+from statveil.anonymise.writers.formats import format_of
 from statveil.files.job import FileJob
 from statveil.files.release import FileRelease, apply_plan
 from statveil.protect.options import OnProgress

@@ -12,7 +12,7 @@ from typing import Any
 from statveil.anonymise.apply import write_safe_file
 from statveil.anonymise.keys import MISSING_LABEL
 from statveil.anonymise.plan import FilePlan
-from statveil.anonymise.writers import refuse_too_large
+from statveil.anonymise.writers.formats import refuse_unfit_names
 from statveil.atomic import check_targets, written_together
 from statveil.audit.files import FileStatement, audit_file, compare_releases
 from statveil.audit.files_attacks import Attack
@@ -116,7 +116,7 @@ def apply_plan(
     """
     known("way with attacks", attacks, ("report", "refuse"))
     target = Path(to)
-    refuse_too_large(target, records=plan.coded.records, columns=len(data.columns) - len(set(drop)))
+    refuse_unfit_names(target, [name for name in data.columns if name not in drop])
     check_targets([target], sources=[Path(data.origin)])
     data.require(sensitive)
     for path in earlier:
@@ -130,11 +130,12 @@ def apply_plan(
         )
     with written_together([target]) as [place]:
         write_safe_file(data, plan, place, drop=drop, key=key)
-        found = audit_file(data, read_microdata(place, **_as_written(place)), statement_of(plan, drop))
+        written = read_microdata(place, **_as_written(place))
+        found = audit_file(data, written, statement_of(plan, drop))
         return FileRelease(
             path=target,
             file_hash=_hash(place),
-            audit=AuditReport(checks=(*found.report.checks, _against_earlier(place, earlier, plan.keys.names, waiver))),
+            audit=AuditReport(checks=(*found.report.checks, _against_earlier(written, earlier, plan.keys.names, waiver))),
             unsafe=found.unsafe,
             attacks=attacked,
             plan=plan,
@@ -146,9 +147,8 @@ def apply_plan(
         )
 
 
-def _against_earlier(place: Path, earlier: Sequence[str | Path], fields: Sequence[str], waiver: str | None) -> Check:
+def _against_earlier(new: Microdata, earlier: Sequence[str | Path], fields: Sequence[str], waiver: str | None) -> Check:
     """Released twice, a value blank in one file must not be open in the other, unless somebody answers for it (THREATS M07)."""
-    new = read_microdata(place, **_as_written(place))
     faults = sum(sum(compare_releases(new, read_microdata(path), fields).values()) for path in earlier)
     words = "No value is blank here and open in an earlier release of the same records, or the other way round"
     if faults and waiver and waiver.strip():

@@ -18,7 +18,7 @@ from statveil.files import charts
 from statveil.files.script import job_content, python_script
 from statveil.publish.files import write_bytes
 from statveil.publish.numbers import percent
-from statveil.publish.report import ENDINGS, VEGA, _asset, _render, json_for_page
+from statveil.publish.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.publish.toml import to_toml
 from statveil.version import VERSION
 
@@ -39,7 +39,7 @@ def write_file_report(release: FileRelease, path: Path) -> Path:
 
 
 def file_report_html(release: FileRelease) -> str:
-    return _render("file.html", _context(release))
+    return render("file.html", _context(release))
 
 
 def _context(release: FileRelease) -> dict[str, Any]:
@@ -53,9 +53,9 @@ def _context(release: FileRelease) -> dict[str, Any]:
         "axes": [("", " × ".join(plan.keys.names))],
         "software": f"statveil {VERSION}",
         "release_hash": release.file_hash,
-        "css": _asset("templates/report.css"),
-        "script": _asset("templates/charts.js"),
-        "vega": [_asset(f"static/{name}") for name in VEGA],
+        "css": asset("templates/report.css"),
+        "script": asset("templates/charts.js"),
+        "vega": [asset(f"static/{name}") for name in VEGA],
         "sentences": _sentences(release, unsafe),
         "figures": _figures(release, unsafe),
         "checks": release.audit.checks,

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import highspy
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.errors import SolverFailed
@@ -225,3 +226,25 @@ class Ranges:
         if status != _STATUS.kOptimal:
             raise SolverFailed("HiGHS could not find how far a cell can go.", hint="Look at fewer cells.")
         return float(value)
+
+
+class PackingProgram:
+    """max value'x, x between 0 and an upper bound, under rows a'x <= b that are added bit by bit; each run begins at the last basis."""
+
+    def __init__(self, value: FloatArray, *, upper: float) -> None:
+        size = value.size
+        none = np.zeros(0)
+        model = LinearModel(
+            cost=-value, matrix=csr_matrix((0, size)), row_lower=none, row_upper=none, lower=np.zeros(size), upper=np.full(size, upper)
+        )
+        self._model, self._highs = model, loaded(model)
+
+    def with_rows(self, rows: csr_matrix, most: FloatArray, *, seconds: float) -> FloatArray | None:
+        """The optimum with these rows added; None where the run ends without one."""
+        if most.size:
+            lower = np.full(most.size, -np.inf)
+            self._highs.addRows(most.size, lower, most, rows.nnz, rows.indptr[:-1], rows.indices, rows.data)
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
+        self._highs.run()
+        found = read_solution(self._highs, self._model)
+        return found.x if found.ending is Ending.OPTIMAL else None

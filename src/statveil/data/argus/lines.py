@@ -33,7 +33,7 @@ def read_lines(path: Path) -> list[Line]:
     """All lines that are not blank, of a file that fits in memory."""
     if require(path).stat().st_size > LARGEST_FILE:
         raise FormatError(f"{path.name}, line 1: the file is larger than {LARGEST_FILE >> 20} MB.", hint="Is it the right file?")
-    return list(lines_of(path.name, decoded(path.name, path.read_bytes())))
+    return list(lines_of(path.name, decoded(path.read_bytes())))
 
 
 def lines_of(name: str, text: str, *, first: int = 1) -> Iterator[Line]:
@@ -57,7 +57,7 @@ def fits_line(text: str) -> bool:
     return not _CONTROL.search(text) and not _LINE_END.search(text)
 
 
-def decoded(name: str, content: bytes) -> str:
+def decoded(content: bytes) -> str:
     """UTF-8, with or without its mark; else Latin-1 with the curly quotes of Windows."""
     try:
         return content.decode("utf-8-sig")

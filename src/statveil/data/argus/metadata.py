@@ -229,7 +229,7 @@ def _separator(line: Line, words: list[str]) -> str:
         marks = ["\t"]
     if '"\t"' in line.text:
         marks = ["\t"]
-    if len(marks) != 1 or len(marks[0]) != 1 or marks[0] in '"' or marks[0].isalnum():
+    if len(marks) != 1 or len(marks[0]) != 1 or marks[0] == '"' or marks[0].isalnum():
         raise line.fault("the separator must be one character", hint='For example: <SEPARATOR> ";".')
     return marks[0]
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from statveil.data.argus.lines import Line, check_text, find_file, require, single_byte
 from statveil.data.argus.metadata import Metadata, Role, Variable
 from statveil.data.argus.trees import read_labels, read_tree
-from statveil.data.engines import column, engine_over_arrow, engine_over_csv
+from statveil.data.engines import engine_over_arrow, engine_over_csv
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import DecimalMark, Microdata
 from statveil.data.packages import STATS_ENDINGS, read_stats
@@ -225,7 +225,7 @@ def _encoding(path: Path) -> str:
 
 def dimension_trees(data: Microdata, metadata: Metadata, variable: Variable, *, folders: Sequence[Path]) -> Hierarchy:
     """The tree of a variable: from its .hrc file, by its digits, or flat over the codes found; missing codes stand below the total."""
-    found = codes_of(data, variable.name)
+    found = data.codes(variable.name)
     missing = missing_codes(variable, found)
     labels = label_list(variable, folders)
     if variable.tree:
@@ -281,12 +281,3 @@ def label_list(variable: Variable, folders: Sequence[Path]) -> Mapping[str, str]
     """Labels are a courtesy: a code list that is not there changes no number."""
     file = find_file(variable.codelist, list(folders)) if variable.codelist else None
     return read_labels(file) if file else {}
-
-
-def codes_of(data: Microdata, name: str) -> list[str]:
-    """The distinct codes of a column, in order."""
-    data.require([name])
-    identifier = column(data.engine, name)
-    with data.engine.session() as session:
-        found = session.query(f"SELECT DISTINCT {identifier} AS code FROM records WHERE {identifier} IS NOT NULL ORDER BY code")
-    return [str(code) for code in found["code"].to_pylist()]

@@ -123,10 +123,6 @@ class Recoding:
     missing: tuple[str, ...] = ()
     codelist: str | None = None
 
-    def new_code(self, code: str) -> str:
-        """What a code becomes; what no group takes in stays as it is."""
-        return next((new for new, ranges in self.groups.items() if any(each.holds(code) for each in ranges)), code)
-
 
 def read_recoding(path: str | Path) -> Recoding:
     lines = read_lines(Path(path))
