@@ -21,13 +21,16 @@ from statveil.publish.files import paths_of
 from statveil.publish.reading import PublicTable, read_public_csv
 from statveil.publish.text import file_word
 from statveil.risk.rules import Rule
+from statveil.risk.sensitivity import Sensitivity
 from statveil.risk.unions import judge
 from statveil.staging import MADE_BY, RUN_FILE
 from statveil.table.exchange.repairs import Relaxation, read_repairs
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table, View
-from statveil.workflow import as_json, keep_as_json, links_as_json, repair_as_json, requirements_of, widest_options
+from statveil.workflow.keeping import recheck_means, widest_options
+from statveil.workflow.parameters import as_json, keep_as_json, links_as_json, repair_as_json
+from statveil.workflow.requirements import requirements_of
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
 SHOWN = 10
@@ -55,7 +58,15 @@ def audit_folder(folder: Path) -> AuditReport:
     same_job = _check_job(asked_for(job, specs, rules), provenance.parameters)
     repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
     found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
-    return AuditReport(checks=(contents, same_job, placed, *found.checks))
+    return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))
+
+
+def _check_means(job: Job, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
+    """The means that the job asks to be kept, where it asks for any."""
+    keep = job.keep()
+    if keep is None or keep.mean is None:
+        return []
+    return [recheck_means(table, sensitivity, job.options(), keep, protected.value)]
 
 
 def _check_contents(written: Any, present: Mapping[str, str]) -> Check:

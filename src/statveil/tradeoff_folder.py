@@ -21,7 +21,7 @@ from typing import Any
 
 from statveil.audit.systems import audit_solution
 from statveil.errors import AuditFailed, InputError
-from statveil.folder import _relative, front_of, moved, released_point, write_release
+from statveil.folder import front_of, moved, relative, released_point, write_release
 from statveil.job import Job
 from statveil.job_schema import check_job
 from statveil.protect.options import Limits, OnProgress, Progress
@@ -66,7 +66,7 @@ def tradeoff_job_to_folder(
         files = _write_front(found.front, place, job.name)
         if number is not None:
             (place / RELEASE).mkdir()
-            paths_from, release = _relative(job.base, folder / RELEASE), released_point(job, found)
+            paths_from, release = relative(job.base, folder / RELEASE), released_point(job, found)
             written = write_release(place / RELEASE, job, release, internal=False, paths_from=paths_from, started=started, clock=clock)
             files |= {f"release: {words}": path for words, path in written.items()}
         files["run"] = _write_run(place, started, found.front)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.protect.options import NO_LIMIT
-from statveil.workflow import requirements_of
+from statveil.workflow.requirements import requirements_of
 from tests.audit.stories import TOTAL, A, B, C, audit, row, sensitivity_of
 
 UNIT = sv.Options(weights="unit")

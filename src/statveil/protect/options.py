@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Real
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
+from statveil.arrays import IntArray
 from statveil.errors import InputError
 
 Variant = Literal["at-least", "exact"]
@@ -115,3 +116,14 @@ class Progress(NamedTuple):
 
 
 OnProgress = Callable[[Progress], None]
+
+
+class Run(TypedDict, total=False):
+    """How a table is looked for, as `adjust` takes it; whatever builds on `adjust` hands it on."""
+
+    method: str
+    start: IntArray | None
+    settings: Mapping[str, Any] | None
+    limits: Limits | None
+    seed: int
+    on_progress: OnProgress | None

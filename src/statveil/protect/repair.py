@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
@@ -19,7 +19,7 @@ from statveil.arrays import BoolArray, FloatArray, IntArray
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.cta import adjust
-from statveil.protect.options import NO_LIMIT, Limits, OnProgress, check_kind, known
+from statveil.protect.options import NO_LIMIT, Limits, Run, check_kind, known
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.isolate import run_isolated
 from statveil.solve.model import LinearModel, Solution
@@ -86,30 +86,25 @@ def adjust_or_repair(
     problem: ProtectionProblem,
     repair: Repair,
     *,
-    method: str = "auto",
-    start: IntArray | None = None,
-    settings: Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
-    seed: int = 0,
-    on_progress: OnProgress | None = None,
     kept: Kept = KEPT_OF_SYSTEMS,
+    **run: Unpack[Run],
 ) -> Repaired:
     """Adjust as asked; where that is proved impossible, repair. Method `fixed` keeps the senses of the start in the repair too."""
-    limits = Limits() if limits is None else limits
+    fixed, limits = run.get("method") == "fixed", run.get("limits") or Limits()
     try:
-        found = adjust(problem, method=method, start=start, settings=settings, limits=limits, seed=seed, on_progress=on_progress)
+        found = adjust(problem, **run)
         return Repaired(adjustment=found, relaxations=(), order=repair.order)
     except InfeasibleProblem as failure:
-        if getattr(failure, "explanation", None) is None and method != "fixed":
+        if getattr(failure, "explanation", None) is None and not fixed:
             raise
         refused = failure
     for whole in (problem.size <= WHOLE_UP_TO, True):
         classes = _Classes(problem, repair, kept)
-        eased = _eased(problem, classes, start if method == "fixed" else None, limits, whole=whole)
+        eased = _eased(problem, classes, run.get("start") if fixed else None, limits, whole=whole)
         if eased is None:
             break
         try:
-            found = _adjust_eased(eased, method, settings, limits, seed, on_progress)
+            found = _adjust_eased(eased, run)
             return _checked(problem, classes, eased, found)
         except InfeasibleProblem:
             continue
@@ -127,18 +122,14 @@ class _Eased(NamedTuple):
     senses: IntArray
 
 
-def _adjust_eased(
-    eased: _Eased, method: str, settings: Mapping[str, Any] | None, limits: Limits, seed: int, on_progress: OnProgress | None
-) -> Adjustment:
+def _adjust_eased(eased: _Eased, run: Run) -> Adjustment:
     """The best table of the eased problem by the method asked; or else the one that its senses allow."""
     try:
-        return adjust(
-            eased.problem, method=method, start=eased.senses, settings=settings, limits=limits, seed=seed, on_progress=on_progress
-        )
+        return adjust(eased.problem, **(run | {"start": eased.senses}))
     except (InfeasibleProblem, OutOfTime):
-        if method == "fixed":
+        if run.get("method") == "fixed":
             raise
-        return adjust(eased.problem, method="fixed", start=eased.senses, limits=limits, seed=seed, on_progress=on_progress)
+        return adjust(eased.problem, **(run | {"method": "fixed", "start": eased.senses, "settings": None}))
 
 
 def _checked(problem: ProtectionProblem, classes: _Classes, eased: _Eased, found: Adjustment) -> Repaired:

@@ -8,7 +8,7 @@ from typing import Any
 
 from statveil.publish.charts import OTHER_COLOUR, SENSITIVE_COLOUR, Spec, chart
 from statveil.publish.numbers import percent
-from statveil.publish.report import ENDINGS, VEGA, _asset, _render, json_for_page
+from statveil.publish.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.publish.utility_tables import near_one
 from statveil.tradeoffs.figures import front_json, more_change
 from statveil.tradeoffs.verb import FrontPoint, Tradeoff
@@ -28,9 +28,9 @@ def tradeoff_html(front: Tradeoff, *, title: str) -> str:
         "axes": [("", "; ".join(front.words))],
         "software": f"statveil {VERSION}",
         "release_hash": hashlib.sha256(front_json(front).encode()).hexdigest(),
-        "css": _asset("templates/report.css"),
-        "script": _asset("templates/charts.js"),
-        "vega": [_asset(f"static/{name}") for name in VEGA],
+        "css": asset("templates/report.css"),
+        "script": asset("templates/charts.js"),
+        "vega": [asset(f"static/{name}") for name in VEGA],
         "charts": list(charts),
         "sentences": sentences(front),
         "figures": key_figures(front),
@@ -42,7 +42,7 @@ def tradeoff_html(front: Tradeoff, *, title: str) -> str:
         "ending": ENDINGS[front.plain.ending],
         "page_data": json_for_page({"charts": charts}),
     }
-    return _render("tradeoff.html", context)
+    return render("tradeoff.html", context)
 
 
 def sentences(front: Tradeoff) -> list[str]:

@@ -29,7 +29,10 @@ from statveil.table.spec import TableSpec
 from statveil.table.table import Table
 from statveil.table.tabulate import listed_specs
 from statveil.tradeoffs.verb import POINTS, Tradeoff, tradeoff
-from statveil.workflow import _in_labels, _require_rules, _settled, _stages, as_json, links_as_json, requirements_of
+from statveil.workflow.parameters import as_json, links_as_json
+from statveil.workflow.requirements import requirements_of
+from statveil.workflow.settings import require_rules, settled
+from statveil.workflow.telling import in_labels, stages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,14 +96,14 @@ def tradeoff_table(
     search_sets: bool = False,
 ) -> TableTradeoff:
     """Records to a front of safe tables: tabulate, assess, then `tradeoff`. The arguments are those of these and of `protect_table`."""
-    options, limits = _settled(options, limits, seed)
+    options, limits = settled(options, limits, seed)
     specs = listed_specs(spec)
-    _require_rules(rules)
+    require_rules(rules)
     links = Links(equations=equations, sets=sets, search_sets=search_sets)
     microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table, sensitivity = judge(microdata, specs, rules, links, tell=_stages(on_progress, limits))
+    table, sensitivity = judge(microdata, specs, rules, links, tell=stages(on_progress, limits))
     problem = build_problem(table, sensitivity, options)
-    with _in_labels(problem, table):
+    with in_labels(problem, table):
         asked = None if keep is None else keep_of(keep, table)
         front = tradeoff(problem, keep=asked, points=points, method=method, limits=limits, seed=seed, on_progress=on_progress)
     parameters = {

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import statveil as sv
-from statveil.cli.adjust import keep_from
 from statveil.cli.app import app
+from statveil.cli.words import keep_from
 from statveil.errors import InputError
 from statveil.folder import protect_to_folder
 from statveil.job import read_job
@@ -129,8 +129,87 @@ def test_a_job_file_says_what_to_keep(tmp_path: Path) -> None:
     assert (keep.within, keep.widen) == (0.2, (4.0, 8.0))
     made = protect_to_folder(job, tmp_path / "out")
     assert made.release.adjustment.quality is not None
+    assert made.release.adjustment.quality.cap in (4.0, 8.0)
     assert made.release.provenance.parameters["options"]["variant"] == "exact"  # what was asked, whatever had to be widened
+    found = audit_folder(tmp_path / "out")
+    assert found.passed
+    assert [(check.name, check.checked) for check in found.checks if check.name == "means"] == [("means", 2)]
+    move_a_sensitive_cell(next((tmp_path / "out" / "public").glob("*.csv")), 10**6)  # further than the widest cap
+    assert {"overshoot", "means"} <= set(wrong_in(tmp_path / "out"))
+
+
+def two_sales(folder: Path, keep: str) -> Path:
+    """A job of two linked tables that share the regions' totals."""
+    from pyarrow.csv import write_csv
+
+    write_csv(records(), folder / "records.csv")
+    tables = "".join(
+        f"""
+        [[table]]
+        name = "{name}"
+        measure = "sales"
+        [table.dimensions]
+        {dimensions}
+        """
+        for name, dimensions in (("by_trade", 'region = "flat"\n        trade = "flat"'), ("by_region", 'region = "flat"'))
+    )
+    (folder / "job.toml").write_text(
+        f"""
+        [data]
+        file = "records.csv"
+        {tables}
+        [[rule]]
+        type = "p-percent"
+        p = 30
+        [keep]
+        {keep}
+        by = "programs"
+        [limits]
+        seconds = 15
+        """,
+        encoding="utf-8",
+    )
+    return folder / "job.toml"
+
+
+def test_linked_tables_keep_a_mean_of_one_of_them_and_the_folder_is_checked_for_it(tmp_path: Path) -> None:
+    job = read_job(two_sales(tmp_path, 'mean = ["sensitive", {table = "by_trade", region = "A1"}]'))
+    release = protect_to_folder(job, tmp_path / "out").release
+    moved = release.protected.value - release.table.value
+    assert moved[release.sensitivity.sensitive].sum() == 0
+    assert moved[list(cells_at({"table": "by_trade", "region": "A1"}, release.table).numbers)].sum() == 0
     assert audit_folder(tmp_path / "out").passed
+
+
+def test_linked_tables_ask_which_of_them_is_meant(tmp_path: Path) -> None:
+    job = read_job(two_sales(tmp_path, 'mean = {region = "A1"}'))
+    with pytest.raises(InputError, match="which of the tables"):
+        protect_to_folder(job, tmp_path / "out")
+
+
+def move_a_sensitive_cell(file: Path, by: int) -> None:
+    """Change the first sensitive cell of the table by region and trade in a public file."""
+    flat = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="sales")
+    table = sv.tabulate(sv.read_microdata(records()), flat)
+    sensitivity = sv.assess(table, [sv.PPercent(30)])
+    view = table.views[0]
+    where = np.flatnonzero(view.cell == np.flatnonzero(sensitivity.sensitive)[0])[0]
+    region, trade = (dimension.codes[place] for dimension, place in zip(view.dimensions, view.coordinates[where], strict=True))
+    lines = file.read_text(encoding="utf-8").splitlines()
+    row = next(place for place, line in enumerate(lines) if line.startswith(f"{region},") and f",{trade}," in line)
+    *rest, number = lines[row].split(",")
+    lines[row] = ",".join([*rest, str(int(number) + by)])
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def wrong_in(folder: Path) -> dict[str, tuple[str, ...]]:
+    return {check.name: tuple(check.findings) for check in audit_folder(folder).checks if not check.passed}
+
+
+def test_a_mean_that_a_public_file_no_longer_keeps_is_found(tmp_path: Path) -> None:
+    protect_to_folder(read_job(two_sales(tmp_path, 'mean = "sensitive"')), tmp_path / "out")
+    move_a_sensitive_cell(next((tmp_path / "out" / "public").glob("*trade*.csv")), 5)
+    assert wrong_in(tmp_path / "out")["means"] == ("the sensitive cells",)
 
 
 def test_the_command_line_keeps_a_mean(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def _turn(t, f, senses, k):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _partner(t, f, senses, k, moved, count):  # type: ignore[no-untyped-def]
+def _partner(t, f, k, moved, count):  # type: ignore[no-untyped-def]
     """A choice at one of k's ends that is not among the moved; -1 if chance finds none."""
     e = f.cell[k]
     node = t.tail[e] if np.random.random() < 0.5 else t.head[e]
@@ -97,7 +97,7 @@ def _polish(t, f, senses, steps, hot, cold, seed):  # type: ignore[no-untyped-de
         price = _price(t, f, senses, moved[0])
         wanted = 1 + np.random.randint(3)
         while count < wanted:
-            other = _partner(t, f, senses, moved[count - 1], moved, count)
+            other = _partner(t, f, moved[count - 1], moved, count)
             if other < 0:
                 break
             further = _price(t, f, senses, other)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -13,14 +13,15 @@ from statveil.arrays import AnyArray, IntArray
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime, StatveilError
 from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.cta import adjust
-from statveil.protect.options import Limits, OnProgress, Progress
+from statveil.protect.options import Limits, OnProgress, Progress, Run
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.quality.flips import Priced, search_senses
 from statveil.protect.quality.keep import Keep, Target, targets_of
 from statveil.protect.quality.measures import Measure
-from statveil.protect.quality.moments import outcomes
+from statveil.protect.quality.moments import moments_of, outcomes
 from statveil.protect.quality.objective import Objective, Pair, Score
 from statveil.protect.quality.programs import QualityProgram
+from statveil.protect.quality.relaxed import Relaxation, likely_senses
 from statveil.protect.quality.result import Quality, losses, missed
 from statveil.protect.quality.tabu import TabuSearch, search_from
 from statveil.protect.quality.widen import with_cap
@@ -33,6 +34,12 @@ FOR_PROGRAMS, FOR_SENSES = 0.6, 0.8
 """Share of what is left that the programs may take where tabu search follows; and of that, the search for senses."""
 GRACE = 2.0
 """Seconds a child may overrun before it is killed."""
+FOR_RELAXED = 0.7
+"""Part of the programs' time for the relaxation."""
+RELAXED_TARGET, RELAXED_CELLS = 1_000, 10_000
+"""Cells of a target and of a table up to which there is time for a relaxation."""
+FAR, CEILING = 4.0, 2.0
+"""Where the changes' variance is that many distances, the plain table's senses will not do; and how dear a table is looked for."""
 FREE_UP_TO = 40
 """Cells with a choice up to which senses are left to the mixed-integer program."""
 
@@ -66,24 +73,19 @@ def adjust_keeping(
     problem: ProtectionProblem,
     keep: Keep,
     *,
-    method: str = "auto",
-    start: IntArray | None = None,
-    settings: Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
-    seed: int = 0,
-    on_progress: OnProgress | None = None,
     table: IntArray | None = None,
     pairs: Sequence[Pair] = (),
     targets: Sequence[Target] | None = None,
     wider: Callable[[float], ProtectionProblem] | None = None,
+    **run: Unpack[Run],
 ) -> Adjustment:
-    """A safe table whose statistics are kept. `table` holds deviations of a safe table to start from; else `method` makes one.
+    """A safe table whose statistics are kept. `table` holds deviations of a safe table to start from; else the method makes one.
 
     `pairs` of `targets` are variables whose covariances are kept too. `wider` gives the problem with a wider cap.
 
     The result's `quality` says what became of each statistic and what that cost.
     """
-    limits = Limits() if limits is None else limits
+    limits, seed = run.get("limits") or Limits(), run.get("seed", 0)
     targets = targets_of(keep, problem) if targets is None else targets
     began = time.monotonic()
     plain: Adjustment | None = None
@@ -93,12 +95,14 @@ def adjust_keeping(
         eased = problem if cap is None else wider(cap) if wider else with_cap(problem, cap)
         if plain is None:
             try:
-                plain = _plain(eased, method, start, settings, limits, seed, on_progress, table)
+                plain = _plain(eased, run, limits, table)
             except InfeasibleProblem as error:
                 failure = error
                 continue
         left = max(limits.seconds - (time.monotonic() - began), 1.0) / (len(caps) - place)
-        watch = _Watch(Chase(eased, targets, keep, plain.deviation, plain.objective, left, seed, pairs), began, limits, on_progress)
+        watch = _Watch(
+            Chase(eased, targets, keep, plain.deviation, plain.objective, left, seed, pairs), began, limits, run.get("on_progress")
+        )
         watch.chase()
         found = watch.found()
         if found is not None:
@@ -107,20 +111,11 @@ def adjust_keeping(
     raise failure
 
 
-def _plain(
-    problem: ProtectionProblem,
-    method: str,
-    start: IntArray | None,
-    settings: Mapping[str, Any] | None,
-    limits: Limits,
-    seed: int,
-    on_progress: OnProgress | None,
-    table: IntArray | None,
-) -> Adjustment:
+def _plain(problem: ProtectionProblem, run: Run, limits: Limits, table: IntArray | None) -> Adjustment:
     """The table to start from: the one given, or the plain adjustment."""
     if table is None:
         share = dataclasses.replace(limits, seconds=max(limits.seconds * FOR_PLAIN, LEAST_FOR_PLAIN))
-        return adjust(problem, method=method, start=start, settings=settings, limits=share, seed=seed, on_progress=on_progress)
+        return adjust(problem, **(run | {"limits": share}))
     table = np.asarray(table, dtype=np.int64)
     if table.shape != problem.value.shape or not problem.accepts(table):
         raise InputError("The table to start from is not a safe table of this problem.")
@@ -131,8 +126,8 @@ def _plain(
         bound=0.0,
         ending=Ending.FEASIBLE,
         trace=(),
-        method=method,
-        seed=seed,
+        method=run.get("method", "auto"),
+        seed=run.get("seed", 0),
         seconds=0.0,
     )
 
@@ -257,6 +252,21 @@ def pursue(task: Chase, send: Callable[[News], None]) -> None:
         chase.tabu()
 
 
+def relaxation_of(task: Chase) -> Relaxation | None:
+    """The relaxation of what is asked, where it is one target's variance or correlation within a distance that is far from the plain
+    table's, and the table is small enough."""
+    problem, within = task.problem, task.keep.within
+    spread = [each for each in task.targets if each.spread]
+    if within is None or within <= 0 or len(spread) != 1 or task.pairs or problem.norm != "l1":
+        return None
+    (target,) = spread
+    if not (target.variance or target.correlation) or target.mean or target.size > RELAXED_TARGET or problem.size > RELAXED_CELLS:
+        return None
+    if moments_of(target, task.plain[target.cells].astype(float)).spread <= FAR * within:
+        return None
+    return Relaxation(problem, target, within=within, ceiling=CEILING * task.cost)
+
+
 class _Chasing:
     def __init__(self, task: Chase, send: Callable[[News], None]) -> None:
         self.task, self._send = task, send
@@ -289,11 +299,26 @@ class _Chasing:
         if searched:
             self._search(program, share)
 
+    def _relaxed(self, program: QualityProgram, share: float) -> None:
+        """Senses shown by the relaxation, where those of the plain table are far from what is asked."""
+        relaxation = relaxation_of(self.task)
+        if relaxation is None:
+            return
+        self._send(News("relaxation"))
+        for senses in likely_senses(relaxation, lambda: self.left(share * FOR_RELAXED)):
+            if self.left(share * FOR_SENSES) <= 0:
+                return
+            table = program.cheapest(senses, seconds=max(self.left(share), 0.1))
+            answer = None if table is None else program.whole(senses, table, seconds=max(self.left(share), 0.1))
+            if answer is not None:
+                self.offer("relaxation", answer.deviation)
+
     def _search(self, program: QualityProgram, share: float) -> None:
         task, keep = self.task, self.task.keep
+        self._relaxed(program, share)
         self._send(News("searching senses"))
         left = lambda: self.left(share * FOR_SENSES)  # noqa: E731
-        found = search_senses(program, self.objective, task.problem.senses_of(task.plain), seconds_left=left, seed=task.seed)
+        found = search_senses(program, self.objective, task.problem.senses_of(self.best), seconds_left=left, seed=task.seed)
         if found is not None:
             self._whole(program, found)
             self._answer(program, found.senses, found.table if keep.within is not None else None, share)

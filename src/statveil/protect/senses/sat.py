@@ -51,11 +51,6 @@ def begin(search: Search) -> None:
         run(search)
 
 
-def satisfying_senses(problem: ProtectionProblem, phases: IntArray | None = None) -> IntArray | None:
-    """Senses that no single relation forbids, near the phases where the choice is free; None when there are none."""
-    return _Senses(problem).solve(phases)
-
-
 def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int = ROUNDS) -> IntArray | None:
     """Senses with a table, which is offered: clauses and programs in turn, then a mixed-integer program."""
     clauses, programs = _Senses(search.problem), _Violation(search.program)
@@ -95,7 +90,7 @@ class _Senses:
         self.formula.add([-literal for literal in combination])
 
     def solve(self, phases: IntArray | None) -> IntArray | None:
-        """Senses that respect the clauses, cells of forced sense included."""
+        """Senses that respect the clauses, near the phases where the choice is free, forced ones included; None: there are none."""
         if phases is not None:
             self.formula.prefer(((self.cells + 1) * phases[self.cells]).tolist())
         ending, literals = self.formula.solve()
