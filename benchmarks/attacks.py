@@ -21,8 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from pyarrow.parquet import write_table
-
 import statveil.serve
 from statveil.attacked.reverse import reverse_by_adjustment
 from statveil.attacked.service import private_copy, service_case
@@ -30,7 +28,7 @@ from statveil.audit.attacks.case import Case, Effort
 from statveil.audit.attacks.journal import Journal
 from statveil.audit.attacks.suite import THREATS, attack_all
 from statveil.audit.attacks.verdict import Status, SuiteReport, Verdict
-from statveil.examples.register import register
+from statveil.examples.register import write_register_server
 from statveil.publish.attacks import write_attack_report
 from statveil.serve.config import ServerConfig, read_config
 
@@ -38,39 +36,6 @@ MODES, PLAIN = ("anchored", "section4"), "plain scheme"
 SCORES = Path(statveil.serve.__file__).with_name("section4_scores.json")
 LITTLE = Effort(tables=60, sets=60, pairs=60, cells=20, reversals=1)
 FULL = Effort(tables=1_000, sets=400, pairs=1_000, cells=200, reversals=2)
-CONFIG = """
-[key]
-file = "secret.key"
-[store]
-file = "store.sqlite"
-[[dataset]]
-id = "register"
-file = "register.parquet"
-unit = "unit"
-holding = "holding"
-filters = ["size", "form"]
-[dataset.dimensions]
-district = {}
-industry = {}
-size = {}
-form = {}
-[[dataset.measure]]
-id = "turnover"
-column = "turnover"
-[[dataset.measure]]
-id = "persons"
-column = "persons"
-[[dataset.measure]]
-id = "units"
-count = true
-[[dataset.rule]]
-type = "p-percent"
-p = 10
-[[dataset.rule]]
-type = "minimum-frequency"
-n = 3
-level = 10
-"""
 
 
 def main() -> None:
@@ -87,7 +52,7 @@ def main() -> None:
     modes, effort = [PLAIN] if asked.plain else asked.mode or MODES, FULL if asked.full else LITTLE
     reports = {}
     with tempfile.TemporaryDirectory() as folder:
-        config = _config(Path(folder), asked.records)
+        config = read_config(write_register_server(Path(folder), asked.records))
         for mode in modes:
             if not asked.report:
                 clock = time.monotonic()
@@ -100,12 +65,6 @@ def main() -> None:
     print("\n".join(_lines(reports)))
     if asked.scores:
         SCORES.write_text(_scores(reports["section4"], asked.records), encoding="utf-8", newline="\n")
-
-
-def _config(folder: Path, records: int) -> ServerConfig:
-    write_table(register(records), folder / "register.parquet")
-    (folder / "server.toml").write_text(CONFIG, encoding="utf-8")
-    return read_config(folder / "server.toml")
 
 
 def _attacked(config: ServerConfig, folder: Path, mode: str, effort: Effort, only: list[str]) -> SuiteReport:
@@ -129,7 +88,7 @@ def _plain(case: Case) -> Case:
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.reference.servers import Section4
 
-    catalogue = replace(case.attacker.catalogue, populations=True)
+    catalogue = replace(case.attacker.catalogue, populations=None)
     place = SimpleNamespace(register=case.attacker.register, values=case.truth.values)
     journal = Journal(case.attacker.register, catalogue, Section4(place, catalogue=catalogue))
     return replace(case, workshop=None, attacker=replace(case.attacker, journal=journal))

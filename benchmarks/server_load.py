@@ -27,37 +27,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
-import pyarrow.parquet as pq
 
-from statveil.examples.register import register
+from statveil.examples.register import write_register_server
 from statveil.serve.secret import new_key_file
 
 REPEATS = 0.8
 MOST_GROWTH = 0.05
 MOST_CELLS = 5_000
-CONFIG = """
-[key]
-file = "key"
-[store]
-file = "store.sqlite"
+WEB = """
 [web]
 port = 0
 anonymous = true
 requests_per_minute = 1000000
 waiting = 100
-[[dataset]]
-id = "register"
-file = "register.parquet"
-unit = "unit"
-holding = "holding"
-filters = ["size", "form"]
-measure = [{ id = "turnover", column = "turnover" }, { id = "persons", column = "persons" }, { id = "units", count = true }]
-rule = [{ type = "p-percent", p = 10 }, { type = "minimum-frequency", n = 3, level = 10 }]
-[dataset.dimensions]
-district = { digits = [1, 1], levels = ["part", "district"] }
-industry = { digits = [1, 1], levels = ["section", "industry"] }
-size = {}
-form = {}
 """
 
 
@@ -69,10 +51,9 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="statveil-load-") as name:
         folder = Path(name)
-        pq.write_table(register(), folder / "register.parquet")
-        new_key_file(folder / "key")
-        (folder / "server.toml").write_text(CONFIG)
-        command = [sys.executable, "-c", "from statveil.cli import main; main()", "serve", str(folder / "server.toml")]
+        new_key_file(folder / "secret.key")
+        config = write_register_server(folder, levels=True, more=WEB)
+        command = [sys.executable, "-c", "from statveil.cli import main; main()", "serve", str(config)]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             load = Load(url_of(server), server.pid, users=chosen.users, seconds=chosen.seconds, pause=chosen.pause)

@@ -12,6 +12,7 @@ import random
 import sys
 import tempfile
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ import pyarrow.parquet as pq
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.readers import read_microdata
 from statveil.errors import DisclosureRefused, OutOfTime, StatveilError
-from statveil.examples.register import register
+from statveil.examples.register import write_register_server
 from statveil.risk.assess import assess
 from statveil.risk.rules import MinimumFrequency, PPercent
 from statveil.serve.config import ServerConfig, check_config
@@ -34,30 +35,13 @@ from statveil.table.spec import Dimension, TableSpec
 from statveil.table.tabulate import tabulate
 
 LARGEST = 5_000
-RULES = [{"type": "p-percent", "p": 10}, {"type": "minimum-frequency", "n": 3, "level": 10}]
 TREES = ("district", "industry")
 
 
 def config_in(folder: Path, mode: str) -> ServerConfig:
-    pq.write_table(register(), folder / "register.parquet")
-    new_key_file(folder / "key")
-    dataset = {
-        "id": "register",
-        "file": "register.parquet",
-        "unit": "unit",
-        "holding": "holding",
-        "mode": mode,
-        "filters": ["size", "form"],
-        "dimensions": {
-            "district": {"digits": [1, 1], "levels": ["part", "district"]},
-            "industry": {"digits": [1, 1], "levels": ["section", "industry"]},
-            "size": {},
-            "form": {},
-        },
-        "measure": [{"id": "turnover", "column": "turnover"}, {"id": "persons", "column": "persons"}, {"id": "units", "count": True}],
-        "rule": RULES,
-    }
-    return check_config({"key": {"file": "key"}, "store": {"file": "store.sqlite"}, "dataset": [dataset]}, base=folder)
+    new_key_file(folder / "secret.key")
+    content = tomllib.loads(write_register_server(folder, levels=True).read_text(encoding="utf-8"))
+    return check_config({**content, "dataset": [{**content["dataset"][0], "mode": mode}]}, base=folder)
 
 
 def requests(service: TableService, wanted: int, seed: int) -> Iterator[TableQuery]:

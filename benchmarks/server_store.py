@@ -1,7 +1,8 @@
 """The server's store under fire (THREATS F01, F02): workers that propose contradicting senses for the same cells are killed with -9,
-at random and at every moment of a recording. Afterwards every answer ever given is compared with every other and with the store.
+so often at random and so often at each moment of a recording. Afterwards every answer ever given is compared with every other and
+with the store.
 
-    python benchmarks/server_store.py [releases] [kills] [sqlite|postgres]
+    python benchmarks/server_store.py [releases] [kills of each kind] [sqlite|postgres]
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +33,7 @@ WORKERS, CELLS_PER_REQUEST = 4, 20
 HOT_CELLS, NEW_PER_SECOND = 400, 400
 """All workers ask for the same few cells, and for new ones all the time: what is contested is always being decided."""
 SPACE = b"measured"
+AT_RANDOM = "at random"
 
 
 class KillAt:
@@ -80,27 +83,28 @@ def start(make: Callable[[KillAt], SqlStore], folder: Path, number: int, seed: i
     return process
 
 
-def attack(make: Callable[[KillAt], SqlStore], folder: Path, releases: int, kills: int) -> int:
-    """Keep the workers going until enough was released and enough were killed; the number of kills."""
+def attack(make: Callable[[KillAt], SqlStore], folder: Path, releases: int, kills: int) -> Counter[str]:
+    """Keep the workers going until enough was released and enough were killed in each way; the kills by their kind."""
     draw, began = random.Random(1), time.monotonic()
-    planned: list[Moment | None] = [MOMENTS[number % 8] if number % 8 < 4 else None for number in range(kills)]
-    running: dict[int, tuple[int, float | None]] = {}
-    done = seed = 0
-    while done < kills or _lines(folder) * CELLS_PER_REQUEST < releases:
-        free = [number for number in range(WORKERS) if number not in {number for number, _ in running.values()}]
-        for number in free:
-            moment = planned[seed] if seed < len(planned) else None
+    planned: list[Moment | None] = [moment for _ in range(kills) for moment in (None, *MOMENTS)]
+    running: dict[int, tuple[int, str, float | None]] = {}
+    done: Counter[str] = Counter()
+    seed = 0
+    while done.total() < len(planned) or _lines(folder) * CELLS_PER_REQUEST < releases:
+        for number in set(range(WORKERS)) - {number for number, _, _ in running.values()}:
+            moment, condemned = (planned[seed], True) if seed < len(planned) else (None, False)
             process = start(make, folder, number, seed, KillAt(moment, draw.randrange(1, 40)), began)
-            random_kill = seed < len(planned) and moment is None
-            running[process] = (number, time.monotonic() + draw.uniform(0.02, 0.15) * 4 if random_kill else None)
+            until = time.monotonic() + draw.uniform(0.02, 0.15) * 4 if condemned and moment is None else None
+            running[process] = (number, moment or AT_RANDOM, until)
             seed += 1
         time.sleep(0.005)
-        for process, (_, until) in list(running.items()):
+        for process, (_, kind, until) in list(running.items()):
             if until is not None and time.monotonic() > until:
                 os.kill(process, signal.SIGKILL)
-            if os.waitpid(process, os.WNOHANG)[0]:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
                 del running[process]
-                done += 1
+                done[kind if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL else "not killed"] += 1
     for process in running:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
@@ -144,8 +148,10 @@ def run(kind: str, releases: int, kills: int) -> None:
                 sound = "ok"
                 found = judge(PostgresStore(address), folder)
     words = ", ".join(f"{number:,} {what}" for what, number in found.items())
-    print(f"{kind}: {words}; {done} kills, integrity {sound}, {time.perf_counter() - started:.0f} s", flush=True)
-    if found["contradictions"] or found["answers missing from the store"] or found["requests recorded by half"] or sound != "ok":
+    told = ", ".join(f"{done[each]} {each}" for each in (AT_RANDOM, *MOMENTS))
+    print(f"{kind}: {words}; {done.total()} kills ({told}), integrity {sound}, {time.perf_counter() - started:.0f} s", flush=True)
+    faults = [found[each] for each in ("contradictions", "answers missing from the store", "requests recorded by half")]
+    if any(faults) or sound != "ok" or any(done[each] < kills for each in (AT_RANDOM, *MOMENTS)):
         sys.exit(1)
 
 

@@ -19,7 +19,7 @@ from statveil.folder import protect_to_folder
 from statveil.job import read_job
 from statveil.table.exchange.files import read_system
 from statveil.table.exchange.solution import Solution, write_solution
-from statveil.workflow import adjust_system
+from statveil.workflow.systems import adjust_system
 
 DICE = np.random.Generator(np.random.PCG64(5))
 RECORDS = "street,trade,owner,income,hours\n" + "".join(

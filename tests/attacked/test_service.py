@@ -7,55 +7,22 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow.parquet import write_table
 
 from statveil.attacked.service import dataset_part, private_copy, service_case
 from statveil.audit.attacks.case import Case, Effort
 from statveil.audit.attacks.public import Axis, Request
 from statveil.audit.attacks.suite import ATTACKS, attack_all
 from statveil.errors import InputError, StatveilError
-from statveil.examples.register import register
+from statveil.examples.register import register, write_register_server
 from statveil.serve.config import ServerConfig, read_config
 
-CONFIG = """
-[key]
-file = "secret.key"
-[store]
-file = "store.sqlite"
-[[dataset]]
-id = "firms"
-file = "firms.parquet"
-unit = "unit"
-holding = "holding"
-filters = ["form"]
-[dataset.dimensions]
-district = {}
-size = {}
-form = {}
-[[dataset.measure]]
-id = "turnover"
-column = "turnover"
-[[dataset.measure]]
-id = "heads"
-count = true
-[[dataset.rule]]
-type = "p-percent"
-p = 10
-[[dataset.rule]]
-type = "minimum-frequency"
-n = 3
-level = 10
-"""
+DIMENSIONS = ("district", "size", "form")
 EFFORT = Effort(tables=6, rows=2, sets=6, pairs=10, cells=5, reversals=1)
 
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> ServerConfig:
-    folder = tmp_path_factory.mktemp("server")
-    write_table(register(1500), folder / "firms.parquet")
-    path = folder / "server.toml"
-    path.write_text(CONFIG, encoding="utf-8")
-    return read_config(path)
+    return read_config(write_register_server(tmp_path_factory.mktemp("server"), 1500, dimensions=DIMENSIONS))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +48,7 @@ def test_the_real_store_and_key_are_left_alone(case: Case, config: ServerConfig)
 
 
 def test_averaging_and_contradictions_find_nothing_in_the_anchored_mode(case: Case) -> None:
-    report = attack_all(case, target="firms", only=("T02", "T03", "T22"))
+    report = attack_all(case, target="register", only=("T02", "T03", "T22"))
     assert report["T02"].passed, report["T02"]
     assert report["T03"].passed, report["T03"]
     assert report["T03"].figures["restarts and further workers"] == 2
@@ -91,7 +58,7 @@ def test_averaging_and_contradictions_find_nothing_in_the_anchored_mode(case: Ca
 def test_another_period_has_the_same_units_and_nearly_the_same_values(case: Case) -> None:
     assert case.workshop is not None
     (door, truth), (_, later) = case.workshop.periods(2)
-    assert door.catalogue.measures == ("turnover", "heads")
+    assert door.catalogue.measures == ("turnover", "persons", "units")
     changed = truth.values["turnover"] != later.values["turnover"]
     assert 0.3 < changed.mean() < 1
     large = truth.values["turnover"] > 1000
@@ -106,13 +73,13 @@ def test_the_guard_says_how_much_it_saw(case: Case) -> None:
 
 def test_the_paper_s_mode_can_be_tried_beside(config: ServerConfig, tmp_path: Path) -> None:
     private = private_copy(config, tmp_path, mode="section4")
-    case = service_case(private, "firms", tmp_path, effort=EFFORT, reverse=None)
+    case = service_case(private, "register", tmp_path, effort=EFFORT, reverse=None)
     assert case.attacker.catalogue.most_change is None
     assert ATTACKS["T02"](case).passed
 
 
 def test_an_unknown_data_set_is_refused(config: ServerConfig) -> None:
-    with pytest.raises(InputError, match="firms"):
+    with pytest.raises(InputError, match="register"):
         dataset_part(config, "people")
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from statveil.attacked import web
-from statveil.attacked.web import WebDoor, table_of
+from statveil.attacked.web import WebDoor, knock, table_of
+from statveil.audit.attacks.journal import Journal
 from statveil.audit.attacks.public import Axis, Request, Trace
-from statveil.errors import BackendError, DisclosureRefused, InputError, OutOfTime
+from statveil.errors import BackendError, DisclosureRefused, InputError, OutOfTime, ServerClosed
 from tests.audit.attacks.stories import village
 
 TABLE = {
@@ -27,6 +29,8 @@ TABLE = {
     "extension": {"decimals": 2},
 }
 REQUEST = Request(axes=(Axis(id="region", codes=("r0", "r1")), Axis(id="form")), measure="turnover", filters=(("size", ("s",)),))
+
+NOBODY = "http://127.0.0.1:9"
 
 
 class Stand(BaseHTTPRequestHandler):
@@ -117,8 +121,28 @@ def test_a_busy_server_is_asked_again(door: WebDoor) -> None:
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(BackendError, match="does not answer"):
-        WebDoor("http://127.0.0.1:9", "", "firms", village().catalogue()).ask(REQUEST)
+    with pytest.raises(ServerClosed, match="does not answer"):
+        WebDoor(NOBODY, "", "firms", village().catalogue()).ask(REQUEST)
+
+
+def test_only_the_web_is_an_address() -> None:
+    with pytest.raises(InputError, match="http://"):
+        knock("file:///etc", "key", "passwd")
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(401, {"code": "key-needed"}), (404, {"code": "not-found"}), (403, {"code": "role"}), (401, [])]
+)
+def test_who_is_not_let_in_has_not_attacked(door: WebDoor, status: int, body: Any) -> None:
+    """The journal keeps refusals; a door that is shut ends the attack, at the first request and at a later one."""
+    Stand.script = [(200, {}, TABLE), *[(status, {}, body)] * 2]
+    journal = Journal(village().register, door.catalogue, door)
+    assert journal.ask(REQUEST) == 0
+    with pytest.raises(ServerClosed, match=f"status {status}"):
+        journal.ask(replace(REQUEST, totals=False))
+    with pytest.raises(ServerClosed, match=f"status {status}"):
+        journal.ask_again(REQUEST)
+    assert journal.refusals == []
 
 
 def test_sparse_values_and_labels_without_an_index() -> None:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from pyarrow.parquet import write_table
 from typer.testing import CliRunner
 
 from statveil.cli import attack as command
 from statveil.cli.app import app
-from statveil.examples.register import register
-from statveil.workflow import adjust_system
+from statveil.errors import ServerClosed
+from statveil.examples.register import write_register_server
+from statveil.workflow.systems import adjust_system
 from tests.attacked.test_folders import JJ
-from tests.attacked.test_service import CONFIG
+from tests.attacked.test_service import DIMENSIONS
 
 LITTLE = ("--tables", "4", "--sets", "4", "--pairs", "10", "--cells", "5")
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Path:
-    write_table(register(800), tmp_path / "firms.parquet")
-    (tmp_path / "server.toml").write_text(CONFIG, encoding="utf-8")
-    return tmp_path / "server.toml"
+    return write_register_server(tmp_path, 800, dimensions=DIMENSIONS)
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -54,7 +55,9 @@ def test_a_server_is_attacked_on_a_private_copy(server: Path) -> None:
 
 
 def test_the_paper_s_mode_on_request(server: Path) -> None:
-    code, told, _ = run(server, "--only", "T02", "--mode", "section4", "--dataset", "firms", "--out", server.with_name("a.html"), *LITTLE)
+    code, told, _ = run(
+        server, "--only", "T02", "--mode", "section4", "--dataset", "register", "--out", server.with_name("a.html"), *LITTLE
+    )
     assert code == 0, told
 
 
@@ -74,13 +77,59 @@ def test_what_cannot_be_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch
     assert words in heard
 
 
-def test_a_live_server_is_asked_through_the_web(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody listens there: every request is refused, and the attack says that nothing was released."""
-    monkeypatch.setenv(command.KEY_VARIABLE, "key")
-    code, told, _ = run(server, "--url", "http://127.0.0.1:9", "--only", "T02,T22", *LITTLE, "--out", server.with_name("a.html"))
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[str]:
+    """A live server that knows the key "known" and no table."""
+
+    class Stand(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.headers["Authorization"] == "Bearer known" else 401)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def do_POST(self) -> None:
+            self.send_response(403)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Stand)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_live_server_is_asked_through_the_web(server: Path, live: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lets us in and refuses every table: then there is nothing to attack, and the report says so."""
+    monkeypatch.setenv(command.KEY_VARIABLE, "known")
+    code, told, _ = run(server, "--url", live, "--only", "T02,T22", *LITTLE, "--out", server.with_name("a.html"))
     assert code == 0
     assert "No sensitive cell was released in two tables." in told
     assert "Needs the operator's side" in told
+
+
+def test_a_server_that_does_not_know_the_key_was_not_attacked(server: Path, live: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(command.KEY_VARIABLE, "not-this-one")
+    code, told, heard = run(server, "--url", live, "--only", "T02,T22", *LITTLE, "--out", server.with_name("a.html"))
+    assert code == ServerClosed.exit_code != 0
+    assert "status 401" in heard
+    assert "API key" in heard
+    assert "not-this-one" not in told + heard
+    assert "not applicable" not in told
+    assert not server.with_name("a.html").exists()
+
+
+def test_a_server_that_does_not_answer_was_not_attacked(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(command.KEY_VARIABLE, "known")
+    code, told, heard = run(server, "--url", "http://127.0.0.1:9", *LITTLE, "--out", server.with_name("a.html"))
+    assert code == ServerClosed.exit_code != 0
+    assert "does not answer" in heard
+    assert told == ""
+    assert not server.with_name("a.html").exists()
 
 
 def test_options_of_a_server_do_not_fit_a_folder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One real server for all tests of its web: two processes, two datasets, keys of every role."""
+"""One real server for all tests of its web: two processes, two datasets, keys of every role; and one PostgreSQL for all stores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.serve.live import Served, served, write_config
+from tests.serve.stores import private_postgres
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +15,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("server")
     with served(folder, write_config(folder)) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    try:
+        with private_postgres() as address:
+            yield address
+    except FileNotFoundError as reason:
+        pytest.skip(f"No PostgreSQL of our own: {reason}.")

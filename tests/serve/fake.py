@@ -94,6 +94,7 @@ class FakeService(TableService):
             decimals=1,
             dimensions=axes,
             filters=tuple(query.filters.items()),
+            slices=tuple(query.filters.items()),
             values=np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape) * 10 - 25,
             missing=np.zeros(shape, dtype=np.bool_),
         )

@@ -121,15 +121,19 @@ measure = [{{ id = "amount", column = "amount" }}]
     return config
 
 
+INSIDE = Path(__file__).parent / "inside"
+"""On PYTHONPATH it is run by every process of a server: see there."""
+
+
 @contextmanager
-def served(folder: Path, config: Path) -> Iterator[Served]:
+def served(folder: Path, config: Path, **environment: str) -> Iterator[Served]:
     """`statveil serve` as a process of its own, with a key of each role."""
     from statveil.serve.config import read_config
 
     where = Places.of(read_config(config))
     where.prepare()
     server = Served(folder=folder, config=config, headers={role: key_in(where, role) for role in Role})
-    server.start()
+    server.start(**environment)
     try:
         yield server
     finally:

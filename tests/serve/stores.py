@@ -32,11 +32,11 @@ def private_postgres() -> Iterator[str]:
         raise FileNotFoundError("initdb and pg_ctl are not installed")
     folder = Path(tempfile.mkdtemp(prefix="statveil-pg-", dir="/tmp"))
     as_user = _as_user(folder)
-    settings = f"-k {folder} -c listen_addresses='' -c fsync=on"
+    address = f"postgresql://statveil@/postgres?host={folder}"
     try:
         _run([*as_user, str(tools / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "statveil", "--no-locale", "-E", "UTF8"])
-        _run([*as_user, str(tools / "pg_ctl"), "-D", str(folder / "data"), "-o", settings, "-l", str(folder / "log"), "-w", "start"])
-        yield f"postgresql://statveil@/postgres?host={folder}"
+        start(address)
+        yield address
     finally:
         subprocess.run(
             [*as_user, str(tools / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "stop"], capture_output=True, check=False
@@ -46,12 +46,32 @@ def private_postgres() -> Iterator[str]:
 
 def restart(address: str) -> None:
     """Stop the private server at once and start it again."""
-    tools, folder = postgres_tools(), Path(address.rpartition("host=")[2])
+    stop(address)
+    start(address)
+
+
+def stop(address: str) -> None:
+    """As in a crash: connections are cut, nothing is finished."""
+    _control(address, "-m", "immediate", "stop")
+
+
+def start(address: str) -> None:
+    folder = _folder(address)
+    _control(address, "-o", _settings(folder), "-l", str(folder / "log"), "-w", "start")
+
+
+def _control(address: str, *words: str) -> None:
+    tools, folder = postgres_tools(), _folder(address)
     assert tools is not None
-    settings = f"-k {folder} -c listen_addresses='' -c fsync=on"
-    as_user = _as_user(folder)
-    _run([*as_user, str(tools / "pg_ctl"), "-D", str(folder / "data"), "-m", "immediate", "stop"])
-    _run([*as_user, str(tools / "pg_ctl"), "-D", str(folder / "data"), "-o", settings, "-l", str(folder / "log"), "-w", "start"])
+    _run([*_as_user(folder), str(tools / "pg_ctl"), "-D", str(folder / "data"), *words])
+
+
+def _folder(address: str) -> Path:
+    return Path(address.rpartition("host=")[2])
+
+
+def _settings(folder: Path) -> str:
+    return f"-k {folder} -c listen_addresses='' -c fsync=on"
 
 
 def _as_user(folder: Path) -> list[str]:

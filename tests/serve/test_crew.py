@@ -29,11 +29,12 @@ def crew(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def wait_until(true: Callable[[], bool]) -> None:
+def becomes(true: Callable[[], bool]) -> bool:
+    """Whether it is true within our patience."""
     until = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < until
+    while not true() and time.monotonic() < until:
         time.sleep(0.05)
+    return true()
 
 
 def alive(folder: Path) -> set[int]:
@@ -45,10 +46,10 @@ def is_zombie(process: str) -> bool:
 
 
 def test_a_killed_process_is_replaced_and_all_stop_together(crew: subprocess.Popen[str], tmp_path: Path):
-    wait_until(lambda: len(alive(tmp_path)) == 2)
+    assert becomes(lambda: len(alive(tmp_path)) == 2)
     first = min(alive(tmp_path))
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: len(alive(tmp_path)) == 2 and first not in alive(tmp_path))
+    assert becomes(lambda: len(alive(tmp_path)) == 2 and first not in alive(tmp_path))
     crew.send_signal(signal.SIGTERM)
     said, complaints = crew.communicate(timeout=PATIENCE)
     assert (crew.returncode, said, complaints) == (0, "ready\n", "")
@@ -56,9 +57,9 @@ def test_a_killed_process_is_replaced_and_all_stop_together(crew: subprocess.Pop
 
 
 def test_no_process_outlives_a_parent_that_was_killed(crew: subprocess.Popen[str], tmp_path: Path):
-    wait_until(lambda: len(alive(tmp_path)) == 2)
+    assert becomes(lambda: len(alive(tmp_path)) == 2)
     crew.kill()
-    wait_until(lambda: not alive(tmp_path))
+    assert becomes(lambda: not alive(tmp_path))
 
 
 @pytest.mark.parametrize(

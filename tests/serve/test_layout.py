@@ -55,6 +55,26 @@ def test_names_of_levels_must_fit_the_tree() -> None:
             region(names=names)
 
 
+def test_a_population_is_a_branch_beside_what_is_left_of_the_total() -> None:
+    level = region().population_of(("N", "S2"))
+    assert level.cut.codes == ("Total", "N", "N1", "N2", "S", "S1", "S2", "W", "population", "rest")
+    assert level.cut.trees[-1].children == {"Total": ("population", "rest"), "population": ("N1", "N2", "S2"), "rest": ("S1", "W")}
+    assert level.place_of(("N", "S2")) == 8
+    assert region().population_of(("N", "W")).id == "1", "at the highest level that has the codes"
+    odd = Hierarchy.flat(["population", "rest", "other"])
+    named = served_dimension("odd", "", Dimension(name="odd", trees=(odd,)), None, filter_=True, population=True)
+    assert named.population_of(("population", "other")).cut.codes[-2:] == ("population'", "rest'")
+
+
+def test_a_set_of_codes_is_written_in_one_way() -> None:
+    both = served_dimension("region", "Region", Dimension(name="region", trees=(TREE, COUNTIES)), None, filter_=True, population=True)
+    assert both.normal_codes(("N1", "N2", "S1a")) == ("C1",)
+    assert both.normal_codes(("C1", "S1b")) == both.normal_codes(("N1", "S1", "N2")) == ("N", "S1")
+    assert both.normal_codes(("C1", "C2")) == ("Total",)
+    with pytest.raises(InputError, match="overlap"):
+        both.normal_codes(("C1", "N"))
+
+
 def test_codes_are_shown_from_the_highest_table_that_holds_them() -> None:
     assert layout_of(ask("region=N+S")).levels[0].id == "1"
     assert layout_of(ask("region=N+S1")).levels[0].id == "2"

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from statveil.serve.config import check_config
+from statveil.serve.formats import FORMATS
 from statveil.serve.service import TableService
-from tests.serve.village import VILLAGE, Record, ask, open_village, village_content, write_village
+from tests.serve.live import INSIDE, served
+from tests.serve.test_faults import TABLES, WEB
+from tests.serve.village import VILLAGE, Record, ask, open_village, village_content, write_server, write_village
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from tests.serve.village import ask, open_village
-print(open_village(Path(sys.argv[1]), store={"file": sys.argv[2]}).answer(ask("region", "trade", measure="units")).to_bytes().hex())
-"""
-
-
-def answered(folder: Path, store: str, **settings: str) -> str:
-    """What a process with these settings and a store of its own answers; the counter is of the first store, so it has none here."""
-    (folder / "key.counter").unlink(missing_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(folder), store], env={**os.environ, **settings}, capture_output=True, text=True, check=True,
-        cwd=Path(__file__).resolve().parents[2],
-    )  # fmt: skip
-    return done.stdout
+FIRST = {"STATVEIL_TEST_YEAR": "2026", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+LATER = {"STATVEIL_TEST_YEAR": "2038", "TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "random"}
+WISHES = [
+    {"dimensions": [{"id": "region"}, {"id": "trade"}], "measure": "turnover"},
+    {"dimensions": [{"id": "trade"}], "measure": "units"},
+    {"dimensions": [{"id": "region", "level": "part"}], "measure": "turnover", "filters": {"trade": ["food"]}},
+    {"dimensions": [{"id": "region"}], "measure": "units", "totals": False},
+]
 
 
-def test_locale_time_zone_and_hash_seed_decide_nothing(tmp_path: Path) -> None:
-    write_village(tmp_path)
-    plain = answered(tmp_path, "one.sqlite", PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C")
-    assert answered(tmp_path, "two.sqlite", PYTHONHASHSEED="7", TZ="Pacific/Kiritimati", LC_ALL="tr_TR.UTF-8") == plain
+def test_f17_a_server_in_another_year_place_and_language_makes_the_same_bytes_anew(tmp_path: Path) -> None:
+    """Not from its store: the second server has the key and the records, and an empty store. Its clock shows the end of 32-bit time."""
+    write_server(tmp_path, web=WEB)
+    told = []
+    for number, settings in enumerate((FIRST, LATER)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for name in ("records.parquet", "regions.csv", "key", "server.toml"):
+            shutil.copy(tmp_path / name, folder)
+        with served(folder, folder / "server.toml", PYTHONPATH=str(INSIDE), **settings) as server, server.client() as client:
+            asked = [(form.name, wish) for form in FORMATS for wish in WISHES][:: -1 if number else 1]
+            answers = {(form, json.dumps(wish)): client.post(f"{TABLES}?format={form}", json=wish) for form, wish in asked}
+        assert {answer.status_code for answer in answers.values()} == {200}
+        assert {answer.headers["date"].split()[3] for answer in answers.values()} == {settings["STATVEIL_TEST_YEAR"]}
+        told.append({name: answer.content for name, answer in answers.items()})
+    assert told[0] == told[1]
+    assert len(told[0]) == len(FORMATS) * len(WISHES) == 28
 
 
 def test_a_respondent_moves_the_same_way_in_every_edition(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+import trustme
 from click.testing import Result
 from typer.testing import CliRunner
 
@@ -168,7 +169,7 @@ def test_f13_key_and_units_are_in_no_log_answer_or_metric(server: Served, client
     answers += [watcher.get(path).content for path in ("/metrics", "/v1/audit-log", "/openapi.json", "/v1/datasets/enterprises")]
     written = [path.read_bytes() for path in (server.folder / "state").rglob("*") if path.is_file()]
     written += [(server.folder / "errors.txt").read_bytes(), (server.folder / "store.sqlite").read_bytes()]
-    token = server.headers[Role.USER]["Authorization"].rpartition("_")[2].encode()
+    token = server.headers[Role.USER]["Authorization"].split("_", 2)[2].encode()
     for text in (*answers, *written):
         assert secret.encode() not in text
         assert bytes.fromhex(secret) not in text
@@ -260,30 +261,57 @@ def test_the_server_is_an_extra(server: Served, monkeypatch: pytest.MonkeyPatch)
     assert "pip install 'statveil[server]'" in ended.output
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # to offer the old versions is the point
-def test_f14_tls_from_version_1_2(tmp_path: Path):
-    made = subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", tmp_path / "tls.key", "-out", tmp_path / "tls.pem"],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if made.returncode:
-        pytest.skip("openssl is not here to make a certificate")
-    config = write_demo(tmp_path, records=300)
-    web = 'port = 0\nworkers = 1\ntls_certificate = "tls.pem"\ntls_key = "tls.key"'
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with a certificate of an authority made for the occasion, whose own is `authority.pem`."""
+    folder = tmp_path_factory.mktemp("tls")
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost", "127.0.0.1")
+    authority.cert_pem.write_to_path(str(folder / "authority.pem"))
+    certificate.private_key_and_cert_chain_pem.write_to_path(str(folder / "tls.pem"))
+    config = write_demo(folder, records=300)
+    web = 'port = 0\nworkers = 1\ntls_certificate = "tls.pem"\ntls_key = "tls.pem"'
     config.write_text(config.read_text().replace("anonymous = true", web))
-    with served(tmp_path, config) as server:
-        assert server.url.startswith("https://")
-        trust = ssl.create_default_context(cafile=str(tmp_path / "tls.pem"))
-        answer = httpx.get(f"{server.url}/v1/datasets", headers=server.headers[Role.USER], verify=trust)
-        assert answer.status_code == 200
-        assert "max-age" in answer.headers["strict-transport-security"]
-        with pytest.raises(httpx.HTTPError):
-            httpx.get(server.url.replace("https", "http") + "/healthz")
-        old = ssl.create_default_context(cafile=str(tmp_path / "tls.pem"))
-        old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
-        with pytest.raises(httpx.HTTPError):
-            httpx.get(f"{server.url}/healthz", verify=old)
+    with served(folder, config) as found:
+        yield found
+
+
+def trusting(server: Served) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(server.folder / "authority.pem"))
+
+
+def test_f14_tls_and_nothing_in_the_clear(tls: Served):
+    assert tls.url.startswith("https://")
+    answer = httpx.get(f"{tls.url}/v1/datasets", headers=tls.headers[Role.USER], verify=trusting(tls))
+    assert answer.status_code == 200
+    assert "max-age" in answer.headers["strict-transport-security"]
+    with pytest.raises(httpx.RemoteProtocolError):
+        httpx.get(tls.url.replace("https", "http") + "/healthz")
+
+
+def shaken_hands(server: Served, version: ssl.TLSVersion) -> str:
+    """The version agreed on with a client that speaks this one only, and is ready for weak ciphers."""
+    client = trusting(server)
+    client.set_ciphers("ALL:@SECLEVEL=0")
+    client.minimum_version = client.maximum_version = version
+    host, port = server.url.removeprefix("https://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as line, client.wrap_socket(line, server_hostname=host) as safe:
+        return str(safe.version())
+
+
+def test_f14_tls_1_2_and_newer_are_spoken(tls: Served):
+    assert shaken_hands(tls, ssl.TLSVersion.TLSv1_2) == "TLSv1.2"
+    assert shaken_hands(tls, ssl.TLSVersion.TLSv1_3) == "TLSv1.3"
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")  # to offer the old versions is the point
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+def test_f14_the_server_itself_turns_older_versions_away(tls: Served, version: ssl.TLSVersion):
+    """By an alert, or by hanging up on the first word: a client that refuses to offer them would prove nothing."""
+    with pytest.raises((ssl.SSLError, ConnectionError)) as refused:
+        shaken_hands(tls, version)
+    by_the_server = {"TLSV1_ALERT_PROTOCOL_VERSION", "UNEXPECTED_EOF_WHILE_READING"}
+    assert isinstance(refused.value, ConnectionError) or getattr(refused.value, "reason", "") in by_the_server
 
 
 def test_the_log_is_verified_from_the_command_line(server: Served):

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import resource
 import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from statveil import serve
 from statveil.errors import BackendError
 from statveil.serve.store.postgres import PostgresStore
 from statveil.serve.store.protocol import MOMENTS, AnswerRow, CellRow, Moment, Pin, Store
 from statveil.serve.store.sql import CHUNK, SqlStore
 from statveil.serve.store.sqlite import SqliteStore
-from tests.serve.stores import private_postgres, restart
+from tests.serve.stores import restart
 from tests.serve.village import ask, open_village
 
 Opener = Callable[..., SqlStore]
 SPACE = b"turnover"
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    try:
-        with private_postgres() as address:
-            yield address
-    except FileNotFoundError as reason:
-        pytest.skip(f"No PostgreSQL of our own: {reason}.")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -225,3 +218,15 @@ def test_nobody_at_the_address_is_a_503(tmp_path: Path) -> None:
     with pytest.raises(BackendError) as refused:
         PostgresStore(f"postgresql://user:geheim@/db?host={tmp_path}", lock_seconds=1.0).fact("x")
     assert "geheim" not in str(refused.value)
+
+
+def test_f09_no_statement_is_put_together_from_words() -> None:
+    """No call that sends a statement to a database of the server is given a text made on the spot."""
+    sends, made, seen = {"execute", "executemany", "executescript", "_ask", "_rows", "_many", "_run"}, [], 0
+    for path in Path(serve.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in sends and node.args:
+                seen += 1
+                made += [f"{path.name}:{node.lineno}"] if isinstance(node.args[0], ast.JoinedStr | ast.BinOp) else []
+    assert seen > 20
+    assert made == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,22 @@ def village_content(*, store: Mapping[str, Any] | None = None, limits: Mapping[s
             }
         ],
     }
+
+
+def write_server(folder: Path, records: Sequence[Record] = VILLAGE, *, web: Mapping[str, Any], **changes: Any) -> Path:
+    """The village and its configuration as a file, for a server that runs by itself."""
+    write_village(folder, records)
+    path = folder / "server.toml"
+    content = {**village_content(**changes), "web": web}
+    path.write_text("\n".join(f"{name} = {_toml(part)}" for name, part in content.items()), encoding="utf-8")
+    return path
+
+
+def _toml(part: Any) -> str:
+    """Text, numbers and true or false are written as in JSON."""
+    if isinstance(part, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in part.items()) + " }"
+    return f"[{', '.join(map(_toml, part))}]" if isinstance(part, list) else json.dumps(part)
 
 
 def village_config(folder: Path, records: Sequence[Record] = VILLAGE, **changes: Any) -> ServerConfig:

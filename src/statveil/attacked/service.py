@@ -46,7 +46,7 @@ class ServiceDoor:
         self.catalogue = catalogue_of(service.datasets[dataset], part)
 
     def ask(self, request: Request) -> PublicTable:
-        return added_up(lambda one: table_of(self._service.answer(query_of(one, self._dataset))), request)
+        return added_up(lambda one: table_of(self._service.answer(query_of(one, self._dataset))), request, self.catalogue)
 
 
 def query_of(request: Request, dataset: str) -> TableQuery:
@@ -74,7 +74,7 @@ def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
         percent=max((float(rule.p) for rule in rules), default=USUAL_PERCENT),
         cap=float(part.cap),
         most_change=float(part.noise.most) / 100 if part.mode == "anchored" else None,
-        populations=False,
+        populations=part.open_populations,
     )
 
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from statveil.audit.attacks.public import Axis, PublicTable, Request
+from statveil.audit.attacks.public import Axis, Catalogue, PublicTable, Request
+from statveil.errors import DisclosureRefused, InputError
 
 
-def added_up(ask: Callable[[Request], PublicTable], request: Request) -> PublicTable:
-    """The answer to a request whose filters may have several codes, from a server that takes one a filter."""
-    wide = [(name, codes) for name, codes in request.filters if len(codes) > 1]
-    if not wide:
-        return ask(request)
-    axes = (*request.axes, *(Axis(id=name, codes=codes) for name, codes in wide))
-    table = ask(replace(request, axes=axes, filters=tuple(each for each in request.filters if len(each[1]) == 1)))
-    for name, codes in wide:
+def added_up(ask: Callable[[Request], PublicTable], request: Request, catalogue: Catalogue) -> PublicTable:
+    """The answer to a request whose filters may have several codes. Where the server makes a population of them it is asked for that.
+
+    Where it takes one code a filter, or refuses the population, its cells are added up.
+    """
+    several = [each for each in request.filters if len(each[1]) > 1]
+    sums = [(name, codes) for name, codes in several if not catalogue.makes_population(name)]
+    try:
+        return _summed(ask, request, sums)
+    except (DisclosureRefused, InputError):
+        if sums == several:
+            raise
+    return replace(_summed(ask, request, several), sums=True)
+
+
+def _summed(ask: Callable[[Request], PublicTable], request: Request, sums: Sequence[tuple[str, tuple[str, ...]]]) -> PublicTable:
+    axes = (*request.axes, *(Axis(id=name, codes=codes) for name, codes in sums))
+    table = ask(replace(request, axes=axes, filters=tuple(each for each in request.filters if each not in sums)))
+    for name, codes in sums:
         table = _without(table, name, codes)
     return table
 

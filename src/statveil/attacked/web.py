@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
 from statveil.attacked.sums import added_up
 from statveil.audit.attacks.public import Catalogue, PublicAxis, PublicTable, Request, Trace
-from statveil.errors import BackendError, DisclosureRefused, InputError, OutOfTime, StatveilError
+from statveil.errors import BackendError, DisclosureRefused, InputError, OutOfTime, ServerClosed, StatveilError
 
 PATIENCE = 300.0
 """Seconds to wait for a table that the server promised."""
 BUSY = (429, 503)
 _ERRORS: Mapping[int, type[StatveilError]] = {403: DisclosureRefused, 409: DisclosureRefused, 422: InputError, 504: OutOfTime}
+_KEY = "Is the API key right, has it expired, and may it ask for tables of this data set?"
+_AWAY = "Is the address right, and is it running?"
 
 
 class WebDoor:
     """Asks a server about one data set; `catalogue` is public knowledge of it."""
 
     def __init__(self, address: str, api_key: str, dataset: str, catalogue: Catalogue) -> None:
-        self._address, self._key, self._dataset = address.rstrip("/"), api_key, dataset
+        self._line = Line(address, api_key)
+        self._tables = f"/v1/datasets/{quote(dataset, safe='')}/tables?format=json"
         self.catalogue = catalogue
 
     def ask(self, request: Request) -> PublicTable:
-        return added_up(self._ask, request)
+        return added_up(self._ask, request, self.catalogue)
 
     def _ask(self, request: Request) -> PublicTable:
         wish = {
@@ -39,7 +44,7 @@ class WebDoor:
             "totals": request.totals,
         }
         clock = time.perf_counter()
-        status, headers, body = self._send(f"/v1/datasets/{self._dataset}/tables?format=json", json.dumps(wish).encode())
+        status, headers, body = self._line.send(self._tables, json.dumps(wish).encode())
         if status == 202:
             status, headers, body = self._wait(headers["location"])
         trace = Trace(seconds=time.perf_counter() - clock, body=body, headers=headers)
@@ -49,15 +54,25 @@ class WebDoor:
         """Come back for a table that takes longer."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
-            state = json.loads(self._send(job, None)[2])
+            state = json.loads(self._line.send(job)[2])
             if state.get("table"):
-                return self._send(f"{state['table']}?format=json", None)
+                return self._line.send(f"{state['table']}?format=json")
             if state.get("problem"):
                 raise _error(int(state["problem"].get("status", 503)))
             time.sleep(0.2)
         raise OutOfTime("The server did not finish a table that it promised.")
 
-    def _send(self, address: str, content: bytes | None) -> tuple[int, dict[str, str], bytes]:
+
+class Line:
+    """The wire to a server: one address, one API key."""
+
+    def __init__(self, address: str, api_key: str) -> None:
+        if urlsplit(address).scheme not in ("http", "https"):
+            raise InputError("The address of a server begins with http:// or https://.")
+        self._address, self._key = address.rstrip("/"), api_key
+
+    def send(self, address: str, content: bytes | None = None) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body; a busy server is asked again."""
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json", "Content-Type": "application/json"}
         message = urllib.request.Request(self._address + address, data=content, headers=headers)
         until = time.monotonic() + PATIENCE
@@ -67,15 +82,30 @@ class WebDoor:
                     return answer.status, {name.lower(): text for name, text in answer.headers.items()}, answer.read()
             except urllib.error.HTTPError as error:
                 if error.code not in BUSY or time.monotonic() > until:
-                    raise _error(error.code) from None
+                    raise _error(error.code, _code(error.read())) from None
                 time.sleep(min(float(error.headers.get("Retry-After", 1)), 10.0))
-            except urllib.error.URLError:
-                raise BackendError("The server does not answer.", hint="Is the address right, and is it running?") from None
+            except (OSError, http.client.HTTPException):
+                raise ServerClosed("The server does not answer.", hint=_AWAY) from None
 
 
-def _error(status: int) -> StatveilError:
-    kind = _ERRORS.get(status, BackendError)
-    return kind(f"The server answered with status {status}.")
+def knock(address: str, api_key: str, dataset: str) -> None:
+    """ServerClosed where nobody answers, or where this key may not ask about the data set."""
+    Line(address, api_key).send(f"/v1/datasets/{quote(dataset, safe='')}")
+
+
+def _code(body: bytes) -> str:
+    """The code of a problem, if the body is one."""
+    try:
+        return str(json.loads(body).get("code", ""))
+    except (ValueError, AttributeError):
+        return ""
+
+
+def _error(status: int, code: str = "") -> StatveilError:
+    """A refusal of one table is one of our errors; who is turned away whatever they ask for finds the server closed."""
+    if status in (401, 404) or code == "role":
+        return ServerClosed(f"The server does not let us in: it answered with status {status}.", hint=_KEY)
+    return _ERRORS.get(status, BackendError)(f"The server answered with status {status}.")
 
 
 def table_of(content: Mapping[str, Any], trace: Trace) -> PublicTable:

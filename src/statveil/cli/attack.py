@@ -16,7 +16,9 @@ from statveil.errors import InputError
 
 if TYPE_CHECKING:
     from statveil.audit.attacks.case import Case, Effort
+    from statveil.audit.attacks.public import Catalogue, Door
     from statveil.audit.attacks.verdict import SuiteReport
+    from statveil.serve.config import ServerConfig
 
 FAILED = 5
 KEY_VARIABLE = "STATVEIL_API_KEY"
@@ -92,36 +94,51 @@ def _attack_server(
 ) -> SuiteReport:
     """In process on a private copy of the configuration, or the live server over HTTP."""
     from statveil.attacked.reverse import reverse_by_adjustment
-    from statveil.attacked.service import private_copy, service_case
+    from statveil.attacked.service import dataset_part, private_copy, service_case
     from statveil.serve.config import read_config
+    from statveil.serve.scores import keep_scores
 
     config = read_config(path)
+    if url is not None and mode is not None:
+        raise InputError("A live server has the mode it has.", hint="Leave out --mode, or --url.")
+    door = None if url is None else _knocked(url, config, dataset)
     with tempfile.TemporaryDirectory(prefix="statveil-attack-") as folder:
         private = private_copy(config, Path(folder), mode=mode)
         case = service_case(private, dataset, Path(folder), effort=effort, reverse=reverse_by_adjustment(seed=effort.seed))
-        if url is None:
-            return _run(case, f"{path.name}{f', mode {mode}' if mode else ''}", only)
-        if mode is not None:
-            raise InputError("A live server has the mode it has.", hint="Leave out --mode, or --url.")
-        return _run(_live(case, url, config, dataset), url, only)
+        if url is None or door is None:
+            report = _run(case, f"{path.name}{f', mode {mode}' if mode else ''}", only)
+            part = dataset_part(config, dataset)
+            if (mode or part.mode) == "section4" and not only:
+                try:
+                    keep_scores(config, part, report)
+                except OSError:
+                    typer.echo("The scores could not be kept in the server's state folder.", err=True)
+            return report
+        return _run(_live(case, door), url, only)
 
 
-def _live(case: Case, url: str, config: object, dataset: str | None) -> Case:
-    """The same records and rules, asked through the web; the operator's side stays out of reach."""
-    from dataclasses import replace
-
+def _knocked(url: str, config: ServerConfig, dataset: str | None) -> Callable[[Catalogue], Door]:
+    """The way to a live server that has let us in: nothing is computed for one that does not."""
     from statveil.attacked.service import dataset_part
-    from statveil.attacked.web import WebDoor
-    from statveil.audit.attacks.journal import Journal
-    from statveil.serve.config import ServerConfig
+    from statveil.attacked.web import WebDoor, knock
 
-    assert isinstance(config, ServerConfig)
     key = os.environ.get(KEY_VARIABLE)
     if not key:
         raise InputError(f"{KEY_VARIABLE} holds no API key.", hint="Set it to a key that the server knows.")
+    name = dataset_part(config, dataset).id
+    knock(url, key, name)
+    return lambda catalogue: WebDoor(url, key, name, catalogue)
+
+
+def _live(case: Case, door: Callable[[Catalogue], Door]) -> Case:
+    """The same records and rules, asked through the web; the operator's side stays out of reach."""
+    from dataclasses import replace
+
+    from statveil.audit.attacks.journal import Journal
+
     journal = case.attacker.journal
-    door = WebDoor(url, key, dataset_part(config, dataset).id, journal.catalogue)
-    return replace(case, workshop=None, attacker=replace(case.attacker, journal=Journal(journal.register, journal.catalogue, door)))
+    asked = Journal(journal.register, journal.catalogue, door(journal.catalogue))
+    return replace(case, workshop=None, attacker=replace(case.attacker, journal=asked))
 
 
 def _run(case: Case, target: str, only: Sequence[str]) -> SuiteReport:

@@ -6,13 +6,38 @@ thousands of sensitive cells, and pairs of safe ones that differ by a single rec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.errors import InputError
 
 DISTRICTS, INDUSTRIES, SIZES, FORMS = 50, 80, 6, 5
+DIMENSIONS = ("district", "industry", "size", "form")
+CONFIG = """\
+[key]
+file = "secret.key"
+[store]
+file = "store.sqlite"
+[[dataset]]
+id = "register"
+file = "register.parquet"
+unit = "unit"
+holding = "holding"
+filters = [{filters}]
+measure = [{{ id = "turnover", column = "turnover" }}, {{ id = "persons", column = "persons" }}, {{ id = "units", count = true }}]
+rule = [{{ type = "p-percent", p = 10 }}, {{ type = "minimum-frequency", n = 3, level = 10 }}]
+[dataset.dimensions]
+{dimensions}
+"""
+_LEVELS = {
+    "district": '{ digits = [1, 1], levels = ["part", "district"] }',
+    "industry": '{ digits = [1, 1], levels = ["section", "industry"] }',
+}
 SHARE_OWNED = 0.03
 """Records that belong to the holding of another one: of 100,000 records about 97,000 holdings are left."""
 
@@ -44,6 +69,21 @@ def register(records: int = 100_000, *, seed: int = 1) -> pa.Table:
             "persons": pa.array(persons),
         }
     )
+
+
+def write_register_server(
+    folder: Path, records: int = 100_000, *, dimensions: Sequence[str] = DIMENSIONS, levels: bool = False, more: str = ""
+) -> Path:
+    """The register and a server's configuration for it, whose path is returned; the key is left to whoever starts the server.
+
+    `levels` puts coarser groups above districts and industries; `more` is put before the rest, such as a [web] part.
+    """
+    pq.write_table(register(records), folder / "register.parquet")
+    filters = ", ".join(f'"{name}"' for name in dimensions if name in ("size", "form"))
+    lines = "\n".join(f"{name} = {_LEVELS.get(name, '{}') if levels else '{}'}" for name in dimensions)
+    path = folder / "server.toml"
+    path.write_text(more + CONFIG.format(filters=filters, dimensions=lines), encoding="utf-8", newline="\n")
+    return path
 
 
 def _drawn(random: np.random.Generator, records: int, codes: int, skew: float) -> IntArray:

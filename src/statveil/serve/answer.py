@@ -27,7 +27,7 @@ class AnsweredDimension:
 class AnsweredTable:
     """A protected table. `values` are whole numbers of units of 10**-decimals in the shape of the dimensions.
 
-    `filters` are the slices taken, as asked. `missing` marks positions that hold no number.
+    `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number.
     """
 
     hash: str
@@ -38,6 +38,7 @@ class AnsweredTable:
     decimals: int
     dimensions: tuple[AnsweredDimension, ...]
     filters: tuple[tuple[str, tuple[str, ...]], ...]
+    slices: tuple[tuple[str, tuple[str, ...]], ...]
     values: IntArray = field(repr=False)
     missing: BoolArray = field(repr=False)
 
@@ -54,7 +55,7 @@ class AnsweredTable:
             {"id": each.id, "label": each.label, "codes": each.codes, "labels": each.labels, "parents": each.parents}
             for each in self.dimensions
         ]
-        plain = ("hash", "dataset", "measure", "measure_label", "unit", "decimals", "filters")
+        plain = ("hash", "dataset", "measure", "measure_label", "unit", "decimals", "filters", "slices")
         return {**{name: getattr(self, name) for name in plain}, "dimensions": dimensions}
 
     @classmethod
@@ -64,8 +65,8 @@ class AnsweredTable:
             AnsweredDimension(**{**each, **{name: tuple(each[name]) for name in ("codes", "labels", "parents")}})
             for each in labels.pop("dimensions")
         )
-        filters = tuple((name, tuple(codes)) for name, codes in labels.pop("filters"))
-        return cls(**labels, dimensions=dimensions, filters=filters, values=values, missing=missing)
+        filters, slices = (tuple((name, tuple(codes)) for name, codes in labels.pop(kind)) for kind in ("filters", "slices"))
+        return cls(**labels, dimensions=dimensions, filters=filters, slices=slices, values=values, missing=missing)
 
 
 def pack(labels: dict[str, Any], values: IntArray, missing: BoolArray) -> bytes:

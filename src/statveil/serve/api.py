@@ -243,4 +243,5 @@ def _dimension(dimension: DatasetDimension) -> dict[str, Any]:
         "labels": {code: dimension.labels.get(code, code) for code in dimension.codes},
         "hierarchies": [dict(parents) for parents in dimension.parents],
         "filter": dimension.filter,
+        "population": dimension.population,
     }

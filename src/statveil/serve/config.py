@@ -35,12 +35,13 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 
 
 class ServedDimensionPart(DimensionPart):
-    """A dimension as in a job file, with a label and names for its levels, from the one below the total down.
+    """A dimension as in a job file, with a label, labels of codes, and names for its levels, from the one below the total down.
 
     With several hierarchies `levels` is a list of lists, one for each; they share the name of the lowest level.
     """
 
     label: str | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
     levels: list[str] | list[list[str]] | None = None
 
 
@@ -104,6 +105,7 @@ class DatasetPart(Part):
     label: str | None = None
     mode: Mode = "anchored"
     filters: list[str] = Field(default_factory=list)
+    populations: list[str] = Field(default_factory=list)
     small_counts: Annotated[int, Field(ge=1)] | None = None
     noise: NoisePart = NoisePart()
     cap: Number = 2
@@ -128,6 +130,7 @@ class DatasetPart(Part):
             (name in private, f"{name!r} names single respondents or their values and cannot be a dimension.") for name in self.dimensions
         ]
         faults += [(name not in self.dimensions, f"the filter {name!r} is not one of the dimensions.") for name in self.filters]
+        faults += [(name not in self.filters, f"{name!r} of populations is not one of the filters.") for name in self.populations]
         ids = [each.id for each in self.measure]
         faults += [(len(set(ids)) < len(ids), "two measures have the same id."), (self.cap < 1, "cap must be 1 or more.")]
         for wrong, words in faults:
@@ -138,6 +141,11 @@ class DatasetPart(Part):
     @property
     def unit_columns(self) -> tuple[str, ...]:
         return (self.unit,) if isinstance(self.unit, str) else tuple(self.unit)
+
+    @property
+    def open_populations(self) -> tuple[str, ...]:
+        """Dimensions whose filters make populations. In the paper's mode none: it gives every record in the difference of two (T07)."""
+        return tuple(self.populations) if self.mode == "anchored" else ()
 
     @property
     def guard_action(self) -> GuardAction:
@@ -174,11 +182,14 @@ class KeyPart(Part):
 
 
 class StorePart(Part):
-    """`sqlite` with a file, or a PostgreSQL address. `lock_seconds`: how long a request waits for the store."""
+    """`sqlite` with a file, or a PostgreSQL address. `lock_seconds`: how long a request waits for the store.
+
+    Less than `web.answer_seconds`: who meets a store that is locked is told so (503), and is not promised a table (202).
+    """
 
     file: str | None = None
     url: str | None = None
-    lock_seconds: Number = 5
+    lock_seconds: Number = 4
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:

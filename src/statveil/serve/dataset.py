@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from statveil.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray, frozen_array
 from statveil.data.engines import Session, column
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
+from statveil.data.labels import read_labels
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.errors import InputError
@@ -24,8 +26,9 @@ from statveil.serve.secret import SecretKey
 from statveil.serve.singles import lowest_published, single_level
 from statveil.table.coding import find_dimensions
 from statveil.table.columns import CheckedColumns, check_columns
-from statveil.table.spec import TableSpec, Trees
+from statveil.table.spec import Dimension, TableSpec, Trees
 
+_NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
 ROOM = 64
 """Sums stay this many times below 2^53, so that programs in doubles see them exactly."""
 
@@ -87,13 +90,15 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         columns = check_columns(session, data, specs)
         full = find_dimensions(session, data, specs[0], columns.records)
         records = _Records(session, data, part, columns)
+    words = read_labels(data.origin)
     dimensions = tuple(
         served_dimension(
             each.name,
-            part.dimensions[each.name].label or each.name,
-            each,
+            part.dimensions[each.name].label or words.columns.get(each.name, each.name),
+            labelled(each, part.dimensions[each.name].labels, words.values.get(each.name, {})),
             _names(part.dimensions[each.name]),
             filter_=each.name in part.filters,
+            population=each.name in part.open_populations,
         )
         for each in full
     )
@@ -105,6 +110,23 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
     }
     version = _version(key, part, columns, dimensions, prints)
     return ServedData(part=part, version=version, dimensions=dimensions, blocks=blocks)
+
+
+def labelled(dimension: Dimension, given: Mapping[str, str], of_values: Mapping[Any, str]) -> Dimension:
+    """The dimension with labels for its codes: the officer's, else its hierarchy's, else those of the values in the file of records."""
+    unknown = sorted(set(given) - set(dimension.codes))
+    if unknown:
+        raise InputError(f"Dimension {dimension.name!r}: labels name {unknown[0]!r}, which is no code of it.", hint="Codes are text.")
+    found = {_code(value): label for value, label in of_values.items()}
+    for tree in reversed(dimension.trees):
+        found |= tree.labels
+    first = replace(dimension.trees[0], labels={code: label for code, label in {**found, **given}.items() if code in dimension.position})
+    return Dimension(name=dimension.name, trees=(first, *dimension.trees[1:]))
+
+
+def _code(value: object) -> str:
+    """A labelled value as the records have it as text; packages keep whole numbers as floats."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _trees(config: ServerConfig, data: Microdata, name: str, part: ServedDimensionPart) -> Trees:
@@ -255,7 +277,7 @@ def _smallest(part: DatasetPart, rules: Sequence[RespondentRule]) -> int:
 
 def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensions: Sequence[ServedDimension], prints: AnyArray) -> str:
     """What the numbers depend on: records, trees, rules and mode. Keyed, for a plain hash of records would let guesses be checked."""
-    chosen = part.model_dump(mode="json", exclude={"label", "filters", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"})
+    chosen = part.model_dump(mode="json", exclude=_NUMBERS_DO_NOT_DEPEND_ON)
     trees = [[each.id, [dict(tree.parent) for tree in each.full.trees]] for each in dimensions]
     text = json.dumps([chosen, trees, columns.input_hash], sort_keys=True)
     return key.digest("version", text.encode(), prints.tobytes(), size=16).hex()

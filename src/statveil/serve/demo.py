@@ -26,6 +26,7 @@ file = "enterprises.parquet"
 unit = "enterprise"
 holding = "holding"
 filters = ["region", "size"]
+populations = ["size"]
 
 [dataset.dimensions]
 region = { hierarchy = "regions.csv", label = "Region", levels = ["part", "region", "district"] }

@@ -73,7 +73,7 @@ def dimension_of(answered: AnsweredDimension) -> Dimension:
 
 def title(answer: AnsweredTable) -> str:
     """What the numbers are: the measure with its unit, by what, and the slice taken of it."""
-    slices = [f"{name}: {', '.join(codes) if len(codes) <= MOST_NAMED else f'{len(codes)} codes'}" for name, codes in answer.filters]
+    slices = [f"{name}: {', '.join(codes) if len(codes) <= MOST_NAMED else f'{len(codes)} codes'}" for name, codes in answer.slices]
     unit = f" ({answer.unit})" if answer.unit else ""
     return "; ".join([f"{answer.measure_label or answer.measure}{unit}", *slices])
 
@@ -108,7 +108,7 @@ def _release(answer: AnsweredTable) -> tuple[Release, View]:
 
 
 def _json_stat(answer: AnsweredTable) -> bytes:
-    return json_stat.dataset_text(*_release(answer)).encode()
+    return json_stat.dataset_text(*_release(answer), names={each.id: each.label for each in answer.dimensions}).encode()
 
 
 def _csv(answer: AnsweredTable) -> bytes:

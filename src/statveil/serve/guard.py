@@ -17,6 +17,8 @@ from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.protect.options import NO_LIMIT
 from statveil.risk.exact import share
 from statveil.serve.dataset import MeasureBlock
+from statveil.serve.identity import subtract
+from statveil.serve.nested import nested_pairs
 from statveil.serve.stage_one import CellTable
 from statveil.serve.stage_two import Fences
 from statveil.serve.store.protocol import SeenCell
@@ -30,12 +32,15 @@ class Slivers(NamedTuple):
     """Pairs found: the new cell, the published number of the other one, whether the new one is the larger set, and the respondent.
 
     `target` is the number of a record or holding in `Guard.amount`, or -1 for a sensitive cell that was published itself.
+    `inside`: both the other cell and the difference are cells of the same table, which protects the difference as such if it keeps
+    the published number.
     """
 
     cell: IntArray
     other: IntArray
     larger: BoolArray
     target: IntArray
+    inside: BoolArray
 
     @property
     def size(self) -> int:
@@ -97,15 +102,17 @@ class Guard:
             cells.low[asked], cells.high[asked], records, first, last, seen.low, seen.high, seen.records, self._filter, self._sorted_low,
             self._sorted_high,
         )  # fmt: skip
-        return Slivers(asked[found[:, 0]], seen.value[found[:, 1]], found[:, 2] == 1, self._sorted_target[found[:, 3]])
+        other, target = found[:, 1], found[:, 3]
+        order = np.argsort(cells.low, kind="stable")
+        here = cells.low[order], cells.high[order]
+        inside = _among(*here, seen.low[other], seen.high[other]) & _among(*here, self._sorted_low[target], self._sorted_high[target])
+        return Slivers(asked[found[:, 0]], seen.value[other], found[:, 2] == 1, self._sorted_target[target], inside)
 
     def within(self, cells: CellTable, new: BoolArray) -> int:
         """Pairs of two new cells of the same table. Sums hold in it, so that their difference is a cell of it, protected as such."""
-        asked = np.flatnonzero(new & ~cells.sensitivity.sensitive)
-        asked = asked[np.argsort(cells.table.records[asked], kind="stable")]
-        low, high, records = cells.low[asked], cells.high[asked], cells.table.records[asked]
-        first, last = np.searchsorted(records, records - self.reach), np.searchsorted(records, records)
-        return len(_pairs(low, high, records, first, last, low, high, records, self._filter, self._sorted_low, self._sorted_high))
+        small, large = nested_pairs(cells.view, cells.table.records, new & ~cells.sensitivity.sensitive, reach=self.reach)
+        difference = subtract(cells.low[large], cells.high[large], cells.low[small], cells.high[small])
+        return int(_among(self._sorted_low, self._sorted_high, *difference).sum())
 
     def fences(self, cells: CellTable, slivers: Slivers) -> Fences:
         """Bounds that keep each difference away from the truth like a virtual sensitive cell, on the side where the reference has it.
@@ -114,7 +121,7 @@ class Guard:
         """
         low, high = np.full(cells.size, -NO_LIMIT), np.full(cells.size, NO_LIMIT)
         known = np.flatnonzero(slivers.target >= 0)
-        cell, other, larger, target = (array[known] for array in slivers)
+        cell, other, larger, target, _ = (array[known] for array in slivers)
         level = share(self.amount[target], Fraction(str(self.least)) / 100)
         exact = np.where(larger, other + self.amount[target], other - self.amount[target])
         keyed_up = (self.sign[target] > 0) == larger
@@ -134,6 +141,13 @@ class Guard:
         self._sorted_low, self._sorted_high = self.low[order], self.high[order]
         self._sorted_target = np.where(order < self.amount.size, order, -1)
         self._filter[(self.low & np.uint64((1 << _FILTER_BITS) - 1)).astype(np.int64)] = True
+
+
+def _among(known_low: AnyArray, known_high: AnyArray, low: AnyArray, high: AnyArray) -> BoolArray:
+    """Which of these prints are among the known ones, which are in the order of their low halves."""
+    place = np.minimum(np.searchsorted(known_low, low), known_low.size - 1)
+    found: BoolArray = (known_low[place] == low) & (known_high[place] == high)
+    return found
 
 
 def _respondents(block: MeasureBlock, records: int) -> tuple[IntArray, IntArray, AnyArray, AnyArray]:

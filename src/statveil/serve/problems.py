@@ -40,61 +40,40 @@ class Problem(Exception):
         return json.dumps(self.content(), ensure_ascii=False).encode()
 
 
+def _problem(status: int, code: str, title: str, advice: str, headers: Mapping[str, str] | None = None) -> Problem:
+    return Problem(status=status, code=code, title=title, advice=advice, headers=headers or {})
+
+
 def unknown_key() -> Problem:
-    return Problem(
-        status=401,
-        code="key-needed",
-        title="A valid key is needed.",
-        advice="Send the header `Authorization: Bearer KEY`. Ask the office for a key.",
-        headers={"WWW-Authenticate": 'Bearer realm="statveil"'},
-    )
+    advice = "Send the header `Authorization: Bearer KEY`. Ask the office for a key."
+    return _problem(401, "key-needed", "A valid key is needed.", advice, {"WWW-Authenticate": 'Bearer realm="statveil"'})
 
 
 def not_your_role(needed: str) -> Problem:
-    return Problem(status=403, code="role", title="Your key does not have the role for this.", advice=f"It needs the role {needed}.")
+    return _problem(403, "role", "Your key does not have the role for this.", f"It needs the role {needed}.")
 
 
 def not_found(what: str = "page") -> Problem:
     """The same for what does not exist and for what this key may not see."""
-    return Problem(
-        status=404,
-        code="not-found",
-        title=f"There is no such {what}.",
-        advice="GET /v1/datasets lists the datasets that you may ask about.",
-    )
+    return _problem(404, "not-found", f"There is no such {what}.", "GET /v1/datasets lists the datasets that you may ask about.")
 
 
 def too_many_requests(seconds: int) -> Problem:
-    return Problem(
-        status=429,
-        code="rate-limit",
-        title="Too many requests with this key.",
-        advice=f"Wait {seconds} s and go on more slowly; answers that you have need not be asked again.",
-        headers=_after(seconds),
-    )
+    advice = f"Wait {seconds} s and go on more slowly; answers that you have need not be asked again."
+    return _problem(429, "rate-limit", "Too many requests with this key.", advice, _after(seconds))
 
 
 def busy(seconds: int = 2) -> Problem:
-    return Problem(
-        status=503,
-        code="busy",
-        title="The server has as many tables in work as it takes.",
-        advice=f"Nothing was released. Try again in {seconds} s.",
-        headers=_after(seconds),
-    )
+    advice = f"Nothing was released. Try again in {seconds} s."
+    return _problem(503, "busy", "The server has as many tables in work as it takes.", advice, _after(seconds))
 
 
 def too_large(limit: int) -> Problem:
-    return Problem(status=413, code="body-too-large", title="The request is too large.", advice=f"A request may have {limit:,} bytes.")
+    return _problem(413, "body-too-large", "The request is too large.", f"A request may have {limit:,} bytes.")
 
 
 def internal() -> Problem:
-    return Problem(
-        status=500,
-        code="internal",
-        title="The server made a mistake.",
-        advice="Nothing was released. Tell the office the time and the request.",
-    )
+    return _problem(500, "internal", "The server made a mistake.", "Nothing was released. Tell the office the time and the request.")
 
 
 def request_problem(detail: str, *, advice: str = "") -> Problem:
@@ -112,28 +91,17 @@ def from_error(error: StatveilError) -> Problem:
             status=error.http_status, code="request", title="This table cannot be asked for.", detail=error.message, advice=error.hint
         )
     if isinstance(error, DisclosureRefused | InfeasibleProblem | AuditFailed):
-        return Problem(status=403, code="refused", title="This table is not published.", advice=_ASK_OTHERWISE)
+        return _problem(403, "refused", "This table is not published.", _ASK_OTHERWISE)
     if isinstance(error, OutOfTime):
-        return Problem(
-            status=504,
-            code="out-of-time",
-            title="The table could not be made in the time allowed.",
-            advice=_ASK_OTHERWISE,
-            headers=_after(60),
-        )
+        return _problem(504, "out-of-time", "The table could not be made in the time allowed.", _ASK_OTHERWISE, _after(60))
     if isinstance(error, BackendError):
         return unavailable()
     return internal()
 
 
 def unavailable() -> Problem:
-    return Problem(
-        status=503,
-        code="unavailable",
-        title="A part of the server does not work at the moment.",
-        advice="Nothing was released. Try again in a few seconds.",
-        headers=_after(5),
-    )
+    advice = "Nothing was released. Try again in a few seconds."
+    return _problem(503, "unavailable", "A part of the server does not work at the moment.", advice, _after(5))
 
 
 def _after(seconds: int) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import resource
@@ -68,7 +69,7 @@ def serve(
     check_address(web)
     _check_certificate(config, web)
     journal = _begin(config, web, path)
-    for line in _notes(config):
+    for line in _notes(config, path):
         say(line)
     _run(web, path, journal, say)
 
@@ -125,10 +126,11 @@ def _begin(config: ServerConfig, web: WebPart, path: Path) -> Journal:
     return journal
 
 
-def _notes(config: ServerConfig) -> list[str]:
+def _notes(config: ServerConfig, path: Path) -> list[str]:
     """What there is to say about each dataset, at the start."""
-    told = [f"Dataset {each.id}, mode {each.mode}." for each in config.datasets]
-    return told + (section4_scores() if any(each.mode == "section4" for each in config.datasets) else [])
+    closed = {each.id: each.populations and not each.open_populations for each in config.datasets}
+    words = {each.id: ": no population is made in this mode" if closed[each.id] else "" for each in config.datasets}
+    return [*(f"Dataset {each.id}, mode {each.mode}{words[each.id]}." for each in config.datasets), *section4_scores(config, path)]
 
 
 def _run(web: WebPart, path: Path, journal: Journal, say: Say) -> None:
@@ -169,8 +171,11 @@ def work(path: Path, web: WebPart, listening: socket.socket, ready: Callable[[],
     without_core_dumps()
     config = read_config(path)
     warm_up()
+    answering = application(open_service(config), web, Places.of(config), seconds=float(config.limits.seconds))
+    gc.collect()
+    gc.freeze()  # what is there now stays: no collection need look at it again
     settings = uvicorn.Config(
-        application(open_service(config), web, Places.of(config), seconds=float(config.limits.seconds)),
+        answering,
         ssl_certfile=None if web.tls_certificate is None else str(config.path(web.tls_certificate)),
         ssl_keyfile=None if web.tls_key is None else str(config.path(web.tls_key)),
         proxy_headers=bool(web.proxies),

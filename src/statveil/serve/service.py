@@ -24,6 +24,7 @@ from statveil.serve.config import ServerConfig
 from statveil.serve.dataset import MeasureBlock, ServedData, load_dataset
 from statveil.serve.guard import Guard, Slivers
 from statveil.serve.layout import Layout, resolve, shown_codes
+from statveil.serve.populations import PublishedPopulation, fact_name, read_populations, sensitive_sliver, write_populations
 from statveil.serve.query import DimensionChoice, TableQuery
 from statveil.serve.secret import SecretKey
 from statveil.serve.settle import settled
@@ -38,6 +39,7 @@ TABLES_KEPT = 64
 """Protected tables that a process keeps unpacked."""
 DIFFERENCES = "Together with tables published before, this one would tell about single respondents."
 OTHER_TABLE = "Ask for other dimensions or a higher level."
+POPULATION_REFUSED = "population refused"
 FAULT = "The check of the answer found a fault; nothing was released."
 
 Solver = Callable[..., Solved]
@@ -66,6 +68,7 @@ class DatasetDimension:
     labels: Mapping[str, str]
     parents: tuple[Mapping[str, str], ...]
     filter: bool
+    population: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,13 +215,9 @@ class TableService:
         self._refuse(attempt, attempt.objection(self.store))
         attempt.solve(seconds)
         table_hash = layout.query.hash(data.version)
-        objection = ""
         with self.store.recording() as recording:
             made = recording.table(table_hash)
-            if made is None and attempt.look(recording, guard):
-                objection = attempt.objection(recording)
-                if not objection:
-                    attempt.solve(seconds)
+            objection = attempt.again(recording, guard, seconds) if made is None else ""
             if made is None and not objection:
                 values = attempt.audited()
                 attempt.record(recording)
@@ -276,6 +275,7 @@ class _Attempt:
     solver: Solver
     cells: CellTable = field(init=False)
     known: dict[bytes, Pin] = field(default_factory=dict)
+    populations: list[PublishedPopulation] = field(default_factory=list)
     pins: Pins = field(init=False)
     slivers: Slivers = field(init=False)
     fences: Fences = field(init=False)
@@ -294,11 +294,12 @@ class _Attempt:
 
     def look(self, store: Reader, guard: Guard) -> bool:
         """Read what was published of these cells; tells whether anything is new since the last look."""
-        known = store.pins(self.cells.ids)
         guard.learn(store.seen(self.block.space, guard.last))
-        if known == self.known and guard.last == self.last_seen:
-            return False
-        self.known, self.last_seen = known, guard.last
+        populations = read_populations(store.fact(fact_name(self.key, self.block))) if self.layout.populations else []
+        if guard.last == self.last_seen and populations == self.populations:
+            return False  # cells are only ever added: where none is, nothing else has changed
+        self.last_seen, self.populations = guard.last, populations
+        self.known = known = store.pins(self.cells.ids)
         found = [known.get(each, Pin(0, -1)) for each in self.cells.ids]
         value = np.array([each.value for each in found], dtype=np.int64)
         self.pins = Pins(np.array([each.sense for each in found], dtype=np.int64), value >= 0, value)
@@ -309,8 +310,15 @@ class _Attempt:
         return True
 
     def objection(self, store: Reader) -> str:
-        """Why the guard wants the request refused: by the officer's word, or because a budget is spent; empty if it does not."""
+        """Why the guard wants the request refused: by the officer's word, or because a budget is spent; empty if it does not.
+
+        A population that comes too near to what was published is always refused: readers make as many of them as they like.
+        """
         pairs, limits = self.slivers.size, self.data.part.guard
+        if self.layout.populations and (
+            not self.slivers.inside.all() or sensitive_sliver(self.data, self.block, self.layout, self.populations)
+        ):
+            return POPULATION_REFUSED
         if not pairs:
             return ""
         if self.data.part.guard_action == "refuse":
@@ -318,6 +326,23 @@ class _Attempt:
         budgets = (("", limits.budget), (self.spender, limits.budget_per_client))
         over = any(budget is not None and store.spent(client) + pairs > budget for client, budget in budgets)
         return "budget of near-duplicates spent" if over else ""
+
+    def again(self, store: Reader, guard: Guard, seconds: float) -> str:
+        """Under the lock: solve with what came in between, if anything did. Tells why the answer is refused, if it is.
+
+        The table of a population must keep what was published, or differences would be protected by nothing.
+        """
+        if self.look(store, guard):
+            objection = self.objection(store)
+            if objection:
+                return objection
+            self.solve(seconds)
+        return POPULATION_REFUSED if self.layout.populations and self.replaced else ""
+
+    @property
+    def replaced(self) -> int:
+        """Cells that were published with another number."""
+        return int((self.solved.value != self.pins.value)[self.pins.published].sum())
 
     def solve(self, seconds: float) -> None:
         """The reference itself where that is safe, which needs no solver; else the closest safe table."""
@@ -361,6 +386,8 @@ class _Attempt:
         values = np.array([back[each].value for each in cells.ids], dtype=np.int64)
         if (senses != solved.sense).any() or (values != solved.value)[~self.pins.published].any():
             raise AuditFailed(FAULT, hint=OTHER_TABLE)
+        if self.layout.populations:
+            recording.set_fact(fact_name(self.key, self.block), write_populations([*self.populations, PublishedPopulation.of(self.layout)]))
         if self.slivers.size:
             recording.spend("", self.slivers.size)
             recording.spend(self.spender, self.slivers.size)
@@ -370,7 +397,7 @@ class _Attempt:
     def alarms(self) -> list[tuple[str, str]]:
         """What the officer is told of: differences of one respondent, and published values that another table could not keep."""
         found = [("differences", self.detail())] if self.slivers.size or self.inside else []
-        moved = int((self.solved.value != self.pins.value)[self.pins.published].sum()) if self.data.part.mode == "anchored" else 0
+        moved = self.replaced if self.data.part.mode == "anchored" else 0
         return found + ([("published values replaced in one table", f"{self.layout.query.canonical()}: {moved} cells")] if moved else [])
 
     def detail(self) -> str:
@@ -411,8 +438,7 @@ def _slice(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, valu
     axis = 0
     for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
         if dimension.id in asked.filters:
-            (code,) = asked.filters[dimension.id]
-            values = np.asarray(values.take(level.cut.position[code], axis=axis))
+            values = np.asarray(values.take(level.place_of(asked.filters[dimension.id]), axis=axis))
             continue
         codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
         values = values.take([level.cut.position[code] for code in codes], axis=axis)
@@ -437,6 +463,11 @@ def _slice(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, valu
         decimals=block.decimals,
         dimensions=tuple(dimensions),
         filters=tuple(asked.filters.items()),
+        slices=tuple(
+            (each.label, tuple(each.full.label(code) for code in asked.filters[each.id]))
+            for each in layout.dimensions
+            if each.id in asked.filters
+        ),
         values=values,
         missing=np.zeros(values.shape, np.bool_),
     )
@@ -453,6 +484,7 @@ def _described(data: ServedData, cells: int) -> Dataset:
             labels={code: each.full.label(code) for code in each.full.codes},
             parents=tuple(dict(tree.parent) for tree in each.full.trees),
             filter=each.filter,
+            population=each.population,
         )
         for each in data.dimensions
     )

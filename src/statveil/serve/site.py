@@ -13,7 +13,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from statveil.errors import InputError, StatveilError
-from statveil.publish.report import HERE as REPORT
+from statveil.publish.page import HERE as REPORT
 from statveil.serve import problems
 from statveil.serve.answer import AnsweredTable
 from statveil.serve.api import caller_of, seen_dataset

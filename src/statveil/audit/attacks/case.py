@@ -99,8 +99,9 @@ class Case:
         return _joined(parts).take(at)
 
     def truth_of(self, number: int) -> TrueCells:
-        answered = self.attacker.journal.answers[number]
-        return self.truth.cells(answered.request, answered.table)
+        journal = self.attacker.journal
+        answered = journal.answers[number]
+        return self.truth.cells(answered.request, answered.table, journal.prints(number))
 
     def seen(self, numbers: Sequence[int] | None = None, *, measure: str, sums: bool = False) -> Seen:
         """What the answers show, once per set of records, with the truth beside it; `sums` over codes of filters only if asked for."""

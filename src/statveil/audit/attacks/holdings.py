@@ -27,7 +27,7 @@ def attack(case: Case) -> Verdict:
     only, unsafe, tables = 0, 0, 0
     for number in journal.cell_answers(case.measure)[:MOST_TABLES]:
         answered = journal.answers[number]
-        by_holding, by_record = case.truth_of(number), blind.cells(answered.request, answered.table)
+        by_holding, by_record = case.truth_of(number), blind.cells(answered.request, answered.table, journal.prints(number))
         hidden: BoolArray = by_holding.sensitive & ~by_record.sensitive & answered.table.shown.reshape(-1)
         only += int(hidden.sum())
         unsafe += int((by_holding.unsafe(answered.table.values.reshape(-1)) & hidden).sum())

@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.arrays import AnyArray, IntArray
 from statveil.audit.attacks.public import Catalogue, Door, PublicTable, Register, Request, Trace
-from statveil.errors import OutOfTime, StatveilError
+from statveil.errors import OutOfTime, ServerClosed, StatveilError
 
 PATIENCE = 5.0
 """Seconds: a server that takes longer to refuse a table is not asked for others of the same dimensions."""
@@ -77,6 +77,8 @@ class Journal:
         """The answer to a request that was asked before; it is not kept."""
         try:
             return self._door.ask(request) if self._door is not None else None
+        except ServerClosed:
+            raise
         except StatveilError:
             return None
 
@@ -87,6 +89,8 @@ class Journal:
         clock = time.perf_counter()
         try:
             table = door.ask(request)
+        except ServerClosed:  # no refusal: who is not let in has not attacked
+            raise
         except StatveilError as error:
             self.refusals.append(Refusal(request=request, kind=type(error).__name__))
             long = isinstance(error, OutOfTime) or time.perf_counter() - clock > PATIENCE
@@ -100,9 +104,9 @@ class Journal:
     def shows_cells(self, number: int) -> bool:
         """Whether the numbers of an answer are cells, and not sums of cells over several codes of a filter."""
         for name, codes in self.answers[number].request.filters:
-            if not self.catalogue.populations and 1 < len(codes) < len(self.catalogue.dimension(name).trees[0].leaves):
+            if not self.catalogue.makes_population(name) and 1 < len(codes) < len(self.catalogue.dimension(name).trees[0].leaves):
                 return False
-        return True
+        return not self.answers[number].table.sums
 
     def cell_answers(self, measure: str, numbers: Iterable[int] | None = None) -> list[int]:
         """The answers (of those given, or of all) about a measure that show cells."""

@@ -57,12 +57,16 @@ class PublicAxis:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicTable:
-    """An answer: whole units of the published decimal in the shape of the axes, and whether each is shown."""
+    """An answer: whole units of the published decimal in the shape of the axes, and whether each is shown.
+
+    `sums`: the reader added up what the server would not.
+    """
 
     axes: tuple[PublicAxis, ...]
     values: IntArray = field(repr=False)
     shown: BoolArray = field(repr=False)
     decimals: int = 0
+    sums: bool = False
     trace: Trace | None = field(default=None, repr=False)
 
 
@@ -79,9 +83,9 @@ class Sums:
 class Catalogue:
     """What the server says of a data set, and what its documentation says of the method.
 
-    `populations`: a filter of several codes makes a population whose cells are protected as such; otherwise it adds up published
-    cells, as any reader can. `percent` is the p of the p% rule, `cap` the q/p that a sensitive cell may move at most, `most_change`
-    how far any other cell may lie from the truth as a share of it (None: not known).
+    `populations`: dimensions of which several codes in a filter make a population whose cells are protected as such (None: all that
+    filter); those of others add up published cells, as any reader can. `percent` is the p of the p% rule, `cap` the q/p that a
+    sensitive cell may move at most, `most_change` how far any other cell may lie from the truth as a share of it (None: not known).
     """
 
     dimensions: tuple[Dimension, ...]
@@ -91,7 +95,10 @@ class Catalogue:
     percent: float = 10.0
     cap: float = 2.0
     most_change: float | None = None
-    populations: bool = True
+    populations: tuple[str, ...] | None = None
+
+    def makes_population(self, name: str) -> bool:
+        return self.populations is None or name in self.populations
 
     def dimension(self, name: str) -> Dimension:
         for dimension in self.dimensions:
@@ -106,7 +113,10 @@ class Catalogue:
 
 
 class Door(Protocol):
-    """The one way to a server. `ask` raises `DisclosureRefused` or another `StatveilError` where it gets no table."""
+    """The one way to a server. `ask` raises `DisclosureRefused` or another `StatveilError` where it gets no table,
+
+    and `ServerClosed` where it cannot ask at all: that ends the attacks.
+    """
 
     @property
     def catalogue(self) -> Catalogue: ...

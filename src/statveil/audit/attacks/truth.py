@@ -72,11 +72,11 @@ class Truth:
         self.zeros_count, self.counts = zeros_count, counts
         self._known: dict[str, TrueCells] = {}
 
-    def cells(self, request: Request, table: PublicTable) -> TrueCells:
-        """The truth on every cell of the answer; sets of records judged before are not judged again."""
-        key = self.register.prints(request, table)
+    def cells(self, request: Request, table: PublicTable, key: AnyArray | None = None) -> TrueCells:
+        """The truth on every cell of the answer; sets of records judged before are not judged again. `key`: its prints, if known."""
+        key = self.register.prints(request, table) if key is None else key
         known = self._known.get(request.measure)
-        missing = np.unique(key if known is None else key[~np.isin(key, known.key)])
+        missing = np.unique(key if known is None else key[~_is_in(key, known.key)])
         if missing.size:
             known = self._learn(request, table, key, missing, known)
         assert known is not None
@@ -133,6 +133,13 @@ class _Parts:
     magnitude: IntArray
     top: IntArray
     leader: IntArray
+
+
+def _is_in(key: AnyArray, known: AnyArray) -> BoolArray:
+    """Which keys are among the known ones, which are sorted and not none."""
+    at = np.minimum(np.searchsorted(known, key), known.size - 1)
+    found: BoolArray = known[at] == key
+    return found
 
 
 def _parts(cells: IntArray, owner: IntArray, amounts: IntArray, count: int) -> _Parts:
