@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("statveil", deadline=None)  # how long an example takes says more of the machine than of the code
+settings.load_profile("statveil")
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ import pytest
 import statveil as sv
 from statveil.protect.methods import METHODS
 from statveil.risk.rules import ManualCell
-from tests.test_workflow import FIVE, original, protect, released, sensitive, table
+from tests.workflow.stories import FIVE, original, protect, released, sensitive, table
 
 TOWNS = [f"t{i}" for i in range(6)]
 

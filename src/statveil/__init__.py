@@ -77,7 +77,9 @@ _HOMES = {
     "statveil.publish.utility": ("SubsetUtility", "utility"),
     "statveil.tradeoffs.tables": ("TableTradeoff", "tradeoff_table"),
     "statveil.tradeoffs.verb": ("FrontPoint", "Tradeoff", "tradeoff"),
-    "statveil.workflow": ("AdjustedSystem", "ReleasesTogether", "adjust_system", "protect_assessed", "protect_table", "protect_variables"),
+    "statveil.workflow.systems": ("AdjustedSystem", "adjust_system"),
+    "statveil.workflow.tables": ("protect_assessed", "protect_table"),
+    "statveil.workflow.variables": ("ReleasesTogether", "protect_variables"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -148,7 +150,9 @@ if TYPE_CHECKING:
     from statveil.table.tabulate import tabulate
     from statveil.tradeoffs.tables import TableTradeoff, tradeoff_table
     from statveil.tradeoffs.verb import FrontPoint, Tradeoff, tradeoff
-    from statveil.workflow import AdjustedSystem, ReleasesTogether, adjust_system, protect_assessed, protect_table, protect_variables
+    from statveil.workflow.systems import AdjustedSystem, adjust_system
+    from statveil.workflow.tables import protect_assessed, protect_table
+    from statveil.workflow.variables import ReleasesTogether, protect_variables
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,8 @@
     ├── BackendError          exit 6, HTTP 503   a solver or an engine let us down
     │   ├── BackendMissing
     │   ├── SolverFailed
-    │   └── EngineFailed
+    │   ├── EngineFailed
+    │   └── ServerClosed
     └── DisclosureRefused     exit 7, HTTP 403   the request itself would disclose
 
 A message says what happened, where, and what to do next. It never holds a confidential value,
@@ -91,6 +92,10 @@ class SolverFailed(BackendError):
 
 class EngineFailed(BackendError):
     pass
+
+
+class ServerClosed(BackendError):
+    """A server that does not answer, or not to us: nothing can be said of what it would have told."""
 
 
 class DisclosureRefused(StatveilError):

@@ -34,7 +34,8 @@ from statveil.staging import MADE_BY, RUN_FILE, staged
 from statveil.table.exchange.repairs import write_repairs
 from statveil.tradeoffs.tables import TableTradeoff, tradeoff_table
 from statveil.version import VERSION
-from statveil.workflow import as_json, keep_as_json, protect_table
+from statveil.workflow.parameters import as_json, keep_as_json
+from statveil.workflow.tables import protect_table
 
 JOB_FILE = "job.toml"
 PROVENANCE_FILE = "provenance.json"
@@ -57,7 +58,7 @@ def protect_to_folder(
 ) -> FolderRelease:
     """Protect the job's table, audit it, and write everything into the folder."""
     with staged(folder, force=force) as place:
-        release, seconds, files = run_in(place, job, internal=internal, paths_from=_relative(job.base, folder), on_progress=on_progress)
+        release, seconds, files = run_in(place, job, internal=internal, paths_from=relative(job.base, folder), on_progress=on_progress)
     return FolderRelease(release=release, folder=folder, files=moved(files, place, folder), seconds=seconds)
 
 
@@ -184,7 +185,7 @@ def _check_formats(job: Job) -> None:
             raise BackendMissing(f"output.formats: {wanted} needs the package {package}.", hint=f"pip install 'statveil[{extra}]'")
 
 
-def _relative(base: Path, folder: Path) -> str:
+def relative(base: Path, folder: Path) -> str:
     """The way from the release folder to the folder where the job's paths start."""
     try:
         return Path(os.path.relpath(base.resolve(), folder.resolve())).as_posix()

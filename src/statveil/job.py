@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from statveil.data.engines import column as engine_column
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
@@ -128,8 +127,8 @@ class Job:
             return [self._tree(file, part.total) for file in part.hierarchies]
         total = part.total or DEFAULT_TOTAL
         if part.digits is not None:
-            return Hierarchy.from_digits(_codes(self.microdata, column), digits=part.digits, total=total)
-        return None if part.total is None else Hierarchy.flat(_codes(self.microdata, column), total=total)
+            return Hierarchy.from_digits(self.microdata.codes(column), digits=part.digits, total=total)
+        return None if part.total is None else Hierarchy.flat(self.microdata.codes(column), total=total)
 
     def _tree(self, written: str, total: str | None) -> Hierarchy:
         return Hierarchy.from_csv(_existing(self.path(written), written=written), total=total)
@@ -175,12 +174,3 @@ def _about(key: str) -> Iterator[None]:
         yield
     except StatveilError as error:
         raise type(error)(f"{key}: {error.message}", hint=error.hint) from error.__cause__
-
-
-def _codes(microdata: Microdata, column: str) -> list[str]:
-    """The distinct codes of a column, as text, in order."""
-    microdata.require([column])
-    name = engine_column(microdata.engine, column)
-    with microdata.engine.session() as session:
-        found = session.query(f"SELECT DISTINCT CAST({name} AS VARCHAR) AS code FROM records WHERE {name} IS NOT NULL ORDER BY code")
-    return [str(code) for code in found["code"].to_pylist()]

@@ -16,8 +16,9 @@ from statveil.data.hierarchy import Hierarchy
 from statveil.errors import InputError
 from statveil.publish import comparison, slices
 from statveil.publish.changes import measure
+from statveil.publish.page import json_for_page
 from statveil.publish.repairs import public_checks
-from statveil.publish.report import json_for_page, key_figures, report_html, summary, write_report
+from statveil.publish.report import key_figures, report_html, summary, write_report
 from statveil.solve.outcome import Ending
 
 MakeRelease = Callable[..., Any]

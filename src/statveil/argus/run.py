@@ -26,7 +26,8 @@ from statveil.table.exchange.argus.cells import Status
 from statveil.table.protected import ProtectedTable
 from statveil.table.relations import relations
 from statveil.version import VERSION
-from statveil.workflow import as_json, protect_assessed
+from statveil.workflow.parameters import as_json
+from statveil.workflow.tables import protect_assessed
 
 _PREFIX = ".statveil-"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from statveil.cli.options import AsJsonOption, DebugOption, ForceOption, OutOption, SecondsOption
 from statveil.cli.polite import polite
 
 if TYPE_CHECKING:
@@ -18,15 +19,11 @@ if TYPE_CHECKING:
 def anonymise(
     job: Annotated[Path, typer.Argument(metavar="JOB.toml", help="The job file: data, key fields, what is rare.")],
     *,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.", show_default=False)] = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Time limit of the optimisation.", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout, progress as JSON lines on stderr.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier release in the folder.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
-    ] = False,
+    out: OutOption = None,
+    seconds: SecondsOption = None,
+    as_json: AsJsonOption = False,
+    force: ForceOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Recode and blank a file of records until no combination of key values is rare, and write it, audited."""
     with polite(as_json=as_json, debug=debug):

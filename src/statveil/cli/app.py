@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from statveil.cli.adjust import adjust, check_bound
+from statveil.cli.adjust import adjust
 from statveil.cli.anonymise import anonymise
 from statveil.cli.argus import argus
 from statveil.cli.attack import attack
 from statveil.cli.audit_log import audit_log
 from statveil.cli.bench import bench
+from statveil.cli.check_bound import check_bound
 from statveil.cli.convert import convert
 from statveil.cli.generate import generate
+from statveil.cli.options import AsJsonOption, DebugOption, ForceOption, OutOption, SecondsOption
 from statveil.cli.polite import polite
 from statveil.cli.risk import risk
 from statveil.cli.serve import keys, serve
@@ -29,12 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.", show_default=False)]
-Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time limit of the optimisation.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, progress as JSON lines on stderr.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an earlier release in the folder.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")]
 
 
 def _version(wanted: bool) -> None:
@@ -55,12 +51,12 @@ def statveil(
 @app.command()
 def demo(
     *,
-    out: Out = None,
+    out: OutOption = None,
     records: Annotated[int, typer.Option("--records", metavar="N", min=1, help="Enterprises to invent.")] = 40_000,
-    seconds: Seconds = None,
-    as_json: AsJson = False,
-    force: Force = False,
-    debug: Debug = False,
+    seconds: SecondsOption = None,
+    as_json: AsJsonOption = False,
+    force: ForceOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Invent enterprises, protect their turnover, and show where everything is."""
     with polite(as_json=as_json, debug=debug):
@@ -76,12 +72,12 @@ def demo(
 def protect(
     job: Annotated[Path, typer.Argument(metavar="JOB.toml", help="The job file; `statveil init` writes one.")],
     *,
-    out: Out = None,
+    out: OutOption = None,
     internal: Annotated[bool, typer.Option("--internal", help="Write the confidential files and report as well.")] = False,
-    seconds: Seconds = None,
-    as_json: AsJson = False,
-    force: Force = False,
-    debug: Debug = False,
+    seconds: SecondsOption = None,
+    as_json: AsJsonOption = False,
+    force: ForceOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Protect the table of a job file and write what may be published."""
     with polite(as_json=as_json, debug=debug):
@@ -114,8 +110,8 @@ app.add_typer(generate, name="generate")
 @app.command()
 def audit(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `statveil protect` or `statveil demo` wrote.")],
-    as_json: AsJson = False,
-    debug: Debug = False,
+    as_json: AsJsonOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Check the public numbers of a release folder again, from the records up."""
     with polite(as_json=as_json, debug=debug):
@@ -131,7 +127,7 @@ def audit(
 @app.command()
 def init(
     path: Annotated[Path, typer.Argument(metavar="[PATH]", help="The job file to write.", show_default=False)] = Path("job.toml"),
-    debug: Debug = False,
+    debug: DebugOption = False,
 ) -> None:
     """Write a commented job file to start from."""
     with polite(as_json=False, debug=debug):

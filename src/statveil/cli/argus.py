@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from statveil.cli.options import AsJsonOption, DebugOption, GapOption, MethodOption, SeedOption
 from statveil.cli.polite import polite
 
 if TYPE_CHECKING:
@@ -24,13 +25,11 @@ def argus(
         Path | None, typer.Option("--data", metavar="DIR", help="A further folder to look for files in.", show_default=False)
     ] = None,
     seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time limit of each adjustment.")] = 60.0,
-    gap: Annotated[float, typer.Option("--gap", metavar="G", help="Stop once the certified gap is this small (0.01 is 1%).")] = 0.0,
-    method: Annotated[str, typer.Option("--method", metavar="M", help="How to search; an unknown name lists the known ones.")] = "auto",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout, progress as JSON lines on stderr.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
-    ] = False,
+    gap: GapOption = 0.0,
+    method: MethodOption = "auto",
+    seed: SeedOption = 0,
+    as_json: AsJsonOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Run a batch file of tau-ARGUS: its data, tables, rules, SUPPRESS CTA and outputs."""
     with polite(as_json=as_json, debug=debug):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from statveil.cli.options import DebugOption
 from statveil.cli.polite import polite
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ def convert(
     recompute: Annotated[bool, typer.Option("--recompute", help="Add a table's totals up anew.")] = False,
     sdmx_csv: Annotated[str, typer.Option("--sdmx-csv", metavar="1.0|2.0", help="Version of SDMX-CSV to write.")] = "2.0",
     drop: Annotated[bool, typer.Option("--drop", help="Leave out what B cannot hold.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
-    ] = False,
+    debug: DebugOption = False,
 ) -> None:
     """Write a file anew in another format that holds the same thing."""
     with polite(as_json=False, debug=debug):

@@ -20,7 +20,7 @@ from statveil.folder import FolderRelease, audit_figures, figures
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.options import OnProgress, Progress
 from statveil.solve.outcome import Ending
-from statveil.workflow import AdjustedSystem
+from statveil.workflow.systems import AdjustedSystem
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from statveil.cli.options import DebugOption
 from statveil.cli.polite import polite
 
 
@@ -20,9 +21,7 @@ def risk(
     weight: Annotated[str | None, typer.Option("--weight", metavar="COLUMN", help="Sampling weights.", show_default=False)] = None,
     missing: Annotated[str, typer.Option("--missing", metavar="unknown|category", help="What a missing value is.")] = "unknown",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
-    ] = False,
+    debug: DebugOption = False,
 ) -> None:
     """Count rare combinations of key values and estimate the risk of re-identification."""
     with polite(as_json=as_json, debug=debug):

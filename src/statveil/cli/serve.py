@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from statveil.cli.options import DebugOption
 from statveil.cli.polite import polite
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")]
 ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="The server's configuration.")]
 keys = typer.Typer(help="Make, list and revoke the API keys of the table server.", no_args_is_help=True)
 
@@ -30,7 +30,7 @@ def serve(
     allow_plain_http: Annotated[
         bool, typer.Option("--allow-plain-http", help="Listen to other machines without TLS: only behind a proxy that has it.")
     ] = False,
-    debug: Debug = False,
+    debug: DebugOption = False,
 ) -> None:
     """Serve any table on request, protected at once and the same for ever."""
     with polite(as_json=False, debug=debug):
@@ -65,7 +65,7 @@ def add_key(
     expires: Annotated[
         datetime | None, typer.Option("--expires", formats=["%Y-%m-%d"], help="Last day of its use.", show_default=False)
     ] = None,
-    debug: Debug = False,
+    debug: DebugOption = False,
 ) -> None:
     """Make a key and show it, this once."""
     with polite(as_json=False, debug=debug):
@@ -90,7 +90,7 @@ def add_key(
 
 
 @keys.command("list")
-def list_keys(config: ConfigFile, debug: Debug = False) -> None:
+def list_keys(config: ConfigFile, debug: DebugOption = False) -> None:
     """Whose keys there are; the keys themselves are kept nowhere."""
     with polite(as_json=False, debug=debug):
         from statveil.serve.auth import read_keys
@@ -106,7 +106,7 @@ def list_keys(config: ConfigFile, debug: Debug = False) -> None:
 
 @keys.command("revoke")
 def revoke_key(
-    config: ConfigFile, key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as in the list.")], debug: Debug = False
+    config: ConfigFile, key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as in the list.")], debug: DebugOption = False
 ) -> None:
     """A revoked key stops at once, also on a server that runs."""
     with polite(as_json=False, debug=debug):

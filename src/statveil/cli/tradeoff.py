@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from statveil.cli.options import AsJsonOption, DebugOption, OutOption
 from statveil.cli.polite import polite
 from statveil.errors import InputError
 
@@ -19,47 +20,56 @@ JOB_SUFFIX = ".toml"
 DEFAULT_SECONDS = 60.0
 
 
+SourceFile = Annotated[Path, typer.Argument(metavar="JOB.toml|FILE.jj", help="A job file, or a linear system.")]
+PointsOption = Annotated[
+    int | None, typer.Option("--points", metavar="N", help="Points of the front, at most. [default: 15]", show_default=False)
+]
+PublishOption = Annotated[
+    str | None, typer.Option("--publish", metavar="recommended|N", help="Write the release of this point as well.", show_default=False)
+]
+OverOption = Annotated[
+    list[str] | None,
+    typer.Option("--over", metavar="CELLS", help="sensitive, all, relation:N, cells:N,N,...; may be repeated.", show_default=False),
+]
+CriteriaOption = Annotated[
+    str | None, typer.Option("--criteria", metavar="A,B,...", help="Of mean, variance, correlation, slope; else all.", show_default=False)
+]
+LimitOption = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time limit of it all.", show_default=False)]
+MethodOption = Annotated[
+    str | None, typer.Option("--method", metavar="M", help="FILE.jj only: how to search for the plain table.", show_default=False)
+]
+WeightsOption = Annotated[
+    str | None, typer.Option("--weights", metavar="file|unit|value|inverse", help="FILE.jj only: what a change costs.", show_default=False)
+]
+VariantOption = Annotated[
+    str | None, typer.Option("--variant", metavar="at-least|exact", help="FILE.jj only: how far sensitive cells move.", show_default=False)
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="N", help="FILE.jj only: seed of the random numbers.", show_default=False)
+]
+NonAdditiveOption = Annotated[bool, typer.Option("--non-additive", help="FILE.jj only: accept relations that do not hold.")]
+NegativeLevelsOption = Annotated[bool, typer.Option("--negative-levels", help="FILE.jj only: take levels below zero as zero.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier trade-off in the folder.")]
+
+
 def tradeoff(
-    file: Annotated[Path, typer.Argument(metavar="JOB.toml|FILE.jj", help="A job file, or a linear system.")],
+    file: SourceFile,
     *,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.", show_default=False)] = None,
-    points: Annotated[
-        int | None, typer.Option("--points", metavar="N", help="Points of the front, at most. [default: 15]", show_default=False)
-    ] = None,
-    publish: Annotated[
-        str | None,
-        typer.Option("--publish", metavar="recommended|N", help="Write the release of this point as well.", show_default=False),
-    ] = None,
-    over: Annotated[
-        list[str] | None,
-        typer.Option("--over", metavar="CELLS", help="sensitive, all, relation:N, cells:N,N,...; may be repeated.", show_default=False),
-    ] = None,
-    criteria: Annotated[
-        str | None,
-        typer.Option("--criteria", metavar="A,B,...", help="Of mean, variance, correlation, slope; else all.", show_default=False),
-    ] = None,
-    seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time limit of it all.", show_default=False)] = None,
-    method: Annotated[
-        str | None, typer.Option("--method", metavar="M", help="FILE.jj only: how to search for the plain table.", show_default=False)
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option("--weights", metavar="file|unit|value|inverse", help="FILE.jj only: what a change costs.", show_default=False),
-    ] = None,
-    variant: Annotated[
-        str | None,
-        typer.Option("--variant", metavar="at-least|exact", help="FILE.jj only: how far sensitive cells move.", show_default=False),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="FILE.jj only: seed of the random numbers.", show_default=False)
-    ] = None,
-    non_additive: Annotated[bool, typer.Option("--non-additive", help="FILE.jj only: accept relations that do not hold.")] = False,
-    negative_levels: Annotated[bool, typer.Option("--negative-levels", help="FILE.jj only: take levels below zero as zero.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout, progress as JSON lines on stderr.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier trade-off in the folder.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")
-    ] = False,
+    out: OutOption = None,
+    points: PointsOption = None,
+    publish: PublishOption = None,
+    over: OverOption = None,
+    criteria: CriteriaOption = None,
+    seconds: LimitOption = None,
+    method: MethodOption = None,
+    weights: WeightsOption = None,
+    variant: VariantOption = None,
+    seed: SeedOption = None,
+    non_additive: NonAdditiveOption = False,
+    negative_levels: NegativeLevelsOption = False,
+    as_json: AsJsonOption = False,
+    force: ForceOption = False,
+    debug: DebugOption = False,
 ) -> None:
     """Show what it costs to keep mean, variance, correlation and slope: a front of safe tables, and which to take."""
     with polite(as_json=as_json, debug=debug):

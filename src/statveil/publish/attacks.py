@@ -9,7 +9,7 @@ from typing import Any
 
 from statveil.audit.attacks.verdict import Number, Status, SuiteReport, Verdict
 from statveil.publish.files import write_bytes
-from statveil.publish.report import _asset, _render, json_for_page
+from statveil.publish.page import asset, json_for_page, render
 from statveil.version import VERSION
 
 _STYLES = {Status.PASSED: "passed", Status.FAILED: "failed", Status.NOT_APPLICABLE: "idle"}
@@ -28,7 +28,7 @@ def attack_report_html(report: SuiteReport) -> str:
         "title": report.target,
         "axes": [],
         "software": f"statveil {VERSION}",
-        "css": _asset("templates/report.css"),
+        "css": asset("templates/report.css"),
         "script": "",
         "page_data": json_for_page({}),
         "sentences": _sentences(report, count),
@@ -41,7 +41,7 @@ def attack_report_html(report: SuiteReport) -> str:
         "verdicts": [_verdict(each) for each in report.verdicts],
         "facts": [(name, in_words(number)) for name, number in report.facts.items()],
     }
-    return _render("attacks.html", context)
+    return render("attacks.html", context)
 
 
 def _sentences(report: SuiteReport, count: dict[Status, int]) -> list[str]:

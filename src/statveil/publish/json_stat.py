@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from statveil.release import Release
 
 
-def dataset_text(release: Release, view: View) -> str:
-    """The dataset's frame by the standard library, its values put in as exact decimal text."""
+def dataset_text(release: Release, view: View, *, names: Mapping[str, str] | None = None) -> str:
+    """The dataset's frame by the standard library, its values put in as exact decimal text. `names`: dimensions in words."""
     content = {
         "version": "2.0",
         "class": "dataset",
         "label": view.name,
         "id": [dimension.name for dimension in view.dimensions],
         "size": list(shape_of(view)),
-        "dimension": {dimension.name: _dimension(dimension) for dimension in view.dimensions},
+        "dimension": {each.name: _dimension(each, (names or {}).get(each.name, each.name)) for each in view.dimensions},
         "extension": _extension(release),
     }
     positions = public_positions(view, release.protected.value)
@@ -32,13 +33,13 @@ def dataset_text(release: Release, view: View) -> str:
     return f'{head[:-1]},"value":{_values(release, view, positions)}}}\n'
 
 
-def _dimension(dimension: Dimension) -> dict[str, Any]:
+def _dimension(dimension: Dimension, name: str) -> dict[str, Any]:
     category: dict[str, Any] = {
         "index": list(dimension.codes),
         "label": {code: dimension.label(code) for code in dimension.codes},
     }
     child = {code: list(below) for code, below in dimension.children.items()}
-    return {"label": dimension.name, "category": {**category, "child": child} if child else category}
+    return {"label": name, "category": {**category, "child": child} if child else category}
 
 
 def _extension(release: Release) -> dict[str, Any]:

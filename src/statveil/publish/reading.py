@@ -34,9 +34,6 @@ class PublicTable:
     missing: BoolArray
     decimals: int
 
-    def row_codes(self, row: int) -> tuple[str, ...]:
-        return tuple(words[place] for words, place in zip(self.codes, self.index[row], strict=True))
-
 
 class _Place(NamedTuple):
     """A dimension's name, the column of its codes and that of its labels, if it has one."""

@@ -7,14 +7,10 @@ numbers, their labels and the software alone: no original, no status, no count, 
 from __future__ import annotations
 
 import json
-import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from statveil.errors import InputError
 from statveil.publish import comparison
@@ -22,6 +18,7 @@ from statveil.publish.changes import Changes, measure
 from statveil.publish.charts import all_charts
 from statveil.publish.files import write_bytes
 from statveil.publish.numbers import grouped, percent
+from statveil.publish.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.publish.repairs import public_checks, repair_section
 from statveil.publish.slices import internal_slice, released_slice
 from statveil.publish.toml import to_toml
@@ -29,21 +26,11 @@ from statveil.publish.utility import utility_by_subset
 from statveil.publish.utility_charts import utility_charts
 from statveil.publish.utility_public import released_statistics
 from statveil.publish.utility_tables import utility_section
-from statveil.solve.outcome import Ending
 
 if TYPE_CHECKING:
     from statveil.release import Edition, Release
 
-HERE = Path(__file__).parent
-VEGA = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 MOST_PARAMETERS = 200_000
-ENDINGS = {
-    Ending.OPTIMAL: "proved best possible",
-    Ending.FEASIBLE: "safe, best possible not proved",
-    Ending.OUT_OF_TIME: "stopped at the time limit",
-    Ending.INFEASIBLE: "no safe table exists",
-    Ending.FAILED: "failed",
-}
 
 
 def write_report(release: Release, path: Path, *, edition: Edition = "external") -> Path:
@@ -53,30 +40,10 @@ def write_report(release: Release, path: Path, *, edition: Edition = "external")
 
 def report_html(release: Release, edition: Edition) -> str:
     if edition == "external":
-        return _render("external.html", _external(release))
+        return render("external.html", _external(release))
     if edition == "internal":
-        return _render("internal.html", _internal(release))
+        return render("internal.html", _internal(release))
     raise InputError(f"Unknown edition {edition!r}. Known: external, internal.")
-
-
-def _render(template: str, context: dict[str, Any]) -> str:
-    loader = FileSystemLoader(HERE / "templates")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template(template).render(context)
-
-
-@cache
-def _asset(name: str) -> Markup:
-    """A style sheet or script of ours, to stand inside the page; the pointer to its source map would be a load, so it goes."""
-    return Markup(re.sub(r"//# sourceMappingURL=\S+", "", (HERE / name).read_text(encoding="utf-8")))
-
-
-def json_for_page(content: Any) -> Markup:
-    """JSON that may stand inside a script element: nothing in it can close the element or open another."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return Markup(text)
 
 
 def _common(release: Release) -> dict[str, Any]:
@@ -86,8 +53,8 @@ def _common(release: Release) -> dict[str, Any]:
         "axes": [(view.name, " × ".join(dimension.name for dimension in view.dimensions)) for view in views],
         "software": ", ".join(f"{name} {version}" for name, version in release.provenance.software.items()),
         "release_hash": release.provenance.release_hash,
-        "css": _asset("templates/report.css"),
-        "script": _asset("templates/report.js"),
+        "css": asset("templates/report.css"),
+        "script": asset("templates/report.js"),
     }
 
 
@@ -129,7 +96,7 @@ def _internal(release: Release) -> dict[str, Any]:
         "input_hash": release.provenance.input_hash,
         "parameters": _parameters(release),
         "job": to_toml(release.job) if release.job else "",
-        "vega": [_asset(f"static/{name}") for name in VEGA],
+        "vega": [asset(f"static/{name}") for name in VEGA],
         "page_data": json_for_page({"slices": slices, "charts": charts, "compared": compared}),
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.audit.attacks.journal import Journal, summed_up
+from statveil.audit.attacks.journal import Answered, Journal, summed_up
 from statveil.audit.attacks.public import Axis, PublicAxis, PublicTable, Register, Request, sums_of
 from statveil.audit.attacks.truth import Truth
 from statveil.errors import InputError, OutOfTime
@@ -152,9 +152,18 @@ def test_an_unknown_dimension_is_named() -> None:
 
 def test_sums_over_codes_of_a_filter_are_no_cells_where_filters_make_no_populations() -> None:
     place = village()
-    for populations, wanted in ((True, [True, True, True]), (False, [True, False, True])):
+    for populations, wanted in ((None, [True, True, True]), (("size",), [True, True, True]), (("form",), [True, False, True])):
         catalogue = dataclasses.replace(place.catalogue(), populations=populations)
         journal = Journal(place.register, catalogue, Bare(place, catalogue=catalogue))
         for codes in (("s",), ("s", "m"), ("s", "m", "l")):
             journal.ask(Request(axes=(Axis(id="region"),), measure="turnover", filters=(("size", codes),)))
         assert [journal.shows_cells(number) for number in range(3)] == wanted
+
+
+def test_what_a_reader_added_up_is_no_cell() -> None:
+    place = village()
+    catalogue = place.catalogue()
+    request = Request(axes=(Axis(id="region"),), measure="turnover", filters=(("size", ("s", "m")),))
+    table = dataclasses.replace(Bare(place, catalogue=catalogue).ask(request), sums=True)
+    journal = Journal(place.register, catalogue, answers=[Answered(request=request, table=table)])
+    assert not journal.shows_cells(0)

@@ -63,10 +63,6 @@ def read_arrays(path: str | Path, *, non_additive: bool = False, negative_levels
     return system
 
 
-_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, NotImplementedError, RuntimeError)
-"""What the archive reader raises on bytes that are no archive, cut off, overlong, encrypted or packed in an unknown way."""
-
-
 class _File:
     """The arrays of a file, whole numbers as 64-bit integers; every complaint names file and array."""
 
@@ -78,7 +74,7 @@ class _File:
                 self.arrays = {name: self._array(archive, name) for name in _NAMES}
         except OSError as error:
             raise FormatError(f"{path}: {error.strerror}.", hint="Check the name.") from None
-        except _DAMAGES:
+        except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, RuntimeError):  # the last: encrypted, or packed in an unknown way
             raise self.fault("it is no .npz file, or damaged", hint="It may be cut off.") from None
 
     def fault(self, words: str, *, hint: str = "") -> FormatError:

@@ -277,7 +277,7 @@ def write_cells(cells: CellTable, path: str | Path, *, separator: str = ";", dec
         if (file := trees[dimension.name]) is not None:
             write_tree(dimension.trees[0], file, lead=_lead(dimension))
     write_metadata(_metadata_of(cells, separator, trees), path.with_suffix(".rda"))
-    columns = [_quoted_codes(dimension, cells.coordinates[:, axis], separator) for axis, dimension in enumerate(cells.dimensions)]
+    columns = [_quoted_codes(dimension, cells.coordinates[:, axis]) for axis, dimension in enumerate(cells.dimensions)]
     columns += _number_columns(cells, decimal)
     with path.open("w", encoding="utf-8", newline="\r\n") as file_:
         file_.writelines(f"{separator.join(row)}\n" for row in zip(*columns, strict=True))
@@ -340,7 +340,7 @@ def _number_columns(cells: CellTable, mark: str) -> list[list[str]]:
     ]
 
 
-def _quoted_codes(dimension: Dimension, places: IntArray, separator: str) -> list[str]:
+def _quoted_codes(dimension: Dimension, places: IntArray) -> list[str]:
     for code in dimension.codes:
         if not fits_line(code) or code != code.rstrip():
             raise FormatError(f"A .tab file cannot hold the code {code!r} of {dimension.name!r}.", hint="Leave blanks at its end out.")

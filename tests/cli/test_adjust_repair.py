@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import statveil as sv
-from statveil.cli.app import app
+from tests.cli.stories import run
 
 CLASH = """0
 3
@@ -23,8 +23,8 @@ CLASH = """0
 """20 must move by 5, its total may by 1 and its neighbour by 2."""
 
 
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["adjust", *(str(each) for each in arguments)])
+def adjust(*arguments: str | Path) -> Result:
+    return run("adjust", *arguments)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def clash(tmp_path: Path) -> Path:
 
 
 def test_the_clash_is_told_and_nothing_is_written(clash: Path) -> None:
-    result = run(clash)
+    result = adjust(clash)
     assert result.exit_code == 3
     assert "cell 1 must move by its protection level or more" in result.output
     assert "any one fewer can" in result.output
@@ -43,7 +43,7 @@ def test_the_clash_is_told_and_nothing_is_written(clash: Path) -> None:
 
 
 def test_a_repair_is_listed_in_the_file_the_summary_and_on_the_screen(clash: Path) -> None:
-    result = run(clash, "--repair", "--summary", clash.with_suffix(".json"))
+    result = adjust(clash, "--repair", "--summary", clash.with_suffix(".json"))
     assert result.exit_code == 0, result.output
     listed = json.loads(clash.with_suffix(".repairs.json").read_text())
     assert [(each["place"], each["by"]) for each in listed["repairs"]] == [(2, "2")]
@@ -59,7 +59,7 @@ def test_a_repair_is_listed_in_the_file_the_summary_and_on_the_screen(clash: Pat
 
 def test_weakened_protection_is_shouted_about(clash: Path) -> None:
     given = clash.with_name("given.json")
-    result = run(clash, "--repair", "--repair-order", "protection", "--weaken-protection", "--repairs", given)
+    result = adjust(clash, "--repair", "--repair-order", "protection", "--weaken-protection", "--repairs", given)
     assert result.exit_code == 0, result.output
     assert "WARNING: PROTECTION WAS WEAKENED" in result.output
     assert json.loads(given.read_text())["protection_weakened"]
@@ -68,7 +68,7 @@ def test_weakened_protection_is_shouted_about(clash: Path) -> None:
 def test_only_what_the_file_names_gives(clash: Path) -> None:
     named = clash.with_suffix(".rep")
     named.write_text("0\n1\n0\n0\n")
-    result = run(clash, "--repair", "--may-give", named)
+    result = adjust(clash, "--repair", "--may-give", named)
     assert result.exit_code == 0, result.output
     listed = json.loads(clash.with_suffix(".repairs.json").read_text())["repairs"]
     assert listed == [{"what": "upper", "place": 0, "by": "2"}]
@@ -78,7 +78,7 @@ def test_lexmin_keeps_the_directions_given(clash: Path) -> None:
     directions = clash.with_suffix(".dir")
     for up in (0, 1):
         directions.write_text(f"1 {up}\n")
-        result = run(clash, "--norm", "lexmin", "--start", directions)
+        result = adjust(clash, "--norm", "lexmin", "--start", directions)
         assert result.exit_code == 0, result.output
         released = sv.read_solution(clash.with_suffix(".sol"), decimals=0).released
         assert (released[1] > 20) == bool(up)
@@ -97,7 +97,7 @@ def test_lexmin_keeps_the_directions_given(clash: Path) -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(clash: Path, options: list[str], words: str) -> None:
-    result = run(clash, *options)
+    result = adjust(clash, *options)
     assert result.exit_code == 2
     assert words in result.output
 
@@ -108,7 +108,7 @@ def test_a_long_list_is_cut_on_the_screen_only(tmp_path: Path) -> None:
     rows = [f"0 3 : {3 * k} (-1) {3 * k + 1} (1) {3 * k + 2} (1)" for k in range(25)]
     path = tmp_path / "many.jj"
     path.write_text("\n".join(["0", "75", *cells, "25", *rows, ""]))
-    result = run(path, "--repair")
+    result = adjust(path, "--repair")
     assert result.exit_code == 0, result.output
     count = len(json.loads(path.with_suffix(".repairs.json").read_text())["repairs"])
     assert count >= 25

@@ -10,17 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli import JOB, VILLAGE
-
-
-@pytest.fixture
-def village(tmp_path: Path) -> Path:
-    """The job of the other tests of the command line."""
-    (tmp_path / "village.csv").write_text(VILLAGE, encoding="utf-8")
-    (tmp_path / "job.toml").write_text(JOB, encoding="utf-8")
-    return tmp_path
-
-
 SLOW = """
 import statveil.folder, time, sys
 def slow(*_, **__):

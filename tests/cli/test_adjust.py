@@ -7,15 +7,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
 import statveil as sv
-import statveil.workflow
+import statveil.workflow.systems
 from statveil import errors
-from statveil.cli.adjust import settings_of
-from statveil.cli.app import app
+from tests.cli.stories import run, told
 from tests.table.exchange.systems import VILLAGE
 
 KEYS = [
@@ -38,15 +35,6 @@ KEYS = [
     "utility",
 ]
 """Fixed: other programs read them."""
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
-
-
-def told(result: Result) -> str:
-    assert "Traceback" not in result.output
-    return result.output
 
 
 @pytest.fixture
@@ -129,20 +117,6 @@ def test_settings_reach_the_method(village: Path) -> None:
     assert "Known: sweeps" in result.output
 
 
-def test_settings_are_numbers_where_they_look_like_it() -> None:
-    assert settings_of(["a=1", "b=0.5", "c=true", "d=wide", "e=[1, 2]", " f = x=y"]) == {
-        "a": 1,
-        "b": 0.5,
-        "c": True,
-        "d": "wide",
-        "e": [1, 2],
-        "f": "x=y",
-    }
-    for wrong in (["a"], ["=1"], ["a=1", "a=2"]):
-        with pytest.raises(sv.InputError, match="--set"):
-            settings_of(wrong)
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -208,7 +182,7 @@ def test_every_error_has_its_exit_code(village: Path, monkeypatch: pytest.Monkey
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(statveil.workflow, "adjust", fail)
+    monkeypatch.setattr(statveil.workflow.systems, "adjust", fail)
     result = run("adjust", village)
     assert result.exit_code == code
     assert "60.5" not in told(result)
@@ -217,14 +191,14 @@ def test_every_error_has_its_exit_code(village: Path, monkeypatch: pytest.Monkey
 
 def tampered(monkeypatch: pytest.MonkeyPatch, cell: int) -> None:
     """Let the solution be written with one unit too many in one cell."""
-    honest = statveil.workflow.write_solution
+    honest = statveil.workflow.systems.write_solution
 
     def write(solution: sv.Solution, path: Path) -> None:
         released = solution.released.copy()
         released[cell] += 1
         honest(sv.Solution(value=solution.value, released=released, sensitive=solution.sensitive, decimals=solution.decimals), path)
 
-    monkeypatch.setattr(statveil.workflow, "write_solution", write)
+    monkeypatch.setattr(statveil.workflow.systems, "write_solution", write)
 
 
 @pytest.mark.parametrize("cell", range(4))
@@ -246,27 +220,15 @@ def test_an_earlier_solution_survives_a_failed_audit(village: Path, monkeypatch:
 
 def test_the_audit_reads_the_original_again(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that changes while the solver works does not slip through."""
-    honest = statveil.workflow.adjust
+    honest = statveil.workflow.systems.adjust
 
     def meddle(*arguments: Any, **options: Any) -> sv.Adjustment:
         village.write_text(VILLAGE.replace("5 7.25", "9 9.25"))
         return honest(*arguments, **options)
 
-    monkeypatch.setattr(statveil.workflow, "adjust", meddle)
+    monkeypatch.setattr(statveil.workflow.systems, "adjust", meddle)
     assert run("adjust", village).exit_code == 5
     assert names(village.parent) == ["village.jj"]
-
-
-def test_without_a_word_on_memory_the_peak_is_unknown(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statveil.workflow.sys, "platform", "win32")
-    assert statveil.workflow._peak_mb() is None
-
-
-def test_one_call_does_it_from_python(village: Path) -> None:
-    outcome = sv.adjust_system(village, options=sv.SystemOptions(weights="unit"))
-    assert outcome.audit.passed
-    assert outcome.solution == village.with_suffix(".sol")
-    assert np.abs(outcome.adjustment.deviation).sum() == 1000
 
 
 @pytest.mark.shared

@@ -5,16 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import statveil as sv
-from statveil.cli.app import app
+from tests.cli.stories import run
 
 NUMBERS = ("--rows", 12, "--columns", 4, "--inner", 3, "--depth", 2, "--sensitive", 6)
-
-
-def run(*arguments: str | int | Path) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.mark.parametrize("name", ["table14", "14", "Table 14"])

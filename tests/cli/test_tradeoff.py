@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from statveil.cli.app import app
+from tests.cli import stories
 
 RECORDS = """region,trade,firm,turnover
 north,baker,a,500
@@ -67,7 +67,7 @@ SYSTEM = """0
 
 
 def run(*arguments: str | Path) -> Result:
-    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    result = stories.run(*arguments)
     assert "Traceback" not in result.output
     return result
 

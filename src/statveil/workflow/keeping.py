@@ -1,0 +1,60 @@
+"""Tables whose statistics are kept: the means checked in exact integers, and the caps that had to be widened."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from statveil.arrays import IntArray
+from statveil.audit.means import check_means
+from statveil.audit.report import AuditReport, Check
+from statveil.errors import AuditFailed, InputError
+from statveil.protect.adjustment import Adjustment
+from statveil.protect.build import build_problem
+from statveil.protect.options import Options
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.quality.keep import Keep, targets_of
+from statveil.protect.quality.pursue import adjust_keeping
+from statveil.protect.quality.tables import keep_of
+from statveil.risk.sensitivity import Sensitivity
+from statveil.table.table import Table
+from statveil.workflow.released import released_values
+
+
+def keep_statistics(
+    table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, options: Options, keep: Keep, run: Mapping[str, Any]
+) -> tuple[Adjustment, Options]:
+    """A table whose statistics are kept, its means checked in exact integers; and the options with what had to be widened."""
+    if keep.widen and options.variant == "at-least" and (options.cap is None or min(keep.widen) <= options.cap):
+        raise InputError("Keep: widen lists caps wider than that of the options.", hint="Give the options a cap, and wider ones here.")
+    adjustment = adjust_keeping(problem, keep, wider=lambda cap: build_problem(table, sensitivity, _widened(options, cap)), **run)
+    require_means(problem, keep, adjustment)
+    quality = adjustment.quality
+    return adjustment, options if quality is None or quality.cap is None else _widened(options, quality.cap)
+
+
+def widest_options(options: Options, keep: Keep | None) -> Options:
+    """The options with the widest cap that may have been needed to keep the statistics."""
+    return options if keep is None or not keep.widen else _widened(options, max(keep.widen))
+
+
+def _widened(options: Options, cap: float) -> Options:
+    return dataclasses.replace(options, variant="at-least", cap=cap)
+
+
+def recheck_means(table: Table, sensitivity: Sensitivity, options: Options, keep: Keep, released: IntArray) -> Check:
+    """The means that a job asks for, added up again in released numbers of the table."""
+    problem = build_problem(table, sensitivity, options)
+    return _means(problem, keep_of(keep, table), released)
+
+
+def _means(problem: ProtectionProblem, keep: Keep, released: IntArray) -> Check:
+    return check_means(problem.value, released, [(target.words, target.cells) for target in targets_of(keep, problem) if target.mean])
+
+
+def require_means(problem: ProtectionProblem, keep: Keep, adjustment: Adjustment) -> AuditReport:
+    report = AuditReport(checks=(_means(problem, keep, released_values(problem, adjustment)),))
+    if not report.passed:
+        raise AuditFailed("A mean that was to be kept is not; nothing is released.", hint=str(report))
+    return report

@@ -1,0 +1,25 @@
+"""`statveil explain`: every error and every exit code."""
+
+from __future__ import annotations
+
+from statveil import errors
+from statveil.cli.meanings import MEANINGS
+from tests.cli.stories import run, told
+
+
+def test_every_error_of_the_tree_is_explained() -> None:
+    tree = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.StatveilError)}
+    assert set(MEANINGS) == tree - {"StatveilError"}
+    for name in MEANINGS:
+        assert f"(exit code {getattr(errors, name).exit_code})" in run("explain", name.lower()).output
+    assert run("explain").output.count("\n") == len(MEANINGS)
+
+
+def test_every_exit_code_is_explained() -> None:
+    for code in (*range(8), 130):
+        assert run("explain", str(code)).exit_code == 0
+    assert "AuditFailed" in run("explain", "5").output
+    assert run("explain", "99").exit_code == 2
+    result = run("explain", "AuditFaild")
+    assert result.exit_code == 2
+    assert "Did you mean AuditFailed?" in told(result)
