@@ -62,9 +62,9 @@ def audit_folder(folder: Path) -> AuditReport:
 
 
 def _check_means(job: Job, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
-    """The means that the job asks to be kept, where it asks for any."""
+    """The means that the job asks to be kept, where it asks for any; in a trade-off a mean is weighed, not kept."""
     keep = job.keep()
-    if keep is None or keep.mean is None:
+    if keep is None or keep.mean is None or job.parts.tradeoff is not None:
         return []
     return [recheck_means(table, sensitivity, job.options(), keep, protected.value)]
 

@@ -15,7 +15,7 @@ import xlsxwriter
 
 MOST_RESIDENT = 512 << 10  # KiB, as the kernel counts it
 READ_ALL = """
-import json, resource, sys
+import json, sys
 from statveil.data.readers import read_microdata
 from statveil.errors import StatveilError
 told = []
@@ -25,7 +25,8 @@ for path in sys.argv[1:]:
             told.append(str(session.query("SELECT sum(CAST(c0 AS VARCHAR) <> '') AS filled FROM records")["filled"][0]))
     except StatveilError as error:
         told.append(error.message)
-print(json.dumps([told, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))  # ru_maxrss would count the parent's as well
+print(json.dumps([told, int(peak.split()[1])]))
 """
 
 

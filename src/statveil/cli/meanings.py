@@ -57,6 +57,10 @@ MEANINGS = {
         "A solver or the data engine let statveil down.",
         "Run again; if it stays, look at memory and disk space, and report it.",
     ),
+    "ServerClosed": Meaning(
+        "A table server does not answer, or not to this key.",
+        "Check its address and `/healthz`, and the API key: it must be one of this server's, with the role that the request needs.",
+    ),
     "BackendMissing": Meaning(
         "A package that this job needs is not installed.",
         "Install the extra that the message names, for example: pip install 'statveil[excel]'.",
