@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from scipy.sparse import csr_matrix
 
 from statveil.errors import InputError
+from statveil.examples.one_hierarchy import Filling, Shape, one_hierarchy_system
 from statveil.protect.network import engine
 from statveil.protect.network.detect import detect
 from statveil.protect.options import NO_LIMIT, Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
+from statveil.protect.system import problem_of as system_problem
 from tests.protect.network.tables import hierarchy_relations, hierarchy_values, small_hierarchies, small_hierarchy
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost
@@ -184,3 +187,61 @@ def test_a_sensitive_total_that_can_only_rise():
     lower = np.where(np.arange(value.size) == 3, value, 0)
     problem = small_hierarchy(levels={3: 7}, lower=lower)
     assert searched(problem).objective == cheapest_cost(problem) == 42
+
+
+def hierarchy(rows: int, *, seed: int, sensitive: int, filling: Filling) -> ProtectionProblem:
+    shape = Shape(rows=rows, columns=5, inner=max(2, rows // 10), depth=2, sensitive=sensitive)
+    return system_problem(one_hierarchy_system(shape, seed=seed, filling=filling), weights="unit")
+
+
+def test_all_up_is_priced_before_anything_is_repaired(monkeypatch):
+    """Quickly annealed senses leave no table within 15% here; all up has one, at once."""
+    problem = hierarchy(12, seed=0, sensitive=12, filling=Filling(values="lognormal", where="any", bound_percent=Fraction(115)))
+    search = Search(problem, Limits(seconds=60), 0, lambda _: None)
+    found = engine.Engine(search, detect(problem))
+    assert not found.price(found.annealed(found.kinds[0], engine.QUICK))
+    monkeypatch.setattr(engine.Engine, "repair", lambda self, senses: pytest.fail("not needed"))
+    found.first_table()
+    assert search.best is not None
+
+
+def test_bounds_that_add_up_to_too_much_are_none_in_the_coarse_table():
+    problem = hierarchy(60, seed=1, sensitive=60, filling=Filling(where="any"))
+    problem = dataclasses.replace(problem, upper=np.full(problem.size, 10**15, dtype=np.int64))
+    search = searched(problem)
+    assert search.best is not None
+    assert problem.accepts(search.best)
+
+
+def test_capacities_bound_tables_without_sensitive_totals_too():
+    """Cells may rise by 6% and must by 5% or fall by 10%: the polygons alone leave a gap three times as wide."""
+    filling = Filling(lower_percent=Fraction(10), upper_percent=Fraction(5), bound_percent=Fraction(106))
+    problem = hierarchy(100, seed=1, sensitive=200, filling=filling)
+    search = Search(problem, Limits(seconds=60), 0, lambda _: None)
+    found = engine.Engine(search, detect(problem))
+    found.first_table()
+    found.bound_by_cover()
+    found.raise_by_polygons()
+    before = search.bound
+    found.bound_by_capacities()
+    assert before * 1.05 < search.bound <= search.objective
+
+
+def test_work_ends_exact_annealing_the_same_way_whatever_the_clock_says(monkeypatch):
+    monkeypatch.setattr(engine, "WORK_A_SECOND", 1e3)
+    problem = hierarchy(60, seed=2, sensitive=80, filling=Filling(where="any"))
+
+    def settled(seconds: float) -> list[int]:
+        search = Search(problem, Limits(seconds=seconds), 3, lambda _: None)
+        found = engine.Engine(search, detect(problem))
+        found.first_table()
+        found.settle_totals()
+        found.cool(found.open, engine.EXACT_SWEEPS)
+        return found.senses.tolist()
+
+    assert settled(300.0) == settled(299.0)
+
+
+def test_time_left_is_rounded_so_that_runs_repeat():
+    assert engine.rounded_time(57.3) == engine.rounded_time(56.9)
+    assert engine.rounded_time(60.0) <= 60.0 < 1.25 * engine.rounded_time(60.0)

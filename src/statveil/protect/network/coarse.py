@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
 from statveil.protect.network.detect import Network
 from statveil.protect.network.flow import FlowProgram
 from statveil.protect.options import NO_LIMIT
@@ -118,10 +118,15 @@ def _merged_pieces(pieces: _Pieces, tail: IntArray, head: IntArray) -> _Pieces:
         return pieces
     return _Pieces(
         cell=pieces.cell[order[first]],
-        low=np.maximum(np.add.reduceat(pieces.low[order], first), -float(NO_LIMIT)),
-        high=np.minimum(np.add.reduceat(pieces.high[order], first), float(NO_LIMIT)),
+        low=_wide(np.add.reduceat(pieces.low[order], first)),
+        high=_wide(np.add.reduceat(pieces.high[order], first)),
         weight=np.minimum.reduceat(pieces.weight[order], first),
     )
+
+
+def _wide(bound: FloatArray) -> FloatArray:
+    """Bounds added up; where they are too large to be computed with exactly there is none, which leaves a relaxation one."""
+    return np.where(np.abs(bound) < LARGEST_EXACT, bound, np.copysign(float(NO_LIMIT), bound))
 
 
 def _network(tail: IntArray, head: IntArray, supply: IntArray) -> Network:

@@ -7,6 +7,8 @@ cheapest in it (recombination); and exact flips where subtables are still far fr
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -21,10 +23,12 @@ from statveil.protect.network.coarse import Coarse
 from statveil.protect.network.coarse_bound import CoarseBound
 from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.detect import Network, detect
-from statveil.protect.network.flow import FlowProgram, soft_bounds, whole_costs
+from statveil.protect.network.flow import FlowProgram, SensesProgram, soft_bounds, whole_costs
 from statveil.protect.network.polish import flips_of, polish
 from statveil.protect.network.polygon import Blocks, joined, some
-from statveil.protect.network.squares import least_squares
+from statveil.protect.network.square_flips import cool_squares, groups_of
+from statveil.protect.network.squares import SquaresProgram
+from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Multipliers, Search
 
@@ -43,12 +47,16 @@ EARLY_FLIPS = 20_000
 """Choices up to which exact flips are tried before many seeds have been."""
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
 """Temperatures of exact flips, in shares of a typical level's cost."""
-EXACT_SWEEPS, COARSE_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 100, 20, 1_000
+EXACT_SWEEPS, COARSE_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 100, 20, 100
 HEATS = (1.0, 0.1, 0.1)
 """First temperatures of annealing in turn: from chance, then twice from the best so far."""
 PATIENCE = 4
-COARSE_SHARE = 0.25
-"""Of the time left, for the coarse table where totals are sensitive."""
+COARSE_SHARE, EXACT_SHARE = 0.2, 0.5
+"""Of all the time, for annealing the coarse table where totals are sensitive, and for each exact annealing of all senses."""
+WORK_A_SECOND = 1e8
+"""Nodes and arcs that the pivots of exact annealing look at in a second."""
+SIZES_SHARE = 0.2
+"""Of the time left, for a search in absolute changes where squares are to be least."""
 NEGLIGIBLE = 0.2
 """Share of the average below which a subtable's gap is left alone."""
 
@@ -84,6 +92,7 @@ class Engine:
     def __init__(self, search: Search, network: Network) -> None:
         self.search, self.problem, self.network = search, search.problem, network
         self.program = FlowProgram(search.problem, network)
+        self.pricing: SensesProgram = self.program if search.problem.norm == "l1" else SquaresProgram(self.program)
         self.open = np.flatnonzero(search.problem.can_go_up & search.problem.can_go_down)
         self.senses = all_up(search.problem) if search.start is None else search.start.copy()
         self.costs: FloatArray | None = None
@@ -94,6 +103,7 @@ class Engine:
         self.coarse = Coarse(search.problem, network)
         self.choices = anneal.choices_of(search.problem, network, ~self.coarse.totals)
         self.mixed = bool((self.problem.sensitive & self.coarse.totals).any())
+        self.knows_capacities = False
         self.margins: IntArray | None = None
         """Where totals are sensitive: how far the totals of inner rows go in the coarse table, then in the best one."""
         self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
@@ -101,12 +111,16 @@ class Engine:
     # --- first table
 
     def first_table(self) -> None:
-        """Quickly annealed senses; all up; and, where the flow cannot keep all bounds, flips until it can."""
+        """Quickly annealed senses, or all up; where the flow keeps the bounds for neither, flips until it does."""
         self.search.enter("first table")
-        given = self.search.start
-        for senses in ([given] if given is not None else []) + [self.annealed(self.kinds[0], QUICK), all_up(self.problem)]:
+        given = [] if self.search.start is None else [self.search.start]
+        found = [*given, self.annealed(self.kinds[0], QUICK), all_up(self.problem)]
+        for senses in found:
             self.search.offer(self.program.quick(senses))
-            if self.price(senses) or self.repair(senses):
+            if self.price(senses):
+                return
+        for senses in found:
+            if self.repair(senses):
                 return
 
     def repair(self, senses: IntArray) -> bool:
@@ -115,10 +129,10 @@ class Engine:
         self.program.solve(senses)
         for _ in range(20):
             before = self.program.flow.outside
-            if self.open.size == 0 or self.search.seconds_left <= 0 or before == 0:
-                break
-            polish(self.program, flips, senses, steps=4 * self.open.size, temperature=rest, seed=self.draw())
-            if self.program.flow.outside >= before:
+            for _ in range(0, 4 * self.open.size, MOVES_AT_ONCE):
+                if self.search.seconds_left > 0 and self.program.flow.outside > 0:
+                    polish(self.program, flips, senses, steps=MOVES_AT_ONCE, temperature=rest, seed=self.draw())
+            if self.program.flow.outside in (0, before):
                 break
         return self.price(senses)
 
@@ -126,7 +140,7 @@ class Engine:
 
     def price(self, senses: IntArray) -> bool:
         """One flow for these senses; the best are kept, with their cost in each subtable. Tells whether there is a table."""
-        deviation = self.program.solve(senses) if self.problem.norm == "l1" else least_squares(self.program, senses)
+        deviation = self.pricing.solve(senses)
         if deviation is None:
             return False
         self.last_costs = self.costs_of(deviation)
@@ -200,6 +214,9 @@ class Engine:
     def improve(self, sweeps: int, seeds: int) -> None:
         """Rounds of seeds, polygons and flips. One that brings nothing is followed by a more thorough one, a few times."""
         idle = 0
+        if self.problem.norm == "l2":
+            self.start_by_sizes(sweeps, seeds)
+            self.flip_squares()
         if self.mixed:
             self.settle_totals()
             self.raise_bound()
@@ -213,13 +230,39 @@ class Engine:
                 if number == 1 and not self.mixed:
                     self.flip(DESCENT if self.open.size <= EARLY_FLIPS else ())
                     self.raise_bound()
-            self.flip(DESCENT)
-            if self.mixed:
+            if self.problem.norm == "l2":
+                self.flip_squares()
+            elif self.mixed:
                 self.cool(self.open, EXACT_SWEEPS)
             else:
+                self.flip(DESCENT)
                 self.flip(COOLING)
             idle = 0 if self.search.objective < before else idle + 1
             sweeps *= 2 if idle else 1
+
+    # --- least squares
+
+    def start_by_sizes(self, sweeps: int, seeds: int) -> None:
+        """The senses that a short search in absolute changes ends with."""
+        if self.search.done:
+            return
+        self.search.enter("senses by absolute changes")
+        limits = Limits(seconds=max(SIZES_SHARE * self.search.seconds_left, 0.01))
+        other = Engine(Search(dataclasses.replace(self.problem, norm="l1"), limits, self.draw(), lambda _: None), self.network)
+        other.first_table()
+        if other.search.best is not None:
+            other.bound_by_cover()
+            other.improve(sweeps, seeds)
+            self.price(other.senses)
+
+    def flip_squares(self) -> None:
+        """Exact flips in least squares, those of sensitive totals first."""
+        if self.search.done:
+            return
+        self.search.enter(f"annealing {self.open.size:,} senses")
+        groups = groups_of(self.open, self.coarse.totals)
+        for senses in cool_squares(self.pricing, self.senses, groups, self.search.rng, ended=lambda: self.search.done):
+            self.price(senses)
 
     # --- exact flips
 
@@ -265,23 +308,29 @@ class Engine:
         """Exact annealing of these senses from the best table on, where totals are sensitive too: large levels settle first."""
         if self.search.done or cells.size == 0 or self.problem.norm != "l1":
             return
-        for senses in self.cooled(self.program, cells, self.senses, sweeps):
+        for senses in self.cooled(self.program, cells, self.senses, sweeps, EXACT_SHARE):
             if self.program.flow.outside == 0 and self.program.value < self.search.objective * (1 - 1e-9):
                 self.price(senses)
 
-    def cooled(self, program: FlowProgram, cells: IntArray, start: IntArray, sweeps: int, share: float = 1.0) -> Iterator[IntArray]:
-        """The senses at the end of each temperature of exact annealing, until it is cold or this share of the time left is over."""
+    def cooled(self, program: FlowProgram, cells: IntArray, start: IntArray, sweeps: int, share: float) -> Iterator[IntArray]:
+        """The senses at the end of each temperature of exact annealing, until it is cold.
+
+        What does not fit into this share of all the time is left out at each temperature alike. It is counted in work, not by the
+        clock, so that a run which ends by its gap repeats; only near the end of the time the clock cuts in.
+        """
         search = self.search
         search.enter(f"annealing {cells.size:,} senses")
         flips, senses = flips_of(program, cells), start.copy()
         program.solve(senses)
         costs = program.problem.weight[cells] * (program.problem.up.low - program.problem.down.high)[cells]
         ladder = np.geomspace(0.3 * np.quantile(costs, 0.9), 0.02 * np.median(costs), COOLING_STEPS + 1)
-        leave = (1 - share) * search.seconds_left
-        for pair in [*pairwise(ladder), (0.0, 0.0), (0.0, 0.0)]:
-            steps = sweeps * cells.size // COOLING_STEPS
+        steps, pairs = sweeps * cells.size // COOLING_STEPS, [*pairwise(ladder), (0.0, 0.0), (0.0, 0.0)]
+        end = work_of(program) + share * rounded_time(search.limits.seconds) * WORK_A_SECOND
+        for left, pair in zip(range(len(pairs), 0, -1), pairs, strict=True):  # the cold ones have their share too
+            enough = work_of(program) + max(end - work_of(program), 0.0) / left
+            late = search.seconds_left * (1 - 1 / left)
             for part in range(0, steps, MOVES_AT_ONCE):
-                if search.seconds_left <= leave:
+                if work_of(program) >= enough or search.seconds_left <= late:
                     break
                 count = min(MOVES_AT_ONCE, steps - part)
                 polish(program, flips, senses, steps=count, temperature=np.array(pair), seed=self.draw())
@@ -307,9 +356,11 @@ class Engine:
         self.search.offer_bound(bound, multipliers)
 
     def raise_bound(self) -> None:
-        """Polygons; where totals are sensitive, those of the relations that hold totals, then the coarse table, then capacities."""
+        """Polygons, then capacities if the bound is still far; where totals are sensitive, their relations and the coarse table first."""
         if not self.mixed:
             self.raise_by_polygons()
+            if self.search.objective > self.search.bound * (1 + FAR_LARGE) and not self.knows_capacities:
+                self.bound_by_capacities()
         elif self.blocks is not None and not self.search.done:
             self.search.enter("bounding with totals")
             bound = CoarseBound(self.coarse, self.shortage)
@@ -320,12 +371,19 @@ class Engine:
             multipliers = bound.multipliers(seconds=self.search.seconds_left / 4)
             if multipliers is not None:
                 self.offer_bound(multipliers)
-            if self.problem.size <= MOST_FOR_CAPACITY:
-                self.search.enter("bounding with capacities")
-                elsewhere = some(self.blocks.multipliers, ~np.isin(self.blocks.multipliers.cut_relation, bound.relations))
-                cuts = joined(bound.all_cuts, elsewhere)
-                program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
-                self.offer_bounds(program.rounds(seconds=self.search.seconds_left / 2))
+            self.bound_by_capacities(bound)
+
+    def bound_by_capacities(self, coarse: CoarseBound | None = None) -> None:
+        """The polygon program that keeps relations and bounds as well, with the cuts known; for relations of totals, the coarse table's."""
+        if self.blocks is None or self.search.done or self.problem.size > MOST_FOR_CAPACITY:
+            return
+        self.knows_capacities = True  # another time would bring the same
+        self.search.enter("bounding with capacities")
+        cuts = self.blocks.multipliers
+        if coarse is not None:
+            cuts = joined(coarse.all_cuts, some(cuts, ~np.isin(cuts.cut_relation, coarse.relations)))
+        program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
+        self.offer_bounds(program.rounds(seconds=self.search.seconds_left / 2))
 
     def offer_bounds(self, rounds: Iterable[Multipliers]) -> None:
         for multipliers in rounds:
@@ -370,6 +428,16 @@ class Engine:
     def relations_of(self, tables: IntArray) -> IntArray:
         network = self.network
         return np.sort(network.relation[np.isin(network.subtable, tables) & (network.relation >= 0)])
+
+
+def work_of(program: FlowProgram) -> int:
+    """Nodes moved and arcs looked at so far."""
+    return int(program.flow.tree.counter[1] + program.flow.tree.counter[2])
+
+
+def rounded_time(seconds: float) -> float:
+    """The time as a power of 1.25: what is left for a search differs a little from run to run, and the work given must not."""
+    return float(1.25 ** math.floor(math.log(max(seconds, 1e-3), 1.25)))
 
 
 def all_up(problem: ProtectionProblem) -> IntArray:
