@@ -11,8 +11,9 @@ import pytest
 
 import statveil as sv
 from statveil.protect.quality.keep import targets_of
-from statveil.protect.quality.means import means_off
+from statveil.protect.quality.means import means_off, side_by_side
 from statveil.protect.quality.moments import outcomes
+from statveil.protect.quality.objective import Pair
 from statveil.protect.quality.programs import QualityProgram
 from tests.protect.quality.tables import cox_kelly, small_table
 
@@ -98,3 +99,34 @@ def test_the_mean_of_a_row_and_of_all_sensitive_cells_at_once() -> None:
     assert answer is not None
     assert means_off(answer.deviation, targets) == [0, 0]
     assert problem.accepts(answer.deviation)
+
+
+def test_what_a_round_found_is_kept_when_the_next_one_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the time runs out in the middle of a later round."""
+    problem = small_table()
+    program = QualityProgram(problem, targets_of(sv.Keep(mean=S, variance=S), problem), within=None)
+    senses = next(each for each in all_senses(problem) if program.with_senses(each, seconds=10) is not None)
+    once, rounds = QualityProgram._round, []
+
+    def only_once(self: QualityProgram, *given: object, **named: object) -> object:
+        rounds.append(named["again"])
+        return None if named["again"] else once(self, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(QualityProgram, "_round", only_once)
+    monkeypatch.setattr(QualityProgram, "_settled", lambda *_: False)
+    answer = program.with_senses(senses, seconds=10)
+    assert rounds == [False, True]
+    assert answer is not None
+    assert problem.accepts(answer.deviation)
+
+
+def test_products_of_deviations_that_moved_are_not_settled() -> None:
+    """The second variable's deviations are those of the first: what was taken for no product is the whole variance of them."""
+    problem = side_by_side([small_table(), small_table()])
+    size = small_table().size
+    (one,) = targets_of(sv.Keep(slope="all"), small_table())
+    targets = [one, dataclasses.replace(one, cells=one.cells + size)]
+    program = QualityProgram(problem, targets, within=None, pairs=[Pair(0, 1)])
+    same = np.tile(np.where(np.arange(size) % 2, 5.0, -5.0), 2)
+    assert not program._settled(np.zeros(2 * size, dtype=np.int64), None, same)
+    assert program._settled(np.zeros(2 * size, dtype=np.int64), same, same)

@@ -82,22 +82,33 @@ class QualityProgram:
         `near` is a table whose variance of the deviations is a first guess; without it, S1's (M + m) / 2 is.
         """
         point: FloatArray | None = None if near is None else near.astype(np.float64)
+        last: FloatArray | None = None
         until = time.monotonic() + seconds
         for _ in range(ROUNDS):
-            found = self._round(senses, point, seconds=max(until - time.monotonic(), 0.1))
-            if found is None:
+            found = self._round(senses, point, seconds=max(until - time.monotonic(), 0.1), again=last is not None)
+            if found is None:  # what an earlier round found is still good
                 break
             settled = self._settled(senses, point, found)
-            point = found
+            point = last = found
             if settled or time.monotonic() > until:
                 break
-        return None if point is None or found is None else self.whole(senses, point, seconds=max(until - time.monotonic(), LEAST_FOR_WHOLE))
+        return None if last is None else self.whole(senses, last, seconds=max(until - time.monotonic(), LEAST_FOR_WHOLE))
 
     def _settled(self, senses: IntArray, point: FloatArray | None, found: FloatArray) -> bool:
-        """Whether V, where it plays a part, is what it was taken for."""
+        """Whether V, where it plays a part, and the products of deviations of two variables are what they were taken for."""
         asked = [each for each in self.targets if each.variance or (each.correlation and self.within is not None)]
         taken = [abs(self._spread(target, senses, point)) for target in asked]
-        return all(abs(abs(self._spread(target, None, found)) - was) <= AS_TAKEN for target, was in zip(asked, taken, strict=True))
+        same = all(abs(abs(self._spread(target, None, found)) - was) <= AS_TAKEN for target, was in zip(asked, taken, strict=True))
+        nothing = np.zeros(self.problem.size) if point is None else point
+        moved = (abs(self._product(pair, found) - self._product(pair, nothing)) for pair in self.pairs)
+        return same and all(each <= AS_TAKEN for each in moved)
+
+    def _product(self, pair: Pair, point: FloatArray) -> float:
+        """The covariance of two variables' deviations, in shares of their spreads."""
+        one, other = self.targets[pair.first], self.targets[pair.second]
+        own, others = point[one.cells], point[other.cells]
+        scale = one.size * math.sqrt(one.variance_before * other.variance_before)
+        return float((own - own.mean()) @ (others - others.mean())) / scale
 
     def cheapest(self, senses: IntArray, *, seconds: float) -> FloatArray | None:
         """The least change with these senses that keeps the means, not yet whole; from where the last such program ended."""
@@ -190,22 +201,28 @@ class QualityProgram:
             return -statistic
         return max(band.low - statistic, statistic - band.high, 0.0)
 
-    def _round(self, senses: IntArray, point: FloatArray | None, *, seconds: float) -> FloatArray | None:
-        """Two programs: the statistics, then the least change. With a distance asked, the second alone where it can be met."""
+    def _round(self, senses: IntArray, point: FloatArray | None, *, seconds: float, again: bool) -> FloatArray | None:
+        """Two programs: the statistics, then the least change.
+
+        The second alone will do where a distance is asked and can be met, or where the round before met the statistics in full.
+        """
+        until = time.monotonic() + seconds
         base = self.fixed.model(self._extend(senses))
         bands = self.bands(senses, point)
         if not bands:
             return self._solved(base, seconds)
-        if self.within is not None:
+        if self.within is not None or (again and not any(band.towards for band in bands)):
             found = self._solved(self._extended_model(base, bands, statistics=False).model, seconds)
             if found is not None:
                 return found
         first = self._extended_model(base, bands, statistics=True)
-        best = self._solve(first.model, seconds)
+        best = self._solve(first.model, max(until - time.monotonic(), 0.1))
         if best.x is None:
             self.infeasible = best.ending is Ending.INFEASIBLE
             return None
-        second = self._solved(_bounded(first, best.x, base.cost), seconds)
+        second = self._solved(_bounded(first, best.x, base.cost), max(until - time.monotonic(), 0.1))
+        if second is None and again:  # the round before has a table that changes less
+            return None
         return second if second is not None else self._deviation(best.x)
 
     def _solved(self, model: LinearModel, seconds: float) -> FloatArray | None:
@@ -215,7 +232,9 @@ class QualityProgram:
     def _solve(self, model: LinearModel, seconds: float) -> Solution:
         from statveil.solve import highs
 
-        return highs.solve(model, seconds=seconds, algorithm="simplex" if self.fixed.moving.size < SIMPLEX_UP_TO else "ipm")
+        if self.fixed.moving.size < SIMPLEX_UP_TO:
+            return highs.solve(model, seconds=seconds, algorithm="simplex")
+        return highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False)
 
     def _deviation(self, columns: FloatArray) -> FloatArray:
         return self.fixed.deviation(columns)[: self.problem.size]
