@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from statveil.bench import one_hierarchy
 from statveil.bench.one_hierarchy import GROWTH, LARGEST, METHODS, Plan, first_table, measure_growth, series_of
 from statveil.cli.app import app
+from statveil.cli.generate import shape_name
 from statveil.errors import InputError
 from statveil.examples.one_hierarchy import SHAPES, Shape
 from statveil.protect.adjustment import TracePoint
@@ -70,12 +71,22 @@ def test_a_method_without_a_table_has_no_line_in_the_chart() -> None:
     assert series_of([a_run(method="bcd", objective=math.inf, trace=(TracePoint(1.0, math.inf, 3.0),))]) == {}
 
 
+def measured(*, gap=0.5, seconds=20.0, out=None, tell=lambda _: None, stopped=lambda: False):
+    return measure_growth(gap=gap, seconds=seconds, seeds=1, largest=False, out=out, tell=tell, stopped=stopped)
+
+
 def test_growth_is_measured_through_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = Shape(rows=14, columns=4, inner=3, depth=2, sensitive=5)
     monkeypatch.setattr(one_hierarchy, "SHAPES", {"tiny": small, "small": Shape(rows=20, columns=5, inner=4, depth=3, sensitive=6)})
     monkeypatch.setattr(one_hierarchy, "GROWTH", ("tiny", "small"))
-    lines = list(measure_growth(gap=0.5, seconds=20, seeds=1, largest=False, out=tmp_path, tell=lambda _: None))
+    told: list[str] = []
+    stops = iter([False, True])
+    first = list(measured(out=tmp_path, tell=told.append, stopped=lambda: next(stops)))
+    assert len(first) == 3  # stopped after the first table, which is kept
+    lines = list(measured(out=tmp_path, tell=told.append))
+    assert told == ["tiny, seed 0", "tiny, seed 0, known", "small, seed 0"]
     assert lines[2].startswith("| tiny | 56 | 5 | 0 | ")
+    assert lines[:3] == first
     assert len(lines) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["growth-memory.svg", "growth-seconds.svg", "growth.json"]
 
@@ -88,4 +99,37 @@ def test_growth_goes_from_five_thousand_to_five_million_cells() -> None:
 
 def test_an_impossible_growth_is_refused_before_it_begins() -> None:
     with pytest.raises(InputError):
-        next(iter(measure_growth(gap=-1, seconds=10, seeds=1, largest=False, out=None, tell=lambda _: None)))
+        next(iter(measured(gap=-1)))
+
+
+def test_figures_of_another_kind_are_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "growth.json").write_text('{"table14": []}', encoding="utf-8")
+    with pytest.raises(InputError, match="does not hold figures"):
+        list(measured(out=tmp_path))
+    assert (tmp_path / "growth.json").read_text(encoding="utf-8") == '{"table14": []}'
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--growth", "--shapes", "14"], "--shapes"),
+        (["--growth", "--values", "uniform"], "--values"),
+        (["--growth", "--where", "leaf"], "--where"),
+        (["--growth", "--weights", "unit"], "--weights"),
+        (["--growth", "--methods", "auto"], "--methods"),
+        (["--gap", "0.1"], "--gap"),
+        (["--largest"], "--largest"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(words: list[str], named: str) -> None:
+    result = CliRunner().invoke(app, ["bench", "1h2d", *words])
+    assert result.exit_code == 2
+    assert f"{named} does not go with" in result.stderr
+
+
+def test_shapes_have_the_names_that_generate_knows() -> None:
+    names = ["14", "table14", "Table 14", "TABLE14"]
+    assert {shape_name(name) for name in names} == {"table14"}
+    result = CliRunner().invoke(app, ["bench", "1h2d", "--shapes", "Table 14", "--where", "top"])
+    assert result.exit_code == 2
+    assert "Unknown place" in result.stderr  # the shape was understood

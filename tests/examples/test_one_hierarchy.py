@@ -196,3 +196,8 @@ def test_an_impossible_filling_is_refused(wrong: dict[str, object], words: str) 
 def test_more_sensitive_leaves_than_leaves_are_refused() -> None:
     with pytest.raises(InputError, match="only 48 of that kind"):
         one_hierarchy_system(dataclasses.replace(SMALL, sensitive=49), seed=1)
+
+
+def test_a_shape_too_large_for_any_memory_is_refused_before_it_is_made() -> None:
+    with pytest.raises(InputError, match="too large to be made"):
+        Shape(rows=10**12, columns=10, inner=8, depth=3, sensitive=5)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from statveil.protect.methods import METHODS, Task, Team, run_method
+from statveil.errors import InputError
+from statveil.protect.methods import METHODS, Task, Team, check_method, run_method
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import reduce_problem
@@ -197,3 +198,34 @@ def test_forced_cells_are_not_counted_twice_in_the_bound() -> None:
     assert heard.best is not None
     assert problem.cost(heard.best) == 1.0
     assert heard.bound == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "value"),
+    [
+        ("network", "seeds", "abc"),
+        ("network", "sweeps", -5),
+        ("network", "sweeps", 0),
+        ("network", "sweeps", True),
+        ("network", "sweeps", 2.5),
+        ("anneal", "sweeps", float("nan")),
+        ("bcd", "seconds", float("inf")),
+        ("bcd", "gap", -0.1),
+        ("nearby", "sizes", 30),
+        ("nearby", "sizes", []),
+        ("nearby", "sizes", [30, 0]),
+        ("sat", "annealed", 1),
+        ("auto", "role", "magic"),
+    ],
+)
+def test_a_setting_of_the_wrong_kind_is_refused_at_the_door(method: str, name: str, value: object) -> None:
+    with pytest.raises(InputError, match=r"Setting|role"):
+        check_method(method, {name: value}, None)
+
+
+def test_settings_of_the_right_kind_pass() -> None:
+    check_method("network", {"seeds": 3, "sweeps": np.int64(10)}, None)
+    check_method("bcd", {"gap": 0, "seconds": 2, "blocks": 4}, None)
+    check_method("nearby", {"sizes": [30, 15]}, None)
+    check_method("sat", {"annealed": True}, None)
+    check_method("auto", {"role": "blocks"}, None)

@@ -34,6 +34,8 @@ COLUMNS = ("table", "values", "where", "weights", "method", "seed", "cells", "se
 GROWTH = ("table14", "table18", "table16", "table26", "table35", "table36")
 LARGEST = Shape(rows=99_000, columns=51, inner=1_200, depth=6, sensitive=450_000)
 """Five million cells, in the proportions of S3's largest."""
+GAP = 0.01
+"""The certified gap up to which growth is measured unless another is asked for."""
 EARLIEST = 0.05
 """Seconds at which a logarithmic axis begins."""
 
@@ -133,26 +135,60 @@ def _stairs(points: Sequence[tuple[float, float]], end: float) -> list[tuple[flo
 # -- growth -------------------------------------------------------------------------------------------------------------
 
 
-def measure_growth(*, gap: float, seconds: float, seeds: int, largest: bool, out: Path | None, tell: Tell) -> Iterator[str]:
-    """Seconds and peak memory of `statveil adjust` until the gap is certified, table by table, each in a process of its own."""
+def measure_growth(
+    *, gap: float, seconds: float, seeds: int, largest: bool, out: Path | None, tell: Tell, stopped: Callable[[], bool]
+) -> Iterator[str]:
+    """Seconds and peak memory of `statveil adjust` until the gap is certified, table by table, each in a process of its own.
+
+    With a folder, figures are kept after each table; what was measured with the same gap and seconds is not measured again.
+    """
     Limits(seconds=seconds, gap=gap)
     check_plan(("auto",), seconds, seeds)
     yield "| table | cells | sensitive | seed | gap | s to a table | s to the gap | s in all | peak MB |"
     yield "|" + "---|" * 9
     shapes = {name: SHAPES[name] for name in GROWTH} | ({"5M": LARGEST} if largest else {})
+    known_figures = _kept_figures(out)
     figures: dict[str, list[Mapping[str, Any]]] = {}
     for name, seed in itertools.product(shapes, range(seeds)):
-        tell(f"{name}, seed {seed}")
-        summary = _adjust_apart(shapes[name], seed, gap, seconds)
+        if stopped():
+            break
+        asked = {"table": name, "seed": seed, "asked_gap": gap, "asked_seconds": seconds}
+        summary = next((each for each in known_figures if asked.items() <= each.items()), None)
+        tell(f"{name}, seed {seed}" + ("" if summary is None else ", known"))
+        if summary is None:
+            summary = _adjust_apart(shapes[name], seed, gap, seconds) | asked
+            known_figures.append(summary)
         figures.setdefault(name, []).append(summary)
         found = " | ".join(f"{summary[key]:.1f}" for key in ("first", "reached", "elapsed", "peak_mb"))
         reached = "" if summary["gap"] is None else f"{summary['gap']:.3%}"
         yield f"| {name} | {summary['cells']} | {summary['sensitive']} | {seed} | {reached} | {found} |"
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "growth.json").write_text(json.dumps(figures), encoding="utf-8")
-        (out / "growth-seconds.svg").write_text(_growth_chart(figures, ("elapsed", "reached", "first"), "seconds"), encoding="utf-8")
-        (out / "growth-memory.svg").write_text(_growth_chart(figures, ("peak_mb",), "megabytes"), encoding="utf-8")
+        if out is not None:
+            _keep_growth(out, known_figures, figures)
+
+
+def _kept_figures(out: Path | None) -> list[dict[str, Any]]:
+    """What an earlier run in this folder measured."""
+    file = None if out is None else out / "growth.json"
+    if file is None or not file.exists():
+        return []
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, dict) and "asked_gap" in each for each in found):
+        raise InputError(f"{file} does not hold figures of this version.", hint="Take a new folder.")
+    return found
+
+
+def _keep_growth(out: Path, every: Sequence[Mapping[str, Any]], figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "growth.json": json.dumps(every),
+        "growth-seconds.svg": _growth_chart(figures, ("elapsed", "reached", "first"), "seconds"),
+        "growth-memory.svg": _growth_chart(figures, ("peak_mb",), "megabytes"),
+    }
+    for name, text in texts.items():
+        (out / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 NAMES = {"elapsed": "in all, from file to file", "reached": "to the certified gap", "first": "to the first table", "peak_mb": "peak memory"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -108,28 +109,46 @@ def one_hierarchy(
     seconds: Seconds = 60.0,
     seeds: Seeds = 1,
     growth: Annotated[bool, typer.Option("--growth", help="Instead: seconds and memory of auto against size.")] = False,
-    gap: Annotated[float, typer.Option("--gap", metavar="G", help="With --growth: the certified gap to reach.")] = 0.01,
+    gap: Annotated[
+        float | None, typer.Option("--gap", metavar="G", help="With --growth: the certified gap to reach; else 0.01.", show_default=False)
+    ] = None,
     largest: Annotated[bool, typer.Option("--largest", help="With --growth: 5 million cells as well.")] = False,
     out: OutDir = None,
 ) -> None:
     """Two-dimensional tables with one hierarchy: objective and bound over time, as Markdown lines, JSON and charts."""
     with polite(as_json=False, debug=False):
-        from statveil.bench.one_hierarchy import Plan, chosen, compare_shapes, measure_growth
+        from statveil.bench.one_hierarchy import GAP, Plan, chosen, compare_shapes, measure_growth
+        from statveil.cli.generate import shape_name
         from statveil.examples.one_hierarchy import SHAPES
 
-        plan = Plan(
-            shapes=[f"table{word.removeprefix('table')}" for word in chosen("shapes", shapes, tuple(SHAPES))],
-            values=chosen("values", values, ("uniform", "lognormal")),
-            where=chosen("where", where, ("leaf", "any")),
-            weights=chosen("weights", weights, ("unit", "inverse")),
-            methods=None if methods is None else chosen("methods", methods, ()),
-            seconds=seconds,
-            seeds=seeds,
-        )
-        growing = measure_growth(gap=gap, seconds=seconds, seeds=seeds, largest=largest, out=out, tell=_tell)
-        for line in growing if growth else compare_shapes(plan, out=out, tell=_tell, stopped=told_to_stop):
+        chosen_words = {"shapes": shapes, "values": values, "where": where, "weights": weights, "methods": methods}
+        if growth:
+            _refuse_beside("--growth", chosen_words, "measures tables of its own with method auto")
+            lines = measure_growth(
+                gap=GAP if gap is None else gap, seconds=seconds, seeds=seeds, largest=largest, out=out, tell=_tell, stopped=told_to_stop
+            )
+        else:
+            _refuse_beside("the comparison", {"gap": gap, "largest": largest or None}, "has no such option: it belongs to --growth")
+            plan = Plan(
+                shapes=[shape_name(word) for word in chosen("shapes", shapes, tuple(SHAPES))],
+                values=chosen("values", values, ("uniform", "lognormal")),
+                where=chosen("where", where, ("leaf", "any")),
+                weights=chosen("weights", weights, ("unit", "inverse")),
+                methods=None if methods is None else chosen("methods", methods, ()),
+                seconds=seconds,
+                seeds=seeds,
+            )
+            lines = compare_shapes(plan, out=out, tell=_tell, stopped=told_to_stop)
+        for line in lines:
             typer.echo(line)
     _end()
+
+
+def _refuse_beside(what: str, given: Mapping[str, object], why: str) -> None:
+    """Options that would be without effect are refused."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"--{name} does not go with {what}, which {why}.")
 
 
 def _tell(words: str) -> None:

@@ -86,13 +86,19 @@ def shape_of(name: str | None, given: dict[str, int | None]) -> Shape:
 
 
 def named_shape(name: str) -> Shape:
-    """`table36`, `table 36` or `36`."""
     from statveil.examples.one_hierarchy import SHAPES
 
-    plain = "table" + name.lower().replace(" ", "").removeprefix("table")
+    return SHAPES[shape_name(name)]
+
+
+def shape_name(word: str) -> str:
+    """`table36`, `table 36` or `36` as the name of a shape."""
+    from statveil.examples.one_hierarchy import SHAPES
+
+    plain = "table" + word.lower().replace(" ", "").removeprefix("table")
     if plain not in SHAPES:
-        raise InputError(f"Unknown shape {name!r}.", hint=f"Known: {', '.join(SHAPES)}.")
-    return SHAPES[plain]
+        raise InputError(f"Unknown shape {word!r}.", hint=f"Known: {', '.join(SHAPES)}.")
+    return plain
 
 
 def _levels(words: str) -> tuple[Fraction, Fraction]:

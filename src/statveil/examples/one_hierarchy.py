@@ -23,6 +23,8 @@ from statveil.table.exchange.linear import LinearSystem
 Values = Literal["uniform", "lognormal"]
 Where = Literal["leaf", "any"]
 
+MOST_CELLS = 50_000_000
+"""Beyond it a table would not fit the memory of usual machines."""
 LARGEST_UNIFORM = 1000
 MEDIAN_LOGNORMAL = 200.0
 _MOST_PERCENT = 10_000
@@ -46,6 +48,8 @@ class Shape:
         leaves = self.rows - self.inner
         if min(self.rows, self.columns, self.inner, self.depth) < 1 or self.sensitive < 0:
             raise InputError("A shape needs rows, columns, inner rows and a depth of 1 or more.")
+        if max(self.rows, self.columns, self.depth) > MOST_CELLS or self.cells > MOST_CELLS:
+            raise InputError(f"A table of more than {MOST_CELLS:,} cells is too large to be made.", hint="Give fewer rows or columns.")
         if self.columns < 3:
             raise InputError("A table needs two columns and their total: columns is 3 or more.")
         if self.depth > self.inner or (self.inner > 1 and self.depth == 1):

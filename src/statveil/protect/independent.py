@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from statveil.arrays import IntArray
 from statveil.protect.problem import ProtectionProblem
@@ -23,22 +24,27 @@ Row = dict[int, int]
 
 def independent_relations(problem: ProtectionProblem) -> IntArray:
     """Numbers of relations from which all others follow, short ones first choice. A contradiction counts as new: it must not be lost."""
+    shortest_first = np.argsort(np.diff(problem.relations.indptr), kind="stable")
+    return independent_rows(problem.relations, problem.residual, shortest_first, MOST_STEPS)[0]
+
+
+def independent_rows(matrix: csr_matrix, residual: IntArray, order: IntArray, most: int) -> tuple[IntArray, bool]:
+    """Of the relations in `order` those that do not follow from the ones before, by number; and whether all were looked at."""
     pivots: dict[int, Row] = {}
     kept, steps = [], 0
-    for number, row in _shortest_first(problem):
-        steps += 0 if steps > MOST_STEPS else _eliminate(row, pivots)
+    for number, row in _rows(matrix, residual, order):
+        steps += 0 if steps > most else _eliminate(row, pivots)
         if row:  # something is left that the pivots do not say
             kept.append(number)
-    return np.array(sorted(kept), dtype=np.int64)
+    return np.array(sorted(kept), dtype=np.int64), steps <= most
 
 
-def _shortest_first(problem: ProtectionProblem) -> Iterator[tuple[int, Row]]:
+def _rows(matrix: csr_matrix, residual: IntArray, order: IntArray) -> Iterator[tuple[int, Row]]:
     """Relations as rows modulo the prime; the right-hand side is one more column, behind the cells."""
-    matrix = problem.relations
-    for number in np.argsort(np.diff(matrix.indptr), kind="stable").tolist():
+    for number in order.tolist():
         part = slice(matrix.indptr[number], matrix.indptr[number + 1])
         row = dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
-        row[problem.size] = int(problem.residual[number])
+        row[matrix.shape[1]] = int(residual[number])
         yield number, {column: factor % PRIME for column, factor in row.items() if factor % PRIME}
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin, get_type_hints
 
 import numpy as np
 
@@ -93,6 +94,10 @@ METHODS: dict[str, Method] = {
 }
 BOUND_OF_THEIR_OWN = ("network",)
 """Methods that work out the lower bound themselves."""
+ROLES = ("proof", "search", "blocks")
+"""What `auto` can be asked to do alone."""
+ZERO_TOO = ("gap", "free", "share", "rebuilds")
+"""Settings that may be zero: nothing but the optimum, no share, not once."""
 SEARCHED_AS_WELL = 20_000
 """Cells of a network up to which `auto` has a second team reopen neighbourhoods: small networks are often as well served that way."""
 
@@ -106,6 +111,30 @@ def check_method(method: str, settings: dict[str, Any], start: IntArray | None) 
     unknown = sorted(set(settings) - set(allowed))
     if unknown:
         raise InputError(f"Method {method!r} has no setting {unknown[0]!r}.", hint=f"Known: {', '.join(allowed) or 'none'}.")
+    kinds = get_type_hints(METHODS[method])
+    for name, value in settings.items():
+        _check_setting(name, value, kinds[name])
+
+
+def _check_setting(name: str, value: object, kind: type) -> None:
+    """Refuse what is not of the setting's type, and amounts below zero or, unless it means something, of zero."""
+    if name == "role":
+        known("role", str(value), ROLES)
+    elif kind is bool:
+        if not isinstance(value, bool):
+            raise InputError(f"Setting {name!r} must be true or false.")
+    elif get_origin(kind) is tuple:
+        if not (isinstance(value, list | tuple) and value and all(_is_amount(each, whole=True, zero=False) for each in value)):
+            raise InputError(f"Setting {name!r} must be a list of whole numbers above zero.", hint=f"For example: {name}=[30, 15].")
+    elif not _is_amount(value, whole=kind is int, zero=name in ZERO_TOO):
+        number = "a whole number" if kind is int else "a number"
+        raise InputError(f"Setting {name!r} must be {number}, {'zero or more' if name in ZERO_TOO else 'above zero'}.")
+
+
+def _is_amount(value: object, *, whole: bool, zero: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer | (np.integer if whole else float)):
+        return False
+    return math.isfinite(value) and bool(value >= 0 if zero else value > 0)
 
 
 def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> list[Team]:

@@ -17,6 +17,9 @@ from statveil.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntA
 from statveil.errors import InputError
 from statveil.protect.options import NO_LIMIT, Norm, Variant
 
+NEAR_LARGEST = LARGEST_EXACT // 8
+"""Values from which on cells without a bound have one: what is released must be below 2^53."""
+
 
 class Interval(NamedTuple):
     """Deviations allowed, from `low` to `high`, cell by cell; empty where low > high."""
@@ -79,8 +82,10 @@ class ProtectionProblem:
 
     @cached_property
     def free(self) -> Interval:
-        """Deviations allowed by the bounds alone."""
-        return Interval(_minus(self.lower, self.value), _minus(self.upper, self.value))
+        """Deviations allowed by the bounds alone. A cell near the largest number that can be released exactly cannot pass it."""
+        lower = np.where(self.value <= -NEAR_LARGEST, np.maximum(self.lower, 1 - LARGEST_EXACT), self.lower)
+        upper = np.where(self.value >= NEAR_LARGEST, np.minimum(self.upper, LARGEST_EXACT - 1), self.upper)
+        return Interval(_minus(lower, self.value), _minus(upper, self.value))
 
     @cached_property
     def down(self) -> Interval:

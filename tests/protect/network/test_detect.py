@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-from hypothesis import given, settings
-from scipy.sparse import csr_matrix
+import dataclasses
 
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.sparse import csr_matrix, vstack
+
+from statveil.examples.one_hierarchy import SHAPES, one_hierarchy_system
+from statveil.protect.network import detect as module
 from statveil.protect.network.detect import Network, detect
+from statveil.protect.network.lowest_terms import lowest_terms
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.system import problem_of as problem_of_system
 from tests.protect.network.tables import THREE_LEVELS, hierarchy_relations, small_hierarchies, small_hierarchy
 from tests.protect.problems import problem_of, small_problems, two_way_relations
 
@@ -25,9 +32,10 @@ def assert_same_rows(problem: ProtectionProblem, network: Network) -> None:
         (np.repeat([1, -1], problem.size), (np.concatenate([network.tail, network.head]), np.tile(cells, 2))), shape=(nodes, problem.size)
     )
     inner = network.relation >= 0
-    turned = problem.relations[network.relation[inner]].toarray() * network.sign[inner][:, None]
+    lowest = lowest_terms(problem).problem
+    turned = lowest.relations[network.relation[inner]].toarray() * network.sign[inner][:, None]
     assert (arcs.toarray()[inner] == turned).all()
-    assert (network.supply[inner] == network.sign[inner] * problem.residual[network.relation[inner]]).all()
+    assert (network.supply[inner] == network.sign[inner] * lowest.residual[network.relation[inner]]).all()
 
 
 def test_a_two_way_table_is_one_subtable_with_rows_and_columns_on_two_sides():
@@ -62,7 +70,7 @@ def test_a_three_way_table_is_no_network():
             line[tuple(np.insert(np.array(at, dtype=object), axis, slice(None)))] = 1
             lines.append(line.ravel())
     reason = detect(problem_of(np.ones(8), np.array(lines), levels={}, rhs=np.full(12, 2)))
-    assert reason == "A cell is in three relations, none of which follows from the others."
+    assert reason == "A cell is in three relations, also when those that follow from the others are left out."
 
 
 def test_other_factors_are_refused():
@@ -115,3 +123,58 @@ def test_the_relations_may_come_in_any_order():
     relations = hierarchy_relations(THREE_LEVELS, 2)[::-1]
     problem = problem_of(np.zeros(24), relations, levels={})
     assert found(problem).nodes == relations.shape[0] - 2 + 1
+
+
+def hierarchy_and(*more) -> ProtectionProblem:
+    """The small hierarchy (8 rows by 3 columns, rows 0 to 2 inner) with more relations that follow from its own."""
+    relations = np.vstack([hierarchy_relations(THREE_LEVELS, 2), *[np.atleast_2d(each) for each in more]])
+    return problem_of(np.zeros(24), relations, levels={})
+
+
+def cells(*numbers, total):
+    row = np.zeros(24, dtype=np.int64)
+    row[list(numbers)], row[total] = 1, -1
+    return row
+
+
+LEAF_ROWS = range(3, 8)
+OWN = hierarchy_relations(THREE_LEVELS, 2)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [cells(*[3 * row for row in LEAF_ROWS], total=0)],
+        [cells(*[3 * row + column for row in LEAF_ROWS], total=column) for column in range(3)],
+        [cells(*[3 * row + column for row in LEAF_ROWS for column in (0, 1)], total=2)],
+        [OWN[5] - OWN[6]],
+        [OWN[5] + OWN[6]],
+        [2 * OWN[0], 3 * OWN[9], -OWN[4]],
+    ],
+    ids=["root of leaves, totals", "root of leaves, all columns", "grand total of leaf cells", "difference", "sum", "multiples"],
+)
+def test_relations_that_follow_in_any_way_are_left_out(more):
+    problem = hierarchy_and(*more)
+    assert_same_rows(problem, found(problem))
+    assert found(problem).nodes == OWN.shape[0] - 2 + 1
+
+
+def test_a_threefold_relation_whose_right_hand_side_is_no_multiple_has_a_factor():
+    assert detect(problem_of([0, 0], [[3, -3]], levels={}, rhs=np.array([1]))) == "A relation counts a cell with a factor other than one."
+    assert isinstance(detect(problem_of([0, 0], [[3, -3]], levels={}, rhs=np.array([6]))), Network)
+
+
+def test_where_elimination_would_take_too_long_the_reason_says_so(monkeypatch):
+    monkeypatch.setattr(module, "MOST_STEPS", 10)
+    reason = detect(hierarchy_and(OWN[5] - OWN[6]))
+    assert reason == "A cell is in three relations, and they are too many to find out which follow from others."
+
+
+def test_a_large_table_whose_root_is_also_the_sum_of_all_leaves_is_a_network():
+    shape = SHAPES["table14"]
+    system = one_hierarchy_system(shape, seed=0)
+    leaves = np.arange(shape.inner, shape.rows) * shape.columns
+    row = csr_matrix((np.append(np.ones(leaves.size, dtype=np.int64), -1), np.append(leaves, 0), [0, leaves.size + 1]), (1, shape.cells))
+    relations = vstack([system.relations, row]).tocsr()
+    longer = dataclasses.replace(system, relations=relations, rhs=np.append(system.rhs, 0))
+    assert found(problem_of_system(longer, weights="unit")).nodes == found(problem_of_system(system, weights="unit")).nodes

@@ -245,3 +245,11 @@ def test_work_ends_exact_annealing_the_same_way_whatever_the_clock_says(monkeypa
 def test_time_left_is_rounded_so_that_runs_repeat():
     assert engine.rounded_time(57.3) == engine.rounded_time(56.9)
     assert engine.rounded_time(60.0) <= 60.0 < 1.25 * engine.rounded_time(60.0)
+
+
+def test_a_search_that_must_end_keeps_its_table(monkeypatch):
+    def refuse(self, sweeps, seeds):
+        raise InputError("The network is too deep for exact computing.")
+
+    monkeypatch.setattr(engine.Engine, "improve", refuse)
+    assert searched(medium_table()).best is not None

@@ -4,28 +4,34 @@ A cell that is in two relations joins them as an arc joins nodes, once signs are
 A cell in three relations is one too many; in a hierarchy one of the three says nothing new: added up, the relations joined so far
 give it. So: join relations along the cells in two relations; add up each joined piece; drop a relation that equals such a sum,
 compared in full and in integers; go on with the cells that are now in two relations, until no cell is in three.
-The pieces joined first are the subtables.
+The pieces joined first are the subtables. Where that ends with a cell in three relations, relations that follow from the others in any
+other way are looked for by elimination, within a limit of work, and it begins anew without those that crowd most cells.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 from scipy.sparse import csr_matrix
 
 from statveil.arrays import AnyArray, BoolArray, IntArray
+from statveil.protect.independent import independent_rows
+from statveil.protect.network.lowest_terms import lowest_terms
 from statveil.protect.problem import ProtectionProblem
+
+MOST_STEPS, MOST_ROUNDS = 1_000_000, 10
+"""Of elimination: how much work, and how often relations are left out because of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
     """Cell i is the arc from `tail[i]` to `head[i]`: its deviation leaves one node and enters the other.
 
-    Node j is relation `relation[j]` times `sign[j]`; what leaves it less what enters is `supply[j]`. The last node, the ground, is no
-    relation: it closes the arcs of cells in fewer than two. `subtable[j]` numbers the pieces joined first, `side[j]` is 0 or 1 so that
-    arcs join different sides (-1 everywhere where that cannot be).
+    Node j is relation `relation[j]`, in lowest terms, times `sign[j]`; what leaves it less what enters is `supply[j]`. The last node, the
+    ground, is no relation: it closes the arcs of cells in fewer than two. `subtable[j]` numbers the pieces joined first, `side[j]` is 0
+    or 1 so that arcs join different sides (-1 everywhere where that cannot be).
     """
 
     tail: IntArray
@@ -46,18 +52,25 @@ class Network:
 
 
 def detect(problem: ProtectionProblem) -> Network | str:
-    """The network that the problem's relations form, or a sentence that says why they form none."""
-    matrix = problem.relations.tocsr()
+    """The network that the problem's relations form, in lowest terms, or a sentence that says why they form none."""
+    problem = lowest_terms(problem).problem
+    matrix, residual = problem.relations.tocsr(), problem.residual
     if not (np.abs(matrix.data) == 1).all():
         return "A relation counts a cell with a factor other than one."
-    work = _Joining(matrix, problem.residual)
+    rows, work_left = np.arange(matrix.shape[0]), MOST_STEPS
     while True:
-        if not work.join():
+        work = _Joining(matrix if rows.size == matrix.shape[0] else matrix[rows], residual[rows])
+        if not work.settle():
             return "The signs of the relations cannot be turned so that every cell enters one and leaves another."
         if not work.crowded.any():
-            return work.network()
-        if not work.drop_implied():
-            return "A cell is in three relations, none of which follows from the others."
+            found = work.network()
+            return replace(found, relation=np.append(rows[found.relation[:-1]], -1))
+        implied, work_left = work.implied(work_left)
+        if work_left <= 0:
+            return "A cell is in three relations, and they are too many to find out which follow from others."
+        if implied.size == 0:
+            return "A cell is in three relations, also when those that follow from the others are left out."
+        rows = np.delete(rows, implied)
 
 
 class _Joining:
@@ -78,6 +91,14 @@ class _Joining:
     @property
     def crowded(self) -> BoolArray:
         return self.degree > 2
+
+    def settle(self) -> bool:
+        """Join and drop by turns, until no cell is in three relations or nothing more can be dropped; False where signs clash."""
+        while True:
+            if not self.join():
+                return False
+            if not self.crowded.any() or not self.drop_implied():
+                return True
 
     def join(self) -> bool:
         """Join relations along the cells in two of them; False where signs clash."""
@@ -107,6 +128,21 @@ class _Joining:
                 new = (piece < 0) & (found >= 0) & (found != self.parent[wanted])
                 piece, alike = np.where(new, found, piece), np.where(new, sign, alike)
         return self._drop(wanted[piece >= 0], piece[piece >= 0], alike[piece >= 0])
+
+    def implied(self, most: int) -> tuple[IntArray, int]:
+        """Relations that follow from the other kept ones and, of those, crowd most cells; and what is left of the work allowed."""
+        crowding = np.asarray(abs(self.matrix) @ self.crowded.astype(np.int64))
+        lengths = np.diff(self.matrix.indptr)
+        order = np.lexsort((lengths, crowding))
+        order = order[self.kept[order]]
+        work = int(lengths[order].sum())
+        if work > most:
+            return np.zeros(0, dtype=np.int64), 0
+        independent, all_seen = independent_rows(self.matrix, self.residual, order, most)
+        follow = np.setdiff1d(order, independent)
+        follow = follow[crowding[follow] > 0]
+        most_crowded = follow[crowding[follow] == crowding[follow].max(initial=0)]
+        return most_crowded, most - max(work, most // MOST_ROUNDS) if all_seen else 0
 
     def _drop(self, relation: IntArray, piece: IntArray, alike: IntArray) -> bool:
         """Drop each relation that really is the sum of its piece, one a piece and none whose own piece serves another."""

@@ -7,6 +7,7 @@ cheapest in it (recombination); and exact flips where subtables are still far fr
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator
@@ -23,7 +24,8 @@ from statveil.protect.network.coarse import Coarse
 from statveil.protect.network.coarse_bound import CoarseBound
 from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.detect import Network, detect
-from statveil.protect.network.flow import FlowProgram, SensesProgram, soft_bounds, whole_costs
+from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, SensesProgram, soft_bounds, whole_costs
+from statveil.protect.network.lowest_terms import in_lowest_terms
 from statveil.protect.network.polish import flips_of, polish
 from statveil.protect.network.polygon import Blocks, joined, some
 from statveil.protect.network.square_flips import cool_squares, groups_of
@@ -63,20 +65,24 @@ NEGLIGIBLE = 0.2
 
 def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 12) -> None:
     """Method `network`. `seeds` annealings of so many `sweeps` are recombined in each round; it ends when rounds bring nothing."""
+    search = in_lowest_terms(search)
     network = detect(search.problem)
     if isinstance(network, str):
         raise InputError(f"Method 'network' needs a table that is a network. {network}", hint="Use method 'auto'.")
     engine = Engine(search, network)
     engine.first_table()
     if search.best is not None:
-        engine.bound_by_cover()
-        engine.improve(sweeps, seeds)
+        with contextlib.suppress(InputError):  # numbers that grow too large for exact computing end the search: what was found stands
+            engine.bound_by_cover()
+            engine.improve(sweeps, seeds)
 
 
 def fits(problem: ProtectionProblem) -> bool:
     """Whether the problem is a network with so many choices that no branch and bound would end, and exact computing is safe."""
     choices = int((problem.can_go_up & problem.can_go_down).sum())
     if choices <= MANY_CHOICES or (choices <= VERY_MANY_CHOICES and problem.size <= MANY_CELLS):
+        return False
+    if (problem.rhs.size + 1) << COST_BITS >= LARGEST_PENALTY:
         return False
     try:
         whole_costs(problem.weight)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from statveil.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
@@ -16,6 +18,8 @@ COST_BITS = 36
 NO_CELL = slice(0)
 FARTHEST = 2**60
 """Stands for "no bound" on an arc; sums of two stay inside 64 bits."""
+LARGEST_PENALTY = 2**57
+"""Penalties of several units on a path still fit 64 bits."""
 
 
 def scale_of(weight: FloatArray) -> float:
@@ -48,6 +52,11 @@ class Flow:
     def __init__(self, tail: IntArray, head: IntArray, supply: IntArray, cost: IntArray, low: IntArray, high: IntArray) -> None:
         self.cells, nodes = tail.size, supply.size
         self.supply = supply
+        self.sure_penalty = nodes * int(cost.max(initial=0)) + 1
+        if self.sure_penalty >= LARGEST_PENALTY:
+            raise InputError(
+                "The table has too many relations for exact computing on its network.", hint="Use another method, such as 'bcd'."
+            )
         self.root = nodes - 1
         room = np.minimum(high, -low)
         chosen, piece = simplex.spanning(tail, head, np.lexsort((-room, cost, room <= 0)), nodes)
@@ -80,8 +89,9 @@ class Flow:
             queued=np.zeros(nodes, dtype=np.bool_),
             start=start,
             around=around,
-            counter=np.zeros(6, dtype=np.int64),
+            counter=np.zeros(7, dtype=np.int64),
             value=np.zeros(2),
+            penalty=np.array([simplex.PENALTY]),
         )
         simplex.hang_all(self.tree, np.append(chosen, np.ones(extra, dtype=np.bool_)), self.root)
 
@@ -90,18 +100,42 @@ class Flow:
         return self.tree.flow[: self.cells]
 
     def restart(self, low: IntArray, high: IntArray) -> None:
-        """Take new bounds, keep the tree, and pivot to the optimum."""
+        """Take new bounds, keep the tree, and pivot to the optimum; at the end the flow is inside its bounds if any flow is."""
         self.settle(low, high)
         self.solve()
+        if not self.inside and int(self.tree.penalty[0]) < self.sure_penalty:
+            if self._feasible():
+                self.tree.penalty[0] = self.sure_penalty
+            self._settle()
+            self.solve()
+
+    def _feasible(self) -> bool:
+        """Whether any flow keeps the bounds. The penalty alone decides: where a detour is long, costs could outweigh it."""
+        cost, penalty = self.tree.cost.copy(), int(self.tree.penalty[0])
+        self.tree.cost[:], self.tree.penalty[0] = 0, 1
+        self._settle()
+        self.solve()
+        self.tree.cost[:], self.tree.penalty[0] = cost, penalty
+        return self.inside
 
     def settle(self, low: IntArray, high: IntArray) -> None:
         """Take new bounds and keep the tree: the flow that it carries is the start of the pivots."""
         self.tree.low[: self.cells], self.tree.high[: self.cells] = low, high
+        self._settle()
+
+    def _settle(self) -> None:
         simplex.settle(self.tree, simplex.preorder(self.tree, self.root), self.supply)
+        self.check()
 
     def solve(self) -> None:
         block = max(64, int(0.5 * np.sqrt(self.tree.tail.size)))
         simplex.solve_all(self.tree, block, 2**60)
+        self.check()
+
+    def check(self) -> None:
+        """Refuse to go on where potentials might no longer fit 64 bits."""
+        if self.tree.counter[6]:
+            raise InputError("The network is too deep for exact computing.", hint="Use another method, such as 'bcd'.")
 
     @property
     def outside(self) -> float:
@@ -115,6 +149,27 @@ class Flow:
         return bool(
             (tree.flow[:cells] >= tree.low[:cells]).all() and (tree.flow[:cells] <= tree.high[:cells]).all() and not tree.flow[cells:].any()
         )
+
+
+class SensesProgram(Protocol):
+    """The problem on its network with its senses fixed, in either norm."""
+
+    problem: ProtectionProblem
+    network: Network
+
+    def solve(self, senses: IntArray) -> IntArray | None:
+        """The closest table with these senses; None if there is none."""
+
+    @property
+    def value(self) -> float:
+        """The cost of the present table."""
+
+    @property
+    def duals(self) -> FloatArray:
+        """One multiplier per relation: what a unit more on its right-hand side would cost."""
+
+    def pull(self, duals: FloatArray) -> FloatArray:
+        """What a forced unit of each cell's deviation takes off the cost of the rest."""
 
 
 class FlowProgram:

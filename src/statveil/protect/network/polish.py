@@ -43,7 +43,9 @@ def polish(program: FlowProgram, flips: Flips, senses: IntArray, *, steps: int, 
     Returns the number of moves kept.
     """
     hot, cold = temperature * program.price
-    return int(_polish(program.flow.tree, flips, senses, steps, hot, cold, seed))
+    kept = int(_polish(program.flow.tree, flips, senses, steps, hot, cold, seed))
+    program.flow.check()
+    return kept
 
 
 @njit(cache=True)

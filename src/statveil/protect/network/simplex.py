@@ -15,8 +15,10 @@ from numba import njit
 from statveil.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 PENALTY = 2**48
-"""Cost of a unit outside the bounds."""
+"""Cost of a unit outside the bounds, unless a network turns out to need more."""
 _NEVER = 2**61
+_FARTHEST_POTENTIAL = 2**60
+"""Differences of two potentials, and slopes added to them, stay inside 64 bits; beyond, pivoting stops."""
 
 
 class Tree(NamedTuple):
@@ -47,42 +49,44 @@ class Tree(NamedTuple):
     start: IntArray
     around: AnyArray
     counter: IntArray
-    """Pivots, nodes moved, arcs looked at, next arc to look at, queue's first and length."""
+    """Pivots, nodes moved, arcs looked at, next arc to look at, queue's first and length, potentials too large to go on."""
     value: FloatArray
     """Cost of the flow, and the sum of what lies outside the bounds."""
+    penalty: IntArray
+    """Cost of a unit outside the bounds: one number, above every arc's own cost."""
 
 
 @njit(cache=True, inline="always")
-def right_slope(z, low, high, cost):  # type: ignore[no-untyped-def]
+def right_slope(z, low, high, cost, penalty):  # type: ignore[no-untyped-def]
     if z < low:
-        return -PENALTY
+        return -penalty
     if z >= high:
-        return PENALTY
+        return penalty
     return cost if z >= 0 else -cost
 
 
 @njit(cache=True, inline="always")
-def left_slope(z, low, high, cost):  # type: ignore[no-untyped-def]
+def left_slope(z, low, high, cost, penalty):  # type: ignore[no-untyped-def]
     if z > high:
-        return PENALTY
+        return penalty
     if z <= low:
-        return -PENALTY
+        return -penalty
     return cost if z > 0 else -cost
 
 
 @njit(cache=True, inline="always")
 def _room(t, e, slope, up):  # type: ignore[no-untyped-def]
     """How far the flow can rise (or fall) on the straight piece of this slope."""
-    z, low, high = t.flow[e], t.low[e], t.high[e]
+    z, low, high, penalty = t.flow[e], t.low[e], t.high[e], t.penalty[0]
     if up:
-        if slope == -PENALTY:
+        if slope == -penalty:
             return low - z
-        if slope == PENALTY:
+        if slope == penalty:
             return np.int64(_NEVER)
         return -z if slope < 0 < high else high - z
-    if slope == PENALTY:
+    if slope == penalty:
         return z - high
-    if slope == -PENALTY:
+    if slope == -penalty:
         return np.int64(_NEVER)
     return z if low < 0 < slope else z - low
 
@@ -90,8 +94,8 @@ def _room(t, e, slope, up):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def rest(t, e):  # type: ignore[no-untyped-def]
     """Write down the slopes of an arc outside the tree."""
-    t.left[e] = left_slope(t.flow[e], t.low[e], t.high[e], t.cost[e])
-    t.right[e] = right_slope(t.flow[e], t.low[e], t.high[e], t.cost[e])
+    t.left[e] = left_slope(t.flow[e], t.low[e], t.high[e], t.cost[e], t.penalty[0])
+    t.right[e] = right_slope(t.flow[e], t.low[e], t.high[e], t.cost[e], t.penalty[0])
 
 
 @njit(cache=True)
@@ -133,6 +137,8 @@ def shift_subtree(t, top, shift, track):  # type: ignore[no-untyped-def]
     u = top
     while True:
         t.potential[u] += shift
+        if abs(t.potential[u]) > _FARTHEST_POTENTIAL:
+            t.counter[6] = 1
         t.depth[u] = t.depth[t.parent[u]] + 1
         t.counter[1] += 1
         if track:
@@ -246,10 +252,10 @@ def _rehang(t, inner, outer, out, e, slope):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def solve_all(t, block, most):  # type: ignore[no-untyped-def]
-    """Pivot until no arc has a gain, looking at arcs block by block; False when more than `most` nodes would be moved."""
+    """Pivot until no arc has a gain, looking at arcs block by block; False when more than `most` nodes would be moved, or too far."""
     arcs = t.tail.size
     quiet, at, limit = 0, t.counter[3], t.counter[1] + most
-    while quiet < arcs:
+    while quiet < arcs and t.counter[6] == 0:
         best, best_gain = -1, 0
         for _ in range(min(block, arcs)):
             difference = t.potential[t.tail[at]] - t.potential[t.head[at]]
@@ -265,17 +271,16 @@ def solve_all(t, block, most):  # type: ignore[no-untyped-def]
         quiet = 0
         pivot(t, best, -(t.right[best] + t.potential[t.tail[best]] - t.potential[t.head[best]]) == best_gain, False)
         if t.counter[1] > limit:
-            t.counter[3] = at
-            return False
+            break
     t.counter[3] = at
-    return True
+    return quiet >= arcs
 
 
 @njit(cache=True)
 def solve_queue(t, most):  # type: ignore[no-untyped-def]
     """The same where only arcs at queued nodes can have a gain; False when more than `most` nodes would be moved."""
     limit = t.counter[1] + most
-    while t.counter[5] > 0:
+    while t.counter[5] > 0 and t.counter[6] == 0:
         u = t.queue[t.counter[4]]
         best, best_gain = -1, 0
         for k in range(t.start[u], t.start[u + 1]):
@@ -293,7 +298,7 @@ def solve_queue(t, most):  # type: ignore[no-untyped-def]
         pivot(t, best, -(t.right[best] + t.potential[t.tail[best]] - t.potential[t.head[best]]) == best_gain, True)
         if t.counter[1] > limit:
             return False
-    return True
+    return t.counter[6] == 0
 
 
 @njit(cache=True)
@@ -326,8 +331,8 @@ def set_bounds(t, e, low, high):  # type: ignore[no-untyped-def]
 def _slope_to_root(t, u):  # type: ignore[no-untyped-def]
     """The slope of the arc above u on the piece that leads on when flow goes from u to the root."""
     e = t.arc[u]
-    z, low, high, cost = t.flow[e], t.low[e], t.high[e], t.cost[e]
-    return right_slope(z, low, high, cost) if t.tail[e] == u else left_slope(z, low, high, cost)
+    z, low, high, cost, penalty = t.flow[e], t.low[e], t.high[e], t.cost[e], t.penalty[0]
+    return right_slope(z, low, high, cost, penalty) if t.tail[e] == u else left_slope(z, low, high, cost, penalty)
 
 
 @njit(cache=True)
@@ -354,6 +359,9 @@ def settle(t, order, supply):  # type: ignore[no-untyped-def]
         t.slope[u] = _slope_to_root(t, u)
         t.depth[u] = t.depth[p] + 1
         t.potential[u] = t.potential[p] + (t.slope[u] if t.head[e] == u else -t.slope[u])
+        if abs(t.potential[u]) > _FARTHEST_POTENTIAL:
+            t.counter[6] = 1
+            break
     clear_queue(t)
     t.value[:] = 0.0
     for e in range(t.tail.size):

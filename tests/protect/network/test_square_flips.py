@@ -1,0 +1,108 @@
+"""Turning senses in least squares: prices never overstate a change, totals come first, and what is found is a local optimum."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from statveil.examples.one_hierarchy import Filling, Shape, one_hierarchy_system
+from statveil.protect.network import engine
+from statveil.protect.network.coarse import Coarse
+from statveil.protect.network.square_flips import _prices, cool_squares, groups_of
+from statveil.protect.network.squares import Newton, SquaresProgram
+from statveil.protect.options import Limits
+from statveil.protect.search import Search
+from statveil.protect.system import problem_of
+from tests.protect.network.tables import small_hierarchies
+from tests.protect.network.test_flow import open_somewhere, program_of, some_senses
+from tests.protect.network.test_squares import tight_and_heavy
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(problem=small_hierarchies(), seed=st.integers(0, 9))
+def test_a_price_never_overstates_the_change(problem, seed):
+    """Before rounding: the least cost with one sense turned is at least the least cost now and the price."""
+    either = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    if either.size == 0 or not open_somewhere(problem):
+        return
+    problem = dataclasses.replace(problem, norm="l2")
+    senses, program = some_senses(problem, seed), program_of(problem)
+    both = SquaresProgram(program)
+    if both.solve(senses) is None:
+        return
+    now, turned = Newton(program, *program.bounds(senses)).solve(both.potential), senses.copy()
+    turned[either[seed % either.size]] *= -1
+    later = Newton(program, *program.bounds(turned)).solve(np.zeros(program.network.nodes))
+    if not (now.ended and later.ended):
+        return
+    price = _prices(both, senses, now.flow)[either[seed % either.size]]
+    change = problem.weight @ later.flow**2 - problem.weight @ now.flow**2
+    assert change >= price - 1e-3 * max(1.0, abs(change))
+
+
+def mixed():
+    """120 rows by 8 columns, three levels of rows, 60 sensitive cells, totals among them."""
+    system = one_hierarchy_system(Shape(rows=120, columns=8, inner=12, depth=3, sensitive=60), seed=1, filling=Filling(where="any"))
+    return problem_of(system, weights="unit", norm="l2")
+
+
+def totals_of(problem, network):
+    return Coarse(problem, network).totals
+
+
+def test_each_table_on_the_way_is_cheaper_and_the_last_is_far_below_the_first():
+    problem = mixed()
+    program = program_of(problem)
+    both, cells = SquaresProgram(program), np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    start = np.where(problem.sensitive, 1, 0)
+    first = problem.cost(both.solve(start))
+    groups = groups_of(cells, totals_of(problem, program.network))
+    tries = iter(range(600))
+    ways = cool_squares(both, start, groups, np.random.default_rng(0), ended=lambda: next(tries, None) is None)
+    costs = [problem.cost(SquaresProgram(program).solve(senses)) for senses in ways]
+    assert costs[-1] < 0.93 * first
+    assert all(later < earlier * (1 + 1e-4) for earlier, later in itertools.pairwise([first, *costs]))
+
+
+def test_senses_without_a_table_and_no_cells_to_turn_give_nothing():
+    problem = mixed()
+    both = SquaresProgram(program_of(problem))
+    start, rng = np.where(problem.sensitive, 1, 0), np.random.default_rng(0)
+    assert list(cool_squares(both, start, [], rng, ended=lambda: False)) == []
+    tight = dataclasses.replace(problem, upper=problem.value)
+    cells = np.flatnonzero(problem.sensitive)
+    assert list(cool_squares(SquaresProgram(program_of(tight)), start, [cells], rng, ended=lambda: False)) == []
+
+
+def test_the_totals_come_before_the_others():
+    totals = np.array([True, False, True, False])
+    assert [group.tolist() for group in groups_of(np.array([0, 1, 3]), totals)] == [[0], [1, 3]]
+    assert [group.tolist() for group in groups_of(np.array([1, 3]), totals)] == [[1, 3]]
+
+
+def test_method_network_leaves_no_total_whose_turning_would_help():
+    problem = mixed()
+    search = Search(problem, Limits(seconds=6), 0, lambda _: None)
+    engine.run(search)
+    assert problem.accepts(search.best)
+    assert search.objective <= 1.03 * search.bound
+    program = program_of(problem)
+    both, senses = SquaresProgram(program), problem.senses_of(search.best)
+    for cell in np.flatnonzero(totals_of(problem, program.network) & problem.can_go_up & problem.can_go_down):
+        turned = senses.copy()
+        turned[cell] *= -1
+        table = both.solve(turned)
+        assert table is None or problem.cost(table) >= search.objective * (1 - 1e-4)
+
+
+def test_a_table_with_tight_bounds_is_not_called_infeasible():
+    problem = tight_and_heavy(3)
+    search = Search(problem, Limits(seconds=2), 0, lambda _: None)
+    engine.run(search)
+    assert search.best is not None
+    assert search.bound == pytest.approx(search.objective, rel=0.5)
