@@ -28,6 +28,7 @@ REGISTER_SIZES = (60, 2, 18, 9, 6, 8, 7)
 UNIQUE_SIZES = (400, 2, 100, 40, 8, 20, 60)
 SHARED = Path(os.environ.get("STATVEIL_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "data" / "microdata"
 ADULT_KEYS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+STARTS = 10
 ADULT_SETTINGS = ((5, 0.02), (5, 0.05), (5, 0.2), (3, 0.01))
 TESTDATA_KEYS = ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex")
 
@@ -102,23 +103,25 @@ def adult(_folder: Path) -> None:
         five, seven = (_below(relaxed[name], plan.cost) for name in ("relaxed bound (eq. 5)", "lagrangean bound (eq. 7)"))
         print(f"| {threshold}, {weight} | {plan.cost:.1f} ({plan.ending}) | {seconds:.2f} | {plan.evaluations} | {five} | {seven} "
               f"| {_below(cuts[-1], plan.cost)} ({len(cuts)}) |")  # fmt: skip
-        for objective, starts in (("true", 10), ("relaxed", 1)):
+        for objective in ("true", "relaxed"):
             for method in ("iterative-improvement", "repeated-improvement", "tabu", "annealing"):
-                _search(plan.coded, method, objective, plan.cost, starts)
+                _search(plan.coded, method, objective, plan.cost)
 
 
 def _below(bound: float, cost: float) -> str:
     return f"{bound:.1f} ({1 - bound / cost:.2%} below)"
 
 
-def _search(coded: Any, method: str, objective: str, optimum: float, starts: int) -> None:
+def _search(coded: Any, method: str, objective: str, optimum: float) -> None:
+    """From random starts: how often the search meets the true optimum, how far off it ends, and how many recodings it prices."""
     import statveil as sv
 
-    plans = [sv.plan_recoding(coded, method=method, objective=objective, seed=seed) for seed in range(starts)]
+    plans = [sv.plan_recoding(coded, method=method, objective=objective, seed=seed) for seed in range(STARTS)]
     hits = sum(plan.cost <= optimum * (1 + 1e-9) for plan in plans)
-    worst = max(plan.cost for plan in plans) / optimum - 1
-    evaluations = sum(plan.evaluations for plan in plans) / len(plans)
-    print(f"|   {method}, {objective} cost | optimum in {hits} of {starts} | worst +{worst:.1%} | {evaluations:.0f} evaluations a run |")
+    costs = [plan.cost / optimum - 1 for plan in plans]
+    looks = [plan.evaluations if objective == "true" else plan.facts["evaluations of eq. 5"] for plan in plans]
+    print(f"|   {method}, {objective} cost | optimum in {hits} of {STARTS} | best +{min(costs):.1%}, worst +{max(costs):.1%} "
+          f"| {np.mean(looks):.0f} evaluations a run |", flush=True)  # fmt: skip
 
 
 def testdata(_folder: Path) -> None:

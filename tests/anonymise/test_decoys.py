@@ -57,6 +57,18 @@ def test_extra_blanks_leave_the_file_safe_and_repeat_with_the_seed() -> None:
     assert unsafe(*released(one), tables_up_to(5, 2, 3), "recount") == 0
 
 
+@pytest.mark.parametrize("rule", ["original", "recount"])
+def test_extra_blanks_keep_the_caps(rule: Any, tmp_path: Any) -> None:
+    data = town(300)
+    needed = sv.suppress(data, sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=2, rule=rule)).blanks
+    caps = {name: number + place for place, (name, number) in enumerate(sorted(needed.items()))}
+    wanted = sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=2, rule=rule, candidates=3, caps=caps)
+    plan = sv.plan_recoding(data, wanted, recoding={})
+    assert all(plan.suppression.blanks[name] <= cap for name, cap in caps.items())
+    assert plan.suppression.notes["extra blanks"] > 0
+    assert sv.apply_plan(data, plan, tmp_path / "safe.csv").audit.passed
+
+
 def test_the_level_chosen_tells_nothing_certain_about_a_single_record() -> None:
     """Downcoding (M05) on a file of five: of all finer files that the planner would have written like this, no cell is the same in all."""
     menu = sv.Menu.own({"pairs": {"0": "01", "1": "01", "2": "23", "3": "23"}})

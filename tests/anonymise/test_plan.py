@@ -15,6 +15,7 @@ from statveil.anonymise.coding import code_file
 from statveil.anonymise.evaluate import Evaluator
 from statveil.anonymise.plan import METHODS
 from statveil.anonymise.relaxed import lagrangean, relaxed_problem
+from statveil.anonymise.search import SEARCHES
 from tests.anonymise.stories import halves, microdata, random_records, released
 from tests.reference.files import tables_up_to, unsafe
 
@@ -94,6 +95,32 @@ def test_caps_are_priced_when_recodings_are_compared() -> None:
     assert plan.recoding["a"] != "as it is"
     assert plan.suppression.blanks["a"] <= 1
     assert plan.gap == 0
+
+
+WITH_CAPS = [(method, objective) for method in METHODS for objective in ("true", "relaxed") if objective == "true" or method in SEARCHES]
+
+
+@pytest.mark.parametrize(("method", "objective"), WITH_CAPS)
+def test_every_method_keeps_the_caps_or_says_that_nothing_does(method: str, objective: str) -> None:
+    """Two lone values and a cap of one: only the recoding that joins them helps, dear as it is. Under a cap of none nothing does."""
+    joined = sv.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
+    rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
+    keys = sv.KeyVariables(fields={"a": joined, "b": None}, threshold=2, order=1, caps={"a": 1}, recoding_weight=50)
+    plan = sv.plan_recoding(microdata(rows), keys, method=method, objective=objective)
+    assert (plan.recoding["a"], plan.suppression.total, plan.method) == ("joined", 0, method)
+    assert plan.bound <= plan.cost
+    apart = sv.Menu.own({"renamed": {"x": "1", "y": "2", "z": "3"}})
+    nothing = sv.KeyVariables(fields={"a": apart, "b": None}, threshold=2, order=1, caps={"a": 0})
+    with pytest.raises(sv.InfeasibleProblem):
+        sv.plan_recoding(microdata(rows), nothing, method=method, objective=objective)
+
+
+def test_a_search_that_was_cut_short_does_not_claim_that_nothing_exists() -> None:
+    joined = sv.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
+    rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
+    keys = sv.KeyVariables(fields={"a": joined, "b": None}, threshold=2, order=1, caps={"a": 1})
+    with pytest.raises(sv.OutOfTime, match="not proved"):
+        sv.plan_recoding(microdata(rows), keys, limits=sv.Limits(seconds=1e-9))
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:

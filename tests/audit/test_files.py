@@ -10,6 +10,7 @@ import pytest
 
 from statveil.audit import wildcards
 from statveil.audit.files import FileStatement, audit_file, compare_releases
+from statveil.audit.report import Check
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 
@@ -93,10 +94,33 @@ def test_a_recoding_must_be_the_one_stated() -> None:
     assert "changes" in faults(recoded, replace(STATEMENT, recoded={"town": {"Urk": "village", "Ede": "town"}}))
 
 
-def test_a_linked_column_may_be_blank_with_its_field() -> None:
+LINKED = replace(STATEMENT, linked=[("job", "title")])
+
+
+def test_a_linked_column_is_blank_with_its_field() -> None:
     linked = {**SAFE, "title": [None, *SAFE["title"][1:]]}
     assert "rest" in faults(linked)
-    assert faults(linked, replace(STATEMENT, linked=[("job", "title")])) == {}
+    assert faults(linked, LINKED) == {}
+
+
+def test_a_linked_column_left_open_or_blanked_for_others_is_found() -> None:
+    titles = {**VILLAGE, "title": ["dr", "ir", "", "drs", "", ""]}
+    safe = {**SAFE, "title": [None, "ir", "", "drs", "", ""]}
+    assert faults(safe, LINKED, titles) == {}
+    assert faults({**safe, "title": titles["title"]}, LINKED, titles) == {"changes": 1}
+    assert faults({**safe, "title": [None] * 6}, LINKED, titles) == {"changes": 2}
+
+
+def test_a_title_whose_field_was_missing_stays() -> None:
+    original = {**VILLAGE, "job": [None, *VILLAGE["job"][1:]]}
+    assert faults(original, replace(LINKED, blanks={}), original) == {}
+    assert faults({**original, "title": [None, *VILLAGE["title"][1:]]}, replace(LINKED, blanks={}), original) == {"changes": 1}
+
+
+def test_two_linked_fields_are_blank_together() -> None:
+    statement = replace(STATEMENT, linked=[("job", "town")], blanks={"town": 1, "job": 1})
+    assert faults({**SAFE, "town": [None, *SAFE["town"][1:]]}, statement) == {}
+    assert faults(SAFE, replace(statement, blanks=STATEMENT.blanks)) == {"changes": 1}
 
 
 def test_recounting_finds_what_blanks_made_rare() -> None:
@@ -125,7 +149,34 @@ def test_a_household_blanked_in_part_is_found() -> None:
     assert faults(SAFE, statement) == {"households": 1}
     whole = {**SAFE, "job": [None, None, *SAFE["job"][2:]]}
     assert faults(whole, replace(statement, blanks={"job": 2})) == {}
-    assert faults({n: v for n, v in SAFE.items() if n != "home"}, replace(statement, dropped=("home",))) == {}
+
+
+def test_one_household_healed_does_not_hide_another_that_was_broken() -> None:
+    original = {**VILLAGE, "job": [None, "farmer", *VILLAGE["job"][2:]]}
+    released = {**original, "job": [None, None, None, *VILLAGE["job"][3:]]}
+    statement = replace(STATEMENT, household="home", shared=("job",), blanks={"job": 2})
+    assert faults(released, statement, original) == {"households": 1}
+
+
+def households(released: Columns, original: Columns, **stated: Any) -> Check:
+    statement = replace(STATEMENT, household="home", shared=("job",), dropped=("home",), **stated)
+    report = audit_file(data(original), data({n: v for n, v in released.items() if n != "home"}), statement).report
+    return next(check for check in report.checks if check.name == "households")
+
+
+def test_a_dropped_household_is_followed_by_the_other_columns() -> None:
+    found = households(SAFE, VILLAGE)
+    assert (found.checked, found.faults) == (3, 1)
+    whole = {**SAFE, "job": [None, None, *SAFE["job"][2:]]}
+    assert households(whole, VILLAGE, blanks={"job": 2}).passed
+
+
+def test_a_household_that_nothing_tells_is_not_checked_and_says_so() -> None:
+    """Two records with the same other columns could be either."""
+    original, released = ({**each, "income": ["1"] * 6, "weight": ["1"] * 6, "title": [""] * 6} for each in (VILLAGE, SAFE))
+    found = households(released, original)
+    assert (found.checked, found.faults) == (0, 0)
+    assert "not checked" in found.words
 
 
 def test_wildcards_match_everything() -> None:
@@ -169,6 +220,26 @@ def test_short_floats_are_compared_as_the_doubles_they_are() -> None:
 
 
 def test_two_releases_that_fill_each_others_blanks_are_found() -> None:
-    assert compare_releases(data(SAFE), data(SAFE), ("town", "job")) == {"town": 0, "job": 0}
-    assert compare_releases(data(SAFE), data(VILLAGE), ("town", "job")) == {"town": 0, "job": 1}
-    assert compare_releases(data({"job": ["vet"]}), data({"job": [None]}), ("job",)) == {"job": 0}
+    assert compare_releases(data(SAFE), data(SAFE), ("town", "job")) == (6, {"town": 0, "job": 0})
+    assert compare_releases(data(SAFE), data(VILLAGE), ("town", "job")) == (6, {"town": 0, "job": 1})
+
+
+def test_releases_without_other_columns_cannot_be_compared() -> None:
+    assert compare_releases(data({"job": ["vet"]}), data({"job": [None]}), ("job",)) == (0, {"job": 0})
+
+
+def test_releases_are_compared_however_their_numbers_are_written() -> None:
+    written = {**VILLAGE, "weight": [f"{each}.0" for each in VILLAGE["weight"]], "title": [each or None for each in VILLAGE["title"]]}
+    assert compare_releases(data(SAFE), data(written), ("town", "job")) == (6, {"town": 0, "job": 1})
+    numbers = pa.table({name: pa.array(values, pa.string()) for name, values in VILLAGE.items()})
+    numbers = numbers.set_column(5, "income", pa.array([float(each) for each in VILLAGE["income"]]))
+    assert compare_releases(data(SAFE), read_microdata(numbers), ("town", "job")) == (6, {"town": 0, "job": 1})
+
+
+def test_weights_that_are_dropped_leave_nothing_to_recount() -> None:
+    """Under rule `original` the weights of the original decide; under `recount` a count that cannot be made is a fault."""
+    statement = replace(STATEMENT, weight="weight", tables=((("job",), 2),), dropped=("weight",))
+    released = data({name: values for name, values in SAFE.items() if name != "weight"})
+    assert audit_file(data(VILLAGE), released, statement).unsafe == {"original": 0, "recount": None, "wildcard": None}
+    assert audit_file(data(VILLAGE), released, statement).report.passed
+    assert not audit_file(data(VILLAGE), released, replace(statement, rule="recount")).report.passed

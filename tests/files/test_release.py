@@ -133,6 +133,24 @@ def test_a_second_release_that_fills_the_blanks_of_the_first_is_refused(data: sv
     assert "minute 12" in told[0][0]
 
 
+def test_releases_that_nothing_joins_are_said_to_be_unchecked(data: sv.Microdata, tmp_path: Path) -> None:
+    plan = sv.plan_recoding(data, keys())
+    sv.apply_plan(data, plan, tmp_path / "first.csv", drop=["id", "income"])
+    second = sv.apply_plan(data, plan, tmp_path / "second.csv", drop=["id", "income"], earlier=[tmp_path / "first.csv"])
+    [check] = [each for each in second.audit.checks if each.name == "earlier"]
+    assert (check.checked, check.faults) == (0, 0)
+    assert check.words.endswith("(not checked)")
+    assert check.findings == ("first.csv: not checked, no other columns tell which records are the same",)
+
+
+def test_weights_may_be_dropped_unless_the_rule_recounts_them(data: sv.Microdata, tmp_path: Path) -> None:
+    counted = {"counting": "weights", "weight": "income", "threshold": 2000}
+    release = sv.apply_plan(data, sv.plan_recoding(data, keys(**counted)), tmp_path / "safe.csv", drop=["income"])
+    assert release.unsafe == {"original": 0, "recount": None, "wildcard": None}
+    with pytest.raises(sv.InputError, match="weights cannot be dropped"):
+        sv.apply_plan(data, sv.plan_recoding(data, keys(**counted, rule="recount")), tmp_path / "no.csv", drop=["income"])
+
+
 def test_no_rank_of_the_original_order_is_left(tmp_path: Path) -> None:
     records = 120_000
     rng = np.random.default_rng(2)
@@ -178,6 +196,27 @@ def test_diversity_of_classes() -> None:
     assert classes_after(plan).records == 4
 
 
+def test_diversity_after_is_that_of_the_written_classes(tmp_path: Path) -> None:
+    """Keys that are blanked in part lie in several classes of the written file."""
+    rng, split = np.random.default_rng(3), 0
+    for attempt in range(6):
+        rows = {name: rng.choice(list(codes), 40).tolist() for name, codes in (("a", "xxxxyyyz"), ("b", "pppq"), ("s", "123"))}
+        data = sv.read_microdata(pa.table(rows))
+        plan = sv.plan_recoding(data, sv.KeyVariables(fields={"a": None, "b": None}, threshold=4, order=2, candidates=3))
+        split += plan.suppression.key.size > plan.coded.size
+        release = sv.apply_plan(data, plan, tmp_path / f"{attempt}.csv", key="secret")
+        classes: dict[tuple[str, ...], list[str]] = {}
+        for line in release.path.read_text().splitlines()[1:]:
+            *shown, value = line.split(",")
+            classes.setdefault(tuple(shown), []).append(value)
+        share = {value: rows["s"].count(value) / 40 for value in "123"}
+        far = max(sum(abs(each.count(v) / len(each) - share[v]) for v in "123") / 2 for each in classes.values())
+        after = diversity(data, plan, "s", key="secret")[1]
+        assert after.least_values == min(len(set(each)) for each in classes.values())
+        assert after.largest_distance == pytest.approx(far)
+    assert split
+
+
 JOB = """
 [data]
 file = "town.parquet"
@@ -210,6 +249,17 @@ def test_the_command_writes_a_folder_or_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+def test_the_command_says_what_of_a_recoding_it_does_not_use(tmp_path: Path) -> None:
+    town(tmp_path / "town.parquet")
+    (tmp_path / "job.grc").write_text("1: v0-v2\n2: v3-\n<MISSING> 8\n")
+    (tmp_path / "job.toml").write_text(JOB.replace("job = {}", 'job = { grc = ["job.grc"] }'))
+    run = CliRunner().invoke(app, ["anonymise", str(tmp_path / "job.toml"), "--json"])
+    assert run.exit_code == 0, run.output
+    assert "missing codes 8" in json.loads(run.stdout)["warnings"][0]
+    again = CliRunner().invoke(app, ["anonymise", str(tmp_path / "job.toml"), "--force"])
+    assert "Warning: " in again.stderr
+
+
 def test_the_risk_command_counts(tmp_path: Path) -> None:
     town(tmp_path / "town.parquet")
     run = CliRunner().invoke(app, ["risk", str(tmp_path / "town.parquet"), "--keys", "region,job,sex", "--json"])
@@ -217,6 +267,16 @@ def test_the_risk_command_counts(tmp_path: Path) -> None:
     assert found["records"] == 400
     assert found["unsafe_records"] == sv.find_unsafe(sv.read_microdata(tmp_path / "town.parquet"), keys()).records
     assert CliRunner().invoke(app, ["risk", str(tmp_path / "town.parquet"), "--keys", "nothing"]).exit_code == 2
+
+
+def test_the_risk_command_reads_a_file_as_it_is_told(tmp_path: Path) -> None:
+    rows = [f"{'Köln' if n % 3 else 'Ulm'}#{n % 2}#1,5" for n in range(12)]
+    (tmp_path / "town.txt").write_bytes("\n".join(["town#sex#weight", *rows]).encode("latin-1") + b"\n")
+    asked = ["risk", str(tmp_path / "town.txt"), "--keys", "town,sex", "--weight", "weight", "--json"]
+    run = CliRunner().invoke(app, [*asked, "--delimiter", "#", "--encoding", "latin-1", "--decimal", ","])
+    assert run.exit_code == 0, run.output
+    assert json.loads(run.output)["unsafe_records"] == 4
+    assert CliRunner().invoke(app, [*asked, "--delimiter", "#", "--decimal", ";"]).exit_code == 2
 
 
 @pytest.mark.parametrize("ending", ["sav", "dta"])

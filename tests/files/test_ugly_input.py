@@ -129,3 +129,31 @@ def test_encodings_delimiters_quoted_numbers_and_missing_codes(tmp_path: Path, e
     release = sv.apply_plan(data, sv.plan_recoding(data, keys), tmp_path / "safe.csv")
     assert release.plan.suppression.total == 0
     assert release.path.read_text(encoding="utf-8").count("Köln") == 40
+
+
+def test_records_without_a_household_are_each_a_household(tmp_path: Path) -> None:
+    """One of the four without a household is rare, and only it is blanked; the audit does not take them for one either."""
+    rows = [",x,p", *[",y,p"] * 3, *["1,y,p"] * 2, *["2,y,q"] * 2]
+    data = write(tmp_path / "f.csv", rows, "home,a,b")
+    release = make_safe(data, ["a", "b"], tmp_path / "safe.csv", threshold=2, order=2, household="home", shared=["a"])
+    assert release.plan.suppression.blanks == {"a": 1, "b": 0}
+    capped = make_safe(data, ["a", "b"], tmp_path / "capped.csv", threshold=2, order=2, household="home", shared=["a"], caps={"a": 1})
+    assert capped.plan.suppression.blanks == {"a": 1, "b": 0}
+
+
+@pytest.mark.parametrize("weights", [["9000000000000", "9000000000000"], ["1e14", "1"]])
+def test_weights_too_large_to_add_up_are_refused(tmp_path: Path, weights: list[str]) -> None:
+    data = write(tmp_path / "f.csv", [f"p,{weight}" for weight in weights], "a,w")
+    with pytest.raises(sv.InputError, match="too large") as caught:
+        make_safe(data, ["a"], tmp_path / "safe.csv", weight="w", counting="weights", order=1)
+    assert "1e14" not in str(caught.value)
+
+
+def test_whole_numbers_with_gaps_in_a_frame_fit_a_hierarchy_of_codes(tmp_path: Path) -> None:
+    """Such a column is decimal in most frames: 1 becomes 1.0."""
+    data = sv.read_microdata(pa.table({"a": pa.array([1.0] * 4 + [2.0, None, 3.0, 3.0, 9.0]), "b": ["p"] * 9}))
+    tree = sv.Hierarchy.from_dict({"low": ["1", "2"], "high": ["3"]})
+    keys = sv.KeyVariables(fields={"a": tree, "b": None}, threshold=2, order=2, missing_codes={"a": ["9"]})
+    assert sv.suppress(data, keys).blanks == {"a": 1, "b": 0}
+    release = sv.apply_plan(data, sv.plan_recoding(data, keys, recoding={"a": "level 1"}), tmp_path / "safe.csv")
+    assert sorted(line.split(",")[0] for line in release.path.read_text().splitlines()[1:]) == ["", "", *["high"] * 2, *["low"] * 5]

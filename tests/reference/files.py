@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 Record = tuple[str | None, ...]
@@ -34,18 +34,41 @@ def fewest_blanks(original: Sequence[Record], tables: Tables, rule: str, cost: S
 
 
 def least_costs(
-    original: Sequence[Record], tables: Tables, rule: str, cost: Sequence[float], second: Sequence[float]
+    original: Sequence[Record],
+    tables: Tables,
+    rule: str,
+    cost: Sequence[float],
+    second: Sequence[float],
+    *,
+    mass: Sequence[float] | None = None,
+    caps: Mapping[int, int] | None = None,
+    homes: Sequence[str] | None = None,
+    shared: Sequence[int] = (),
 ) -> tuple[float, float]:
-    """The least cost over all ways to blank the file, and the least second cost of those that cost so much; infinite if none is safe."""
-    fields = len(original[0])
-    masks = list(product((False, True), repeat=fields))
+    """The least cost over all ways to blank the file, and the least second cost of those that cost so much; infinite if none is safe.
+
+    `mass` multiplies the cost of a record's blanks; `caps` are the most blanks in a field; in `homes` a shared field is blank (or was
+    missing) for all members or for those only of whom it was missing.
+    """
+    weights = mass or [1.0] * len(original)
     best = float("inf"), float("inf")
-    for chosen in product(masks, repeat=len(original)):
-        blank = [f for mask, record in zip(chosen, original, strict=True) for f in range(fields) if mask[f] and record[f] is not None]
-        price = float(sum(cost[f] for f in blank)), float(sum(second[f] for f in blank))
-        if price < best and unsafe(original, _blanked(original, chosen), tables, rule) == 0:
+    for chosen in product(product((False, True), repeat=len(original[0])), repeat=len(original)):
+        blank = [(r, f) for r, mask in enumerate(chosen) for f, gone in enumerate(mask) if gone and original[r][f] is not None]
+        price = float(sum(cost[f] * weights[r] for r, f in blank)), float(sum(second[f] * weights[r] for r, f in blank))
+        if price >= best or any(sum(f == field for _, f in blank) > cap for field, cap in (caps or {}).items()):
+            continue
+        if homes is not None and not _whole_homes(original, chosen, homes, shared):
+            continue
+        if unsafe(original, _blanked(original, chosen), tables, rule) == 0:
             best = price
     return best
+
+
+def _whole_homes(original: Sequence[Record], masks: Sequence[Sequence[bool]], homes: Sequence[str], shared: Sequence[int]) -> bool:
+    def states(home: str, field: int) -> set[bool]:
+        return {masks[r][field] for r, own in enumerate(homes) if own == home and original[r][field] is not None}
+
+    return all(len(states(home, field)) <= 1 for home in set(homes) for field in shared)
 
 
 def _blanked(records: Sequence[Record], masks: Sequence[Sequence[bool]]) -> list[Record]:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from statveil.anonymise.coding import CodedFile, key_text, lend_missing
+from statveil.anonymise.coding import CodedFile, household_text, key_text, lend_missing, number_texts, telling
 from statveil.anonymise.keys import MISSING_LABEL
 from statveil.anonymise.plan import FilePlan
 from statveil.anonymise.suppression import merged
@@ -43,6 +44,17 @@ def write_safe_file(data: Microdata, plan: FilePlan, path: Path, *, drop: Sequen
         query = f"SELECT {shown} FROM ({released}) ORDER BY hash({first}, {shown}), hash({second}, {shown})"
         content = _content(session, plan, names, released, read_labels(data.origin), measured=format_of(path) in FIXED_WIDTH)
         write_batches(path, session.batches(query, rows=ROWS), content)
+
+
+def released_values(data: Microdata, plan: FilePlan, names: Sequence[str], *, key: str | None = None) -> pa.Table:
+    """These columns as `write_safe_file` writes them, as text c0, c1, ..., and how many records (`n`) show the same."""
+    outputs = [f"o{place} AS c{place}" for place in range(len(names))]
+    with data.engine.session() as session:
+        lend_missing(session, plan.keys)
+        _lend_recodings(session, plan)
+        _lend_blanks(session, plan)
+        released = _released(session, data, plan, names, texts=frozenset(names), secret=_secrets(plan, key)[0])
+        return session.query(f"SELECT {', '.join(outputs)}, count(*) AS n FROM ({released}) GROUP BY ALL")
 
 
 def _content(session: Session, plan: FilePlan, names: Sequence[str], released: str, labels: FileLabels, *, measured: bool) -> FileContent:
@@ -90,6 +102,10 @@ def _check_drop(data: Microdata, plan: FilePlan, drop: Sequence[str]) -> None:
     kept = [name for name in drop if name in plan.keys.names]
     if kept:
         raise InputError(f"{kept[0]!r} is a key field and cannot be dropped.", hint="Take it out of the key fields.")
+    if plan.keys.rule == "recount" and plan.keys.counting == "weights" and plan.keys.weight in drop:
+        raise InputError(
+            "The weights cannot be dropped: without them nobody can recount the released file.", hint="Keep them, or use rule 'original'."
+        )
 
 
 def _secrets(plan: FilePlan, key: str | None) -> tuple[int, int]:
@@ -108,7 +124,7 @@ def _lend_recodings(session: Session, plan: FilePlan) -> None:
 def _lend_blanks(session: Session, plan: FilePlan) -> None:
     """Keys (in households: household and key) with their masks; `low` to `high` are the ranks of their records that get a mask."""
     coded, found = plan.coded, plan.suppression
-    home = found.home
+    home = None if found.home is None else _by_name(coded, found.home)
     owner = found.key if home is None else home * coded.size + found.key
     owner, mask, records = merged(owner, found.mask, found.records)
     starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
@@ -116,7 +132,7 @@ def _lend_blanks(session: Session, plan: FilePlan) -> None:
     split = np.repeat(variants > 1, variants)
     high = np.cumsum(records) - np.repeat(np.cumsum(records)[starts] - records[starts], variants)
     wanted = split | (mask != 0)
-    columns = _key_columns(coded, owner[wanted] % coded.size)
+    columns = key_columns(coded, owner[wanted] % coded.size)
     if home is not None:
         assert coded.households is not None
         columns["home"] = coded.households.names.take(pa.array(owner[wanted] // coded.size))
@@ -128,7 +144,14 @@ def _lend_blanks(session: Session, plan: FilePlan) -> None:
     session.keep("split_keys", "SELECT * FROM blanks WHERE split")
 
 
-def _key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
+def _by_name(coded: CodedFile, home: IntArray) -> IntArray:
+    """Households as a query knows them: records without one cannot be told apart by their household, so they count as one here."""
+    assert coded.households is not None
+    alone = int(pc.sum(pc.equal(coded.households.names, "")).as_py())
+    return np.asarray(np.where(home < alone, 0, home), dtype=np.int64)
+
+
+def key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
     """The text of these keys' fields, as a query reads it; missing is NULL."""
     columns = {}
     for place, values in enumerate(coded.values):
@@ -136,17 +159,20 @@ def _key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
         words = pa.array([None if category and value == MISSING_LABEL else value for value in values], pa.string())
         code = coded.codes[place, key]
         columns[f"k{place}"] = words.take(pa.array(code, mask=code < 0))
-    return columns
+    return columns | {f"n{place}": pa.array(row[key]) for place, row in enumerate(coded.numbers)}
 
 
 def _released(session: Session, data: Microdata, plan: FilePlan, names: Sequence[str], *, texts: frozenset[str], secret: int) -> str:
     """The query of the released columns o0, o1, ... in the order of `names`."""
     keys = plan.keys
-    own = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)]
-    home = [f"coalesce(CAST({column(data.engine, keys.household)} AS VARCHAR), '') AS home"] if keys.household else []
+    told = number_texts(data, telling(keys))
+    own = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)] + told
+    home = [household_text(data, keys)] if keys.household else []
     keyed = f"SELECT *, {', '.join([*own, *home])} FROM records"
     same = " AND ".join(
-        [f"r.k{place} IS NOT DISTINCT FROM b.k{place}" for place in range(len(keys.names))] + ["r.home = b.home"] * len(home)
+        [f"r.k{place} IS NOT DISTINCT FROM b.k{place}" for place in range(len(keys.names))]
+        + [f"r.n{place} = b.n{place}" for place in range(len(told))]
+        + ["r.home = b.home"] * len(home)
     )
     masked = f"SELECT r.*, coalesce(b.mask, 0) AS mask FROM ({keyed}) r LEFT JOIN whole_keys b ON {same}"
     if session.query("SELECT count(*) AS n FROM split_keys")["n"][0].as_py():
@@ -164,8 +190,8 @@ def _with_split(masked: str, same: str, data: Microdata, secret: int) -> str:
     every = ", ".join(column(data.engine, name) for name in data.columns)
     some = f"SELECT r.* FROM ({masked}) r WHERE EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
     none = f"SELECT r.* FROM ({masked}) r WHERE NOT EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
-    parts = same.count("r.k")
-    owner = ", ".join([f"k{place}" for place in range(parts)] + (["home"] if "r.home" in same else []))
+    keyed = [f"{letter}{place}" for letter in "kn" for place in range(same.count(f"r.{letter}"))]
+    owner = ", ".join(keyed + (["home"] if "r.home" in same else []))
     ranked = f"SELECT *, row_number() OVER (PARTITION BY {owner} ORDER BY hash({secret}, {every})) AS rank FROM ({some})"
     chosen = f"SELECT r.* EXCLUDE (mask, rank), b.mask FROM ({ranked}) r JOIN split_keys b ON {same} AND r.rank BETWEEN b.low AND b.high"
     return f"SELECT * FROM ({none}) UNION ALL BY NAME SELECT * FROM ({chosen})"

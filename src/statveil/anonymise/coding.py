@@ -1,13 +1,14 @@
 """Records as distinct keys: the one pass over the file after which only different keys are looked at.
 
 The engine groups by the key fields; everything above sees each different key once, with the number of its records (and their weights).
-Keys are sorted, so that no result depends on the order of the records.
+Where it matters which of its records are blanked, those of different cost or weight are told apart as keys of their own: whatever is
+then said of a part of a key is exact. Keys are sorted, so that no result depends on the order of the records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +26,8 @@ from statveil.table.columns import NumberColumn
 UNKNOWN = -1
 WEIGHT_DECIMALS = 6
 WEIGHT_UNIT = 10**WEIGHT_DECIMALS
+LARGEST_TOTAL = 9 * 10**12
+"""Of the weights, so that their sums in units of 10**-6 are whole numbers of 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,8 @@ class CodedFile:
     """Sum of the weights in units of 10**-6; the count itself where there are no weights."""
     mass: FloatArray
     """What a blank of cost 1 costs in all records of the key."""
+    numbers: IntArray
+    """By which equal keys are told apart, one row for each of `telling(keys)`: what one record has, in units of 10**-6."""
     households: Households | None
 
     @property
@@ -68,42 +73,63 @@ class CodedFile:
         """What is compared with the threshold."""
         return self.weight if self.keys.counting == "weights" else self.count
 
+    @property
+    def unit(self) -> int:
+        """What `amount` counts for one record, or for a weight of 1."""
+        return WEIGHT_UNIT if self.keys.counting == "weights" else 1
+
     @cached_property
     def tables(self) -> list[tuple[tuple[int, ...], int]]:
         """Combinations and thresholds in the unit of `amount`."""
-        unit = WEIGHT_UNIT if self.keys.counting == "weights" else 1
-        return [(places, threshold * unit) for places, threshold in self.keys.tables()]
+        return [(places, threshold * self.unit) for places, threshold in self.keys.tables()]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Households:
-    """The members of each household, one row a record: `key[i]` of household `home[i]`. Sorted by household, then key."""
+    """The members of each household, one row a record: `key[i]` of household `home[i]`. Sorted by household, then key.
+
+    Records without a household are each one of their own, with an empty name.
+    """
 
     names: pa.Array
     home: IntArray
     key: IntArray
 
 
-def code_file(data: Microdata, keys: KeyVariables) -> CodedFile:
-    """Group the records by their key and turn values into numbers."""
+def telling(keys: KeyVariables) -> list[str]:
+    """Columns of costs and weights by which equal keys are told apart: where a key's records may be blanked in different ways.
+
+    Rule `original` alone blanks all records of a key alike, and needs no more than their sums.
+    """
+    moved = keys.rule != "original" or bool(keys.caps) or keys.candidates > 0
+    cost = [keys.record_cost] if keys.record_cost and (moved or keys.household) else []
+    weight = [keys.weight] if keys.weight and keys.counting == "weights" and moved else []
+    return list(dict.fromkeys([*cost, *weight]))
+
+
+def code_file(data: Microdata, keys: KeyVariables, *, apart: bool = True) -> CodedFile:
+    """Group the records by their key, and `apart` by what `telling` names, and turn values into numbers."""
     wanted = [*keys.names, *(name for name in (keys.weight, keys.record_cost, keys.household) if name)]
     data.require(wanted)
     data.require([name for group in keys.linked for name in group])
     with data.engine.session() as session:
         lend_missing(session, keys)
         _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
-        found = session.query(_grouped(data, keys))
-        members = session.query(_members(data, keys)) if keys.household else None
+        told = telling(keys) if apart else []
+        found = session.query(_grouped(data, keys, told))
+        members = session.query(_members(data, keys, told)) if keys.household else None
     if not found.num_rows:
         raise InputError(f"{data.origin} has no records.", hint="There is nothing to protect.")
     values, levels, codes = _coded(found, keys)
-    order = key_order(codes, [len(each) for each in values])
+    numbers = _numbers(found, told)
+    order = np.lexsort((*numbers[::-1], *codes[::-1])) if told else key_order(codes, [len(each) for each in values])
     count = _whole(found["records"])[order]
     weight = _whole(found["weight"])[order] if keys.weight else count
     mass = _whole(found["cost"])[order] / WEIGHT_UNIT if keys.record_cost else count.astype(np.float64)
-    codes = np.ascontiguousarray(codes[:, order])
-    households = None if members is None else _households(members, keys, values, codes)
-    return CodedFile(keys=keys, values=values, levels=levels, codes=codes, count=count, weight=weight, mass=mass, households=households)
+    codes, numbers = np.ascontiguousarray(codes[:, order]), numbers[:, order]
+    households = None if members is None else _households(members, keys, values, codes, numbers)
+    return CodedFile(keys=keys, values=values, levels=levels, codes=codes, count=count, weight=weight, mass=mass, numbers=numbers,
+                     households=households)  # fmt: skip
 
 
 def key_text(data: Microdata, keys: KeyVariables, name: str) -> str:
@@ -118,9 +144,14 @@ def key_text(data: Microdata, keys: KeyVariables, name: str) -> str:
 
 def lend_missing(session: Session, keys: KeyVariables) -> None:
     """The codes that mean missing, as a table: a user's words never enter a query."""
-    rows = [(keys.names.index(name), code.strip()) for name, codes in keys.missing_codes.items() for code in codes]
+    rows = [(keys.names.index(name), code) for name, codes in keys.missing_texts().items() for code in codes]
     places, codes = pa.array([place for place, _ in rows], pa.int32()), pa.array([code for _, code in rows], pa.string())
     session.lend("missing_codes", pa.table({"place": places, "code": codes}))
+
+
+def number_texts(data: Microdata, told: Sequence[str]) -> list[str]:
+    """The numbers by which equal keys are told apart, in a query, as n0, n1, ..."""
+    return [f"{number_column(data, name).units(WEIGHT_DECIMALS)} AS n{place}" for place, name in enumerate(told)]
 
 
 def number_column(data: Microdata, name: str) -> NumberColumn:
@@ -130,7 +161,9 @@ def number_column(data: Microdata, name: str) -> NumberColumn:
 def _refuse_bad_numbers(session: Session, data: Microdata, names: Sequence[str]) -> None:
     for name in names:
         number = number_column(data, name)
+        units = number.units(WEIGHT_DECIMALS)
         bad = f"NOT coalesce({number.is_number} AND NOT {number.is_negative}, false)"
+        large = f"coalesce({number.is_number} AND {units} IS NULL, false)"
         count = scalar_row(session.query(f"SELECT count(*) FILTER ({bad}) AS bad FROM records"))["bad"]
         if count:
             place = data.engine.place(session.first(bad))
@@ -138,17 +171,24 @@ def _refuse_bad_numbers(session: Session, data: Microdata, names: Sequence[str])
                 f"{data.origin}: column {name!r} has {count:,} values that are no number of zero or more, the first in {place}.",
                 hint="Weights and costs must be there for every record.",
             )
+        found = scalar_row(session.query(f"SELECT count(*) FILTER ({large}) AS large, coalesce(sum({units}), 0) AS total FROM records"))
+        if found["large"] or found["total"] > LARGEST_TOTAL * WEIGHT_UNIT:
+            raise InputError(
+                f"{data.origin}: the numbers of column {name!r} are too large: together they exceed {LARGEST_TOTAL:,}.",
+                hint="Give weights and costs in larger units.",
+            )
 
 
-def _grouped(data: Microdata, keys: KeyVariables) -> str:
-    raw = [column(data.engine, name) for name in keys.names]
+def _grouped(data: Microdata, keys: KeyVariables, told: Sequence[str]) -> str:
+    raw = [column(data.engine, name) for name in (*keys.names, *told)]
     sums = ["count(*) AS records"]
     for label, name in (("weight", keys.weight), ("cost", keys.record_cost)):
         if name:
             sums.append(f"sum({number_column(data, name).units(WEIGHT_DECIMALS)}) AS {label}")
     inner = f"SELECT {', '.join(dict.fromkeys(raw))}, {', '.join(sums)} FROM records GROUP BY {', '.join(dict.fromkeys(raw))}"
     texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)]
-    names = [f"k{place}" for place in range(len(keys.names))]
+    texts += number_texts(data, told)
+    names = [*(f"k{place}" for place in range(len(keys.names))), *(f"n{place}" for place in range(len(told)))]
     totals = [f"CAST(sum({label}) AS BIGINT) AS {label}" for label in ("records", *_extra(keys))]
     outer = f"SELECT {', '.join(texts)}, records{''.join(f', {label}' for label in _extra(keys))} FROM ({inner})"
     return f"SELECT {', '.join(names)}, {', '.join(totals)} FROM ({outer}) GROUP BY {', '.join(names)}"
@@ -158,17 +198,26 @@ def _extra(keys: KeyVariables) -> list[str]:
     return [label for label, name in (("weight", keys.weight), ("cost", keys.record_cost)) if name]
 
 
-def _members(data: Microdata, keys: KeyVariables) -> str:
-    texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)]
-    home = f"coalesce(CAST({column(data.engine, keys.household or '')} AS VARCHAR), '') AS home"
-    names = ["home", *(f"k{place}" for place in range(len(keys.names)))]
+def _members(data: Microdata, keys: KeyVariables, told: Sequence[str]) -> str:
+    texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)] + number_texts(data, told)
+    home = household_text(data, keys)
+    names = ["home", *(f"k{place}" for place in range(len(keys.names))), *(f"n{place}" for place in range(len(told)))]
     return (
         f"SELECT {', '.join(names)}, count(*) AS records FROM (SELECT {home}, {', '.join(texts)} FROM records) GROUP BY {', '.join(names)}"
     )
 
 
+def household_text(data: Microdata, keys: KeyVariables) -> str:
+    """The household's identifier in a query; empty where it is missing."""
+    return f"coalesce(CAST({column(data.engine, keys.household or '')} AS VARCHAR), '') AS home"
+
+
 def _whole(column_: pa.ChunkedArray) -> IntArray:
     return np.asarray(column_.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _numbers(found: pa.Table, told: Sequence[str]) -> IntArray:
+    return np.array([_whole(found[f"n{place}"]) for place in range(len(told))], dtype=np.int64).reshape(len(told), found.num_rows)
 
 
 def _coded(found: pa.Table, keys: KeyVariables) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[Level, ...], ...], IntArray]:
@@ -211,14 +260,20 @@ def mixed(codes: IntArray, sizes: Sequence[int]) -> IntArray:
     return index
 
 
-def _households(members: pa.Table, keys: KeyVariables, values: Sequence[Sequence[str]], codes: IntArray) -> Households:
+def _households(members: pa.Table, keys: KeyVariables, values: Sequence[Sequence[str]], codes: IntArray, numbers: IntArray) -> Households:
     found = np.stack([codes_of(members[f"k{place}"].combine_chunks(), values[place], keys) for place in range(len(keys.names))])
-    key = key_places(codes, found)
+    told = [f"n{place}" for place in range(len(numbers))]
+    key = key_places(np.concatenate([codes, numbers]), np.concatenate([found, _numbers(members, told)]))
     names = pa.array(sorted(pc.unique(members["home"]).to_pylist()), pa.string())
     home = pc.index_in(members["home"].combine_chunks(), value_set=names).to_numpy(zero_copy_only=False).astype(np.int64)
     order = np.lexsort((key, home))
     times = _whole(members["records"])[order]
-    return Households(names=names, home=np.repeat(home[order], times), key=np.repeat(key[order], times))
+    home, key = np.repeat(home[order], times), np.repeat(key[order], times)
+    if names[0].as_py() == "":
+        alone = int((home == 0).sum())
+        home = np.where(home == 0, np.cumsum(home == 0) - 1, home + alone - 1)
+        names = pa.concat_arrays([pa.array([""] * alone, pa.string()), names[1:]])
+    return Households(names=names, home=home, key=key)
 
 
 def codes_of(text: pa.Array, values: Sequence[str], keys: KeyVariables) -> IntArray:
@@ -240,6 +295,16 @@ def key_places(codes: IntArray, wanted: IntArray) -> IntArray:
 
 def finest(coded: CodedFile) -> tuple[int, ...]:
     return (0,) * len(coded.values)
+
+
+def narrowed(coded: CodedFile, chosen: Mapping[str, str]) -> CodedFile:
+    """The same file with no choice in the fields named: their menus hold that recoding and nothing else."""
+    level_of(coded, chosen)
+    levels = [
+        tuple(level for level in menu if chosen.get(name, level.name) == level.name)
+        for name, menu in zip(coded.keys.names, coded.levels, strict=True)
+    ]
+    return replace(coded, levels=tuple(levels))
 
 
 def level_of(coded: CodedFile, chosen: Mapping[str, str]) -> tuple[int, ...]:

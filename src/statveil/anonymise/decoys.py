@@ -4,7 +4,7 @@ Who knows that a value is blank only because it was rare can work out which it w
 what the record still shows, the commonest. So further records that share the rest of such a combination are blanked in the same field:
 as many that hold the field's commonest value as hold any other, so that the attack is right no more often than a plain guess of the
 commonest value, and some that hold yet others, until several values are hidden alike. Which records is decided by a keyed generator;
-they come from keys that are not blanked otherwise.
+they come from keys that are not blanked otherwise, as long as the caps allow.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from statveil.anonymise.suppression import Suppression, known_only, merged, row_
 from statveil.anonymise.wildcard import written_codes
 from statveil.arrays import IntArray
 
-MOST_ROUNDS = 8
-
 Rows = tuple[IntArray, IntArray, IntArray]
 """Key, mask of fields and records."""
 
@@ -32,14 +30,7 @@ def add_decoys(suppression: Suppression, *, seed: int) -> Suppression:
     """The same suppression with extra blanks, until each blank could hide `candidates` values or nobody is left to join it."""
     problem, rng = suppression.problem, np.random.Generator(np.random.PCG64(seed))
     rows: Rows = (suppression.key, suppression.mask, suppression.records)
-    for _ in range(MOST_ROUNDS):
-        rows = _join(problem, rows, rng)
-        if problem.coded.keys.rule != "recount":
-            break
-        units, rounds = recount.add_rounds(problem, rows[0], problem.units_of(rows[1]), rows[2])
-        rows = merged(rows[0], problem.fields_of(units), rows[2])
-        if len(rounds) == 1:
-            break
+    rows = _join(problem, rows, rng)
     key, mask, records = merged(rows[0], known_only(problem, rows[0], rows[1]), rows[2])
     extra = int((np.bitwise_count(mask) * records).sum()) - suppression.total
     short = sum(group.lacking for group in groups(problem, (key, mask, records)))
@@ -133,19 +124,25 @@ def _commonest(problem: SuppressionProblem, field: int, written: IntArray, mask:
 class _Takers:
     """Records taken from open rows, one by one, where enough records go on showing their combinations.
 
-    Otherwise the extra blank would itself look like the blank of a rare value, and under `recount` leave others unsafe.
+    Otherwise the extra blank would itself look like the blank of a rare value, and under `recount` leave others unsafe. Caps are kept.
     """
 
     def __init__(self, problem: SuppressionProblem, rows: Rows) -> None:
         self.problem, self.rows, self.left = problem, rows, rows[2].copy()
         self.taken: list[tuple[int, int]] = []
-        counted = problem.coded.keys.counting == "records"
-        self.counts = recount.Counts(problem, rows[0], rows[1], rows[2]) if counted else None
+        self.counts = recount.Counts(problem, *rows)
+        names, unknown = problem.coded.keys.names, problem.coded.codes[:, rows[0]] < 0
+        self.known = np.asarray(sum((~each).astype(np.int64) << place for place, each in enumerate(unknown)), dtype=np.int64)
+        self.room = {names.index(name): cap - int((((rows[1] & self.known) >> names.index(name)) & 1) @ rows[2])
+                     for name, cap in problem.coded.keys.caps.items()}  # fmt: skip
 
     def take(self, donor: int, field: int) -> bool:
         blank = int(self.problem.unit_mask[self.problem.unit_of[field]])
-        if not self.left[donor] or (self.counts is not None and not self.counts.hide_one(donor, blank)):
+        capped = [place for place in self.room if (blank & int(self.known[donor])) >> place & 1]
+        if not self.left[donor] or any(self.room[place] < 1 for place in capped) or not self.counts.hide_one(donor, blank):
             return False
+        for place in capped:
+            self.room[place] -= 1
         self.left[donor] -= 1
         self.taken.append((donor, blank))
         return True

@@ -44,7 +44,7 @@ def recoding_costs(coded: CodedFile) -> list[FloatArray]:
         if isinstance(given, Mapping):
             found.append(np.array([float(given.get(name, {}).get(level.name, 0.0)) for level in levels]))
             continue
-        finest = entropy(coded, field, levels[0].code)
+        finest = entropy(coded, field, np.arange(len(coded.values[field])))
         kept = [entropy(coded, field, level.code) / finest if finest > 0 else 1.0 for level in levels]
         found.append(coded.keys.recoding_weight * coded.records * (1.0 - np.array(kept)))
     return found

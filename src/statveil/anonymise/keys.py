@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
@@ -22,6 +22,7 @@ RULES = ("original", "recount", "wildcard")
 MOST_FIELDS = 62
 MOST_COMBINATIONS = 5_000
 MISSING_LABEL = "missing"
+LARGEST_THRESHOLD = 10**12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +83,7 @@ class KeyVariables:
 
     def __post_init__(self) -> None:
         self._check_fields()
+        self._check_kinds()
         self._check_words()
         self._check_costs()
         self._check_groups()
@@ -98,14 +100,15 @@ class KeyVariables:
             return Menu.from_hierarchy(given)
         return given or Menu()
 
+    def missing_texts(self) -> dict[str, list[str]]:
+        """The missing codes as a file may spell them: frames write whole numbers with gaps among them as 9.0."""
+        stripped = {name: [code.strip() for code in codes] for name, codes in self.missing_codes.items()}
+        return {name: [*codes, *(f"{code}.0" for code in codes if code.lstrip("-").isdecimal())] for name, codes in stripped.items()}
+
     def tables(self) -> list[tuple[tuple[int, ...], int]]:
         """The combinations to count, as places of fields, each with the number of records that makes it safe."""
         chosen = self._listed() or self._by_levels() or self._by_order()
-        if len(chosen) > MOST_COMBINATIONS:
-            raise InputError(
-                f"{len(chosen):,} combinations of key fields are more than the {MOST_COMBINATIONS:,} that can be counted.",
-                hint="Lower the order, list the combinations that an intruder may know, or use fewer key fields.",
-            )
+        _refuse_many(len(chosen))
         return [(places, threshold + 1 if self.at_most else threshold) for places, threshold in chosen]
 
     def _listed(self) -> list[tuple[tuple[int, ...], int]]:
@@ -126,16 +129,15 @@ class KeyVariables:
             return []
         self._known_fields(self.levels, "levels")
         identifying = {self.names.index(name): level for name, level in self.levels.items() if level > 0}
-        tables: set[frozenset[int]] = {frozenset()}
-        for highest in range(1, max(identifying.values(), default=0) + 1):
-            allowed = [place for place, level in identifying.items() if level <= highest]
-            tables = {table | {place} for table in tables for place in allowed if place not in table}
-        if not tables or frozenset() in tables:
+        highest = max(identifying.values(), default=0)
+        groups = [[place for place, level in identifying.items() if level == each] for each in range(1, min(highest, MOST_FIELDS) + 1)]
+        ways = _ways([len(group) for group in groups])
+        if not groups or highest > len(identifying) or not ways[0][0]:
             raise InputError(
                 "The identification levels give no combination.", hint="Each level from 1 on needs a field of that level or less."
             )
-        found = sorted(tuple(sorted(table)) for table in tables)
-        return [(places, self._threshold(len(places))) for places in found]
+        _refuse_many(ways[0][0])
+        return [(places, self._threshold(len(places))) for places in _by_levels(groups, ways)]
 
     def _by_order(self) -> list[tuple[tuple[int, ...], int]]:
         fields = range(len(self.names))
@@ -156,6 +158,8 @@ class KeyVariables:
         return _checked_threshold(self.threshold[size])
 
     def _check_fields(self) -> None:
+        if not isinstance(self.fields, Mapping):
+            raise InputError("The key fields come with their menus.", hint="fields={'age': Menu.intervals(5), 'sex': None}.")
         if not self.fields:
             raise InputError("There are no key fields.", hint="Name the columns that an intruder may know.")
         if len(self.fields) > MOST_FIELDS:
@@ -163,6 +167,25 @@ class KeyVariables:
         for name, menu in self.fields.items():
             if not (menu is None or isinstance(menu, Menu | Hierarchy)):
                 raise InputError(f"The menu of {name!r} is a {type(menu).__name__}.", hint="Give a Menu, a Hierarchy or None.")
+
+    def _check_kinds(self) -> None:
+        """A text where a list belongs would be taken letter by letter, and a list where a mapping belongs has no values."""
+        for name in ("levels", "missing_codes", "caps"):
+            if not isinstance(getattr(self, name) or {}, Mapping):
+                raise InputError(f"{name} goes by field.", hint=f"{name}={{'field': ...}}.")
+        for name in ("costs", "ties", "recoding_costs"):
+            if not isinstance(getattr(self, name), str | Mapping):
+                raise InputError(f"{name} must be a word or go by field.")
+        for name in ("shared", "linked", "combinations", "edits"):
+            _check_lists(name, [getattr(self, name) or ()])
+        for name, inner in (
+            ("linked", self.linked),
+            ("combinations", self.combinations or ()),
+            ("missing_codes", self.missing_codes.values()),
+        ):
+            _check_lists(name, inner)
+        if any(not isinstance(level, int) or isinstance(level, bool) for level in (self.levels or {}).values()):
+            raise InputError("Identification levels must be whole numbers; fields of level 0 identify nobody.")
 
     def _check_words(self) -> None:
         known("rule", self.rule, RULES)
@@ -178,7 +201,7 @@ class KeyVariables:
             raise InputError("Counting weights needs the name of the column of weights.", hint="Give weight='...'.")
         if self.counting == "weights" and self.rule == "wildcard":
             raise InputError("The wildcard rule counts records only.", hint="Use rule 'original' or 'recount' with weights.")
-        if not isinstance(self.candidates, int) or self.candidates < 0:
+        if not isinstance(self.candidates, int) or isinstance(self.candidates, bool) or self.candidates < 0:
             raise InputError("candidates must be a whole number, zero or more.")
         self._known_fields(self.missing_codes, "missing_codes")
 
@@ -191,7 +214,7 @@ class KeyVariables:
             missing = [each for each in self.names if each not in costs]
             if missing or not all(_positive(cost) for cost in costs.values()):
                 raise InputError(f"{name} must give every key field a positive number of at most a million.")
-        if not (math.isfinite(self.recoding_weight) and self.recoding_weight >= 0):
+        if not _not_negative(self.recoding_weight):
             raise InputError("recoding_weight must be zero or more.")
         if not isinstance(self.recoding_costs, str):
             self._check_recoding_costs(self.recoding_costs)
@@ -203,10 +226,12 @@ class KeyVariables:
         for name in self.names:
             names = [recoding.name for recoding in self.menu(name).recodings]
             costs = given.get(name, {})
+            if not isinstance(costs, Mapping):
+                raise InputError(f"recoding_costs: those of {name!r} go by recoding.")
             strange = [each for each in costs if each not in (*names, AS_IT_IS)]
             if strange:
                 raise InputError(f"recoding_costs: {name!r} has no recoding {strange[0]!r}.", hint=f"Its recodings: {', '.join(names)}.")
-            if any(each not in costs for each in names) or any(not (math.isfinite(cost) and cost >= 0) for cost in costs.values()):
+            if any(each not in costs for each in names) or not all(_not_negative(cost) for cost in costs.values()):
                 raise InputError(f"recoding_costs: every recoding of {name!r} needs a number, zero or more.")
 
     def _check_groups(self) -> None:
@@ -236,6 +261,8 @@ class KeyVariables:
                 raise InputError(
                     "An edit rule needs what must hold and what follows.", hint="EditRule(when={...: [...]}, then={...: ...})."
                 )
+            if any(isinstance(values, str) for values in rule.when.values()):
+                raise InputError("edits: what must hold is a list of values for each field.", hint="when={'age': ['13', '14']}.")
             self._known_fields(rule.when, "edits")
             self._known_fields(rule.then, "edits")
 
@@ -245,11 +272,57 @@ class KeyVariables:
             raise InputError(f"{what}: {strange[0]!r} is not a key field.", hint=f"Key fields: {', '.join(self.names)}.")
 
 
+def _check_lists(name: str, given: Iterable[object]) -> None:
+    if any(isinstance(each, str) or not isinstance(each, Iterable) for each in given):
+        raise InputError(f"{name}: there must be a list where a single text or number stands.", hint="Put it in brackets: ['...'].")
+
+
+def _refuse_many(number: int) -> None:
+    if number > MOST_COMBINATIONS:
+        raise InputError(
+            f"{number:,} combinations of key fields are more than the {MOST_COMBINATIONS:,} that can be counted.",
+            hint="Lower the order, list the combinations that an intruder may know, or use fewer key fields.",
+        )
+
+
+def _ways(sizes: Sequence[int]) -> list[list[int]]:
+    """`ways[h][j]`: in how many ways j fields of levels up to h become a combination of one field a level.
+
+    A combination has as many fields as there are levels, of which at least h are of level h or less for each h (mu-ARGUS).
+    """
+    highest = len(sizes)
+    ways = [[0] * (highest + 1) for _ in range(highest + 1)]
+    ways[highest][highest] = 1
+    for level in range(highest - 1, -1, -1):
+        for taken in range(level, highest + 1):
+            more = range(max(0, level + 1 - taken), min(sizes[level], highest - taken) + 1)
+            ways[level][taken] = sum(math.comb(sizes[level], number) * ways[level + 1][taken + number] for number in more)
+    return ways
+
+
+def _by_levels(groups: Sequence[Sequence[int]], ways: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """The combinations that `_ways` counts; no beginning is kept that leads to none."""
+    found: list[tuple[int, ...]] = [()]
+    for level, group in enumerate(groups, start=1):
+        found = [
+            (*begun, *more)
+            for begun in found
+            for number in range(min(len(group), len(groups) - len(begun)) + 1)
+            if ways[level][len(begun) + number]
+            for more in combinations(group, number)
+        ]
+    return sorted(tuple(sorted(places)) for places in found)
+
+
+def _not_negative(cost: object) -> bool:
+    return isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0
+
+
 def _positive(cost: float) -> bool:
     return isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost <= 1e6
 
 
 def _checked_threshold(threshold: object) -> int:
-    if not isinstance(threshold, int) or isinstance(threshold, bool) or threshold < 1:
-        raise InputError("A threshold must be a whole number, one or more.")
+    if not isinstance(threshold, int) or isinstance(threshold, bool) or not 1 <= threshold <= LARGEST_THRESHOLD:
+        raise InputError(f"A threshold must be a whole number from 1 to {LARGEST_THRESHOLD:,}.")
     return threshold

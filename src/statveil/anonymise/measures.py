@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from statveil.anonymise.coding import WEIGHT_UNIT, CodedFile, codes_of, key_places, key_text, lend_missing
+from statveil.anonymise.apply import released_values
+from statveil.anonymise.coding import WEIGHT_UNIT, CodedFile, key_text, lend_missing
 from statveil.anonymise.plan import FilePlan
 from statveil.anonymise.population import population_uniques
 from statveil.anonymise.suppression import row_amount
@@ -44,8 +45,13 @@ class Risk(NamedTuple):
 
 
 def classes_before(coded: CodedFile) -> KeyClasses:
-    weight = coded.weight / WEIGHT_UNIT if coded.keys.weight else None
-    return KeyClasses(codes=coded.codes, count=coded.count, weight=weight)
+    """Keys that are told apart by their numbers only are one class."""
+    if not len(coded.numbers):
+        return KeyClasses(codes=coded.codes, count=coded.count, weight=coded.weight / WEIGHT_UNIT if coded.keys.weight else None)
+    distinct, inverse = np.unique(coded.codes, axis=1, return_inverse=True)
+    count = np.bincount(inverse.ravel(), weights=coded.count).astype(np.int64)
+    weight = np.bincount(inverse.ravel(), weights=coded.weight) / WEIGHT_UNIT if coded.keys.weight else None
+    return KeyClasses(codes=distinct, count=count, weight=weight)
 
 
 def classes_after(plan: FilePlan) -> KeyClasses:
@@ -136,37 +142,32 @@ class Diversity(NamedTuple):
     """t-closeness: the largest distance (half the sum of differences) between a class's shares and the file's."""
 
 
-def diversity(data: Microdata, plan: FilePlan, sensitive: str) -> tuple[Diversity, Diversity]:
-    """Before and after, over the classes of the full key. After the release a class is what shares its open values and blanks."""
+def diversity(data: Microdata, plan: FilePlan, sensitive: str, *, key: str | None = None) -> tuple[Diversity, Diversity]:
+    """Before and after, over the classes of the full key. After the release a class is what shares its open values and blanks.
+
+    Of a key that is released in several ways, `key` (the secret of the shuffle) decides which records get which blanks.
+    """
     data.require([sensitive])
     keys = plan.keys
-    names = ", ".join(f"k{place}" for place in range(len(keys.names)))
-    texts = ", ".join(f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names))
-    value = f"coalesce(CAST({column(data.engine, sensitive)} AS VARCHAR), '')"
-    grouped = f"SELECT {names}, s, count(*) AS n FROM (SELECT {texts}, {value} AS s FROM records) GROUP BY {names}, s ORDER BY {names}, s"
+    texts = [f"{key_text(data, keys, name)} AS c{place}" for place, name in enumerate(keys.names)]
+    value = f"coalesce(CAST({column(data.engine, sensitive)} AS VARCHAR), '') AS c{len(texts)}"
     with data.engine.session() as session:
         lend_missing(session, keys)
-        found = session.query(grouped)
-    value_code = np.asarray(found["s"].combine_chunks().dictionary_encode().indices)
-    count = found["n"].to_numpy().astype(np.float64)
-    key = _key_of(plan, found)
-    return _diversity(sensitive, key, value_code, count), _diversity(sensitive, _released_class(plan)[key], value_code, count)
+        before = session.query(f"SELECT {', '.join([*texts, value])}, count(*) AS n FROM records GROUP BY ALL")
+    after = released_values(data, plan, [*keys.names, sensitive], key=key)
+    return _diversity(sensitive, *_classes(before)), _diversity(sensitive, *_classes(after))
 
 
-def _key_of(plan: FilePlan, found: pa.Table) -> IntArray:
-    values = plan.coded.values
-    codes = [codes_of(found[f"k{place}"].combine_chunks(), each, plan.keys) for place, each in enumerate(values)]
-    return key_places(plan.coded.codes, np.stack(codes))
+def _classes(found: pa.Table) -> tuple[IntArray, IntArray, FloatArray]:
+    """Class, value of the last column, and number of records of each row; missing is a value like others."""
+    *keys, value = [_places(found[name]) for name in found.column_names[:-1]]
+    group = np.unique(np.stack(keys), axis=1, return_inverse=True)[1].ravel()
+    return np.asarray(group, dtype=np.int64), value, np.asarray(found["n"].to_numpy(), dtype=np.float64)
 
 
-def _released_class(plan: FilePlan) -> IntArray:
-    """The released class of each key; of a key that is released in several ways, the one that most of its records get."""
-    found = plan.suppression
-    _, inverse = np.unique(released_codes(plan), axis=1, return_inverse=True)
-    order = np.argsort(found.records, kind="stable")
-    chosen = np.zeros(plan.coded.size, dtype=np.int64)
-    chosen[found.key[order]] = inverse.ravel()[order]
-    return chosen
+def _places(text: pa.ChunkedArray) -> IntArray:
+    coded = text.combine_chunks().dictionary_encode(null_encoding="encode")
+    return np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _diversity(name: str, group: IntArray, value: IntArray, count: FloatArray) -> Diversity:

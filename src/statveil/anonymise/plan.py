@@ -6,20 +6,22 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from statveil.anonymise.boxes import BoxSearch
-from statveil.anonymise.coding import CodedFile, code_file, level_of
+from statveil.anonymise.coding import CodedFile, code_file, level_of, narrowed
 from statveil.anonymise.evaluate import Evaluator, Levels
 from statveil.anonymise.keys import KeyVariables
+from statveil.anonymise.problem import problem_of
 from statveil.anonymise.relaxed import dual_cuts, lagrangean, relaxed_problem
 from statveil.anonymise.search import SEARCHES, Space, iterative_improvement
 from statveil.anonymise.suppress import fewest_blanks, with_candidates
 from statveil.anonymise.suppression import Suppression
 from statveil.data.microdata import Microdata
-from statveil.errors import InfeasibleProblem
+from statveil.errors import InfeasibleProblem, OutOfTime
 from statveil.protect.options import Limits, OnProgress, Progress, check_seed, known
 from statveil.solve.outcome import Ending
 
@@ -100,17 +102,22 @@ def plan_recoding(
 
     method: `auto` and `exact` prove their answer by boxes; `iterative-improvement`, `repeated-improvement`, `tabu`, `annealing` are S4's
     searches, on the `true` cost or the `relaxed` one of eq. 5; `lagrangean` is S4's s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
-    recoding: use this one and only find the blanks. start: begin the search here (by default: random; `auto` begins with no recoding).
+    recoding: what these fields get, which may be "as it is"; the others are planned. start: begin the search here (by default: random;
+    `auto` begins with no recoding).
     """
     known("method", method, METHODS)
     known("objective", objective, OBJECTIVES)
     check_seed(seed)
     limits = limits or Limits()
     coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}))
+    if recoding and any(name not in recoding for name in coded.keys.names):
+        free = plan_recoding(narrowed(coded, recoding), method=method, objective=objective, start=start, limits=limits, seed=seed,
+                             on_progress=on_progress)  # fmt: skip
+        levels = level_of(coded, free.recoding)
+        return replace(free, coded=coded, levels=levels, suppression=replace(free.suppression, problem=problem_of(coded, levels)))
     run = _Run(coded, limits, seed, on_progress)
-    if recoding is not None:
-        levels = level_of(coded, recoding)
-        return run.finish(levels, "given", bound=None)
+    if recoding:
+        return run.finish(level_of(coded, recoding), "given", bound=None)
     first = level_of(coded, start) if start is not None else None
     if method in ("auto", "exact"):
         return run.by_boxes(first or (0,) * len(coded.values), method)
@@ -131,6 +138,7 @@ class _Run:
         self._tell = on_progress or (lambda _progress: None)
         self.stage, self.best, self.bound = "start", math.inf, 0.0
         self.found: dict[tuple[Levels, bool, bool], Suppression | None] = {}
+        self.open: set[Levels] = set()
 
     def stopped(self) -> bool:
         return time.monotonic() - self.began > self.limits.seconds
@@ -160,7 +168,10 @@ class _Run:
         return keys.rule == "original" and not keys.caps and not keys.household
 
     def blanks(self, levels: Levels, *, quick: bool, ties: bool = False) -> Suppression | None:
-        """Found once for each recoding; None where the caps do not hold under it: under another they may."""
+        """Found once for each recoding; None where the caps do not hold under it: under another they may.
+
+        Recodings of which it is not proved that none exist are kept as open.
+        """
         asked = levels, quick, ties
         if asked not in self.found:
             limits = Limits(seconds=self.seconds_left, gap=self.limits.gap)
@@ -168,6 +179,9 @@ class _Run:
                 self.found[asked] = fewest_blanks(self.coded, levels, limits=limits, maps=self.evaluator.maps, quick=quick, ties=ties)
             except InfeasibleProblem:
                 self.found[asked] = None
+            except OutOfTime:
+                self.found[asked] = None
+                self.open.add(levels)
         return self.found[asked]
 
     def settled(self, levels: Levels) -> Suppression | None:
@@ -184,9 +198,11 @@ class _Run:
     def _priced(self, levels: Levels, *, quick: bool) -> tuple[float, float]:
         """Cost and a bound on it."""
         found, recoding = self.blanks(levels, quick=quick), self.evaluator.recoding(levels)
-        return (math.inf, math.inf) if found is None else (recoding + found.cost, recoding + found.bound)
+        if found is None:
+            return math.inf, (self.evaluator.cost(levels) if levels in self.open else math.inf)
+        return recoding + found.cost, recoding + found.bound
 
-    def by_boxes(self, start: Levels, method: str) -> FilePlan:
+    def by_boxes(self, start: Levels, method: str, *, facts: Mapping[str, Any] | None = None) -> FilePlan:
         self.tell("improvement")
         space = self.space(self.price if self.coded.keys.rule == "wildcard" else self.evaluator.cost)
         iterative_improvement(space, start)
@@ -202,8 +218,16 @@ class _Run:
         self.tell("boxes", best=search.value)
         proved = search.run()
         if search.best is None:
+            if self.open or not proved:
+                raise self._none_found()
             raise InfeasibleProblem("No recoding and no blanks obey the rule and the caps.", hint="Raise the caps, or add recodings.")
-        return self.finish(search.best, method, bound=search.bound, facts={"boxes": search.boxes, "proved": proved})
+        return self.finish(search.best, method, bound=search.bound, facts={**(facts or {}), "boxes": search.boxes, "proved": proved})
+
+    def _none_found(self) -> OutOfTime:
+        return OutOfTime(
+            "No suppression within the caps was found; it is not proved that there is none.",
+            hint="Raise the caps, add recodings, or give more seconds.",
+        )
 
     def _leaf(self, levels: Levels, best: float) -> tuple[float, float]:
         """The full price of a recoding and its bound. The evaluator's cost is a bound unless blanks help others (rule `wildcard`)."""
@@ -221,13 +245,20 @@ class _Run:
             relaxed = relaxed_problem(self.evaluator, (0,) * len(self.coded.values), seconds=self.seconds_left)
             everywhere = relaxed.everywhere()
             bound = None if everywhere is None else float(everywhere.min())
-            space = self.space(relaxed.price)
-            facts["relaxed bound (eq. 5)"] = bound
+            price = cache(relaxed.price)
+            space = self.space(price)
+            SEARCHES[method](space, start)
+            facts |= {"relaxed bound (eq. 5)": bound, "evaluations of eq. 5": price.cache_info().misses}
         else:
             space = self.space()
-        SEARCHES[method](space, start)
-        assert space.best is not None
-        return self.finish(space.best, method, bound=bound, facts=facts)
+            SEARCHES[method](space, start)
+        return self._kept(space.best, method, bound=bound, facts=facts)
+
+    def _kept(self, levels: Levels | None, method: str, *, bound: float | None, facts: Mapping[str, Any]) -> FilePlan:
+        """Finish with this recoding; where caps do not hold under it, look by boxes for one under which they do."""
+        if levels is not None and self.settled(levels) is not None:
+            return self.finish(levels, method, bound=bound, facts=facts)
+        return self.by_boxes(levels or (0,) * len(self.coded.values), method, facts=facts)
 
     def by_lagrangean(self) -> FilePlan:
         """Subgradient on (7); the best recoding on which the tables agree by vote is improved on the true cost."""
@@ -244,19 +275,21 @@ class _Run:
             "relaxed bound (eq. 5)": upper if everywhere is not None else None,
             "subgradient steps": found.steps,
         }
-        return self.finish(space.best or found.levels, "lagrangean", bound=found.bound, facts=facts)
+        return self._kept(space.best or found.levels, "lagrangean", bound=found.bound, facts=facts)
 
     def by_cuts(self) -> FilePlan:
         self.tell("dual cuts")
         found = dual_cuts(self.evaluator, seconds=self.seconds_left, stopped=self.stopped)
         if found is None:
             return self.by_lagrangean()
-        return self.finish(found.levels, "dual-cuts", bound=max(found.bounds), facts={"bounds by round": list(found.bounds)})
+        return self._kept(found.levels, "dual-cuts", bound=max(found.bounds), facts={"bounds by round": list(found.bounds)})
 
     def finish(self, levels: Levels, method: str, *, bound: float | None, facts: Mapping[str, Any] | None = None) -> FilePlan:
         """The blanks under the chosen recoding by the plan's own rule, and everything in one object."""
         self.tell("blanks")
         found = self.settled(levels)
+        if found is None and levels in self.open:
+            raise self._none_found()
         if found is None:
             raise InfeasibleProblem("No blanks obey the rule and the caps under this recoding.", hint="Raise the caps, or recode more.")
         suppression = with_candidates(found, seed=self.seed)

@@ -128,7 +128,7 @@ def field_costs(coded: CodedFile, costs: Costs) -> FloatArray:
         return np.arange(len(names), 0, -1).astype(np.float64)
     if costs == "equal":
         return np.ones(len(names))
-    found = np.array([entropy(coded, field, coded.levels[field][0].code) for field in range(len(names))])
+    found = np.array([entropy(coded, field, np.arange(len(coded.values[field]))) for field in range(len(names))])
     mean = found.mean()
     return np.maximum(found / mean, 1e-6) if mean > 0 else np.ones(len(names))
 

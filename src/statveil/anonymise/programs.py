@@ -1,8 +1,4 @@
-"""Suppression as an integer program over patterns: where records depend on each other.
-
-Caps on the blanks of a field tie all records together ("one very big problem", S4 s.2.1); records with equal patterns are
-interchangeable, so that the program counts how many of them get which minimal cover. Households add the choice of shared blanks.
-"""
+"""Integer programs of blanks: solved in a process of their own, checked in whole numbers, and solved again for the second cost."""
 
 from __future__ import annotations
 
@@ -15,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from statveil.anonymise.problem import SuppressionProblem
 from statveil.arrays import FloatArray, IntArray
 from statveil.errors import InfeasibleProblem, OutOfTime, SolverFailed
 from statveil.solve.isolate import run_isolated
@@ -149,85 +144,3 @@ def _solve(
         start = None if starts is None else starts[number].astype(np.float64)
         found = solve(model, seconds=deadline - time.monotonic(), gap=0.0, nodes=nodes, start=start)
         send((found.ending, found.x, found.bound))
-
-
-class Group(NamedTuple):
-    """Interchangeable records: how many, what a blank of cost 1 costs in one of them, and the covers to choose from."""
-
-    records: int
-    mass: float
-    covers: list[int]
-
-
-def choose_capped(problem: SuppressionProblem, groups: Sequence[Group], *, seconds: float) -> tuple[list[list[tuple[int, int]]], Counted]:
-    """For each group, (cover of units, number of records) with the least cost under the caps on fields."""
-    group_of = np.repeat(np.arange(len(groups)), [len(group.covers) for group in groups])
-    covers = np.array([cover for group in groups for cover in group.covers], dtype=np.int64)
-    masks = problem.fields_of(covers)
-    records = np.array([group.records for group in groups])
-    rows = Rows()
-    for number in range(len(groups)):
-        columns = np.flatnonzero(group_of == number)
-        rows.add(columns, [1.0] * columns.size, records[number], records[number])
-    for name, cap in problem.coded.keys.caps.items():
-        columns = np.flatnonzero((masks >> problem.coded.keys.names.index(name)) & 1)
-        if columns.size:
-            rows.add(columns, [1.0] * columns.size, 0, cap)
-    mass = np.array([group.mass for group in groups])[group_of]
-    model = rows.model(problem.mask_cost(masks) * mass, records[group_of].astype(np.float64))
-    found = solve_whole(model, problem.tie_cost(covers) * mass, seconds=seconds)
-    chosen: list[list[tuple[int, int]]] = [[] for _ in groups]
-    for column in np.flatnonzero(found.numbers):
-        chosen[group_of[column]].append((int(covers[column]), int(found.numbers[column])))
-    return chosen, found
-
-
-def choose_households(
-    problem: SuppressionProblem, homes: Sequence[Group], members: Sequence[Sequence[tuple[int, int]]], parts: Sequence[Group], shared: int,
-    *, seconds: float,
-) -> tuple[list[list[tuple[int, int]]], dict[tuple[int, int], list[tuple[int, int]]], Counted]:  # fmt: skip
-    """Households under caps. `homes` are kinds of households with the shared covers to choose from, `members` the (part, number) in each;
-    `parts` are kinds of members with their covers, each of which has its shared blanks among its bits.
-
-    Given a household's shared blanks its members are independent: the program counts shared blanks per kind of household, and covers
-    per kind of member and shared blanks; the two meet in one equation.
-    """
-    home_columns = [(home, cover) for home, group in enumerate(homes) for cover in group.covers]
-    part_columns = [(part, cover) for part, group in enumerate(parts) for cover in group.covers]
-    first = len(home_columns)
-    rows = Rows()
-    for home, group in enumerate(homes):
-        columns = [column for column, (each, _) in enumerate(home_columns) if each == home]
-        rows.add(columns, [1.0] * len(columns), group.records, group.records)
-    for part, blanks in sorted({(part, cover & shared) for part, cover in part_columns} | {
-        (part, cover) for home, cover in home_columns for part, _ in members[home]
-    }):  # fmt: skip
-        own = [first + column for column, (each, cover) in enumerate(part_columns) if each == part and cover & shared == blanks]
-        demand = [
-            (column, float(number))
-            for column, (home, cover) in enumerate(home_columns)
-            if cover == blanks
-            for each, number in members[home]
-            if each == part
-        ]
-        rows.add([*own, *(column for column, _ in demand)], [1.0] * len(own) + [-number for _, number in demand], 0, 0)
-    covers = np.array([cover for _, cover in part_columns], dtype=np.int64)
-    masks = problem.fields_of(covers)
-    for name, cap in problem.coded.keys.caps.items():
-        columns = [first + int(column) for column in np.flatnonzero((masks >> problem.coded.keys.names.index(name)) & 1)]
-        if columns:
-            rows.add(columns, [1.0] * len(columns), 0, cap)
-    mass = np.array([parts[part].mass for part, _ in part_columns])
-    cost = np.concatenate([np.zeros(first), problem.mask_cost(masks) * mass])
-    most = [homes[home].records for home, _ in home_columns] + [parts[part].records for part, _ in part_columns]
-    second = np.concatenate([np.zeros(first), problem.tie_cost(covers) * mass])
-    found = solve_whole(rows.model(cost, np.array(most, dtype=np.float64)), second, seconds=seconds)
-    by_home: list[list[tuple[int, int]]] = [[] for _ in homes]
-    by_part: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for column in np.flatnonzero(found.numbers):
-        if column < first:
-            by_home[home_columns[column][0]].append((home_columns[column][1], int(found.numbers[column])))
-        else:
-            part, cover = part_columns[column - first]
-            by_part.setdefault((part, cover & shared), []).append((cover, int(found.numbers[column])))
-    return by_home, by_part, found

@@ -6,13 +6,17 @@ rule; "as it is" is always the first choice (S4, s.2.2). Recodings of one menu n
 
 from __future__ import annotations
 
-import math
 import re
+import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from itertools import pairwise
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter
@@ -20,6 +24,10 @@ from statveil.errors import FormatError, HierarchyError, InputError
 
 AS_IT_IS = "as it is"
 _CODES_SHOWN = 10
+_LONGEST_NUMBER, _LARGEST_POWER = 400, 308
+"""Characters of a number written as text and its power of ten: beyond them it is a word."""
+_EXACT = Context(prec=4 * _LONGEST_NUMBER, traps=[Inexact, InvalidOperation])
+_WHOLE = re.compile(r"(-?[0-9]+)\.0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,22 +38,38 @@ class Recoding:
     new: Mapping[str, str] = field(repr=False)
     others: str = "refuse"
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.new, Mapping) or not all(isinstance(text, str) for pair in self.new.items() for text in pair):
+            raise InputError(f"Recoding {self.name!r} must map text to text.", hint="Write numbers as text: {'1': '10'}.")
+        object.__setattr__(self, "new", dict(self.new))
+        if self.others not in ("refuse", "keep"):
+            raise InputError(f"Recoding {self.name!r}: others is neither 'refuse' nor 'keep'.")
+
     def apply(self, values: Sequence[str], *, column: str) -> list[str]:
+        found = [self._listed(value) for value in values]
         if self.others == "keep":
-            return [self.new.get(value, value) for value in values]
-        unknown = sorted({value for value in values if value not in self.new})
+            return [value if new is None else new for value, new in zip(values, found, strict=True)]
+        unknown = sorted({value for value, new in zip(values, found, strict=True) if new is None})
         if unknown:
             shown = ", ".join(repr(code) for code in unknown[:_CODES_SHOWN]) + (", ..." if len(unknown) > _CODES_SHOWN else "")
             raise HierarchyError(
                 f"Column {column!r} has {len(unknown)} values that the recoding {self.name!r} lacks: {shown}.",
                 hint="Add them to the recoding or hierarchy. Values are compared as text: blanks and leading zeros count.",
             )
-        return [self.new[value] for value in values]
+        return [new for new in found if new is not None]
+
+    def _listed(self, value: str) -> str | None:
+        """The new value; frames write whole numbers with gaps among them as 1.0, and lists of codes say 1."""
+        whole = None if value in self.new else _WHOLE.fullmatch(value)
+        return self.new.get(whole[1] if whole else value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intervals:
-    """Numbers into classes [edge, next edge); the first and the last class are open where `edges` end."""
+    """Numbers into classes [edge, next edge); the first and the last class are open where `edges` end.
+
+    Numbers are taken as they are written, 0.1 as one tenth, and everything is exact.
+    """
 
     name: str
     width: float | None = None
@@ -55,24 +79,33 @@ class Intervals:
     def __post_init__(self) -> None:
         if (self.width is None) == (not self.edges):
             raise InputError(f"Intervals {self.name!r} need a width or edges, one of them.")
-        if self.width is not None and not (math.isfinite(self.width) and self.width > 0 and math.isfinite(self.start)):
+        numbers = [exact(number, self.name) for number in (self.start, *self.edges)]
+        if self.width is not None and exact(self.width, self.name) <= 0:
             raise InputError(f"Intervals {self.name!r}: the width must be a positive number.")
-        if any(low >= high for low, high in zip(self.edges, self.edges[1:], strict=False)):
+        if any(low >= high for low, high in pairwise(numbers[1:])):
             raise InputError(f"Intervals {self.name!r}: the edges must rise.")
 
     def apply(self, values: Sequence[str], *, column: str) -> list[str]:
-        return [self._class(number) for number in numbers_of(values, column=column)]
+        numbers = numbers_of(values, column=column)
+        bounds = self._by_width(numbers) if self.width is not None else self._by_edges(numbers)
+        whole = all(_is_whole(number) for number in numbers)
+        return [_class_name(low, high, whole=whole) for low, high in bounds]
 
-    def _class(self, number: float) -> str:
-        if self.width is not None:
-            low = self.start + math.floor((number - self.start) / self.width) * self.width
-            return _between(low, low + self.width)
-        place = sum(edge <= number for edge in self.edges)
-        if place == 0:
-            return f"below {_short(self.edges[0])}"
-        if place == len(self.edges):
-            return f"{_short(self.edges[-1])} and over"
-        return _between(self.edges[place - 1], self.edges[place])
+    def _by_width(self, numbers: Sequence[Decimal]) -> list[tuple[Decimal | None, Decimal | None]]:
+        start, width = exact(self.start, self.name), exact(self.width, self.name)
+        found = list[tuple[Decimal | None, Decimal | None]]()
+        for number in numbers:
+            away = _EXACT.subtract(number, start)
+            over = _EXACT.remainder(away, width)
+            low = _EXACT.subtract(number, over if over >= 0 else _EXACT.add(over, width))
+            found.append((low, _EXACT.add(low, width)))
+        return found
+
+    def _by_edges(self, numbers: Sequence[Decimal]) -> list[tuple[Decimal | None, Decimal | None]]:
+        edges = [exact(edge, self.name) for edge in self.edges]
+        ends = [None, *edges, None]
+        places = [bisect_right(edges, number) for number in numbers]
+        return [(ends[place], ends[place + 1]) for place in places]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,18 +119,21 @@ class Extremes:
     def __post_init__(self) -> None:
         if self.bottom is None and self.top is None:
             raise InputError(f"Recoding {self.name!r} needs a bottom or a top.")
-        if self.bottom is not None and self.top is not None and self.bottom >= self.top:
+        ends = [exact(end, self.name) for end in (self.bottom, self.top) if end is not None]
+        if len(ends) == 2 and ends[0] >= ends[1]:
             raise InputError(f"Recoding {self.name!r}: the bottom must lie below the top.")
 
     def apply(self, values: Sequence[str], *, column: str) -> list[str]:
-        return [self._code(value, number) for value, number in zip(values, numbers_of(values, column=column), strict=True)]
+        bottom, top = (None if end is None else exact(end, self.name) for end in (self.bottom, self.top))
+        return [_end(value, number, bottom, top) for value, number in zip(values, numbers_of(values, column=column), strict=True)]
 
-    def _code(self, value: str, number: float) -> str:
-        if self.bottom is not None and number <= self.bottom:
-            return f"{_short(self.bottom)} or less"
-        if self.top is not None and number >= self.top:
-            return f"{_short(self.top)} or more"
-        return value
+
+def _end(value: str, number: Decimal, bottom: Decimal | None, top: Decimal | None) -> str:
+    if bottom is not None and number <= bottom:
+        return f"{_text(bottom)} or less"
+    if top is not None and number >= top:
+        return f"{_text(top)} or more"
+    return value
 
 
 AnyRecoding = Recoding | Intervals | Extremes
@@ -146,12 +182,14 @@ class Menu:
     @classmethod
     def intervals(cls, *widths: float, start: float = 0.0) -> Menu:
         """Classes of equal width: `Menu.intervals(5, 10, 20)`."""
-        return cls(recodings=tuple(Intervals(name=f"width {_short(width)}", width=width, start=start) for width in widths))
+        return cls(recodings=tuple(Intervals(name=f"width {exact_text(width)}", width=width, start=start) for width in widths))
 
     @classmethod
     def own(cls, recodings: Mapping[str, Mapping[str, str]]) -> Menu:
         """Recodings by name, each a mapping of every value to its new one."""
-        return cls(recodings=tuple(Recoding(name=name, new=dict(new)) for name, new in recodings.items()))
+        if not isinstance(recodings, Mapping):
+            raise InputError("Own recodings go by name.", hint="Menu.own({'name': {'old': 'new', ...}}).")
+        return cls(recodings=tuple(Recoding(name=name, new=new) for name, new in recodings.items()))
 
 
 def _level(tree: Hierarchy, depth: int) -> Recoding:
@@ -163,7 +201,7 @@ def _level(tree: Hierarchy, depth: int) -> Recoding:
     return Recoding(name=f"level {depth}" if depth else "total", new={leaf: ancestor(leaf) for leaf in tree.leaves})
 
 
-def numbers_of(values: Sequence[str], *, column: str) -> list[float]:
+def numbers_of(values: Sequence[str], *, column: str) -> list[Decimal]:
     """The values as numbers; messages tell how many are not, never which."""
     numbers = [_number(value) for value in values]
     words = sum(number is None for number in numbers)
@@ -175,22 +213,54 @@ def numbers_of(values: Sequence[str], *, column: str) -> list[float]:
     return [number for number in numbers if number is not None]
 
 
-def _number(value: str) -> float | None:
-    try:
-        number = float(value.strip().replace(",", "."))
-    except ValueError:
+def _number(value: str) -> Decimal | None:
+    text = value.strip().replace(",", ".")
+    if len(text) > _LONGEST_NUMBER or "_" in text:
         return None
-    return number if math.isfinite(number) else None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not number.is_finite():
+        return None
+    return number if not number or abs(number.adjusted()) <= _LARGEST_POWER else None
 
 
-def _between(low: float, high: float) -> str:
-    if low == int(low) and high == int(high):
-        return _short(low) if high - low == 1 else f"{_short(low)}-{_short(high - 1)}"
-    return f"{_short(low)} to under {_short(high)}"
+def exact(number: Any, name: str) -> Decimal:
+    """A user's number as it is written: 0.1 is one tenth."""
+    found = None
+    if isinstance(number, Real) and not isinstance(number, bool):
+        found = _number(str(int(number)) if isinstance(number, Integral) else repr(float(number)))
+    if found is None:
+        raise InputError(f"Recoding {name!r}: the width, the edges and the ends must be numbers.", hint="Infinite ones are not needed.")
+    return found
 
 
-def _short(number: float) -> str:
-    return f"{number:g}" if number != int(number) else str(int(number))
+def exact_text(number: float) -> str:
+    return _text(exact(number, str(number)))
+
+
+def _text(number: Decimal) -> str:
+    """All digits that count, and no others."""
+    text = f"{number:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def _is_whole(number: Decimal) -> bool:
+    return number == number.to_integral_value()
+
+
+def _class_name(low: Decimal | None, high: Decimal | None, *, whole: bool) -> str:
+    """Whole numbers from 0 to under 10 are 0-9."""
+    if low is None or high is None:
+        return f"below {_text(high)}" if high is not None else f"{_text(low or Decimal())} and over"
+    if not (whole and _is_whole(low) and _is_whole(high)):
+        return f"{_text(low)} to under {_text(high)}"
+    last = _EXACT.subtract(high, Decimal(1))
+    if low == last:
+        return _text(low)
+    return f"{_text(low)}{' to ' if low < 0 else '-'}{_text(last)}"
 
 
 class _Range(NamedTuple):
@@ -230,6 +300,8 @@ def read_grc(path: Path) -> GrcRecoding:
         text = line.strip()
         if text.upper().startswith("<TREERECODE>"):
             raise FormatError(f"{file}, line {number}: a recoding of a tree.", hint="Give the hierarchy itself as the field's menu.")
+        if text.startswith("<"):
+            _tell_unused(file, text)
         if not text or text.startswith("<"):
             continue
         new, colon, old = text.partition(":")
@@ -239,6 +311,17 @@ def read_grc(path: Path) -> GrcRecoding:
     if not lines:
         raise FormatError(f"{file} holds no recoding.", hint="Write `new: old, old-old` on each line.")
     return GrcRecoding(name=path.stem, new={}, others="keep", lines=tuple(lines))
+
+
+def _tell_unused(file: Path, text: str) -> None:
+    """Missing codes are a matter of the field, not of one recoding of it; labels of codes are not written."""
+    word, _, rest = text.partition(">")
+    codes = [code for code in re.split(r"[,;\s]+", rest.strip()) if code]
+    if codes and word.upper() == "<MISSING":
+        hint = "a value is missing under every recoding or none, so name the codes of the original file as missing_codes"
+        warnings.warn(f"{file}: its missing codes {', '.join(codes)} are not used: {hint}.", stacklevel=4)
+    elif codes:
+        warnings.warn(f"{file}: {text} is not used.", stacklevel=4)
 
 
 def _range(part: str) -> tuple[str, str]:

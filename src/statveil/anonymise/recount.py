@@ -38,8 +38,9 @@ def add_rounds(problem: SuppressionProblem, key: IntArray, units: IntArray, reco
 class Counts:
     """What each cell of each table holds of the released rows, kept up to date while blanks are taken back."""
 
-    def __init__(self, problem: SuppressionProblem, key: IntArray, masks: IntArray, amount: IntArray) -> None:
-        self.problem, self.amount = problem, amount
+    def __init__(self, problem: SuppressionProblem, key: IntArray, masks: IntArray, records: IntArray) -> None:
+        self.problem, self.records, amount = problem, records, row_amount(problem, key, records)
+        self.amount = amount
         self.cell: list[IntArray] = []
         self.total: list[IntArray] = []
         self.fields = [sum(1 << place for place in places) for places, _ in problem.coded.tables]
@@ -70,12 +71,16 @@ class Counts:
         return True
 
     def hide_one(self, row: int, mask: int) -> bool:
-        """Hide these fields in one record of a row if every combination it leaves keeps enough records; whether it was done."""
+        """Hide these fields in one record of a row if every combination it leaves keeps enough records; whether it was done.
+
+        The records of a row weigh the same: where some are to be hidden, keys are told apart by weight.
+        """
         tables = [number for number, fields in enumerate(self.fields) if fields & mask and self.cell[number][row] >= 0]
-        if any(self.total[number][self.cell[number][row]] <= self.problem.coded.tables[number][1] for number in tables):
+        one = int(self.amount[row]) // int(self.records[row])
+        if any(self.total[number][self.cell[number][row]] - one < self.problem.coded.tables[number][1] for number in tables):
             return False
         for number in tables:
-            self.total[number][self.cell[number][row]] -= 1
+            self.total[number][self.cell[number][row]] -= one
         return True
 
     def show(self, rows: IntArray, tables: list[int]) -> None:
@@ -90,7 +95,7 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
     if not blanked.size or blanked.size > MOST_TAKEN_BACK:
         return units
     units = units.copy()
-    counts = Counts(problem, key, problem.fields_of(units), row_amount(problem, key, records))
+    counts = Counts(problem, key, problem.fields_of(units), records)
     order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
     changed = True
     while changed:

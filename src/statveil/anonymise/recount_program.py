@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from statveil.anonymise.covers import minimal_sets
 from statveil.anonymise.frequencies import Words, cell_index, distinct_patterns
 from statveil.anonymise.problem import SuppressionProblem
 from statveil.anonymise.programs import SAME_COST, Counted, Rows, settle_ties, solve_each
-from statveil.anonymise.suppression import merged
+from statveil.anonymise.suppression import merged, row_amount
 from statveil.arrays import FloatArray, IntArray
 from statveil.solve.model import LinearModel
 
@@ -81,23 +82,18 @@ class _Dealt(NamedTuple):
     records: list[int]
 
 
-class LazyRecount:
-    """The program, its cells in doubt, and the answers of the components that have not changed."""
+class Doubts:
+    """Cells that were safe in the original and may be left with too few records: their keys, and the cells of each key."""
 
-    def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
-        coded = problem.coded
+    def __init__(self, problem: SuppressionProblem) -> None:
         self.problem = problem
-        self.distinct, self.kind = distinct_patterns(patterns)
-        self.required = [minimal_sets(each, problem.table_masks) for each in self.distinct]
-        self.free = problem.covers(patterns)
-        self.mass = coded.mass / coded.count
-        self.cost_of = _UnitCost(problem)
-        self.cells = [self._cells(places) for places, _ in coded.tables]
         self.members: dict[Cell, list[int]] = {}
         self.doubts: dict[int, list[Cell]] = {}
-        self.solved: dict[frozenset[Cell], _Solved] = {}
-        self.settled: dict[frozenset[Cell], _Solved] = {}
-        self.whole = bool(np.all(problem.field_cost == np.round(problem.field_cost)) and np.all(self.mass == np.round(self.mass)))
+
+    @cached_property
+    def cells(self) -> list[IntArray]:
+        """The cell of each key in each table, -1 for none."""
+        return [self._cells(places) for places, _ in self.problem.coded.tables]
 
     def _cells(self, places: Sequence[int]) -> IntArray:
         index, _ = cell_index(self.problem.coded.codes, self.problem.maps, places, [self.problem.levels[place] for place in places])
@@ -106,12 +102,12 @@ class LazyRecount:
 
     def enter(self, key: IntArray, units: IntArray, records: IntArray) -> int:
         """Add the cells that these rows leave with too few records; how many there were."""
-        found = 0
+        found, amount = 0, row_amount(self.problem, key, records)
         for number, (_, threshold) in enumerate(self.problem.coded.tables):
             cell = self.cells[number][key]
             shown = (units & self.problem.table_masks[number] == 0) & (cell >= 0)
-            total = np.bincount(cell[shown], weights=records[shown])
-            short = np.flatnonzero((total > 0) & (total < threshold))
+            total = np.bincount(cell[shown], weights=amount[shown])
+            short = np.flatnonzero((np.bincount(cell[shown]) > 0) & (total < threshold))
             if short.size:
                 found += self._enter(number, short)
         return found
@@ -122,9 +118,27 @@ class LazyRecount:
         keys = np.flatnonzero((self.cells[table] >= 0) & place[np.maximum(self.cells[table], 0)])
         for key in keys.tolist():
             cell = (table, int(self.cells[table][key]))
+            if cell in self.doubts.get(key, ()):
+                continue
             self.members.setdefault(cell, []).append(key)
             self.doubts.setdefault(key, []).append(cell)
         return int(short.size)
+
+
+class LazyRecount(Doubts):
+    """The program, its cells in doubt, and the answers of the components that have not changed."""
+
+    def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
+        super().__init__(problem)
+        coded = problem.coded
+        self.distinct, self.kind = distinct_patterns(patterns)
+        self.required = [minimal_sets(each, problem.table_masks) for each in self.distinct]
+        self.free = problem.covers(patterns)
+        self.mass = coded.mass / coded.count
+        self.cost_of = _UnitCost(problem)
+        self.solved: dict[frozenset[Cell], _Solved] = {}
+        self.settled: dict[frozenset[Cell], _Solved] = {}
+        self.whole = bool(np.all(problem.field_cost == np.round(problem.field_cost)) and np.all(self.mass == np.round(self.mass)))
 
     def components(self) -> list[tuple[list[int], frozenset[Cell]]]:
         """Keys that share doubtful cells, directly or through others, with those cells."""

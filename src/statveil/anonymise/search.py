@@ -105,7 +105,8 @@ def annealing(space: Space, start: Levels | None = None) -> Levels:
     moves = list(space.neighbours(current))
     if not moves:
         return current
-    typical = float(np.mean([abs(space.look(other) - value) for _, other in moves])) or 1.0
+    worsenings = [abs(space.look(other) - value) for _, other in moves]
+    typical = float(np.mean([each for each in worsenings if math.isfinite(each)] or [0.0])) or 1.0  # caps may make some impossible
     length = ANNEALING_STEPS_PER_LEVEL * space.steps
     cooling = COLDEST ** (1.0 / length)
     temperature = typical

@@ -10,20 +10,20 @@ import numpy as np
 
 from statveil.anonymise import recount, wildcard
 from statveil.anonymise.coding import CodedFile, code_file, level_of
-from statveil.anonymise.covers import cheapest_covers, minimal_covers, minimal_sets
+from statveil.anonymise.covers import cheapest_covers
 from statveil.anonymise.decoys import add_decoys
 from statveil.anonymise.frequencies import LevelMaps, Words, distinct_patterns
 from statveil.anonymise.households import cover_households
 from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.problem import SuppressionProblem, problem_of
-from statveil.anonymise.programs import Counted, Group, choose_capped
 from statveil.anonymise.recount_program import recount_exactly
 from statveil.anonymise.suppression import Suppression, known_only, merged, row_amount
+from statveil.anonymise.tied import Tied, TiedProgram, solve_tied
 from statveil.anonymise.wildcard_bound import wildcard_bound
 from statveil.anonymise.wildcard_program import wildcard_exactly
 from statveil.arrays import IntArray
 from statveil.data.microdata import Microdata
-from statveil.errors import InputError
+from statveil.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.protect.options import Limits, check_seed
 from statveil.solve.outcome import Ending
 
@@ -75,8 +75,10 @@ def fewest_blanks(
     problem = problem_of(coded, levels, maps)
     patterns = problem.patterns()
     floor = original_bound(problem, patterns)
+    if coded.keys.caps:
+        return _under_caps(problem, patterns, floor, limits)
     if coded.households is not None:
-        return _in_households(problem, patterns, floor, limits)
+        return _in_households(problem, patterns, floor, limits, quick=quick)
     return _by_rule(problem, patterns, floor, limits, quick=quick, ties=ties)
 
 
@@ -89,8 +91,6 @@ def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
 
 def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool) -> Suppression:
     rule = problem.coded.keys.rule
-    if problem.coded.keys.caps:
-        return _under_caps(problem, patterns, floor, limits)
     if rule == "original":
         key, units = np.arange(problem.coded.size), problem.covers(patterns)
         return _suppression(problem, (key, problem.fields_of(units), problem.coded.count), bound=floor)
@@ -156,9 +156,15 @@ def _suppression(
     problem: SuppressionProblem, blanks: Blanks, *, bound: float, rounds: tuple[int, ...] = (), open_ties: int = 0,
     notes: Mapping[str, int] | None = None,
 ) -> Suppression:  # fmt: skip
-    key, mask, records = merged(blanks[0], known_only(problem, blanks[0], blanks[1]), blanks[2])
-    told = _told(open_ties, notes or {})
-    return Suppression(problem=problem, key=key, mask=mask, records=records, bound=bound, rounds=rounds, open_ties=open_ties, notes=told)
+    """In households the rows are records in the order of their households, and stay apart."""
+    homes, (key, mask, records) = problem.coded.households, blanks
+    mask = known_only(problem, key, mask)
+    if homes is None:
+        key, mask, records = merged(key, mask, records)
+    return Suppression(
+        problem=problem, key=key, mask=mask, records=records, bound=bound, rounds=rounds, home=None if homes is None else homes.home,
+        open_ties=open_ties, notes=_told(open_ties, notes or {}),
+    )  # fmt: skip
 
 
 def _told(open_ties: int, notes: Mapping[str, int]) -> dict[str, int]:
@@ -166,70 +172,55 @@ def _told(open_ties: int, notes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
-    """Caps by an integer program over patterns; under `recount` again and again, with what each recount adds, until it is safe."""
-    required = patterns.copy()
-    bound, rounds = floor, list[int]()
+    """Caps by an integer program that grows where a recount asks for it; in rounds where it grows too large."""
+    rounded = problem.coded.keys.rule == "recount"
+    found = solve_tied(problem, patterns, seconds=limits.seconds / (2 if rounded else 1))
+    return _by_program(problem, found, floor) if found is not None else _capped_in_rounds(problem, patterns, floor, limits.seconds / 2)
+
+
+def _by_program(problem: SuppressionProblem, found: Tied, floor: float) -> Suppression:
+    rows = (found.rows[0], problem.fields_of(found.rows[1]), found.rows[2])
+    return _suppression(problem, rows, bound=max(floor, found.bound), rounds=found.rounds, open_ties=int(not found.settled))
+
+
+def _capped_in_rounds(problem: SuppressionProblem, patterns: Words, floor: float, seconds: float) -> Suppression:
+    """What a recount finds is added to what the keys need, until it finds nothing or the caps are used up: that proves nothing then."""
+    required, rounds, bound = patterns.copy(), list[int](), floor
+    deadline = time.monotonic() + seconds
     while True:
-        blanks, found = _capped_once(problem, required, limits)
-        if not rounds:
-            bound = max(bound, found.bound)
-        rounds.append(int((np.bitwise_count(blanks[1]) * blanks[2]).sum()))
-        more = _recounted(problem, blanks) if problem.coded.keys.rule == "recount" else None
-        if more is None or not more.any():
-            open_ties = int(not found.settled or len(rounds) > 1)
-            return _suppression(problem, blanks, bound=bound, open_ties=open_ties, rounds=tuple(rounds) if more is not None else ())
-        np.bitwise_or.at(required, blanks[0], more)
+        try:
+            step = TiedProgram(problem, required).solve(seconds=max(1.0, deadline - time.monotonic()), small=False)
+        except InfeasibleProblem:
+            if not rounds:
+                raise
+            raise OutOfTime(
+                "No suppression within the caps was found; it is not proved that there is none.",
+                hint="Raise the caps, allow more recodings, or give more seconds.",
+            ) from None
+        assert step is not None
+        (key, units, records), found = step
+        mask = problem.fields_of(units)
+        bound = bound if rounds else max(bound, found.bound)
+        rounds.append(int((np.bitwise_count(mask) * records).sum()))
+        more = problem.patterns(problem.blanked(key, mask), row_amount(problem, key, records))
+        if not more.any():
+            return _suppression(problem, (key, mask, records), bound=bound, rounds=tuple(rounds), open_ties=1)
+        np.bitwise_or.at(required, key, more)
 
 
-def _recounted(problem: SuppressionProblem, blanks: Blanks) -> Words:
-    key, mask, records = blanks
-    return problem.patterns(problem.blanked(key, mask), row_amount(problem, key, records))
-
-
-def _capped_once(problem: SuppressionProblem, patterns: Words, limits: Limits) -> tuple[Blanks, Counted]:
-    """Keys of equal pattern and equal cost as one group; the program's numbers are dealt out to them in order."""
-    distinct, inverse = distinct_patterns(patterns)
-    mass = problem.coded.mass / problem.coded.count
-    ratio, ratio_of = np.unique(mass, return_inverse=True)
-    kind, kind_of = np.unique(inverse * ratio.size + ratio_of.ravel(), return_inverse=True)
-    records = np.bincount(kind_of.ravel(), weights=problem.coded.count).astype(np.int64)
-    groups = []
-    for number, each in enumerate(kind):
-        covers = minimal_covers(minimal_sets(distinct[each // ratio.size], problem.table_masks))
-        if covers is None:
-            raise InputError("Too many ways to blank a record for caps.", hint="Use caps with fewer key fields or a lower order.")
-        groups.append(Group(int(records[number]), float(ratio[each % ratio.size]), covers))
-    chosen, found = choose_capped(problem, groups, seconds=limits.seconds)
-    return _dealt_out(problem, kind_of.ravel(), chosen), found
-
-
-def _dealt_out(problem: SuppressionProblem, kind_of: IntArray, chosen: list[list[tuple[int, int]]]) -> Blanks:
-    rows: list[tuple[int, int, int]] = []
-    for kind, choices in enumerate(chosen):
-        left = [[cover, number] for cover, number in choices]
-        for member in np.flatnonzero(kind_of == kind):
-            wanted = int(problem.coded.count[member])
-            while wanted:
-                cover, number = left[0]
-                taken = min(wanted, number)
-                rows.append((int(member), cover, taken))
-                wanted -= taken
-                left[0][1] -= taken
-                if not left[0][1]:
-                    left.pop(0)
-    key, units, records = (np.array(part, dtype=np.int64) for part in zip(*rows, strict=True))
-    return key, problem.fields_of(units), records
-
-
-def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
-    """One row a record. Under `recount` what a recount finds is added to what the rows need, until it finds nothing."""
+def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
+    """One row a record. Under `recount` by the growing program, or what a recount finds is added to what the rows need in rounds."""
     homes = problem.coded.households
     assert homes is not None
+    if problem.coded.keys.rule == "recount" and not quick:
+        exact = solve_tied(problem, patterns, seconds=limits.seconds / 2)
+        if exact is not None:
+            return _by_program(problem, exact, floor)
     required, rounds, bound = patterns[homes.key], list[int](), floor
     ones = np.ones(homes.key.size, dtype=np.int64)
     while True:
-        units, proved, settled = cover_households(problem, required, seconds=limits.seconds)
-        bound = bound if rounds else max(bound, proved)
+        units, cost = cover_households(problem, required)
+        bound = bound if rounds else max(bound, cost)
         mask = problem.fields_of(units)
         rounds.append(int(np.bitwise_count(mask).sum()))
         if problem.coded.keys.rule == "original":
@@ -238,8 +229,4 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
         if not more.any():
             break
         required = required | more
-    mask, open_ties = known_only(problem, homes.key, mask), int(not settled or len(rounds) > 1)
-    return Suppression(
-        problem=problem, key=homes.key, mask=mask, records=ones, bound=bound, rounds=tuple(rounds), home=homes.home, open_ties=open_ties,
-        notes=_told(open_ties, {}),
-    )  # fmt: skip
+    return _suppression(problem, (homes.key, mask, ones), bound=bound, rounds=tuple(rounds), open_ties=int(len(rounds) > 1))

@@ -39,7 +39,7 @@ class Suppression:
 
     @property
     def mass(self) -> IntArray:
-        """Share of the key's mass that these records have (exact when costs do not differ between records of a key)."""
+        """What a blank of cost 1 costs in these records: their share of the key's, whose records cost the same where keys are split."""
         coded = self.problem.coded
         return np.asarray(coded.mass[self.key] * (self.records / coded.count[self.key]))
 
@@ -92,7 +92,7 @@ def merged(key: IntArray, mask: IntArray, records: IntArray) -> tuple[IntArray, 
 
 
 def row_amount(problem: SuppressionProblem, key: IntArray, records: IntArray) -> IntArray:
-    """What rows hold in the unit of the threshold: records, or their part of the key's weight, rounded down."""
+    """What rows hold in the unit of the threshold: records, or their part of the key's weight (equal where keys are split)."""
     coded = problem.coded
     if coded.keys.counting == "records":
         return records

@@ -11,12 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from statveil.anonymise.coding import CodedFile, code_file, level_of
+from statveil.anonymise.apply import key_columns
+from statveil.anonymise.coding import WEIGHT_DECIMALS, WEIGHT_UNIT, CodedFile, code_file, key_text, lend_missing, level_of
 from statveil.anonymise.covers import maximal_sets, minimal_sets
 from statveil.anonymise.frequencies import Words, cell_index, cell_totals, distinct_patterns, unsafe_patterns
 from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.problem import SuppressionProblem, problem_of
 from statveil.arrays import FloatArray, IntArray
+from statveil.data.engines import column
 from statveil.data.microdata import Microdata
 
 
@@ -55,7 +57,7 @@ class UnsafeCombinations:
 
     def by_combination(self) -> list[TableCount]:
         coded, found = self.problem.coded, []
-        unit = 1 if coded.keys.counting == "records" else 10**6
+        unit = 1 if coded.keys.counting == "records" else WEIGHT_UNIT
         for number, (places, threshold) in enumerate(coded.tables):
             index, _ = cell_index(coded.codes, self.problem.maps, places, [self.problem.levels[place] for place in places])
             bad = self.patterns[:, number // 64] >> np.uint64(number % 64) & np.uint64(1) == 1
@@ -138,9 +140,14 @@ class UnsafeCombinations:
         for (places, _), mask in zip(coded.tables, self._tables, strict=True):
             if int(mask) not in minimal:
                 continue
-            total = cell_totals(coded.codes, coded.count, problem.maps, places, [problem.levels[place] for place in places])[key]
+            levels = [problem.levels[place] for place in places]
+            total, amount = (int(cell_totals(coded.codes, each, problem.maps, places, levels)[key]) for each in (coded.count, coded.amount))
             shown = ", ".join(f"{coded.keys.names[place]} = {self._value(place, key)}" for place in places)
-            yield f"Only {total:,} {'record has' if total == 1 else 'records have'} {shown}."
+            records = f"{total:,} {'record' if total == 1 else 'records'}"
+            if coded.keys.counting == "weights":
+                yield f"Only a weight of {_in_units(amount)} ({records}) has {shown}."
+            else:
+                yield f"Only {records} {'has' if total == 1 else 'have'} {shown}."
 
     def _value(self, place: int, key: int) -> str:
         level = self.problem.coded.levels[place][self.problem.levels[place]]
@@ -157,6 +164,30 @@ class UnsafeCombinations:
         minucs = [len(self.minucs(int(key))) for key in order]
         return pa.table({**columns, "records": coded.count[order], "minucs": minucs, "score": scores[order]})
 
+    def by_record(self, data: Microdata, *columns: str) -> pa.Table:
+        """Every record with the columns named (say, an identifier), its minucs and its score, most risky first. Confidential."""
+        data.require(columns)
+        coded = self.problem.coded
+        unsafe = self.keys
+        risks = {"minucs": pa.array([len(self.minucs(int(key))) for key in unsafe], pa.int64()), "score": pa.array(self.scores[unsafe])}
+        own = [f"{key_text(data, coded.keys, name)} AS k{place}" for place, name in enumerate(coded.keys.names)]
+        same = " AND ".join(f"r.k{place} IS NOT DISTINCT FROM u.k{place}" for place in range(len(own)))
+        keys = ", ".join(f"k{place}" for place in range(len(own)))
+        wanted = [f"r.{column(data.engine, name)}" for name in columns]
+        with data.engine.session() as session:
+            lend_missing(session, coded.keys)
+            session.lend("risks", pa.table({**key_columns(coded, unsafe), **risks}))
+            risky = f"SELECT DISTINCT {keys}, minucs, score FROM risks"
+            told = ", ".join([*wanted, "coalesce(u.minucs, 0) AS minucs", "coalesce(u.score, 0) AS score"])
+            joined = f"(SELECT *, {', '.join(own)} FROM records) r LEFT JOIN ({risky}) u ON {same}"
+            found = session.query(f"SELECT {told} FROM {joined} ORDER BY {', '.join(['score DESC', *wanted])}")
+        return found.rename_columns([*columns, "minucs", "score"])
+
+
+def _in_units(amount: int) -> str:
+    whole, rest = divmod(amount, WEIGHT_UNIT)
+    return f"{whole:,}" + f".{rest:0{WEIGHT_DECIMALS}}".rstrip("0").rstrip(".")
+
 
 def suda_score(size: int, *, fields: int, highest: int) -> float:
     """Weight of a minuc of that size: the paths from it up to the largest combination looked at (Elliot et al., SUDA)."""
@@ -167,7 +198,7 @@ def find_unsafe(
     data: Microdata | CodedFile, keys: KeyVariables | None = None, *, recoding: Mapping[str, str] | None = None
 ) -> UnsafeCombinations:
     """Count all combinations and say which are unsafe, under a recoding if one is given."""
-    coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}))
+    coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}), apart=False)
     problem = problem_of(coded, level_of(coded, recoding or {}))
     return UnsafeCombinations(
         problem=problem, patterns=unsafe_patterns(coded.codes, coded.amount, problem.maps, coded.tables, problem.levels)

@@ -68,7 +68,7 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
     ending = Path(released.origin).suffix.lower()
     with released.engine.session() as session:
         after = _Side(session, released, statement, made=True, ending=ending)
-        after_keys, mixed_after = after.keys(), after.mixed_households()
+        after_keys = after.keys()
         with original.engine.session() as other:
             before = _Side(other, original, statement, made=False, ending=ending)
             before_keys = before.keys()
@@ -79,7 +79,7 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
                 _within_caps(statement, before_keys, after_keys),
             ]
             checks.append(_only_blanks(before, after, before_keys, after_keys))
-            checks.append(_household_check(statement, before.mixed_households(), mixed_after))
+            checks.append(_household_check(statement, before, after))
             unsafe = _recount(other, statement, before_keys, after_keys)
     faults = unsafe[statement.rule]
     words = f"No record shows a combination that rule '{statement.rule}' calls unsafe"
@@ -103,7 +103,7 @@ class _Side:
         hashed = ", ".join(["1", *(self._plain(name) for name in rest)])
         weight = (
             f"CAST(round(CAST(replace({self._plain(statement.weight)}, ',', '.') AS DOUBLE) * {WEIGHT_UNIT}) AS BIGINT)"
-            if statement.weight
+            if statement.weight in data.columns
             else "1"
         )
         joins = "".join(f" LEFT JOIN map{place} ON map{place}.old = {self._found(name)}" for place, name in self._recoded())
@@ -167,14 +167,18 @@ class _Side:
             f"SELECT {names}, rest, CAST({bits} AS BIGINT) AS blank, count(*) AS records FROM ({open_rows}) GROUP BY {names}, rest"
         )
 
-    def mixed_households(self) -> int:
-        """Households in which a shared field is blank for some members only."""
-        if self.statement.household is None or self.statement.household not in self.data.columns:
-            return 0
-        home = column(self.data.engine, self.statement.household)
-        wanted = [f"count({self._found(name)}) NOT IN (0, count(*))" for name in self.statement.shared]
-        grouped = f"SELECT {' OR '.join(wanted)} AS mixed FROM records GROUP BY {home}"
-        return int(scalar_row(self.session.query(f"SELECT count(*) FILTER (mixed) AS n FROM ({grouped})"))["n"])
+    def at_home(self, household: str) -> str:
+        """The rows with the household that they name."""
+        return self.rows.replace("SELECT ", f"SELECT coalesce({self._plain(household)}, '') AS home, ", 1)
+
+    def traced(self) -> str:
+        """The rows whose other columns are those of a single original record, with its household."""
+        return f"SELECT t.home, r.* FROM ({self.rows}) r JOIN traced t ON r.rest = t.rest"
+
+    def households(self, rows: str) -> pa.Table:
+        """Each household with how many members show each shared field; records without a household have none to share with."""
+        shown = [f"count(w{self.statement.fields.index(name)}) AS s{place}" for place, name in enumerate(self.statement.shared)]
+        return self.session.query(f"SELECT home, count(*) AS members, {', '.join(shown)} FROM ({rows}) WHERE home <> '' GROUP BY home")
 
 
 def _total(table: pa.Table, name: str) -> int:
@@ -209,9 +213,29 @@ def _within_caps(statement: FileStatement, before: pa.Table, after: pa.Table) ->
     return Check(name="caps", words="No field has more blanks than its cap", checked=len(statement.caps), faults=faults)
 
 
-def _household_check(statement: FileStatement, before: int, after: int) -> Check:
-    words = "A blank in a shared field is there for all members of the household"
-    return Check(name="households", words=words, checked=len(statement.shared), faults=max(0, after - before))
+def _household_check(statement: FileStatement, before: _Side, after: _Side) -> Check:
+    """In every household a shared field is as it was, or blank for all.
+
+    A released file without its column of households is followed as far as its other columns tell records apart.
+    """
+    words, household = "A blank in a shared field is there for all members of the household", statement.household
+    if household is None:
+        return Check(name="households", words=words, checked=0, faults=0)
+    rows = [each.at_home(household) for each in (before, after) if household in each.data.columns]
+    if len(rows) < 2:
+        alone = f"SELECT rest, any_value(home) AS home FROM ({rows[0]}) GROUP BY rest HAVING count(*) = 1"
+        traced = before.session.query(alone)
+        for side in (before, after):
+            side.session.lend("traced", traced)
+        rows = [before.traced(), after.traced()]
+        words = f"{words}, as far as other columns tell records apart"
+    for name, side, its_rows in zip(("homes_before", "homes_after"), (before, after), rows, strict=True):
+        before.session.lend(name, side.households(its_rows))
+    kept = " AND ".join(f"a.s{place} IN (0, b.s{place})" for place in range(len(statement.shared)))
+    counted = f"count(*) FILTER (NOT ({kept})) AS faults, count(*) FILTER (b.members > 1) AS homes"
+    found = scalar_row(before.session.query(f"SELECT {counted} FROM homes_after a JOIN homes_before b ON a.home = b.home"))
+    told = words if found["homes"] else f"{words} (not checked: no household of several members can be told)"
+    return Check(name="households", words=told, checked=int(found["homes"]), faults=int(found["faults"]))
 
 
 def _only_blanks(before: _Side, after: _Side, before_keys: pa.Table, after_keys: pa.Table) -> Check:
@@ -225,17 +249,47 @@ def _only_blanks(before: _Side, after: _Side, before_keys: pa.Table, after_keys:
     session.lend("left_after", after.unsettled(settled))
     session.lend("left_before", before.unsettled(settled))
     masks = sorted(session.query("SELECT DISTINCT blank FROM left_after")["blank"].to_pylist())
-    faults = sum(_strangers(session, names, int(mask)) for mask in masks)
-    words = "Every released record is an original one, recoded as stated, with some values blank"
+    groups = _linked_bits(before.statement)
+    faults = sum(_strangers(session, names, int(mask), groups) for mask in masks)
+    words = "Every released record is an original one, recoded as stated, with some values blank, linked columns together"
     return Check(name="changes", words=words, checked=_total(after_keys, "records"), faults=faults)
 
 
-def _strangers(session: Session, names: Sequence[str], mask: int) -> int:
+class _Linked(NamedTuple):
+    """The watched columns of a linked group as bits: those that are key fields, and all of them."""
+
+    keys: int
+    every: int
+
+
+def _linked_bits(statement: FileStatement) -> list[_Linked]:
+    watched = statement.watched
+    places = [[watched.index(name) for name in group if name in watched] for group in statement.linked]
+    return [
+        _Linked(sum(1 << place for place in group if place < len(statement.fields)), sum(1 << place for place in group)) for group in places
+    ]
+
+
+def _linked_before(mask: int, group: _Linked) -> str:
+    """What must hold for the missing values of an original (bits of `blank`) that is released with these blanks.
+
+    A group is blanked as a whole, where it has a known key field. One that still shows a key field was not touched, so its blanks were
+    there before; one that shows another column, but no key field, never had any; one that shows nothing had some, or had nothing at all.
+    """
+    if group.keys & ~mask:
+        return f"(blank & {mask & group.every}) = {mask & group.every}"
+    if group.every & ~mask:
+        return f"(blank & {group.keys}) = {group.keys}"
+    return f"((blank & {group.keys}) <> {group.keys} OR (blank & {group.every}) = {group.every})"
+
+
+def _strangers(session: Session, names: Sequence[str], mask: int, groups: Sequence[_Linked]) -> int:
     """Released records with these blanks that are more than the originals which could have become them."""
     shown = ["rest", *(name for place, name in enumerate(names) if not mask >> place & 1)]
     listed = ", ".join(shown)
     mine = f"SELECT {listed}, sum(records) AS n FROM left_after WHERE blank = {mask} GROUP BY {listed}"
-    near = f"SELECT * FROM left_before WHERE rest IN (SELECT rest FROM left_after WHERE blank = {mask})"
+    alike = [f"rest IN (SELECT rest FROM left_after WHERE blank = {mask})", *(_linked_before(mask, group) for group in groups)]
+    near = f"SELECT * FROM left_before WHERE {' AND '.join(alike)}"
     theirs = f"SELECT {listed}, sum(records) AS n FROM ({near}) GROUP BY {listed}"
     same = " AND ".join(f"m.{name} IS NOT DISTINCT FROM t.{name}" for name in shown)
     more = "CAST(coalesce(sum(greatest(m.n - coalesce(t.n, 0), 0)), 0) AS BIGINT) AS n"
@@ -254,6 +308,8 @@ def _recount(session: Session, statement: FileStatement, before: pa.Table, after
     for names, threshold in tables:
         for rule, query in _queries(names, threshold * unit):
             found[rule] = (found[rule] or 0) + int(scalar_row(session.query(query))["n"])
+    if statement.weight in statement.dropped:
+        found["recount"] = None  # the released file does not tell its weights
     found["wildcard"] = None if statement.weight else count_wildcards(session, tables)
     return found
 
@@ -275,25 +331,39 @@ def _queries(names: Sequence[str], threshold: int) -> Iterator[tuple[str, str]]:
     yield "recount", f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({cells})"
 
 
-def compare_releases(one: Microdata, other: Microdata, fields: Sequence[str]) -> dict[str, int]:
-    """Records that can be joined on all other columns of two releases and show a value in one that is blank in the other, by field."""
+class Compared(NamedTuple):
+    """Records that two releases have in common as far as their other columns tell, and how many show a value, by field, that is blank
+    in the other release. Without a record in common nothing was compared."""
+
+    joined: int
+    differ: Mapping[str, int]
+
+
+def compare_releases(one: Microdata, other: Microdata, fields: Sequence[str]) -> Compared:
+    """Join two releases on all other columns, values as text and numbers however they are written, and compare their blanks."""
     rest = [name for name in one.columns if name in other.columns and name not in fields]
     shared = [name for name in fields if name in one.columns and name in other.columns]
     if not rest or not shared:
-        return dict.fromkeys(fields, 0)
+        return Compared(0, dict.fromkeys(fields, 0))
     with one.engine.session() as session, other.engine.session() as second:
         session.lend("theirs", second.query(_joinable(other, rest, shared)))
         differ = [f"count(*) FILTER (a.b{place} <> b.b{place}) AS n{place}" for place in range(len(shared))]
-        found = scalar_row(
-            session.query(f"SELECT {', '.join(differ)} FROM ({_joinable(one, rest, shared)}) a JOIN theirs b ON a.rest = b.rest")
-        )
-    return {name: int(found[f"n{place}"]) for place, name in enumerate(shared)}
+        joined = f"({_joinable(one, rest, shared)}) a JOIN theirs b ON a.rest = b.rest"
+        found = scalar_row(session.query(f"SELECT count(*) AS joined, {', '.join(differ)} FROM {joined}"))
+    return Compared(int(found["joined"]), {name: int(found[f"n{place}"]) for place, name in enumerate(shared)})
 
 
 def _joinable(data: Microdata, rest: Sequence[str], fields: Sequence[str]) -> str:
     """Records that their other columns tell apart from all others, and which of their fields are blank."""
-    texts = ", ".join(f"CAST({column(data.engine, name)} AS VARCHAR)" for name in rest)
+    texts = ", ".join(_canonical(data, name) for name in rest)
     blanks = [
         f"bool_and(NULLIF(CAST({column(data.engine, name)} AS VARCHAR), '') IS NULL) AS b{place}" for place, name in enumerate(fields)
     ]
     return f"SELECT hash({texts}) AS rest, {', '.join(blanks)} FROM records GROUP BY hash({texts}) HAVING count(*) = 1"
+
+
+def _canonical(data: Microdata, name: str) -> str:
+    """A value as text that all formats agree on: '1.0', '1' and the number 1 are the same, and so are an empty text and a missing one."""
+    text = f"CAST({column(data.engine, name)} AS VARCHAR)"
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} + 0.0 AS VARCHAR) ELSE NULLIF(rtrim({text}, ' '), '') END"

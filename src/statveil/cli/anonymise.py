@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,20 +33,23 @@ def anonymise(
         from statveil.files.job import read_file_job
 
         chosen = read_file_job(job).within(seconds)
-        with narrator(as_json=as_json) as tell:
+        with narrator(as_json=as_json) as tell, warnings.catch_warnings(record=True, category=UserWarning, action="always") as told:
             outcome = anonymise_to_folder(chosen, out or job.with_name(f"{job.stem}-release"), force=force, on_progress=tell)
-        _show(outcome, as_json=as_json)
+        _show(outcome, list(dict.fromkeys(str(each.message) for each in told)), as_json=as_json)
 
 
-def _show(outcome: FileFolder, *, as_json: bool) -> None:
+def _show(outcome: FileFolder, warned: Sequence[str], *, as_json: bool) -> None:
     from statveil.cli.display import audit_in_words
     from statveil.files.folder import figures
 
     release, plan = outcome.release, outcome.release.plan
     if as_json:
         paths = {words: str(path) for words, path in outcome.files.items()}
-        typer.echo(json.dumps({"folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), **figures(release)}))
+        run = {"folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), "warnings": list(warned)}
+        typer.echo(json.dumps({**run, **figures(release)}))
         return
+    for words in warned:
+        typer.echo(f"Warning: {words}", err=True)
     recoded = [f"{name} ({level})" for (name, level), chosen in zip(plan.recoding.items(), plan.levels, strict=True) if chosen]
     typer.echo(f"Made {plan.coded.records:,} records safe in {outcome.seconds:.1f} s: {plan.suppression.total:,} values blanked, "
                f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}{_extra(plan.suppression.notes)}.\n")  # fmt: skip

@@ -18,6 +18,15 @@ VariantOption = Annotated[
 ]
 NonAdditiveOption = Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")]
 NegativeLevelsOption = Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")]
+DelimiterOption = Annotated[
+    str | None, typer.Option("--delimiter", metavar="C", help="Of a CSV file; found if not given.", show_default=False)
+]
+EncodingOption = Annotated[
+    str | None, typer.Option("--encoding", metavar="E", help="Of a CSV file; found if not given.", show_default=False)
+]
+DecimalOption = Annotated[
+    str | None, typer.Option("--decimal", metavar=".|,", help="Decimal mark in numbers written as text.", show_default=False)
+]
 AsJsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, progress as JSON lines on stderr.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier release in the folder.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error. It may hold confidential values.")]

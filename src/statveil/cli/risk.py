@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from statveil.cli.options import DebugOption
+from statveil.cli.options import DebugOption, DecimalOption, DelimiterOption, EncodingOption
 from statveil.cli.polite import polite
+
+if TYPE_CHECKING:
+    from statveil.data.microdata import Microdata
 
 
 def risk(
@@ -20,29 +23,35 @@ def risk(
     order: Annotated[str, typer.Option("--order", metavar="N|full", help="Combinations of up to so many columns.")] = "3",
     weight: Annotated[str | None, typer.Option("--weight", metavar="COLUMN", help="Sampling weights.", show_default=False)] = None,
     missing: Annotated[str, typer.Option("--missing", metavar="unknown|category", help="What a missing value is.")] = "unknown",
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = None,
+    decimal: DecimalOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
     debug: DebugOption = False,
 ) -> None:
     """Count rare combinations of key values and estimate the risk of re-identification."""
     with polite(as_json=as_json, debug=debug):
-        found = _measure(file, keys, threshold, order, weight, missing)
+        from statveil.data.readers import read_microdata
+
+        mark: Any = decimal
+        data = read_microdata(file, delimiter=delimiter, encoding=encoding, decimal=mark)
+        found = _measure(data, keys, threshold, order, weight, missing)
         if as_json:
             typer.echo(json.dumps(found, ensure_ascii=False))
         else:
             _show(found)
 
 
-def _measure(file: Path, keys: str, threshold: int, order: str, weight: str | None, missing: str) -> dict[str, Any]:
+def _measure(data: Microdata, keys: str, threshold: int, order: str, weight: str | None, missing: str) -> dict[str, Any]:
     from statveil.anonymise.keys import KeyVariables
     from statveil.anonymise.measures import classes_before, risk
     from statveil.anonymise.unsafe import find_unsafe
-    from statveil.data.readers import read_microdata
 
     names = [name.strip() for name in keys.split(",") if name.strip()]
     wanted: Any = int(order) if order.isdigit() else order
     chosen: Any = missing
     settings = KeyVariables(fields=dict.fromkeys(names), threshold=threshold, order=wanted, weight=weight, missing=chosen)
-    unsafe = find_unsafe(read_microdata(file), settings)
+    unsafe = find_unsafe(data, settings)
     measured = risk(classes_before(unsafe.problem.coded))
     return {
         "records": unsafe.problem.coded.records,

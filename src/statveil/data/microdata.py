@@ -16,12 +16,15 @@ DecimalMark = Literal[".", ","]
 class Microdata:
     """Records behind an engine, read when a table asks for them.
 
-    `decimal` is the mark in numbers written as text; None takes a comma in columns that use commas and no points.
+    `decimal` is the mark in numbers written as text; None takes a comma in columns that use commas and no points. `delimiter` and
+    `encoding` are those that a user named for a text file, and None where they were found.
     """
 
     engine: Engine
     origin: str
     decimal: DecimalMark | None = "."
+    delimiter: str | None = None
+    encoding: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

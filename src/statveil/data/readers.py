@@ -51,6 +51,7 @@ def read_microdata(
 def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"A delimiter is one character, not {delimiter!r}.", hint="Use ';', ',', '|' or a tab ('\\t').")
+    named = {"delimiter": delimiter, "encoding": encoding}
     encoding = settle_encoding(path, encoding)
     delimiter = delimiter or sniff_delimiter(path, encoding)
     names = _header(path, encoding, delimiter)
@@ -62,7 +63,7 @@ def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: 
     except FormatError:
         _refuse_ragged(path, encoding, delimiter)
         raise
-    return Microdata(engine=engine, origin=str(path), decimal=decimal)
+    return Microdata(engine=engine, origin=str(path), decimal=decimal, **named)
 
 
 def _header(path: Path, encoding: str, delimiter: str) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from statveil.anonymise.coding import CodedFile, code_file, level_of
 from statveil.anonymise.evaluate import Evaluator, Levels
 from statveil.anonymise.keys import KeyVariables
 from statveil.anonymise.plan import FilePlan, plan_recoding
+from statveil.anonymise.recodings import AS_IT_IS
 from statveil.data.microdata import Microdata
 from statveil.errors import InputError
 from statveil.files.script import job_content
@@ -35,21 +36,27 @@ class Glance:
         return self.recoding_cost + self.blank_cost
 
 
+class _State(NamedTuple):
+    coded: CodedFile
+    levels: Levels
+    forced: frozenset[str]
+
+
 class RecodingExplorer:
     """A recoding under the user's hand. Every change is priced incrementally; `undo` goes back one step."""
 
     def __init__(self, data: Microdata, coded: CodedFile) -> None:
         self._data = data
-        self._states: list[tuple[CodedFile, Levels]] = [(coded, (0,) * len(coded.values))]
+        self._states = [_State(coded, (0,) * len(coded.values), frozenset())]
         self._evaluator = Evaluator(coded=coded)
 
     @property
     def _coded(self) -> CodedFile:
-        return self._states[-1][0]
+        return self._states[-1].coded
 
     @property
     def _levels(self) -> Levels:
-        return self._states[-1][1]
+        return self._states[-1].levels
 
     @property
     def recoding(self) -> dict[str, str]:
@@ -69,11 +76,21 @@ class RecodingExplorer:
 
     def recode(self, **chosen: str) -> Glance:
         """Force the recodings named, `explorer.recode(age="width 10")`, and see what follows."""
-        return self._enter(self._coded, level_of(self._coded, {**self.recoding, **chosen}))
+        return self.recode_all(chosen)
 
     def recode_all(self, chosen: Mapping[str, str]) -> Glance:
         """The same for fields whose names are no Python words."""
-        return self._enter(self._coded, level_of(self._coded, {**self.recoding, **chosen}))
+        return self._enter(self._coded, level_of(self._coded, {**self.recoding, **chosen}), self.forced | set(chosen))
+
+    @property
+    def forced(self) -> frozenset[str]:
+        """Fields whose recoding was named: `improve` leaves them alone."""
+        return self._states[-1].forced
+
+    def free(self, *names: str) -> Glance:
+        """Let `improve` choose these fields again; all of them if none is named."""
+        level_of(self._coded, dict.fromkeys(names, AS_IT_IS))
+        return self._enter(self._coded, self._levels, self.forced - set(names or self.forced))
 
     def change_costs(self, **settings: Any) -> Glance:
         """Other costs, thresholds or weights of `KeyVariables`; fields and menus stay."""
@@ -82,12 +99,13 @@ class RecodingExplorer:
             raise InputError(f"{strange[0]!r} cannot be changed here.", hint=f"Known: {', '.join(_COSTS)}.")
         keys = replace(self._coded.keys, **settings)
         coded = replace(self._coded, keys=keys)
-        return self._enter(coded, self._levels)
+        return self._enter(coded, self._levels, self.forced)
 
     def improve(self, *, limits: Limits | None = None) -> Glance:
-        """Go to the best recoding that the planner finds."""
-        plan = plan_recoding(self._coded, limits=limits)
-        return self._enter(self._coded, plan.levels)
+        """Go to the best recoding that the planner finds; what was forced stays."""
+        forced = {name: level for name, level in self.recoding.items() if name in self.forced}
+        plan = plan_recoding(self._coded, recoding=forced, limits=limits)
+        return self._enter(self._coded, plan.levels, self.forced)
 
     def neighbours(self) -> list[Glance]:
         """All recodings one step away, cheapest first."""
@@ -95,7 +113,7 @@ class RecodingExplorer:
         for place in range(len(levels)):
             for level in (levels[place] - 1, levels[place] + 1):
                 if 0 <= level < self._evaluator.menu[place]:
-                    self._states.append((self._coded, (*levels[:place], level, *levels[place + 1 :])))
+                    self._states.append(_State(self._coded, (*levels[:place], level, *levels[place + 1 :]), self.forced))
                     found.append(self.look())
                     self._states.pop()
         return sorted(found, key=lambda glance: glance.cost)
@@ -103,7 +121,7 @@ class RecodingExplorer:
     def undo(self) -> Glance:
         if len(self._states) == 1:
             raise InputError("There is nothing to undo.")
-        before = self._states.pop()[0]
+        before = self._states.pop().coded
         if self._coded is not before:
             self._evaluator = Evaluator(coded=self._coded)
         return self.look()
@@ -128,10 +146,10 @@ class RecodingExplorer:
             target.write_text(text, encoding="utf-8", newline="\n")
         return text
 
-    def _enter(self, coded: CodedFile, levels: Levels) -> Glance:
+    def _enter(self, coded: CodedFile, levels: Levels, forced: frozenset[str]) -> Glance:
         if coded is not self._coded:
             self._evaluator = Evaluator(coded=coded)
-        self._states.append((coded, levels))
+        self._states.append(_State(coded, levels, forced))
         return self.look()
 
 

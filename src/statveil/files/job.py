@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from statveil.anonymise.keys import EditRule, KeyVariables
-from statveil.anonymise.recodings import AnyRecoding, Extremes, Intervals, Menu, Recoding
+from statveil.anonymise.recodings import AnyRecoding, Extremes, Intervals, Menu, Recoding, exact_text
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
@@ -187,7 +187,7 @@ def _combinations(
 
 
 def _edges_name(edges: list[int | float]) -> str:
-    return "edges " + " ".join(f"{edge:g}" for edge in edges)
+    return "edges " + " ".join(exact_text(edge) for edge in edges)
 
 
 def read_file_job(path: Path) -> FileJob:

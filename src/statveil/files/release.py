@@ -45,6 +45,9 @@ class FileRelease:
     """Columns whose diversity within classes the report tells."""
     earlier: Sequence[str] = ()
     """Releases of the same records that this one was compared with."""
+    waiver: str | None = None
+    key: str | None = field(default=None, repr=False)
+    """The secret of the shuffle, as it was given."""
     job: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -143,18 +146,24 @@ def apply_plan(
             dropped=tuple(drop),
             sensitive=tuple(sensitive),
             earlier=tuple(str(path) for path in earlier),
+            waiver=waiver,
+            key=key,
             job=job or {},
         )
 
 
 def _against_earlier(new: Microdata, earlier: Sequence[str | Path], fields: Sequence[str], waiver: str | None) -> Check:
     """Released twice, a value blank in one file must not be open in the other, unless somebody answers for it (THREATS M07)."""
-    faults = sum(sum(compare_releases(new, read_microdata(path), fields).values()) for path in earlier)
+    compared = {str(path): compare_releases(new, read_microdata(path), fields) for path in earlier}
+    faults = sum(sum(each.differ.values()) for each in compared.values())
     words = "No value is blank here and open in an earlier release of the same records, or the other way round"
+    apart = [path for path, each in compared.items() if not each.joined]
+    findings = tuple(f"{Path(path).name}: not checked, no other columns tell which records are the same" for path in apart)
+    if apart and len(apart) == len(compared):
+        words = f"{words} (not checked)"
     if faults and waiver and waiver.strip():
-        findings = (f"{faults:,} values, waived: {waiver.strip()}",)
-        return Check(name="earlier", words=f"{words} (waived)", checked=len(earlier), faults=0, findings=findings)
-    return Check(name="earlier", words=words, checked=len(earlier), faults=faults)
+        words, findings, faults = f"{words} (waived)", (f"{faults:,} values, waived: {waiver.strip()}", *findings), 0
+    return Check(name="earlier", words=words, checked=len(compared) - len(apart), faults=faults, findings=findings)
 
 
 def _as_written(place: Path) -> dict[str, Any]:
@@ -173,7 +182,7 @@ def statement_of(plan: FilePlan, drop: Sequence[str] = ()) -> FileStatement:
         blanks=plan.suppression.blanks,
         recoded=recoded,
         missing=keys.missing,
-        missing_codes=keys.missing_codes,
+        missing_codes=keys.missing_texts(),
         missing_label=MISSING_LABEL,
         weight=keys.weight if keys.counting == "weights" else None,
         linked=keys.linked,

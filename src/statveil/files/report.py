@@ -15,7 +15,7 @@ from statveil.anonymise.suppression import row_amount
 from statveil.anonymise.unsafe import UnsafeCombinations, find_unsafe
 from statveil.anonymise.wildcard import wildcard_totals
 from statveil.files import charts
-from statveil.files.script import job_content, python_script
+from statveil.files.script import has_file, job_content, python_script
 from statveil.publish.files import write_bytes
 from statveil.publish.numbers import percent
 from statveil.publish.page import ENDINGS, VEGA, asset, json_for_page, render
@@ -170,7 +170,7 @@ def _risks(release: FileRelease, before: KeyClasses, after: KeyClasses) -> list[
         ("Sample uniques unique in the population (estimate)", _number(first.population_uniques), _number(last.population_uniques)),
     ]
     for name in release.sensitive:
-        one, two = measures.diversity(release.data, release.plan, name)
+        one, two = measures.diversity(release.data, release.plan, name, key=release.key)
         rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
         rows.append(
             (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
@@ -230,7 +230,7 @@ def _python(release: FileRelease) -> str:
     plan = release.plan
     return python_script(
         release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name,
-        options={"drop": release.dropped, "sensitive": release.sensitive, "earlier": release.earlier},
+        options=_output(release),
     )  # fmt: skip
 
 
@@ -238,7 +238,18 @@ def _job(release: FileRelease) -> str:
     """The job as it was given; of a release that was made without one, a job that gives the same."""
     if release.job:
         return to_toml(release.job)
-    plan = release.plan
-    output = {"file": release.path.name, "drop": list(release.dropped), "sensitive": list(release.sensitive), "earlier": release.earlier}
-    content = job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output)
-    return to_toml(content) if Path(release.data.origin).is_file() else ""
+    if not has_file(release.data):
+        return ""
+    plan, output = release.plan, {"file": release.path.name, **_output(release)}
+    return to_toml(job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output))
+
+
+def _output(release: FileRelease) -> dict[str, Any]:
+    """What `apply_plan` was told. The secret of the shuffle is in it: the report stays in the office."""
+    return {
+        "drop": list(release.dropped),
+        "sensitive": list(release.sensitive),
+        "earlier": list(release.earlier),
+        "waiver": release.waiver,
+        "key": release.key,
+    }

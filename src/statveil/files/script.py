@@ -10,23 +10,43 @@ from typing import Any
 
 from statveil.anonymise.coding import CodedFile
 from statveil.anonymise.keys import EditRule, KeyVariables
-from statveil.anonymise.recodings import AS_IT_IS, AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
+from statveil.anonymise.recodings import AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
 from statveil.data.microdata import Microdata
+from statveil.errors import InputError
 
 
 def job_content(
-    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str] | None, seed: int, folder: Path | None, output: Mapping[str, Any]
+    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str], seed: int, folder: Path | None, output: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What `statveil anonymise` needs for this plan; the path of the data starts from `folder` where there is one."""
+    """What `statveil anonymise` needs for this plan; the path of the data starts from `folder` where there is one.
+
+    Every field is named with its recoding: what is not named would be planned anew.
+    """
+    if not has_file(data):
+        raise InputError(
+            "A job reads its records from a file, and these came from none.",
+            hint="Write them to a file, and read that one.",
+        )
     origin = data.origin if folder is None else os.path.relpath(data.origin, folder)
-    chosen = {} if recoding is None else {"fixed": {name: level for name, level in recoding.items() if level != AS_IT_IS}}
     return {
-        "data": {"file": origin, **({} if data.decimal in (None, ".") else {"decimal": data.decimal})},
+        "data": {"file": origin, **_reading(data)},
         "fields": {name: _menu(coded, name) for name in coded.keys.names},
         "safety": _safety(coded.keys),
-        "recoding": {**chosen, **({"seed": seed} if seed else {})},
+        "recoding": {"fixed": dict(recoding), **({"seed": seed} if seed else {})},
         "output": {key: value for key, value in output.items() if value},
     }
+
+
+def has_file(data: Microdata) -> bool:
+    """Whether the records can be read again by name; those that came as a frame cannot."""
+    return Path(data.origin).is_file()
+
+
+def _reading(data: Microdata) -> dict[str, str]:
+    """What `read_microdata` was told about the file."""
+    decimal = None if data.decimal == "." else data.decimal
+    told = {"delimiter": data.delimiter, "encoding": data.encoding, "decimal": decimal}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _settings(keys: KeyVariables) -> dict[str, Any]:
@@ -90,16 +110,15 @@ def python_script(
     """The calls that give the same file."""
     menus = "".join(f"    {name!r}: {_menu_code(coded, name)},\n" for name in coded.keys.names)
     settings = "".join(f"    {name}={_code(value)},\n" for name, value in _settings(coded.keys).items())
-    fixed = {name: level for name, level in recoding.items() if level != AS_IT_IS}
     further = "".join(f", {name}={_code(value)}" for name, value in options.items() if value)
-    decimal = "" if data.decimal in (None, ".") else f", decimal={data.decimal!r}"
-    origin = repr(data.origin) if Path(data.origin).is_file() else "frame"  # records that came as a frame have no file to name
+    reading = "".join(f", {name}={value!r}" for name, value in _reading(data).items())
+    origin = repr(data.origin) if has_file(data) else "frame"
     return (
         "import statveil as sv\n\n"
-        f"data = sv.read_microdata({origin}{decimal})\n"
+        f"data = sv.read_microdata({origin}{reading})\n"
         f"fields = {{\n{menus}}}\n"
         f"keys = sv.KeyVariables(\n    fields=fields,\n{settings})\n"
-        f"plan = sv.plan_recoding(data, keys, recoding={fixed!r}, seed={seed})\n"
+        f"plan = sv.plan_recoding(data, keys, recoding={dict(recoding)!r}, seed={seed})\n"
         f"release = sv.apply_plan(data, plan, {target!r}{further})\n"
     )
 
