@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 SLOW = """
-import statveil.folder, time, sys
+import signal, statveil.folder, time, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite under nohup or in the background hands on that they are ignored
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def slow(*_, **__):
     print("ready", flush=True)
     {inside}
