@@ -137,18 +137,8 @@ def _trees(config: ServerConfig, data: Microdata, name: str, part: ServedDimensi
         return [Hierarchy.from_csv(config.path(file), total=part.total) for file in part.hierarchies]
     total = part.total or DEFAULT_TOTAL
     if part.digits is not None:
-        return Hierarchy.from_digits(_codes(data, name), digits=part.digits, total=total)
-    return None if part.total is None else Hierarchy.flat(_codes(data, name), total=total)
-
-
-def _codes(data: Microdata, name: str) -> list[str]:
-    data.require([name])
-    with data.engine.session() as session:
-        identifier = column(data.engine, name)
-        found = session.query(
-            f"SELECT DISTINCT CAST({identifier} AS VARCHAR) AS code FROM records WHERE {identifier} IS NOT NULL ORDER BY code"
-        )
-    return [str(code) for code in found["code"].to_pylist()]
+        return Hierarchy.from_digits(data.codes(name), digits=part.digits, total=total)
+    return None if part.total is None else Hierarchy.flat(data.codes(name), total=total)
 
 
 def _names(part: ServedDimensionPart) -> list[list[str]] | None:

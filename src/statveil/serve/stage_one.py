@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, IntArray, frozen_array
+from statveil.arrays import AnyArray, IntArray, frozen_array
 from statveil.risk.assess import assess
 from statveil.risk.rules import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
@@ -197,10 +197,3 @@ def _rank(largest: Any, leader: Any, where: int, amount: int, holding: int, tie:
         place -= 1
     if place < largest.size:
         largest[place] = amount
-
-
-def empty_positions(shape: tuple[int, ...], view: View) -> BoolArray:
-    """Positions of a table that hold no record with a value: they are zero in every table (T17)."""
-    empty = np.ones(shape, dtype=np.bool_)
-    empty[tuple(view.coordinates.T)] = False
-    return empty

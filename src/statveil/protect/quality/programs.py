@@ -106,9 +106,7 @@ class QualityProgram:
     def _product(self, pair: Pair, point: FloatArray) -> float:
         """The covariance of two variables' deviations, in shares of their spreads."""
         one, other = self.targets[pair.first], self.targets[pair.second]
-        own, others = point[one.cells], point[other.cells]
-        scale = one.size * math.sqrt(one.variance_before * other.variance_before)
-        return float((own - own.mean()) @ (others - others.mean())) / scale
+        return float(_centred(point, one) @ _centred(point, other)) / _common_scale(one, other)
 
     def cheapest(self, senses: IntArray, *, seconds: float) -> FloatArray | None:
         """The least change with these senses that keeps the means, not yet whole; from where the last such program ended."""
@@ -153,16 +151,16 @@ class QualityProgram:
     def bands(self, senses: IntArray | None, point: FloatArray | None) -> list[Band]:
         """What is wanted, as linear statistics: those of S1, V taken at the point or else from the bounds."""
         own = [band for target in self.targets if target.spread for band in self._bands_of(target, senses, point)]
-        return own + [self._band_of_pair(self.targets[first], self.targets[second], point) for first, second in self.pairs]
+        return own + [self._band_of_pair(pair, point) for pair in self.pairs]
 
-    def _band_of_pair(self, one: Target, other: Target, point: FloatArray | None) -> Band:
+    def _band_of_pair(self, pair: Pair, point: FloatArray | None) -> Band:
         """The change of the covariance of two variables in shares of their spreads, the product of deviations by its tangent."""
-        scale = one.size * math.sqrt(one.variance_before * other.variance_before)
-        own, others = (np.zeros(one.size), np.zeros(one.size)) if point is None else (point[one.cells], point[other.cells])
-        own, others = own - own.mean(), others - others.mean()
-        gradient = np.concatenate([other.value - other.value.mean() + others, one.value - one.value.mean() + own]) / scale
+        one, other = self.targets[pair.first], self.targets[pair.second]
+        point = np.zeros(self.problem.size) if point is None else point
+        ends = [other.value - other.value.mean() + _centred(point, other), one.value - one.value.mean() + _centred(point, one)]
         most = (self.within or 0.0) * (1 - SAFETY)
-        return Band(np.concatenate([one.cells, other.cells]), gradient, -float(own @ others) / scale, -most, most, 0)
+        gradient = np.concatenate(ends) / _common_scale(one, other)
+        return Band(np.concatenate([one.cells, other.cells]), gradient, -self._product(pair, point), -most, most, 0)
 
     def _bands_of(self, target: Target, senses: IntArray | None, point: FloatArray | None) -> list[Band]:
         gradient, spread, tangent = target.gradient, self._spread(target, senses, point), self._tangent(target, point)
@@ -279,6 +277,16 @@ class QualityProgram:
             where = np.flatnonzero(both)
             lines.append(csr_matrix((both[where], (np.zeros(where.size, np.int64), where)), shape=(1, width)))
         return csr_matrix(vstack(lines, format="csr")), np.array(scales)
+
+
+def _centred(point: FloatArray, target: Target) -> FloatArray:
+    own = point[target.cells]
+    return np.asarray(own - own.mean())
+
+
+def _common_scale(one: Target, other: Target) -> float:
+    """What turns a sum of products into a share of two variables' spreads."""
+    return one.size * math.sqrt(one.variance_before * other.variance_before)
 
 
 class _Extended(NamedTuple):
