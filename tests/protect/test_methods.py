@@ -229,3 +229,11 @@ def test_settings_of_the_right_kind_pass() -> None:
     check_method("nearby", {"sizes": [30, 15]}, None)
     check_method("sat", {"annealed": True}, None)
     check_method("auto", {"role": "blocks"}, None)
+
+
+def test_each_method_has_roles_of_its_own():
+    check_method("network", {"role": "bound"}, None)
+    check_method("auto", {"role": "blocks"}, None)
+    for method, role in (("auto", "bound"), ("network", "blocks")):
+        with pytest.raises(InputError, match="role"):
+            check_method(method, {"role": role}, None)

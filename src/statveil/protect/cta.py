@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 GRACE = 1.0
 """Seconds a child may overrun before it is killed."""
-CHECK_SHARE, CHECK_PER_CELL, MOST_OF_THE_TIME = 0.03, 6e-6, 0.15
+CHECK_SHARE, CHECK_PER_CELL, MOST_OF_THE_TIME = 0.03, 4e-6, 0.15
 """What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell, up to a larger share."""
 
 

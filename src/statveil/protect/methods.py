@@ -94,8 +94,8 @@ METHODS: dict[str, Method] = {
 }
 BOUND_OF_THEIR_OWN = ("network",)
 """Methods that work out the lower bound themselves."""
-ROLES = ("proof", "search", "blocks")
-"""What `auto` can be asked to do alone."""
+ROLES = {"auto": ("proof", "search", "blocks"), "network": engine.ROLES}
+"""What methods can be asked to do alone."""
 ZERO_TOO = ("gap", "free", "share", "rebuilds")
 """Settings that may be zero: nothing but the optimum, no share, not once."""
 SEARCHED_AS_WELL = 20_000
@@ -113,14 +113,15 @@ def check_method(method: str, settings: dict[str, Any], start: IntArray | None) 
         raise InputError(f"Method {method!r} has no setting {unknown[0]!r}.", hint=f"Known: {', '.join(allowed) or 'none'}.")
     kinds = get_type_hints(METHODS[method])
     for name, value in settings.items():
-        _check_setting(name, value, kinds[name])
+        if name == "role":
+            known("role", str(value), ROLES[method])
+        else:
+            _check_setting(name, value, kinds[name])
 
 
 def _check_setting(name: str, value: object, kind: type) -> None:
     """Refuse what is not of the setting's type, and amounts below zero or, unless it means something, of zero."""
-    if name == "role":
-        known("role", str(value), ROLES)
-    elif kind is bool:
+    if kind is bool:
         if not isinstance(value, bool):
             raise InputError(f"Setting {name!r} must be true or false.")
     elif get_origin(kind) is tuple:
@@ -140,8 +141,10 @@ def _is_amount(value: object, *, whole: bool, zero: bool) -> bool:
 def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> list[Team]:
     """What to run on a problem side by side."""
     if method == "auto" and not settings and engine.fits(problem):
-        beside = [Team(method, {"role": "blocks"})] if problem.size <= SEARCHED_AS_WELL else []
-        return [Team("network", {}), *beside]
+        if problem.size <= SEARCHED_AS_WELL:
+            return [Team("network", {}), Team(method, {"role": "blocks"})]
+        apart = engine.bound_takes_long(problem)
+        return [Team("network", {"role": role}) for role in ("tables", "bound")] if apart else [Team("network", {})]
     if method == "auto" and not settings:
         return [Team(method, {"role": role}) for role in portfolio.teams_for(problem)]
     return [Team(method, settings)]

@@ -253,3 +253,47 @@ def test_a_search_that_must_end_keeps_its_table(monkeypatch):
 
     monkeypatch.setattr(engine.Engine, "improve", refuse)
     assert searched(medium_table()).best is not None
+
+
+def with_sensitive_totals():
+    return hierarchy(60, seed=2, sensitive=80, filling=Filling(where="any"))
+
+
+def heard(problem, role, gap=0.0):
+    search = Search(problem, Limits(seconds=60, gap=gap), 1, lambda _: None)
+    engine.run(search, role=role)
+    return search
+
+
+def test_one_process_can_look_for_tables_and_another_raise_the_bound(monkeypatch):
+    """Beyond the cover, only the second raises the bound; only the first goes on from its first table."""
+    problem = with_sensitive_totals()
+    tables, bound, both = (heard(problem, role) for role in engine.ROLES[1:] + engine.ROLES[:1])
+    assert tables.objective < bound.objective
+    assert tables.bound < bound.bound <= tables.objective
+    assert both.bound >= bound.bound * (1 - 1e-6)
+
+
+def test_where_a_gap_is_asked_for_who_looks_for_tables_raises_the_bound_too():
+    """When to stop must not depend on another process."""
+    problem = with_sensitive_totals()
+    assert heard(problem, "tables", gap=0.001).bound == heard(problem, "all", gap=0.001).bound > heard(problem, "tables").bound
+
+
+def test_a_process_of_its_own_is_for_bounds_of_sensitive_totals_only():
+    assert engine.bound_takes_long(with_sensitive_totals())
+    assert not engine.bound_takes_long(dataclasses.replace(with_sensitive_totals(), norm="l2"))
+    assert not engine.bound_takes_long(hierarchy(60, seed=2, sensitive=80, filling=Filling()))
+
+
+def test_the_last_annealing_is_cut_to_the_time_left(monkeypatch):
+    """At 10 us a visit 10 s hold 800 sweeps of 100 cells; 0.5 s hold 400, with time for a flow."""
+    search = Search(hierarchy(60, seed=2, sensitive=80, filling=Filling()), Limits(seconds=10), 1, lambda _: None)
+    found = engine.Engine(search, detect(search.problem))
+    assert found.fitting(800, 100) == 800
+    found.pace = 1e-5
+    assert found.fitting(800, 100) == 800
+    monkeypatch.setattr(Search, "seconds_left", 0.5)
+    assert found.fitting(800, 100) == 400
+    monkeypatch.setattr(Search, "seconds_left", 0.0)
+    assert found.fitting(800, 100) == engine.QUICK

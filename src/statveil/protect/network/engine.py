@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import time
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -36,12 +37,12 @@ from statveil.protect.search import Multipliers, Search
 
 QUICK = 20
 """Sweeps of the annealing that gives the first table."""
-SWEEPS = 1_000
+SWEEPS = 800
 MANY_CHOICES, VERY_MANY_CHOICES, MANY_CELLS = 100, 250, 2_000
 """Where method `auto` comes here: very many cells with a choice, or many in a table of many cells."""
 WHOLE_BLOCK = 20_000
 """Cells up to which the polygon program is solved for the table as a whole."""
-MOST_FOR_CAPACITY = 100_000
+MOST_FOR_CAPACITY = 300_000
 """Cells up to which the polygon program with capacities is solved for the whole table; beyond, for the coarse one only."""
 FAR_SMALL, FAR_LARGE = 0.002, 0.01
 """Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
@@ -50,11 +51,16 @@ EARLY_FLIPS = 20_000
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
 """Temperatures of exact flips, in shares of a typical level's cost."""
 EXACT_SWEEPS, COARSE_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 100, 20, 100
-HEATS = (1.0, 0.1, 0.1)
-"""First temperatures of annealing in turn: from chance, then twice from the best so far."""
+HEATS = (1.0, 1.0, 0.1)
+"""First temperatures of annealing in turn: twice from chance, with either energy, then from the best so far."""
+LAST_SHARE = 0.8
+"""Of the time left, what a last annealing may take so that its senses are still priced."""
 PATIENCE = 4
-COARSE_SHARE, EXACT_SHARE = 0.2, 0.5
+COARSE_SHARE, EXACT_SHARE = 0.2, 0.7
 """Of all the time, for annealing the coarse table where totals are sensitive, and for each exact annealing of all senses."""
+SEEDS, SEEDS_UNDER_TOTALS = 12, 3
+"""Annealings a round. Where the totals' senses are settled, exact annealing brings more than many seeds."""
+ROLES = ("all", "tables", "bound")
 WORK_A_SECOND = 1e8
 """Nodes and arcs that the pivots of exact annealing look at in a second."""
 SIZES_SHARE = 0.2
@@ -63,8 +69,12 @@ NEGLIGIBLE = 0.2
 """Share of the average below which a subtable's gap is left alone."""
 
 
-def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 12) -> None:
-    """Method `network`. `seeds` annealings of so many `sweeps` are recombined in each round; it ends when rounds bring nothing."""
+def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = SEEDS, role: str = "all") -> None:
+    """Method `network`. `seeds` annealings of so many `sweeps` are recombined in each round; it ends when rounds bring nothing.
+
+    Where totals are sensitive the bound takes long: one process can look for `tables` while another raises the `bound`. Where a gap
+    is asked for, tables and bound stay together, since when to stop must not depend on which process was quicker.
+    """
     search = in_lowest_terms(search)
     network = detect(search.problem)
     if isinstance(network, str):
@@ -74,7 +84,19 @@ def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 12) -> None:
     if search.best is not None:
         with contextlib.suppress(InputError):  # numbers that grow too large for exact computing end the search: what was found stands
             engine.bound_by_cover()
-            engine.improve(sweeps, seeds)
+            engine.bounded = role == "tables" and search.limits.gap == 0
+            if role == "bound":
+                engine.raise_bound(share=1.0)
+            else:
+                engine.improve(sweeps, min(seeds, SEEDS_UNDER_TOTALS) if engine.mixed else seeds)
+
+
+def bound_takes_long(problem: ProtectionProblem) -> bool:
+    """Whether the bound of a table that fits is worth a process of its own: it has sensitive totals, and not too many cells."""
+    if problem.norm != "l1" or problem.size > MOST_FOR_CAPACITY:
+        return False
+    network = detect(problem)
+    return isinstance(network, Network) and bool((problem.sensitive & Coarse(problem, network).totals).any())
 
 
 def fits(problem: ProtectionProblem) -> bool:
@@ -110,6 +132,10 @@ class Engine:
         self.choices = anneal.choices_of(search.problem, network, ~self.coarse.totals)
         self.mixed = bool((self.problem.sensitive & self.coarse.totals).any())
         self.knows_capacities = False
+        self.bounded = False
+        """Whether somebody else raises the bound."""
+        self.pace = 0.0
+        """Seconds that the visit of one cell took in the annealing before."""
         self.margins: IntArray | None = None
         """Where totals are sensitive: how far the totals of inner rows go in the coarse table, then in the best one."""
         self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
@@ -198,9 +224,17 @@ class Engine:
         up = np.where(far[self.table_of[choices.cell]] & (heat == 1.0), chance, senses[choices.cell] > 0)
         senses[choices.cell] = np.where(up > 0, 1, -1)
         lacks = anneal.imbalance(self.network, choices, self.resting(senses))
+        cells = max(int(far[self.table_of[choices.cell]].sum()), 1)
+        sweeps, began = self.fitting(sweeps, cells), time.monotonic()
         up = anneal.anneal(choices, up, lacks, far[:-1], anneal.Plan(kind, sweeps, heat, self.draw()))
+        self.pace = (time.monotonic() - began) / (sweeps * cells)
         senses[choices.cell] = np.where(up > 0, 1, -1)
         return senses
+
+    def fitting(self, sweeps: int, cells: int) -> int:
+        """So many sweeps, or, for the last annealing before the time is up, as many as it still holds: one cut off is all lost."""
+        held = LAST_SHARE * self.search.seconds_left / (self.pace * cells) if self.pace > 0 else math.inf
+        return sweeps if held >= sweeps else max(int(held), QUICK)
 
     def resting(self, senses: IntArray) -> IntArray:
         """Every sensitive cell at its level, but where totals of inner rows are sensitive all those where the margins are."""
@@ -225,7 +259,8 @@ class Engine:
             self.flip_squares()
         if self.mixed:
             self.settle_totals()
-            self.raise_bound()
+            if not self.bounded:
+                self.raise_bound()
         while not self.search.done and idle < PATIENCE:
             before = self.search.objective
             for number in range(seeds):
@@ -361,25 +396,27 @@ class Engine:
         bound = dual_bound(self.problem, multipliers, self.shortage, worth=self.search.objective)
         self.search.offer_bound(bound, multipliers)
 
-    def raise_bound(self) -> None:
-        """Polygons, then capacities if the bound is still far; where totals are sensitive, their relations and the coarse table first."""
+    def raise_bound(self, share: float = 0.5) -> None:
+        """Polygons, then capacities if the bound is still far; where totals are sensitive, their relations and the coarse table first.
+
+        The program with capacities may take this share of the time.
+        """
         if not self.mixed:
             self.raise_by_polygons()
             if self.search.objective > self.search.bound * (1 + FAR_LARGE) and not self.knows_capacities:
-                self.bound_by_capacities()
+                self.bound_by_capacities(share)
         elif self.blocks is not None and not self.search.done:
             self.search.enter("bounding with totals")
             bound = CoarseBound(self.coarse, self.shortage)
-            every = np.arange(self.problem.rhs.size)
-            relations = every if self.problem.size <= WHOLE_BLOCK else bound.relations
-            self.blocks.raise_block(relations, self.likely(), seconds=self.search.seconds_left / 8)
-            self.tell_bound()
+            if self.problem.size <= WHOLE_BLOCK:  # beyond, the coarse table has the same cuts where they matter
+                self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
+                self.tell_bound()
             multipliers = bound.multipliers(seconds=self.search.seconds_left / 4)
             if multipliers is not None:
                 self.offer_bound(multipliers)
-            self.bound_by_capacities(bound)
+            self.bound_by_capacities(share, bound)
 
-    def bound_by_capacities(self, coarse: CoarseBound | None = None) -> None:
+    def bound_by_capacities(self, share: float = 0.5, coarse: CoarseBound | None = None) -> None:
         """The polygon program that keeps relations and bounds as well, with the cuts known; for relations of totals, the coarse table's."""
         if self.blocks is None or self.search.done or self.problem.size > MOST_FOR_CAPACITY:
             return
@@ -389,7 +426,7 @@ class Engine:
         if coarse is not None:
             cuts = joined(coarse.all_cuts, some(cuts, ~np.isin(cuts.cut_relation, coarse.relations)))
         program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
-        self.offer_bounds(program.rounds(seconds=self.search.seconds_left / 2))
+        self.offer_bounds(program.rounds(seconds=share * self.search.seconds_left))
 
     def offer_bounds(self, rounds: Iterable[Multipliers]) -> None:
         for multipliers in rounds:
