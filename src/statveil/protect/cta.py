@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 GRACE = 1.0
 """Seconds a child may overrun before it is killed."""
-CHECK_SHARE, CHECK_PER_CELL, MOST_OF_THE_TIME = 0.03, 4e-6, 0.15
-"""What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell, up to a larger share."""
+CHECK_SHARE, CHECK_PER_CELL, UNEVEN_PER_CELL, MOST_OF_THE_TIME = 0.03, 4e-6, 9e-6, 0.15
+"""What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell, more where weights
+differ (their products need integers of more than 64 bits), up to a larger share."""
 
 
 def adjust(
@@ -114,7 +115,9 @@ def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | 
 
 
 def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
-    return min(CHECK_SHARE * limits.seconds + CHECK_PER_CELL * problem.size, MOST_OF_THE_TIME * limits.seconds)
+    even = bool((problem.weight == problem.weight[:1]).all())
+    per_cell = CHECK_PER_CELL if even else UNEVEN_PER_CELL
+    return min(CHECK_SHARE * limits.seconds + per_cell * problem.size, MOST_OF_THE_TIME * limits.seconds)
 
 
 def _in_words(reduction: Reduction, components: Components) -> str:

@@ -96,8 +96,8 @@ BOUND_OF_THEIR_OWN = ("network",)
 """Methods that work out the lower bound themselves."""
 ROLES = {"auto": ("proof", "search", "blocks"), "network": engine.ROLES}
 """What methods can be asked to do alone."""
-ZERO_TOO = ("gap", "free", "share", "rebuilds")
-"""Settings that may be zero: nothing but the optimum, no share, not once."""
+ZERO_TOO = ("gap", "free", "share", "rebuilds", "seeds")
+"""Settings that may be zero: nothing but the optimum, no share, not once, as many as suit the table."""
 SEARCHED_AS_WELL = 20_000
 """Cells of a network up to which `auto` has a second team reopen neighbourhoods: small networks are often as well served that way."""
 

@@ -69,11 +69,12 @@ NEGLIGIBLE = 0.2
 """Share of the average below which a subtable's gap is left alone."""
 
 
-def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = SEEDS, role: str = "all") -> None:
+def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 0, role: str = "all") -> None:
     """Method `network`. `seeds` annealings of so many `sweeps` are recombined in each round; it ends when rounds bring nothing.
 
-    Where totals are sensitive the bound takes long: one process can look for `tables` while another raises the `bound`. Where a gap
-    is asked for, tables and bound stay together, since when to stop must not depend on which process was quicker.
+    With zero seeds there are as many as suit the table. Where totals are sensitive the bound takes long: one process can look for
+    `tables` while another raises the `bound`. Where a gap is asked for, tables and bound stay together, since when to stop must not
+    depend on which process was quicker.
     """
     search = in_lowest_terms(search)
     network = detect(search.problem)
@@ -88,7 +89,7 @@ def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = SEEDS, role: str =
             if role == "bound":
                 engine.raise_bound(share=1.0)
             else:
-                engine.improve(sweeps, min(seeds, SEEDS_UNDER_TOTALS) if engine.mixed else seeds)
+                engine.improve(sweeps, seeds or (SEEDS_UNDER_TOTALS if engine.mixed else SEEDS))
 
 
 def bound_takes_long(problem: ProtectionProblem) -> bool:
