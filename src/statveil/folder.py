@@ -35,6 +35,7 @@ from statveil.table.exchange.repairs import write_repairs
 from statveil.tradeoffs.tables import TableTradeoff, tradeoff_table
 from statveil.version import VERSION
 from statveil.workflow.parameters import as_json, keep_as_json
+from statveil.workflow.summary import quality_figures
 from statveil.workflow.tables import protect_table
 
 JOB_FILE = "job.toml"
@@ -162,6 +163,7 @@ def figures(release: Release) -> dict[str, Any]:
         "repairs": len(release.relaxations),
         "protection_weakened": release.protection_weakened,
         "audit": audit_figures(release.audit),
+        **quality_figures(adjustment),
     }
 
 

@@ -28,8 +28,8 @@ from statveil.table.exchange.repairs import Relaxation, read_repairs
 from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table, View
-from statveil.workflow.keeping import recheck_means, widest_options
-from statveil.workflow.parameters import as_json, keep_as_json, links_as_json, repair_as_json
+from statveil.workflow.keeping import options_with, recheck_means
+from statveil.workflow.parameters import WIDENED, as_json, keep_as_json, links_as_json, repair_as_json
 from statveil.workflow.requirements import requirements_of
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
@@ -44,9 +44,10 @@ def audit_folder(folder: Path) -> AuditReport:
     job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
     if "csv" not in job.parts.output.formats:
         raise AuditFailed("The release has no public CSV file, so no check could be made.", hint="Add csv to output.formats.")
+    provenance = read_provenance(folder / PROVENANCE_FILE)
     try:
-        rules, asked = job.rules(), requirements_of(widest_options(job.options(), job.keep()), job.repair())
-        specs = job.specs()
+        rules, options = job.rules(), options_with(job.options(), job.keep(), provenance.parameters.get(WIDENED))
+        specs, asked = job.specs(), requirements_of(options, job.repair())
         table, sensitivity = judge(job.microdata, specs, rules, job.links())
     except InputError as error:
         raise AuditFailed(
@@ -54,8 +55,8 @@ def audit_folder(folder: Path) -> AuditReport:
             hint=f"These checks could not be made: {NEED_RECORDS}. {error.hint}",
         ) from None
     protected, placed = _read_public(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
-    provenance = read_provenance(folder / PROVENANCE_FILE)
-    same_job = _check_job(asked_for(job, specs, rules), provenance.parameters)
+    recorded = {part: words for part, words in provenance.parameters.items() if part != WIDENED}
+    same_job = _check_job(asked_for(job, specs, rules), recorded)
     repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
     found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
     return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))

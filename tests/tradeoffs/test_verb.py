@@ -25,7 +25,7 @@ from statveil.tradeoffs.distortion import DEFAULT
 from statveil.tradeoffs.explore import Candidate, Said
 from statveil.tradeoffs.figures import front_csv, front_figures, front_json
 from statveil.tradeoffs.front import non_dominated
-from statveil.tradeoffs.page import sentences, tradeoff_html
+from statveil.tradeoffs.page import key_figures, sentences, tradeoff_html
 from statveil.tradeoffs.programs import FrontProgram, least_moves
 from tests.tradeoffs.stories import market
 
@@ -149,24 +149,46 @@ def test_another_set_of_cells_and_other_criteria() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"norm": "l2"}, "sums of absolute changes"),
-        ({"sensitive": np.zeros(25, dtype=np.bool_)}, "Nothing is sensitive"),
+        ({"within": 0.1}, "no use for 'within'"),
+        ({"senses": "fixed"}, "no use for 'senses'"),
+        ({"by": "tabu"}, "no use for 'by'"),
+        ({"coefficients": sv.Coefficients(slope=1.0)}, "no use for 'coefficients'"),
+        ({"widen": (1.5, 2)}, "no use for 'widen'"),
+        ({"measures": ["gini"]}, "mean, variance, correlation and slope"),
     ],
 )
-def test_what_has_no_front_is_refused(change: dict[str, Any], words: str) -> None:
+def test_what_a_front_has_no_use_for_is_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        sv.tradeoff(dataclasses.replace(market(), **change))
+        sv.tradeoff(market(), keep=Keep(slope="sensitive", **change))
+
+
+def test_squares_have_no_front() -> None:
+    with pytest.raises(InputError, match="sums of absolute changes"):
+        sv.tradeoff(dataclasses.replace(market(), norm="l2"))
+
+
+def test_where_nothing_is_sensitive_there_is_one_table_and_nothing_to_trade() -> None:
+    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.zeros(25, dtype=np.bool_)), limits=LIMITS)
+    assert [(point.change, point.distortion) for point in found.points] == [(0.0, 0.0)]
+    assert "there is nothing to trade" in sentences(found)[0]
+    assert "nothing to trade" in tradeoff_html(found, title="x")
+    assert len(front_csv(found).splitlines()) == 2
+
+
+def test_one_sensitive_cell_has_a_mean_to_trade_and_dashes_for_the_rest() -> None:
+    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.arange(25) == 6), points=1, limits=LIMITS)
+    assert found.words == ("mean of the sensitive cells",)
+    assert {point.outcomes[0].slope for point in found.points} == {None}
+    assert ("Correlation", "-", "slope -") in key_figures(found)
+    assert front_csv(found).splitlines()[1].endswith(",,,")
+    assert json.loads(front_json(found))["points"][0]["sets"][0]["correlation"] is None
+    assert '<td class="number">-</td>' in tradeoff_html(found, title="x")
 
 
 @pytest.mark.parametrize("points", [0, 201, 2.5, True])
 def test_an_impossible_number_of_points_is_refused(points: Any) -> None:
     with pytest.raises(InputError, match="from 1 to 200"):
         sv.tradeoff(market(), points=points)
-
-
-def test_measures_are_refused() -> None:
-    with pytest.raises(InputError, match="mean, variance, correlation and slope"):
-        sv.tradeoff(market(), keep=Keep(measures=["gini"]))
 
 
 def test_the_files_hold_the_front(front: sv.Tradeoff) -> None:

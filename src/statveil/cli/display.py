@@ -158,6 +158,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     words = _cells(numbers["cells"], numbers["sensitive"])
     found = f": {_quality(release.adjustment)}" if numbers["sensitive"] else ". Nothing was sensitive; numbers were rounded at most"
     typer.echo(f"Protected a table of {words} in {outcome.seconds:.1f} s{found}.\n")
+    _show_kept(release.adjustment)
     typer.echo(f"{audit_in_words(release.audit)}\n")
     _show_repairs(release.repairs_in_words(), weakened=release.protection_weakened)
     width = max(len(words) for words in outcome.files)
@@ -175,13 +176,18 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     found = _quality(adjustment) if sensitive else "nothing was sensitive"
     typer.echo(f"Adjusted a system of {_cells(cells, sensitive)} in {adjustment.seconds:.1f} s: {found}.")
     typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g} ({_rests_on(adjustment)}).\n")
-    if adjustment.quality is not None:
-        typer.echo("\n".join(f"- {words}" for words in adjustment.quality.in_words()) + "\n")
+    _show_kept(adjustment)
     typer.echo(f"{audit_in_words(outcome.audit)}\n")
     _show_repairs(repairs_in_words(outcome.relaxations), weakened=weakened(outcome.relaxations))
     for cells, statistics in outcome.summary["utility"].items():
         typer.echo(utility_in_words(cells, statistics))
     typer.echo(f"\nsolution  {outcome.solution}")
+
+
+def _show_kept(adjustment: Adjustment) -> None:
+    """What became of the statistics to keep, and a cap that had to be widened for them."""
+    if adjustment.quality is not None:
+        typer.echo("\n".join(f"- {words}" for words in adjustment.quality.in_words()) + "\n")
 
 
 def utility_in_words(cells: str, statistics: Mapping[str, Any]) -> str:

@@ -81,6 +81,7 @@ def _internal(release: Release) -> dict[str, Any]:
         **_common(release),
         "repairs": repair_section(release),
         "sentences": summary(release, changes),
+        "kept": [] if release.adjustment.quality is None else release.adjustment.quality.in_words(),
         "figures": key_figures(release, changes),
         "checks": release.audit.checks,
         "by_status": comparison.by_status(changes),

@@ -58,6 +58,10 @@ def front_json(front: Tradeoff) -> str:
     return json.dumps(front_figures(front), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def _written(statistic: float | None) -> str:
+    return "" if statistic is None else f"{statistic:.10g}"
+
+
 def front_csv(front: Tradeoff) -> str:
     """A line for each point of the front, the statistics of each set of cells in columns of their own."""
     text = io.StringIO()
@@ -67,6 +71,6 @@ def front_csv(front: Tradeoff) -> str:
     lines.writerow(["point", "recommended", "change", "more_change", "distortion", "cap", "percent", "by", *names])
     for number, point in enumerate(front.points):
         figures = [f"{value:.10g}" for value in (point.change, more_change(front, point), point.distortion, point.cap, point.percent)]
-        statistics = [f"{getattr(each, name):.10g}" for each in point.outcomes for name in STATISTICS]
+        statistics = [_written(getattr(each, name)) for each in point.outcomes for name in STATISTICS]
         lines.writerow([number + 1, "yes" if number == front.knee else "no", *figures, point.by, *statistics])
     return text.getvalue()

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from statveil.protect.quality.result import NOTHING_TO_TELL
 from statveil.publish.charts import OTHER_COLOUR, SENSITIVE_COLOUR, Spec, chart
 from statveil.publish.numbers import percent
 from statveil.publish.page import ENDINGS, VEGA, asset, json_for_page, render
@@ -72,12 +73,12 @@ def _audited(front: Tradeoff) -> str:
 def key_figures(front: Tradeoff) -> list[tuple[str, str, str]]:
     """Name, figure, remark."""
     best = front.recommended
-    first = best.outcomes[0]
+    kept = [("Correlation", _near_one(first.correlation), f"slope {_near_one(first.slope)}") for first in best.outcomes[:1]]
     return [
         ("Recommended", f"point {front.knee + 1}", f"of {len(front.points)}; {front.tried} tables tried"),
         ("More change", percent(more_change(front, best)), "than the least on the front"),
         ("Distortion", _short(best.distortion), f"from {_short(front.points[0].distortion)}"),
-        ("Correlation", near_one(first.correlation), f"slope {near_one(first.slope)}"),
+        *kept,
         ("Cap", f"{best.cap:.2f}", "times its level, for a sensitive cell"),
         ("Percentage", f"{best.percent:.3g}%", "of its value, for any other cell"),
     ]
@@ -87,9 +88,9 @@ def _row(front: Tradeoff, point: FrontPoint) -> list[str]:
     statistics = [
         [
             f"{each.mean_off:+,}" if each.mean_off else "kept",
-            near_one(each.correlation),
-            near_one(each.slope),
-            near_one(each.variance_ratio),
+            _near_one(each.correlation),
+            _near_one(each.slope),
+            _near_one(each.variance_ratio),
         ]
         for each in point.outcomes
     ]
@@ -101,6 +102,10 @@ def _row(front: Tradeoff, point: FrontPoint) -> list[str]:
         f"{point.percent:.3g}%",
     ]
     return [*figures, *(value for group in statistics for value in group), point.by]
+
+
+def _near_one(value: float | None) -> str:
+    return NOTHING_TO_TELL if value is None else near_one(value)
 
 
 def _short(value: float) -> str:
@@ -165,6 +170,7 @@ def statistics_chart(front: Tradeoff) -> Spec:
         {"more": round(100 * more_change(front, point), 6), "measure": name, "value": round(value, 6), "name": f"point {number}"}
         for number, point in enumerate(front.points, start=1)
         for (name, _, _), value in zip(MEASURES, _three(point), strict=True)
+        if value is not None
     ]
     domain = [name for name, _, _ in MEASURES]
     measure = {"field": "measure", "type": "nominal", "sort": domain}
@@ -178,9 +184,9 @@ def statistics_chart(front: Tradeoff) -> Spec:
     return chart(values, {"type": "line", "point": {"filled": True, "size": 45}, "strokeWidth": 1.5}, encoding)
 
 
-def _three(point: FrontPoint) -> tuple[float, float, float]:
-    first = point.outcomes[0]
-    return first.correlation, first.slope, first.variance_ratio
+def _three(point: FrontPoint) -> tuple[float | None, float | None, float | None]:
+    first = point.outcomes[0] if point.outcomes else None
+    return (first.correlation, first.slope, first.variance_ratio) if first else (None, None, None)
 
 
 def caps_chart(front: Tradeoff) -> Spec:

@@ -28,7 +28,8 @@ from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table
 from statveil.table.tabulate import listed_specs
-from statveil.tradeoffs.verb import POINTS, Tradeoff, tradeoff
+from statveil.tradeoffs.distortion import DEFAULT
+from statveil.tradeoffs.verb import POINTS, Tradeoff, check_keep, tradeoff
 from statveil.workflow.parameters import as_json, links_as_json
 from statveil.workflow.requirements import requirements_of
 from statveil.workflow.settings import require_rules, settled
@@ -97,6 +98,8 @@ def tradeoff_table(
 ) -> TableTradeoff:
     """Records to a front of safe tables: tabulate, assess, then `tradeoff`. The arguments are those of these and of `protect_table`."""
     options, limits = settled(options, limits, seed)
+    keep = DEFAULT if keep is None else keep
+    check_keep(keep)
     specs = listed_specs(spec)
     require_rules(rules)
     links = Links(equations=equations, sets=sets, search_sets=search_sets)
@@ -104,7 +107,7 @@ def tradeoff_table(
     table, sensitivity = judge(microdata, specs, rules, links, tell=stages(on_progress, limits))
     problem = build_problem(table, sensitivity, options)
     with in_labels(problem, table):
-        asked = None if keep is None else keep_of(keep, table)
+        asked = keep_of(keep, table, sensitivity.sensitive)
         front = tradeoff(problem, keep=asked, points=points, method=method, limits=limits, seed=seed, on_progress=on_progress)
     parameters = {
         "tables": as_json(spec),

@@ -105,25 +105,36 @@ def tradeoff(
     )
     watch.bound = plain.bound
     watch.hear(Candidate(plain.deviation, "plain"))
-    plan = Plan(points, watch.seconds_left, seed)
-    halt = run_isolated([(explore, (problem, targets, keep, plain.deviation, plan))], seconds=plan.seconds + GRACE, on_message=watch.hear)
+    complete = True
+    if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
+        plan = Plan(points, watch.seconds_left, seed)
+        calls = [(explore, (problem, targets, keep, plain.deviation, plan))]
+        halt = run_isolated(calls, seconds=plan.seconds + GRACE, on_message=watch.hear)
+        complete = halt is Halt.FINISHED and watch.seconds_left > 0
     watch.say("auditing the front")
-    return _settled(watch, plain, keep, points, seed, complete=halt is Halt.FINISHED and watch.seconds_left > 0)
+    return _settled(watch, plain, keep, points, seed, complete=complete)
+
+
+def check_keep(keep: Keep) -> None:
+    """Refuse what a front has no use for: it goes from the least change to the least distortion, within the bounds given."""
+    check_kind("keep", keep, Keep)
+    if keep.measures:
+        raise InputError("The trade-off is about mean, variance, correlation and slope.", hint="Leave the measures out.")
+    usual = {field.name: field.default for field in dataclasses.fields(Keep)}
+    for name in ("within", "senses", "by", "coefficients", "widen"):
+        if getattr(keep, name) != usual[name]:
+            raise InputError(f"The trade-off has no use for {name!r} of what is to be kept.", hint=f"Leave out {name}, or the trade-off.")
 
 
 def _check(problem: ProtectionProblem, keep: Keep, points: int, limits: Limits, seed: int) -> None:
     check_kind("problem", problem, ProtectionProblem)
-    check_kind("keep", keep, Keep)
+    check_keep(keep)
     check_kind("limits", limits, Limits)
     check_seed(seed)
     if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= 200:
         raise InputError("The number of points must be a whole number from 1 to 200.")
     if problem.norm != "l1":
         raise InputError("The trade-off weighs sums of absolute changes.", hint="Choose norm 'l1'.")
-    if keep.measures:
-        raise InputError("The trade-off is about mean, variance, correlation and slope.", hint="Leave the measures out.")
-    if not problem.sensitive.any():
-        raise InputError("Nothing is sensitive, so nothing need change and there is nothing to trade.")
 
 
 class _Heard(NamedTuple):

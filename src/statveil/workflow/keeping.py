@@ -34,9 +34,13 @@ def keep_statistics(
     return adjustment, options if quality is None or quality.cap is None else _widened(options, quality.cap)
 
 
-def widest_options(options: Options, keep: Keep | None) -> Options:
-    """The options with the widest cap that may have been needed to keep the statistics."""
-    return options if keep is None or not keep.widen else _widened(options, max(keep.widen))
+def options_with(options: Options, keep: Keep | None, cap: Any) -> Options:
+    """The options that a release was made with: those asked, or with the cap it says it was widened to, if that was allowed."""
+    if cap is None:
+        return options
+    if keep is None or cap not in keep.widen:
+        raise AuditFailed("The release was made with a wider cap than its job allows.", hint="Take the folder from the release again.")
+    return _widened(options, float(cap))
 
 
 def _widened(options: Options, cap: float) -> Options:
@@ -46,7 +50,7 @@ def _widened(options: Options, cap: float) -> Options:
 def recheck_means(table: Table, sensitivity: Sensitivity, options: Options, keep: Keep, released: IntArray) -> Check:
     """The means that a job asks for, added up again in released numbers of the table."""
     problem = build_problem(table, sensitivity, options)
-    return _means(problem, keep_of(keep, table), released)
+    return _means(problem, keep_of(keep, table, sensitivity.sensitive), released)
 
 
 def _means(problem: ProtectionProblem, keep: Keep, released: IntArray) -> Check:

@@ -12,10 +12,13 @@ import numpy as np
 
 from statveil.data.hierarchy import Hierarchy
 from statveil.errors import InputError
+from statveil.protect.adjustment import Adjustment
 from statveil.protect.options import Limits, Options
 from statveil.protect.quality.keep import Keep
 from statveil.protect.table_repair import TableRepair
 from statveil.risk.unions import Links
+
+WIDENED = "widened"
 
 
 def as_json(thing: Any) -> Any:
@@ -57,3 +60,9 @@ def keep_as_json(keep: Keep | None) -> dict[str, Any]:
         return {}
     names = [getattr(each, "name", str(each)) for each in keep.measures]
     return {"keep": as_json(dataclasses.replace(keep, measures=())) | {"measures": names} if keep.asked else {"measures": names}}
+
+
+def widened_as_json(adjustment: Adjustment) -> dict[str, Any]:
+    """The cap that had to be widened so that statistics are kept: the audit is against it; where none was, nothing."""
+    quality = adjustment.quality
+    return {} if quality is None or quality.cap is None else {WIDENED: quality.cap}

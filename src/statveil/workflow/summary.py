@@ -47,7 +47,7 @@ def summary_of(
             ],
             "checked": sum(check.checked for check in audit.checks),
         },
-        **_quality(adjustment),
+        **quality_figures(adjustment),
     }
 
 
@@ -63,7 +63,7 @@ def json_lines(figures: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _quality(adjustment: Adjustment) -> dict[str, Any]:
+def quality_figures(adjustment: Adjustment) -> dict[str, Any]:
     """What became of the statistics, where some were to be kept."""
     quality = adjustment.quality
     if quality is None:

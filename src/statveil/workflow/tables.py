@@ -24,7 +24,7 @@ from statveil.table.spec import TableSpec
 from statveil.table.table import Table
 from statveil.table.tabulate import listed_specs
 from statveil.workflow.keeping import keep_statistics
-from statveil.workflow.parameters import as_json, keep_as_json, links_as_json, repair_as_json, run_as_json
+from statveil.workflow.parameters import as_json, keep_as_json, links_as_json, repair_as_json, run_as_json, widened_as_json
 from statveil.workflow.released import release_of
 from statveil.workflow.requirements import requirements_of
 from statveil.workflow.settings import require_rules, settled
@@ -102,7 +102,7 @@ def protect_assessed(
     needed = options
     with in_labels(problem, table):
         if keep is not None:
-            adjustment, needed = keep_statistics(table, sensitivity, problem, options, keep_of(keep, table), run)
+            adjustment, needed = keep_statistics(table, sensitivity, problem, options, keep_of(keep, table, sensitivity.sensitive), run)
         elif repair is None:
             adjustment = adjust(problem, **run)
         else:
@@ -113,7 +113,8 @@ def protect_assessed(
         sensitivity,
         problem,
         adjustment,
-        parameters={**(asked or {}), **run_as_json(options, limits, method, seed), **repair_as_json(repair), **keep_as_json(keep)},
+        parameters={**(asked or {}), **run_as_json(options, limits, method, seed), **repair_as_json(repair), **keep_as_json(keep)}
+        | widened_as_json(adjustment),
         requirements=requirements_of(needed, repair),
         job=job or {},
         relaxations=relaxations,

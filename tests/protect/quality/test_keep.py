@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import statveil as sv
 from statveil.errors import InputError
 from statveil.protect.quality.keep import cells_of, several, targets_of
+from statveil.workflow.parameters import keep_as_json
 from tests.protect.quality.tables import small_table
 
 
@@ -37,6 +40,7 @@ def test_the_gradient_gives_the_slope() -> None:
         ("cells:3, 1", (1, 3)),
         ([5, 4, 4], (4, 5)),
         (np.arange(12) < 2, (0, 1)),
+        ([True, False, True] + [False] * 9, (0, 2)),
         (sv.Cells((7,), "one cell"), (7,)),
     ],
 )
@@ -44,7 +48,7 @@ def test_sets_of_cells_by_name_and_number(where: Any, numbers: tuple[int, ...]) 
     assert cells_of(where, small_table()).numbers == numbers
 
 
-@pytest.mark.parametrize("where", ["everything", "relation:99", "cells:x", [99], [], {"region": "A"}, [0.5, 1]])
+@pytest.mark.parametrize("where", ["everything", "relation:99", "cells:x", [99], [], {"region": "A"}, [0.5, 1], [True] * 11, [True, 3]])
 def test_sets_that_are_none_are_refused(where: Any) -> None:
     with pytest.raises(InputError, match="Keep"):
         cells_of(where, small_table())
@@ -78,3 +82,30 @@ def test_numbers_in_a_row_are_one_set() -> None:
     assert several([1, 2]) == [[1, 2]]
     assert several(["all", [1, 2]]) == ["all", [1, 2]]
     assert several(None) == []
+    assert several([True, False]) == [[True, False]]
+
+
+def test_arrays_become_lists_that_the_provenance_can_hold() -> None:
+    marks = np.arange(12) < 2
+    keep = sv.Keep(mean=np.array([4, 5]), slope=[marks, range(3)], variance=marks)
+    assert keep.mean == [4, 5]
+    assert json.loads(json.dumps(keep_as_json(keep)))["keep"]["slope"] == [marks.tolist(), [0, 1, 2]]
+    assert [target.cells.tolist() for target in targets_of(keep, small_table())] == [[4, 5], [0, 1], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("where", [3, np.array([[1, 2], [3, 4]]), [[1, 2], 0.5]])
+def test_what_is_no_list_of_cells_is_refused_at_the_door(where: Any) -> None:
+    with pytest.raises(InputError, match="a set of cells is"):
+        sv.Keep(mean=where)
+
+
+def test_over_no_sensitive_cells_there_is_nothing_to_keep() -> None:
+    nothing = dataclasses.replace(small_table(), sensitive=np.zeros(12, dtype=np.bool_))
+    assert targets_of(sv.Keep(mean="sensitive", slope="sensitive"), nothing) == []
+
+
+def test_one_sensitive_cell_has_a_mean_and_no_spread() -> None:
+    one = dataclasses.replace(small_table(), sensitive=np.arange(12) == 4)
+    (target,) = targets_of(sv.Keep(mean="sensitive", slope="sensitive", variance="sensitive"), one)
+    assert (target.cells.tolist(), target.mean, target.spread) == ([4], True, False)
+    assert targets_of(sv.Keep(correlation="sensitive"), one) == []

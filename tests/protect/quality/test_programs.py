@@ -14,7 +14,8 @@ from statveil.protect.quality.keep import targets_of
 from statveil.protect.quality.means import means_off, side_by_side
 from statveil.protect.quality.moments import outcomes
 from statveil.protect.quality.objective import Pair
-from statveil.protect.quality.programs import QualityProgram
+from statveil.protect.quality.programs import QualityProgram, _least_for_correlation
+from statveil.protect.quality.result import changes_of
 from tests.protect.quality.tables import cox_kelly, small_table
 
 S = "sensitive"
@@ -130,3 +131,33 @@ def test_products_of_deviations_that_moved_are_not_settled() -> None:
     same = np.tile(np.where(np.arange(size) % 2, 5.0, -5.0), 2)
     assert not program._settled(np.zeros(2 * size, dtype=np.int64), None, same)
     assert program._settled(np.zeros(2 * size, dtype=np.int64), same, same)
+
+
+@pytest.mark.parametrize("wanted", [0.9, 0.995])
+@pytest.mark.parametrize("spread", [0.0, 0.005, 0.02, 0.3])
+def test_the_least_slope_for_a_correlation(wanted: float, spread: float) -> None:
+    """Every L there can be (V is L squared or more), a thousandth apart."""
+    least = _least_for_correlation(wanted, spread)
+    linear = np.append(np.arange(-np.sqrt(spread), 3, 0.001), least if np.isfinite(least) else 0.0)
+    correlation = (1 + linear) / np.sqrt(1 + 2 * linear + spread)
+    assert (correlation[linear >= least] >= wanted - 1e-9).all()
+    assert np.isinf(least) == bool((correlation >= wanted).all())
+    assert np.isinf(least) or correlation[-1] == pytest.approx(wanted)
+
+
+def test_relations_of_variables_are_linear_near_a_table() -> None:
+    problem = side_by_side([small_table(), small_table()])
+    (one,) = targets_of(sv.Keep(variance="all"), small_table())
+    value = one.value + np.arange(12) * 20.0
+    targets = [one, dataclasses.replace(one, cells=one.cells + 12, value=value)]
+    program = QualityProgram(problem, targets, within=0.1, pairs=[Pair(0, 1)])
+    near = np.where(np.arange(24) % 3, 4, -9)
+    bands = program.bands(None, near.astype(np.float64))[-3:]
+    told = [abs(float(band.gradient @ near[band.cells] + band.shift)) for band in bands]
+    assert told == pytest.approx(changes_of(Pair(0, 1), targets, near), abs=1e-3)
+
+
+@pytest.mark.shared
+def test_the_least_change_of_cox_and_kelly_with_zeros_that_may_rise(shared_data: Path) -> None:
+    found = sv.adjust(cox_kelly(shared_data, zeros_free=True), method="exact", limits=sv.Limits(seconds=20))
+    assert found.objective == found.bound == 231350

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.errors import InfeasibleProblem, InputError
-from statveil.protect.quality.pursue import adjust_keeping
+from statveil.errors import InfeasibleProblem, InputError, OutOfTime
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.quality import pursue as pursuing
+from statveil.protect.quality import tabu
+from statveil.protect.quality.keep import targets_of
+from statveil.protect.quality.pursue import ENDED, Chase, News, adjust_keeping, pursue
 from statveil.protect.quality.widen import with_cap
+from statveil.solve.isolate import Halt
 from tests.protect.quality.tables import small_table
 
 S = "sensitive"
@@ -59,17 +67,20 @@ def test_caps_are_widened_step_by_step_and_that_is_said(shared_data: Path) -> No
     assert (np.abs(found.deviation) <= np.maximum(problem.upper_level * 3 // 2, 0))[problem.sensitive].all()
 
 
-def test_a_slope_out_of_reach_is_named() -> None:
-    """Levels of half the value and bounds at the levels: each of the eight choices of senses leaves the slope far from one."""
-    problem = small_table(lower_level=small_table().lower_level)
+def narrow_table() -> sv.ProtectionProblem:
+    problem = small_table()
     value = problem.value
-    narrow = dataclasses.replace(
+    return dataclasses.replace(
         problem,
         lower=np.where(problem.sensitive, value - problem.lower_level, value - value // 2),
         upper=np.where(problem.sensitive, value + problem.upper_level, value + value // 2),
     )
+
+
+def test_a_slope_out_of_reach_is_named() -> None:
+    """Levels of half the value and bounds at the levels: each of the eight choices of senses leaves the slope far from one."""
     with pytest.raises(InfeasibleProblem, match="slope of the sensitive cells cannot be kept"):
-        sv.adjust(narrow, keep=sv.Keep(slope=S, within=0.001), limits=QUICK)
+        sv.adjust(narrow_table(), keep=sv.Keep(slope=S, within=0.001), limits=QUICK)
 
 
 def test_wider_caps_keep_levels_and_signs() -> None:
@@ -104,3 +115,130 @@ def test_a_function_of_the_users_own_is_kept() -> None:
     assert name == "largest_moves"
     assert kept <= plain
     assert problem.accepts(found.deviation)
+
+
+class Scripted:
+    """In place of the child: this news, and this end."""
+
+    def __init__(self, *news: News, halt: Halt = Halt.FINISHED) -> None:
+        self.news, self.halt, self.caps = news, halt, list[np.ndarray]()
+
+    def __call__(self, calls: Any, *, seconds: float, on_message: Callable[[Any], object]) -> Halt:
+        ((_, (task,)),) = calls
+        self.caps.append(task.problem.upper)
+        for each in self.news:
+            on_message(each)
+        return self.halt
+
+
+CLOSE = sv.Keep(slope=S, within=0.001, widen=(2, 3))
+
+
+def test_lack_of_time_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cap that the user allows has its share of the time; where all are used up, that is what is said."""
+    child = Scripted(News("tabu search"))  # it stops itself at its limit, so it has finished, but it has not tried all
+    monkeypatch.setattr(pursuing, "run_isolated", child)
+    with pytest.raises(OutOfTime, match="No table that keeps the slope"):
+        sv.adjust(narrow_table(), keep=CLOSE, limits=QUICK)
+    assert [int(upper[0]) for upper in child.caps] == [110, 120, 130]
+
+
+def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = Scripted(News(ENDED))
+    monkeypatch.setattr(pursuing, "run_isolated", child)
+    with pytest.raises(InfeasibleProblem, match="No table was found that keeps the slope"):
+        sv.adjust(narrow_table(), keep=CLOSE, limits=QUICK)
+    assert [int(upper[0]) for upper in child.caps] == [110, 120, 130]
+
+
+def test_ctrl_c_does_not_go_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = Scripted(halt=Halt.INTERRUPTED)
+    monkeypatch.setattr(pursuing, "run_isolated", child)
+    with pytest.raises(OutOfTime, match="Stopped before a table was found that keeps the slope"):
+        sv.adjust(narrow_table(), keep=CLOSE, limits=QUICK)
+    assert len(child.caps) == 1
+
+
+@pytest.mark.parametrize(("by", "seconds", "ended"), [("programs", 20.0, True), ("programs", 0.0, False), ("tabu", 0.0, False)])
+def test_a_child_says_whether_it_ended_by_itself(by: Any, seconds: float, ended: bool) -> None:
+    problem, keep = small_table(), sv.Keep(slope=S, by=by)
+    plain = sv.adjust(problem, limits=QUICK)
+    heard: list[News] = []
+    pursue(Chase(problem, targets_of(keep, problem), keep, plain.deviation, plain.objective, seconds, 0), heard.append)
+    assert (News(ENDED) in heard) is ended
+
+
+def far_off(problem: sv.ProtectionProblem) -> np.ndarray:
+    """A safe table that changes more than it needs to: the plain one and a rectangle on top."""
+    deviation = sv.adjust(problem, limits=QUICK).deviation.copy()
+    by = 20 if deviation[5] > 0 else -20
+    deviation[[5, 2]] += by
+    deviation[[6, 1]] -= by
+    assert problem.accepts(deviation)
+    return deviation
+
+
+def all_changes(true: np.ndarray, released: np.ndarray) -> float:
+    return float(np.abs(released - true).sum()) / 1000
+
+
+def test_an_own_function_whose_search_ended_is_no_lack_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tabu, "FRUITLESS", 1)
+    keep = sv.Keep(slope=S, within=0.001, measures=[all_changes], by="tabu")
+    with pytest.raises(InfeasibleProblem, match="No table was found that keeps the slope"):
+        sv.adjust(narrow_table(), keep=keep, limits=QUICK)
+
+
+def test_a_slow_function_of_the_users_own_keeps_the_limit() -> None:
+    calls = 0
+
+    def slow(true: np.ndarray, released: np.ndarray) -> float:
+        nonlocal calls
+        calls += 1
+        time.sleep(0.02)
+        return all_changes(true, released)
+
+    problem = small_table()
+    found = adjust_keeping(problem, sv.Keep(measures=[slow]), table=far_off(problem), limits=sv.Limits(seconds=1))
+    assert calls < 100  # fifty in a second, not two thousand looks
+    assert problem.accepts(found.deviation)
+
+
+def test_ctrl_c_in_a_function_of_the_users_own_keeps_what_was_found() -> None:
+    calls = 0
+
+    def stopped(true: np.ndarray, released: np.ndarray) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 150:
+            raise KeyboardInterrupt
+        return all_changes(true, released)
+
+    problem = small_table()
+    found = adjust_keeping(problem, sv.Keep(measures=[stopped]), table=far_off(problem), limits=QUICK)
+    assert found.quality is not None
+    ((_, before, after),) = found.quality.measures
+    assert after < before
+    assert calls < 200
+
+
+def test_exact_cells_without_a_bound_have_the_cap_as_theirs() -> None:
+    free = np.full(12, NO_LIMIT)
+    wide = with_cap(small_table(variant="exact", upper=free, lower=-free), 1.5)
+    assert (wide.lower[0], wide.upper[0]) == (85, 115)
+    assert wide.upper[1] == NO_LIMIT
+    assert with_cap(small_table(upper=free), 1.5).upper[0] == NO_LIMIT  # it could go anywhere before
+
+
+def test_nothing_to_keep_is_a_plain_table() -> None:
+    nothing = dataclasses.replace(small_table(), sensitive=np.zeros(12, dtype=np.bool_))
+    found = sv.adjust(nothing, keep=sv.Keep(mean=S, slope=S), limits=QUICK)
+    assert (found.objective, found.quality) == (0.0, None)
+
+
+def test_the_mean_of_one_sensitive_cell_is_refused_with_the_reason() -> None:
+    one = dataclasses.replace(small_table(), sensitive=np.arange(12) == 4)
+    with pytest.raises(InfeasibleProblem, match="one cell, which must move"):
+        sv.adjust(one, keep=sv.Keep(mean=S, slope=S), limits=QUICK)
+    found = sv.adjust(one, keep=sv.Keep(slope=S), limits=QUICK)
+    assert one.accepts(found.deviation)

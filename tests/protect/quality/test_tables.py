@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 import statveil as sv
 from statveil.cli.app import app
 from statveil.cli.words import keep_from
-from statveil.errors import InputError
+from statveil.errors import AuditFailed, InputError
 from statveil.folder import protect_to_folder
 from statveil.job import read_job
 from statveil.protect.quality.tables import cells_at, keep_of
 from statveil.recheck import audit_folder
+from statveil.risk.unions import Links, judge
 from tests.protect.quality.tables import small_table
 
 TREE = sv.Hierarchy(parent={"A": "Total", "B": "Total", "A1": "A", "A2": "A", "B1": "B", "B2": "B"})
@@ -127,18 +128,97 @@ def test_a_job_file_says_what_to_keep(tmp_path: Path) -> None:
     assert keep is not None
     assert [what for what, _ in keep.asked] == ["mean", "mean", "slope"]
     assert (keep.within, keep.widen) == (0.2, (4.0, 8.0))
-    made = protect_to_folder(job, tmp_path / "out")
+    made = protect_to_folder(job, tmp_path / "out", internal=True)
     assert made.release.adjustment.quality is not None
-    assert made.release.adjustment.quality.cap in (4.0, 8.0)
+    cap = made.release.adjustment.quality.cap
+    assert cap in (4.0, 8.0)
+    assert made.release.provenance.parameters["widened"] == cap
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["quality"]["cap"] == cap
+    assert f"WIDENED: no table was found within the bounds given; sensitive cells may move by up to {cap:g} times" in (
+        tmp_path / "out" / "internal" / "report-internal.html"
+    ).read_text(encoding="utf-8")
     assert made.release.provenance.parameters["options"]["variant"] == "exact"  # what was asked, whatever had to be widened
     found = audit_folder(tmp_path / "out")
     assert found.passed
     assert [(check.name, check.checked) for check in found.checks if check.name == "means"] == [("means", 2)]
     move_a_sensitive_cell(next((tmp_path / "out" / "public").glob("*.csv")), 10**6)  # further than the widest cap
     assert {"overshoot", "means"} <= set(wrong_in(tmp_path / "out"))
+    record_as_widened(tmp_path / "out", 100.0)
+    with pytest.raises(AuditFailed, match="wider cap than its job allows"):
+        audit_folder(tmp_path / "out")
 
 
-def two_sales(folder: Path, keep: str) -> Path:
+def record_as_widened(folder: Path, cap: float) -> None:
+    """Let the provenance say that the cap was widened to this."""
+    told = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    told["parameters"]["widened"] = cap
+    (folder / "provenance.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def test_a_release_that_needed_no_wider_cap_is_audited_against_what_was_asked(tmp_path: Path) -> None:
+    """Exact levels do for a slope over all cells. One unit further is less than the caps that might have been tried."""
+    job = read_job(two_sales(tmp_path, 'slope = "all"\nwiden = [8, 50]', protection='variant = "exact"'))
+    made = protect_to_folder(job, tmp_path / "out").release
+    assert "widened" not in made.provenance.parameters
+    assert made.adjustment.quality is not None
+    assert audit_folder(tmp_path / "out").passed
+    moved = (made.protected.value - made.table.value)[np.flatnonzero(made.sensitivity.sensitive)[0]]
+    move_a_sensitive_cell(next((tmp_path / "out" / "public").glob("*trade*.csv")), int(np.sign(moved)))
+    assert "overshoot" in wrong_in(tmp_path / "out")
+
+
+def test_the_command_line_says_that_a_cap_was_widened(tmp_path: Path) -> None:
+    job = two_sales(tmp_path, 'mean = "sensitive"\nwiden = [8, 50]', protection='variant = "exact"')
+    ran = CliRunner().invoke(app, ["protect", str(job), "--out", str(tmp_path / "out")])
+    assert ran.exit_code == 0, ran.output
+    assert "WIDENED: no table was found within the bounds given" in ran.output
+    assert CliRunner().invoke(app, ["audit", str(tmp_path / "out")]).exit_code == 0
+
+
+SET = sv.CellSet(cells=[{"region": "A1", "trade": "x"}, {"region": "B1", "trade": "y"}], level=20)
+
+
+def test_statistics_are_of_cells_that_a_reader_sees() -> None:
+    """The sum of two cells that no view shows is sensitive; it counts neither among the sensitive nor among all cells."""
+    table, sensitivity = judge(sv.read_microdata(records()), [spec()], [sv.PPercent(30)], Links(sets=[SET]))
+    assert sensitivity.sensitive[table.shown :].any()
+    keep = keep_of(sv.Keep(mean="sensitive", slope="all", measures=["gini", largest]), table, sensitivity.sensitive)
+    for _, cells in keep.asked:
+        assert isinstance(cells, sv.Cells)
+        assert max(cells.numbers) < table.shown
+    gini, own = keep.measures
+    assert isinstance(gini, sv.Measure)
+    assert isinstance(own, sv.Measure)
+    assert (gini.known, own.known) == (True, False)
+    hidden = np.where(np.arange(table.size) < table.shown, 0, 10**6)
+    assert gini(table.value, table.value + hidden) == own(table.value, table.value + hidden) == 0
+
+
+def largest(true: np.ndarray, released: np.ndarray) -> float:
+    return float(np.abs(released - true).max())
+
+
+@pytest.mark.parametrize("front", ["", "[tradeoff]\npoints = 1"])
+def test_a_job_without_sensitive_cells_has_nothing_to_keep_and_is_released(tmp_path: Path, front: str) -> None:
+    job = read_job(
+        two_sales(tmp_path, 'mean = "sensitive"\nslope = "sensitive"', by="", rule='type = "minimum-frequency"\nn = 2', more=front)
+    )
+    made = protect_to_folder(job, tmp_path / "out").release
+    assert not made.sensitivity.sensitive.any()
+    assert made.protected.value.tolist() == made.table.value.tolist()
+    assert audit_folder(tmp_path / "out").passed
+
+
+def test_a_trade_off_refuses_what_it_has_no_use_for(tmp_path: Path) -> None:
+    job = read_job(two_sales(tmp_path, 'slope = "sensitive"\nwiden = [1.5]', by="", more="[tradeoff]"))
+    with pytest.raises(InputError, match="no use for 'widen'"):
+        protect_to_folder(job, tmp_path / "out")
+
+
+P_PERCENT = 'type = "p-percent"\np = 30'
+
+
+def two_sales(folder: Path, keep: str, *, by: str = 'by = "programs"', rule: str = P_PERCENT, protection: str = "", more: str = "") -> Path:
     """A job of two linked tables that share the regions' totals."""
     from pyarrow.csv import write_csv
 
@@ -159,13 +239,15 @@ def two_sales(folder: Path, keep: str) -> Path:
         file = "records.csv"
         {tables}
         [[rule]]
-        type = "p-percent"
-        p = 30
+        {rule}
         [keep]
         {keep}
-        by = "programs"
+        {by}
+        [protection]
+        {protection}
         [limits]
         seconds = 15
+        {more}
         """,
         encoding="utf-8",
     )

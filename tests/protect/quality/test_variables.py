@@ -44,6 +44,18 @@ def test_variables_on_other_cells_are_refused() -> None:
         sv.adjust_together({"a": small_table(), "b": small_table(variant="exact")})
     with pytest.raises(InputError, match="not widened"):
         sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.Keep(mean="all", widen=(2,)))
+    with pytest.raises(InputError, match="Measures are of one variable"):
+        sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.Keep(mean="all", measures=["gini"]))
+    with pytest.raises(InputError, match="different cells"):
+        sv.adjust_together({"a": small_table(), "b": second_variable()}, keep=sv.Keep(slope="sensitive"))
+
+
+def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
+    problems = {"turnover": small_table(), "wages": second_variable()}
+    keep = sv.Keep(variance="all", within=0.02, by="programs")
+    found = sv.adjust_together(problems, keep=keep, limits=sv.Limits(seconds=10))
+    assert found.correlation_change <= 0.02
+    assert found.slope_change <= 0.02
 
 
 def test_variables_of_records_are_released_one_by_one() -> None:

@@ -412,7 +412,7 @@ class Engine:
             if self.problem.size <= WHOLE_BLOCK:  # beyond, the coarse table has the same cuts where they matter
                 self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
                 self.tell_bound()
-            multipliers = bound.multipliers(seconds=self.search.seconds_left / 4)
+            multipliers = bound.multipliers(seconds=self.search.seconds_left / 2)
             if multipliers is not None:
                 self.offer_bound(multipliers)
             self.bound_by_capacities(share, bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -32,8 +32,8 @@ class Cells(NamedTuple):
 
 
 Where = Named | str | Cells | Sequence[int] | Mapping[str, Any]
-"""`"sensitive"`, `"all"`, numbers of cells, `"relation:3"` (the parts of that relation), `"cells:3,5,8"`; in a table also
-{dimension: code} (a row) and {dimension: level} (0 is the total). Dimensions that are not named there stand at their finest codes."""
+"""`"sensitive"`, `"all"`, numbers of cells, a mark for each cell, `"relation:3"` (the parts of that relation), `"cells:3,5,8"`; in a table
+also {dimension: code} (a row) and {dimension: level} (0 is the total). Dimensions that are not named there stand at their finest codes."""
 
 
 class Coefficients(NamedTuple):
@@ -76,6 +76,8 @@ class Keep:
     widen: Sequence[float] = ()
 
     def __post_init__(self) -> None:
+        for what in CRITERIA:
+            object.__setattr__(self, what, _as_lists(getattr(self, what)))
         known("senses", self.senses, ("auto", "free", "fixed", "searched"))
         known("way to keep statistics", self.by, ("both", "programs", "tabu"))
         if self.within is not None and not (_is_finite(self.within) and 0 <= self.within < 1):
@@ -103,8 +105,19 @@ class Keep:
         return dataclasses.replace(self, **found)  # type: ignore[arg-type]
 
 
+def _as_lists(where: Any) -> Any:
+    """Sets of cells as the provenance can hold them: names, codes, and lists of Python numbers or marks."""
+    if where is None or isinstance(where, str | Mapping | Cells):
+        return where
+    if isinstance(where, np.ndarray) and where.ndim == 1:
+        return where.tolist()
+    if isinstance(where, np.ndarray) or not isinstance(where, Iterable):
+        raise InputError("Keep: a set of cells is 'sensitive', 'all', or a list of whole numbers.")
+    return [each if _is_number(each) else _as_lists(each) for each in where]
+
+
 def several(where: Where | Sequence[Where] | None) -> list[Where]:
-    """One set of cells or a list of them, as a list: numbers in a row are one set."""
+    """One set of cells or a list of them, as a list: numbers in a row are one set, and so are marks."""
     if where is None:
         return []
     if isinstance(where, str | Mapping | Cells | np.ndarray) or all(_is_number(each) for each in where):
@@ -113,7 +126,7 @@ def several(where: Where | Sequence[Where] | None) -> list[Where]:
 
 
 def _is_number(each: object) -> bool:
-    return isinstance(each, int | np.integer) and not isinstance(each, bool)
+    return isinstance(each, int | np.integer | np.bool_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,16 +161,25 @@ class Target:
 
 
 def targets_of(keep: Keep, problem: ProtectionProblem) -> list[Target]:
-    """The wishes in terms of the problem's cells, one target for each set of cells."""
+    """The wishes in terms of the problem's cells, one target for each set of cells.
+
+    Which cells are sensitive is not the user's choice: where there are none, or none that differ, there is nothing to keep over them.
+    """
     wished: dict[tuple[int, ...], tuple[str, set[str]]] = {}
     for what, where in keep.asked:
         found = cells_of(where, problem)
         wished.setdefault(found.numbers, (found.words, set()))[1].add(what)
-    targets = [_target(problem, Cells(numbers, words), criteria) for numbers, (words, criteria) in wished.items()]
-    for target in targets:
-        if target.spread and not target.variance_before > 0:
-            raise InputError(f"Keep: {target.words} do not differ, so there is no variance, correlation or slope to keep.")
-    return targets
+    targets = [_target(problem, Cells(numbers, words), criteria) for numbers, (words, criteria) in wished.items() if numbers]
+    return [kept for target in targets if (kept := _meaningful(target)) is not None]
+
+
+def _meaningful(target: Target) -> Target | None:
+    """The target without a spread of cells that do not differ; None where nothing else is asked."""
+    if not target.spread or target.variance_before > 0:
+        return target
+    if target.words != NAMED["sensitive"]:
+        raise InputError(f"Keep: {target.words} do not differ, so there is no variance, correlation or slope to keep.")
+    return dataclasses.replace(target, variance=False, correlation=False, slope=False) if target.mean else None
 
 
 def _target(problem: ProtectionProblem, cells: Cells, criteria: set[str]) -> Target:
@@ -182,8 +204,10 @@ def cells_of(where: Where, problem: ProtectionProblem) -> Cells:
     elif isinstance(where, Mapping):
         raise InputError("Keep: cells by the codes of dimensions can be named in a table only.", hint="Give numbers of cells.")
     else:
-        numbers = _numbers(where)
+        numbers = _numbers(where, problem.size)
         words = f"{len(numbers):,} cells listed"
+    if not numbers and words == NAMED["sensitive"]:
+        return Cells((), words)
     if not numbers:
         raise InputError(f"Keep: there are no cells in {words!r}.")
     if min(numbers) < 0 or max(numbers) >= problem.size:
@@ -191,9 +215,12 @@ def cells_of(where: Where, problem: ProtectionProblem) -> Cells:
     return Cells(tuple(sorted(set(numbers))), words)
 
 
-def _numbers(where: Any) -> tuple[int, ...]:
+def _numbers(where: Any, cells: int) -> tuple[int, ...]:
+    """The cells of a list of numbers, or of a list with a mark for every cell."""
     given = np.asarray(where)
-    if given.dtype == np.bool_:
+    if isinstance(where, Iterable) and any(isinstance(each, bool | np.bool_) for each in where):
+        if given.dtype != np.bool_ or given.shape != (cells,):
+            raise InputError(f"Keep: marks of cells are one for each of the {cells:,} cells.")
         return tuple(np.flatnonzero(given).tolist())
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
         raise InputError("Keep: a set of cells is 'sensitive', 'all', or a list of whole numbers.")

@@ -30,13 +30,25 @@ class Measure:
     @property
     def known(self) -> bool:
         """Whether it is one of ours: a user's own function is known to the user's process only."""
-        return type(self.function).__module__ == __name__ or getattr(self.function, "__module__", "") == __name__
+        function = self.function.function if isinstance(self.function, Shown) else self.function
+        return type(function).__module__ == __name__ or getattr(function, "__module__", "") == __name__
 
     def __call__(self, true: AnyArray, released: AnyArray) -> float:
         lost = float(self.function(true, released))
         if not np.isfinite(lost) or lost < 0:
             raise InputError(f"Keep: the measure {self.name!r} must be a number, zero or more.")
         return lost
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A function of the first so many cells: those that a reader sees."""
+
+    function: Function
+    cells: int
+
+    def __call__(self, true: AnyArray, released: AnyArray) -> float:
+        return self.function(true[: self.cells], released[: self.cells])
 
 
 @dataclass(frozen=True)

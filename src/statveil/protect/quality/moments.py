@@ -6,8 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from statveil.arrays import AnyArray, IntArray
 from statveil.protect.quality.keep import Target
+
+ALL_EQUAL = 1e-12
+"""A variance ratio up to which the released values do not differ."""
 
 
 class Moments(NamedTuple):
@@ -27,7 +32,10 @@ class Moments(NamedTuple):
 
     @property
     def correlation(self) -> float:
-        return (1.0 + self.linear) / math.sqrt(max(self.variance_ratio, 1e-300))
+        """Zero where the released values are all equal, but for rounding."""
+        if self.variance_ratio <= ALL_EQUAL:
+            return 0.0
+        return min(max((1.0 + self.linear) / math.sqrt(self.variance_ratio), -1.0), 1.0)
 
 
 def moments_of(target: Target, deviation: AnyArray) -> Moments:
@@ -45,9 +53,9 @@ class Outcome(NamedTuple):
     words: str
     asked: tuple[str, ...]
     mean_off: int
-    correlation: float
-    slope: float
-    variance_ratio: float
+    correlation: float | None
+    slope: float | None
+    variance_ratio: float | None
 
 
 def outcomes(targets: Sequence[Target], deviation: IntArray) -> tuple[Outcome, ...]:
@@ -57,5 +65,9 @@ def outcomes(targets: Sequence[Target], deviation: IntArray) -> tuple[Outcome, .
         own = deviation[target.cells]
         now = moments_of(target, own.astype(float))
         asked = tuple(what for what in ("mean", "variance", "correlation", "slope") if getattr(target, what))
-        found.append(Outcome(target.words, asked, sum(own.tolist()), now.correlation, now.slope, now.variance_ratio))
+        spread: tuple[float | None, float | None, float | None] = (None, None, None)
+        if target.variance_before > 0:
+            differ = np.ptp(target.value + own) > 0
+            spread = (now.correlation if differ else None, now.slope, now.variance_ratio)
+        found.append(Outcome(target.words, asked, sum(own.tolist()), *spread))
     return tuple(found)

@@ -30,6 +30,8 @@ SCANNED = 256
 TRIED = 10
 """Cells of a move whose resting places are tried as lengths."""
 LENGTHS = 8 * TRIED + 16
+LEAST_RELATED = 1e-3
+"""A correlation of two variables below which changes of their slopes are measured as if it were that."""
 
 
 class Relations(NamedTuple):
@@ -332,7 +334,7 @@ def _ratio(k, t, wishes, sums, more):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _pair_lost(p, t, wishes, sums, more):  # type: ignore[no-untyped-def]
-    """Change of the correlation of two variables, and relative changes of the slopes of each on the other."""
+    """Change of the correlation of two variables, and relative changes of the slopes of each on the other; none within the distance."""
     one, other = wishes.first[p], wishes.second[p]
     size, before = wishes.size[one], wishes.covariance[p]
     joint = sums.pair_linear[p] + t * more.pair_linear[p] + sums.pair_product[p] + t * more.pair_product[p]
@@ -340,9 +342,11 @@ def _pair_lost(p, t, wishes, sums, more):  # type: ignore[no-untyped-def]
     after = before + joint / size - totals / size / size
     scale = np.sqrt(wishes.variance[one] * wishes.variance[other])
     ratio_one, ratio_other = _ratio(one, t, wishes, sums, more), _ratio(other, t, wishes, sums, more)
-    change = abs(after / np.sqrt(ratio_one * ratio_other) - before) / scale
-    typical = max(abs(before), 1e-3 * scale)
-    return change + abs(after / ratio_one - before) / typical + abs(after / ratio_other - before) / typical
+    change = _beyond((after / np.sqrt(ratio_one * ratio_other) - before) / scale, wishes.within)
+    typical = max(abs(before), LEAST_RELATED * scale)
+    for ratio in (ratio_one, ratio_other):
+        change += _beyond((after / ratio - before) / typical, wishes.within)
+    return change
 
 
 @njit(cache=True)

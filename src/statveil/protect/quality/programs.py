@@ -25,6 +25,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.quality.keep import Target
 from statveil.protect.quality.means import with_means
 from statveil.protect.quality.moments import moments_of
+from statveil.protect.quality.moves import LEAST_RELATED
 from statveil.protect.quality.objective import Pair
 from statveil.protect.search import Search
 from statveil.solve.model import LinearModel, Solution
@@ -74,7 +75,8 @@ class QualityProgram:
         self.fixed = FixedSenses(dataclasses.replace(self.extended, norm="l1"))
         self._whole = FixedSenses(dataclasses.replace(self.extended, norm="l2"))
         self._more = self.extended.size - problem.size
-        self.infeasible = False
+        self.infeasible, self.hurried = False, False
+        """Whether a program had no solution, and whether one was stopped by the clock."""
 
     def with_senses(self, senses: IntArray, *, seconds: float, near: AnyArray | None = None) -> Answer | None:
         """The table that keeps the statistics best with these senses, and of such tables one with the least change.
@@ -96,7 +98,9 @@ class QualityProgram:
 
     def _settled(self, senses: IntArray, point: FloatArray | None, found: FloatArray) -> bool:
         """Whether V, where it plays a part, and the products of deviations of two variables are what they were taken for."""
-        asked = [each for each in self.targets if each.variance or (each.correlation and self.within is not None)]
+        close = self.within is not None
+        paired = {number for pair in self.pairs for number in pair} if close else set()
+        asked = [each for k, each in enumerate(self.targets) if each.variance or (close and each.correlation) or k in paired]
         taken = [abs(self._spread(target, senses, point)) for target in asked]
         same = all(abs(abs(self._spread(target, None, found)) - was) <= AS_TAKEN for target, was in zip(asked, taken, strict=True))
         nothing = np.zeros(self.problem.size) if point is None else point
@@ -110,7 +114,7 @@ class QualityProgram:
 
     def cheapest(self, senses: IntArray, *, seconds: float) -> FloatArray | None:
         """The least change with these senses that keeps the means, not yet whole; from where the last such program ended."""
-        solution = self.fixed.solve(self._extend(senses), seconds=seconds)
+        solution = self._heed(self.fixed.solve(self._extend(senses), seconds=seconds))
         return None if solution.x is None else self._deviation(solution.x)
 
     def whole(self, senses: IntArray, point: FloatArray, *, seconds: float) -> Answer | None:
@@ -130,7 +134,7 @@ class QualityProgram:
         program = Disjunctions(search)
         bands = self.bands(None, None if near is None else near.astype(np.float64))
         first = self._extended_model(program.model, bands, statistics=True) if bands else None
-        best = highs.solve(first.model if first else program.model, seconds=seconds / 2, gap=1e-9)
+        best = self._heed(highs.solve(first.model if first else program.model, seconds=seconds / 2, gap=1e-9))
         if best.x is None:
             return None, best.ending is Ending.INFEASIBLE and not program.truncated
         if first is None:
@@ -138,7 +142,7 @@ class QualityProgram:
         if best.ending is Ending.OPTIMAL and not program.truncated and self._out_of_reach(best.x[-len(bands) :]):
             return None, True
         model = _bounded(first, best.x, program.model.cost)
-        cheapest = highs.solve(model, seconds=seconds / 2, gap=1e-9, start=best.x)
+        cheapest = self._heed(highs.solve(model, seconds=seconds / 2, gap=1e-9, start=best.x))
         columns = cheapest.x if cheapest.x is not None else best.x
         return program.senses(columns[: program.model.cost.size])[: self.problem.size], False
 
@@ -151,7 +155,25 @@ class QualityProgram:
     def bands(self, senses: IntArray | None, point: FloatArray | None) -> list[Band]:
         """What is wanted, as linear statistics: those of S1, V taken at the point or else from the bounds."""
         own = [band for target in self.targets if target.spread for band in self._bands_of(target, senses, point)]
-        return own + [self._band_of_pair(pair, point) for pair in self.pairs]
+        if self.within is None:
+            return own + [self._band_of_pair(pair, point) for pair in self.pairs]
+        return own + [band for pair in self.pairs for band in self._bands_within(pair, senses, point)]
+
+    def _bands_within(self, pair: Pair, senses: IntArray | None, point: FloatArray | None) -> list[Band]:
+        """The changes of two variables' correlation and of both slopes, to the first order in those of covariance and variances."""
+        one, other = self.targets[pair.first], self.targets[pair.second]
+        covariance = self._band_of_pair(pair, point)
+        related = float((one.value - one.value.mean()) @ (other.value - other.value.mean())) / _common_scale(one, other)
+        variances = [2 * each.gradient + self._tangent(each, point) for each in (one, other)]
+        spreads = [self._spread(each, senses, point) for each in (one, other)]
+        typical = max(abs(related), LEAST_RELATED)
+        bands = []
+        for shares, unit in (((0.5, 0.5), 1.0), ((1.0, 0.0), typical), ((0.0, 1.0), typical)):
+            by_variance = np.concatenate([share * factors for share, factors in zip(shares, variances, strict=True)])
+            shift = covariance.shift - related * sum(share * spread for share, spread in zip(shares, spreads, strict=True))
+            gradient = (covariance.gradient - related * by_variance) / unit
+            bands.append(covariance._replace(gradient=gradient, shift=shift / unit))
+        return bands
 
     def _band_of_pair(self, pair: Pair, point: FloatArray | None) -> Band:
         """The change of the covariance of two variables in shares of their spreads, the product of deviations by its tangent."""
@@ -231,8 +253,13 @@ class QualityProgram:
         from statveil.solve import highs
 
         if self.fixed.moving.size < SIMPLEX_UP_TO:
-            return highs.solve(model, seconds=seconds, algorithm="simplex")
-        return highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False)
+            return self._heed(highs.solve(model, seconds=seconds, algorithm="simplex"))
+        return self._heed(highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False))
+
+    def _heed(self, solution: Solution) -> Solution:
+        """Remember that a program might have done better with more time."""
+        self.hurried |= solution.ending in (Ending.OUT_OF_TIME, Ending.FEASIBLE)
+        return solution
 
     def _deviation(self, columns: FloatArray) -> FloatArray:
         return self.fixed.deviation(columns)[: self.problem.size]
@@ -313,11 +340,14 @@ def _bounded(first: _Extended, best: FloatArray, cost: FloatArray) -> LinearMode
 
 
 def _least_for_correlation(wanted: float, spread: float) -> float:
-    """The smallest L with (1 + L)^2 >= wanted^2 (1 + 2 L + V): the larger root, above which it holds."""
+    """The smallest L with (1 + L)^2 >= wanted^2 (1 + 2 L + V): the larger root, above which it holds; without roots, any.
+
+    Without roots V < 1 - wanted^2, and as V is L^2 or more, L is above -1 by itself.
+    """
     square = wanted * wanted
     half = 1.0 - square
     under_root = half * half - (1.0 - square * (1.0 + spread))
-    return -half + math.sqrt(max(under_root, 0.0)) if under_root > 0 else -half
+    return -half + math.sqrt(under_root) if under_root >= 0 else -math.inf
 
 
 def _finite(bound: IntArray) -> FloatArray:

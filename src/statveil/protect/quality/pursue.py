@@ -43,6 +43,9 @@ FAR, CEILING = 4.0, 2.0
 FREE_UP_TO = 40
 """Cells with a choice up to which senses are left to the mixed-integer program."""
 
+IMPOSSIBLE, ENDED = "impossible", "nothing more to try"
+"""What a child says: that no table keeps what is asked, and that it ended by itself, not by the clock."""
+
 
 class Chase(NamedTuple):
     """What a child is asked: a problem, what is wanted of it, and a table to start from."""
@@ -58,7 +61,7 @@ class Chase(NamedTuple):
 
 
 class News(NamedTuple):
-    """A table with how it was found; or, without one, that there is none that keeps the means."""
+    """A table with how it was found; or, without one, what is being done, or how it ended."""
 
     stage: str
     table: IntArray | None = None
@@ -90,12 +93,16 @@ def adjust_keeping(
     began = time.monotonic()
     plain: Adjustment | None = None
     caps: list[float | None] = [None, *keep.widen]
+    for_plain = dataclasses.replace(limits, seconds=max(limits.seconds * FOR_PLAIN, LEAST_FOR_PLAIN))
     failure: StatveilError = OutOfTime("No table was looked for.")
+    if not targets and not keep.measures:
+        return _plain(problem, run, limits, table)
+    _refuse_what_must_move(problem, targets)
     for place, cap in enumerate(caps):
         eased = problem if cap is None else wider(cap) if wider else with_cap(problem, cap)
         if plain is None:
             try:
-                plain = _plain(eased, run, limits, table)
+                plain = _plain(eased, run, for_plain, table)
             except InfeasibleProblem as error:
                 failure = error
                 continue
@@ -108,14 +115,25 @@ def adjust_keeping(
         if found is not None:
             return _result(problem, keep, targets, plain, found, cap, watch)
         failure = watch.failure()
+        if watch.stopped:
+            break
     raise failure
+
+
+def _refuse_what_must_move(problem: ProtectionProblem, targets: Sequence[Target]) -> None:
+    moves = problem.sensitive & (np.minimum(problem.lower_level, problem.upper_level) > 0)
+    for target in targets:
+        if target.mean and target.size == 1 and moves[target.cells].all():
+            raise InfeasibleProblem(
+                f"The mean of {target.words} cannot be kept: that is one cell, which must move.",
+                hint="Keep the mean of more cells, or none.",
+            )
 
 
 def _plain(problem: ProtectionProblem, run: Run, limits: Limits, table: IntArray | None) -> Adjustment:
     """The table to start from: the one given, or the plain adjustment."""
     if table is None:
-        share = dataclasses.replace(limits, seconds=max(limits.seconds * FOR_PLAIN, LEAST_FOR_PLAIN))
-        return adjust(problem, **(run | {"limits": share}))
+        return adjust(problem, **(run | {"limits": limits}))
     table = np.asarray(table, dtype=np.int64)
     if table.shape != problem.value.shape or not problem.accepts(table):
         raise InputError("The table to start from is not a safe table of this problem.")
@@ -170,7 +188,9 @@ class _Watch:
         self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
         self._best: Found | None = None
         self._score = Score(2**62, float("inf"))
-        self._proved, self._in_time = False, False
+        self._proved, self._ended = False, False
+        self.cut_short, self.stopped = False, False
+        """Whether the clock ended the chase before it had tried all it knows; whether the user did."""
         if task.problem.accepts(task.plain):
             self._weigh(Found(task.plain, "plain"))
 
@@ -180,29 +200,30 @@ class _Watch:
 
     def chase(self) -> None:
         """Run the programs and the search: in a child, but for a user's own functions, which only this process knows."""
-        task, keep = self.task, self.task.keep
+        task, keep, until = self.task, self.task.keep, time.monotonic() + self.task.seconds
         own = any(not measure.known for measure in keep.measures if isinstance(measure, Measure))
         if own and keep.asked and keep.by == "both":
             task = task._replace(keep=dataclasses.replace(keep, measures=(), by="programs"), seconds=task.seconds * FOR_PROGRAMS)
         if not own or task is not self.task:
             halt = run_isolated([(pursue, (task,))], seconds=task.seconds + GRACE, on_message=self._hear)
-            self._in_time = halt is Halt.FINISHED
-        if own:
-            self._search_here()
+            self.stopped, self.cut_short = halt is Halt.INTERRUPTED, not self._ended
+        if own and not self.stopped:
+            self._search_here(until)
 
-    def _search_here(self) -> None:
+    def _search_here(self, until: float) -> None:
         if self._best is None:
             return
-        deadline = self._began + self._limits.seconds
-        search = TabuSearch(self.objective, self._best.table, seed=self.task.seed)
         try:
-            search_from(search, more_time=lambda: time.monotonic() < deadline, tell=lambda table, _: self._hear(News("tabu", table)))
+            search = TabuSearch(self.objective, self._best.table, seed=self.task.seed)
+            search_from(search, more_time=lambda: time.monotonic() < until, tell=lambda table, _: self._hear(News("tabu", table)))
+            self.cut_short |= not search.done
         except KeyboardInterrupt:
-            return
+            self.stopped = True
 
     def _hear(self, news: News) -> None:
         if news.table is None:
-            self._proved |= news.stage == "impossible"
+            self._proved |= news.stage == IMPOSSIBLE
+            self._ended |= news.stage == ENDED
         elif news.table.shape == self.task.problem.value.shape and self.task.problem.accepts(news.table):
             self._weigh(Found(news.table, news.stage))
         cost = self.task.problem.cost(self._best.table) if self._best else float("inf")
@@ -216,17 +237,22 @@ class _Watch:
 
     def found(self) -> Found | None:
         """The best table, if it keeps all that is asked."""
-        return self._best if self._best and not missed(self.task.keep, self.task.targets, self._best.table) else None
+        return self._best if self._best and not self._missed(self._best.table) else None
+
+    def _missed(self, table: IntArray) -> list[str]:
+        return missed(self.task.keep, self.task.targets, table, self.task.pairs)
 
     def failure(self) -> StatveilError:
         """What could not be kept, and what to widen."""
         keep, targets = self.task.keep, self.task.targets
-        what = missed(keep, targets, self._best.table) if self._best else [f"the mean of {each.words}" for each in targets if each.mean]
-        names = " and ".join(what) or "What is asked"
+        what = self._missed(self._best.table) if self._best else [f"the mean of {each.words}" for each in targets if each.mean]
+        names = " and ".join(dict.fromkeys(what)) or "what is asked"
         hint = _what_to_widen(self.task.problem, keep)
         if self._proved:
             return InfeasibleProblem(f"{_capital(names)} cannot be kept within the bounds given.", hint=hint)
-        if self._in_time:
+        if self.stopped:
+            return OutOfTime(f"Stopped before a table was found that keeps {names}.", hint="Nothing was released.")
+        if not self.cut_short:
             return InfeasibleProblem(f"No table was found that keeps {names} within the bounds given.", hint=hint)
         return OutOfTime(f"No table that keeps {names} was found within {self._limits.seconds:g} seconds.", hint=f"Give more time. {hint}")
 
@@ -250,6 +276,8 @@ def pursue(task: Chase, send: Callable[[News], None]) -> None:
         chase.programs()
     if task.keep.by != "programs" and not chase.impossible:
         chase.tabu()
+    if not chase.cut_short:
+        send(News(ENDED))
 
 
 def relaxation_of(task: Chase) -> Relaxation | None:
@@ -274,6 +302,8 @@ class _Chasing:
         self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
         self.best, self.score = task.plain, self.objective.score(task.plain)
         self.plain_is_safe, self.impossible = task.problem.accepts(task.plain), False
+        self.cut_short = False
+        """Whether the clock ended something that might have found more."""
 
     def left(self, share: float = 1.0) -> float:
         return share * self.task.seconds - (time.monotonic() - self._began)
@@ -298,6 +328,7 @@ class _Chasing:
             self._free(program, share)
         if searched:
             self._search(program, share)
+        self.cut_short |= program.hurried or self.left(share) <= 0
 
     def _relaxed(self, program: QualityProgram, share: float) -> None:
         """Senses shown by the relaxation, where those of the plain table are far from what is asked."""
@@ -305,7 +336,9 @@ class _Chasing:
         if relaxation is None:
             return
         self._send(News("relaxation"))
-        for senses in likely_senses(relaxation, lambda: self.left(share * FOR_RELAXED)):
+        likely = likely_senses(relaxation, lambda: self.left(share * FOR_RELAXED))
+        self.cut_short |= self.left(share * FOR_RELAXED) <= 0
+        for senses in likely:
             if self.left(share * FOR_SENSES) <= 0:
                 return
             table = program.cheapest(senses, seconds=max(self.left(share), 0.1))
@@ -319,6 +352,7 @@ class _Chasing:
         self._send(News("searching senses"))
         left = lambda: self.left(share * FOR_SENSES)  # noqa: E731
         found = search_senses(program, self.objective, task.problem.senses_of(self.best), seconds_left=left, seed=task.seed)
+        self.cut_short |= self.left(share * FOR_SENSES) <= 0
         if found is not None:
             self._whole(program, found)
             self._answer(program, found.senses, found.table if keep.within is not None else None, share)
@@ -337,7 +371,7 @@ class _Chasing:
         self._send(News("mixed-integer program"))
         senses, self.impossible = program.free_senses(seconds=max(self.left(share), 0.1))
         if self.impossible:
-            self._send(News("impossible"))
+            self._send(News(IMPOSSIBLE))
         if senses is not None:
             self._answer(program, senses, None, share)
 
@@ -347,3 +381,4 @@ class _Chasing:
         self._send(News("tabu search"))
         search = TabuSearch(self.objective, self.best, seed=self.task.seed)
         search_from(search, more_time=lambda: self.left() > 0, tell=lambda table, _: self.offer("tabu", table))
+        self.cut_short |= not search.done

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from statveil.arrays import IntArray
 from statveil.protect.quality.keep import Keep, Target
 from statveil.protect.quality.measures import Measure
-from statveil.protect.quality.moments import Outcome, outcomes
+from statveil.protect.quality.moments import ALL_EQUAL, Outcome, outcomes
+from statveil.protect.quality.moves import LEAST_RELATED
+from statveil.protect.quality.objective import Pair
+from statveil.protect.quality.statistics import correlation_of, covariance_of, variance_of
+
+NOTHING_TO_TELL = "-"
+"""In place of a statistic that means nothing: of cells that do not differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +44,9 @@ class Quality:
         lines = [_line(before, after) for before, after in zip(self.plain, self.kept, strict=True)]
         lines += [f"{name}: loss {after:.4g} (plain table: {before:.4g})" for name, before, after in self.measures]
         if self.cap is not None:
-            lines.append(f"The bounds given were too narrow: sensitive cells may move by up to {self.cap:g} times their level.")
+            lines.append(
+                f"WIDENED: no table was found within the bounds given; sensitive cells may move by up to {self.cap:g} times their level."
+            )
         lines.append(f"The change costs {self.price:+.1%} beside the plain table.")
         return lines
 
@@ -45,26 +54,50 @@ class Quality:
 def _line(plain: Outcome, kept: Outcome) -> str:
     mean = "mean kept exactly, " if "mean" in kept.asked and kept.mean_off == 0 else ""
     return (
-        f"{kept.words}: {mean}correlation {kept.correlation:.4f} (plain table: {plain.correlation:.4f}), "
-        f"slope {kept.slope:.4f} ({plain.slope:.4f}), variance ratio {kept.variance_ratio:.4f} ({plain.variance_ratio:.4f})"
+        f"{kept.words}: {mean}correlation {_figure(kept.correlation)} (plain table: {_figure(plain.correlation)}), "
+        f"slope {_figure(kept.slope)} ({_figure(plain.slope)}), "
+        f"variance ratio {_figure(kept.variance_ratio)} ({_figure(plain.variance_ratio)})"
     )
 
 
-def missed(keep: Keep, targets: Sequence[Target], deviation: IntArray) -> list[str]:
+def _figure(value: float | None) -> str:
+    return NOTHING_TO_TELL if value is None else f"{value:.4f}"
+
+
+def missed(keep: Keep, targets: Sequence[Target], deviation: IntArray, pairs: Sequence[Pair] = ()) -> list[str]:
     """The criteria asked for that a table does not meet, in words; those without a distance asked are met by any table."""
-    found = []
+    found: list[str] = []
+    if keep.within is not None and any(max(changes_of(pair, targets, deviation)) > keep.within for pair in pairs):
+        found.append("the relations of the variables to one another")
     for outcome in outcomes(targets, deviation):
         if "mean" in outcome.asked and outcome.mean_off != 0:
             found.append(f"the mean of {outcome.words}")
         if keep.within is None:
             continue
         off = {
-            "variance": abs(outcome.variance_ratio - 1),
-            "correlation": 1 - outcome.correlation,
-            "slope": abs(outcome.slope - 1),
+            "variance": _from_one(outcome.variance_ratio),
+            "correlation": _from_one(outcome.correlation),
+            "slope": _from_one(outcome.slope),
         }
         found += [f"the {what} of {outcome.words}" for what, by in off.items() if what in outcome.asked and by > keep.within]
     return found
+
+
+def _from_one(statistic: float | None) -> float:
+    """How far a statistic is from one; where it means nothing, all of it is lost."""
+    return 1.0 if statistic is None else abs(statistic - 1)
+
+
+def changes_of(pair: Pair, targets: Sequence[Target], deviation: IntArray) -> tuple[float, float, float]:
+    """What the tabu search counts: the change of two variables' correlation, and relative ones of the slopes of each on the other."""
+    one, other = (targets[number] for number in pair)
+    before = covariance_of(one.value, other.value)
+    released = [target.value + deviation[target.cells] for target in (one, other)]
+    after, scale = covariance_of(*released), math.sqrt(one.variance_before * other.variance_before)
+    typical = max(abs(before), LEAST_RELATED * scale)
+    ratios = [max(variance_of(values) / own.variance_before, ALL_EQUAL) for values, own in zip(released, (one, other), strict=True)]
+    of_other, of_one = (abs(after / ratio - before) / typical for ratio in ratios)
+    return abs(correlation_of(*released) - before / scale), of_other, of_one
 
 
 def losses(keep: Keep, true: IntArray, plain: IntArray, kept: IntArray) -> tuple[tuple[str, float, float], ...]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from statveil.arrays import BoolArray, IntArray
 from statveil.errors import InputError
-from statveil.protect.quality.keep import Cells, Keep, Where
-from statveil.protect.quality.measures import LAID_OUT, Measure, TwoWay
+from statveil.protect.quality.keep import NAMED, Cells, Keep, Where
+from statveil.protect.quality.measures import LAID_OUT, Measure, Shown, TwoWay
 from statveil.table.spec import Dimension
 from statveil.table.table import Table, View
 
@@ -19,16 +19,25 @@ TABLE = "table"
 """The key that says which of several linked tables is meant."""
 
 
-def keep_of(keep: Keep, table: Table) -> Keep:
-    """The same wishes with rows and levels as lists of cells, and each two-way measure laid out on the table."""
+def keep_of(keep: Keep, table: Table, sensitive: BoolArray | None = None) -> Keep:
+    """The same wishes with rows and levels as lists of cells, and each two-way measure laid out on the table.
+
+    Statistics are those of cells that a reader sees: sums of sets of cells that no view shows are left out. Without `sensitive`
+    the sensitive cells stay unresolved, as for tables whose sensitive cells differ; they must show all that is sensitive.
+    """
+    shown = np.ones(table.shown, dtype=np.bool_)
+    seen = {"all": shown} if sensitive is None else {"all": shown, "sensitive": sensitive[: table.shown]}
 
     def resolve(where: Where) -> Where:
         if isinstance(where, Mapping):
             return cells_at(where, table)
-        return Cells(tuple(range(table.shown)), "all cells") if isinstance(where, str) and where == "all" else where
+        named = seen.get(where) if isinstance(where, str) else None
+        return where if named is None else Cells(tuple(np.flatnonzero(named).tolist()), NAMED[str(where)])
 
     settled = keep.settled(resolve)
     measures = [_laid_out(each, table) if isinstance(each, Measure) and each.two_way else each for each in keep.measures]
+    if table.shown < table.size:
+        measures = [Measure(each.name, Shown(each.function, table.shown)) for each in measures if isinstance(each, Measure)]
     return dataclasses.replace(settled, measures=measures)
 
 

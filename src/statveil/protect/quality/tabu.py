@@ -58,12 +58,19 @@ class TabuSearch:
         """Nothing better for so long that nothing is expected any more."""
         return self.fruitless >= FRUITLESS or self._seeds.size == 0
 
-    def run(self, looks: int, *, tabu: bool = True) -> bool:
-        """Look at about so many moves; tells whether a better table was found. Without `tabu`, only moves that improve are taken."""
+    def run(self, looks: int, *, tabu: bool = True, more_time: Callable[[], bool] = lambda: True) -> bool:
+        """Look at about so many moves; tells whether a better table was found. Without `tabu`, only moves that improve are taken.
+
+        Ctrl-C is handed on once what was found is in `table`.
+        """
         before = self.score
         left = looks
-        while left > 0 and not self.done:
-            used, stuck = self._measured_descent(left) if self.objective.measures else self._descent(left)
+        while left > 0 and not self.done and more_time():
+            try:
+                used, stuck = self._measured_descent(left, more_time) if self.objective.measures else self._descent(left)
+            except KeyboardInterrupt:
+                self._offer(self._z)
+                raise
             left -= used
             self._offer(self._z)
             if stuck and tabu:
@@ -132,10 +139,12 @@ class TabuSearch:
             return True
         return False
 
-    def _measured_descent(self, looks: int) -> tuple[int, bool]:
-        """As `_descent`, where measures are worked out anew for each move looked at."""
+    def _measured_descent(self, looks: int, more_time: Callable[[], bool]) -> tuple[int, bool]:
+        """As `_descent`, where measures are worked out anew for each move looked at; they may be slow, so the clock is asked each time."""
         here, idle = self.objective.score(self._z[: self.problem.size]), 0
         for look in range(min(looks, CHUNK)):
+            if not more_time():
+                return max(look, 1), False
             table = self._proposal()
             idle += 1
             if table is not None and (score := self.objective.score(table[: self.problem.size])) < here:
@@ -177,14 +186,25 @@ class _Moving:
 
 
 def search_from(search: TabuSearch, *, more_time: Callable[[], bool], tell: Callable[[IntArray, str], None]) -> None:
-    """The three phases, anytime: `tell` hears each better table with the phase it was found in, `more_time` is asked between chunks."""
+    """The three phases, anytime: `tell` hears each better table with the phase it was found in, `more_time` is asked between chunks.
+
+    After Ctrl-C it hears of the best table once more.
+    """
+    try:
+        _phases(search, more_time, tell)
+    except KeyboardInterrupt:
+        tell(search.table, "stopped")
+        raise
+
+
+def _phases(search: TabuSearch, more_time: Callable[[], bool], tell: Callable[[IntArray, str], None]) -> None:
     while more_time() and not search.done:
         feasible = search.score.means_off == 0
-        if not search.run(CHUNK, tabu=False):
+        if not search.run(CHUNK, tabu=False, more_time=more_time):
             break
         tell(search.table, "improve" if feasible else "feasible")
     while more_time() and not search.done:
-        if search.run(5 * CHUNK):
+        if search.run(5 * CHUNK, more_time=more_time):
             tell(search.table, "tabu")
 
 

@@ -71,10 +71,10 @@ def adjust_together(
     check_kind("keep", keep, Keep)
     _check(problems, keep)
     names = list(problems)
+    targets, pairs = _joined_targets(list(problems.values()), keep)
     plain = _plain(problems, method, limits, seed, on_progress)
     scaled = [dataclasses.replace(problems[name], weight=problems[name].weight / max(plain[name].objective, 1e-12)) for name in names]
     joined = side_by_side(scaled)
-    targets, pairs = _joined_targets(scaled, keep)
     rest = dataclasses.replace(limits, seconds=limits.seconds * (1 - FOR_PLAIN))
     start = np.concatenate([plain[name].deviation for name in names])
     told = _Later(on_progress, limits.seconds * FOR_PLAIN)
@@ -98,6 +98,8 @@ def _check(problems: Mapping[str, ProtectionProblem], keep: Keep) -> None:
             raise InputError("The variables must be on the same cells, with the same relations.")
         if (other.variant, other.norm) != (first.variant, first.norm):
             raise InputError("The variables must have the same variant and norm.")
+    if keep.measures:
+        raise InputError("Measures are of one variable, not of several at once.", hint="Leave the measures out, or protect each by itself.")
     if keep.widen:
         raise InputError("Caps are not widened for several variables at once.", hint="Give each variable's options the cap it needs.")
 
@@ -124,6 +126,11 @@ def _joined_targets(problems: Sequence[ProtectionProblem], keep: Keep) -> tuple[
                 alike.setdefault(tuple(target.cells.tolist()), []).append(len(targets))
             targets.append(dataclasses.replace(target, cells=target.cells + start))
         start += problem.size
+    if any(len(same) < len(problems) for same in alike.values()):
+        raise InputError(
+            "Keep: the variables have different cells here, so their relations to one another cannot be kept over them.",
+            hint="Which cells are sensitive depends on the variable. Name the cells: 'all', rows, levels, or numbers.",
+        )
     pairs = [Pair(*two) for same in alike.values() for two in combinations(same, 2)]
     return targets, pairs
 

@@ -24,8 +24,9 @@ def with_cap(problem: ProtectionProblem, cap: float) -> ProtectionProblem:
     low, high = value + np.minimum(own_low, -reach_down), value + np.maximum(own_high, reach_up)
     low = np.where(value > 0, np.maximum(low, np.minimum(problem.lower, 1)), low)
     high = np.where(value < 0, np.minimum(high, np.maximum(problem.upper, -1)), high)
-    lower = np.where(problem.sensitive & (problem.lower > -NO_LIMIT), low, problem.lower)
-    upper = np.where(problem.sensitive & (problem.upper < NO_LIMIT), high, problem.upper)
+    bounded = problem.variant == "exact"  # by its level, where by nothing else
+    lower = np.where(problem.sensitive & (bounded | (problem.lower > -NO_LIMIT)), low, problem.lower)
+    upper = np.where(problem.sensitive & (bounded | (problem.upper < NO_LIMIT)), high, problem.upper)
     return dataclasses.replace(problem, lower=lower, upper=upper, variant="at-least")
 
 
