@@ -101,8 +101,9 @@ class FakeService(TableService):
         self.kept[table_hash] = made
         return made
 
-    def stored(self, table_hash: str) -> AnsweredTable | None:
-        return self.kept.get(table_hash)
+    def stored(self, table_hash: str, *, sees: Callable[[str], bool] = lambda dataset: True) -> AnsweredTable | None:
+        found = self.kept.get(table_hash)
+        return found if found is not None and sees(found.dataset) else None
 
 
 def _dimension(found: Dataset, name: str) -> DatasetDimension:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from statveil.cli.signals import listen
-from statveil.errors import InputError, StatveilError
+from statveil.errors import BackendError, InputError, StatveilError
+from statveil.serve import crew
 from statveil.serve.crew import Crew
 
 
@@ -23,13 +24,23 @@ def refuse(folder: Path, ready: Callable[[], None]) -> None:
     raise InputError("The data are not here.", hint="Look elsewhere.")
 
 
+def come_and_go(folder: Path, ready: Callable[[], None]) -> None:
+    """Stays, unless the store is away: then it says so, and leaves a line."""
+    if (folder.parent / "away").exists():
+        with (folder.parent / "away").open("a") as file:
+            file.write("?")
+        raise BackendError("The store is away.")
+    stay(folder, ready)
+
+
 def fall(folder: Path, ready: Callable[[], None]) -> None:
     os.abort()
 
 
 if __name__ == "__main__":
     listen()
-    work = {"stay": stay, "refuse": refuse, "fall": fall}[sys.argv[1]]
+    crew.FIRST_PAUSE, crew.LONGEST_PAUSE = 0.05, 0.1
+    work = {"stay": stay, "refuse": refuse, "fall": fall, "come_and_go": come_and_go}[sys.argv[1]]
     try:
         Crew(work, (Path(sys.argv[2]),), size=int(sys.argv[3]), on_ready=lambda: print("ready", flush=True)).run()
     except StatveilError as error:

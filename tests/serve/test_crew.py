@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from statveil.serve.crew import MOST_YOUNG_DEATHS
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
 
@@ -60,6 +62,24 @@ def test_no_process_outlives_a_parent_that_was_killed(crew: subprocess.Popen[str
     assert becomes(lambda: len(alive(tmp_path)) == 2)
     crew.kill()
     assert becomes(lambda: not alive(tmp_path))
+
+
+def test_processes_that_find_the_store_away_are_tried_again_until_it_is_back(tmp_path: Path):
+    """However often: it must not end the server."""
+    folder, away = tmp_path / "alive", tmp_path / "away"
+    folder.mkdir()
+    process = start("come_and_go", folder, 1)
+    try:
+        assert becomes(lambda: len(alive(folder)) == 1)
+        away.touch()
+        os.kill(min(alive(folder)), signal.SIGKILL)
+        assert becomes(lambda: len(away.read_text()) > MOST_YOUNG_DEATHS)
+        away.unlink()
+        assert becomes(lambda: len(alive(folder)) == 1)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        said, complaints = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, said, complaints) == (0, "ready\n", "")
 
 
 @pytest.mark.parametrize(

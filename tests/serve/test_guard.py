@@ -10,6 +10,7 @@ from statveil.errors import DisclosureRefused
 from statveil.protect.options import NO_LIMIT
 from statveil.serve import service as service_module
 from statveil.serve.guard import Guard
+from statveil.serve.service import TableService
 from statveil.serve.stage_one import CellTable
 from statveil.serve.store.protocol import SeenCell
 from tests.serve.test_stage_one import by_labels, cells_of, load
@@ -110,6 +111,62 @@ def test_a_published_sensitive_cell_is_a_known_difference(tmp_path: Path) -> Non
     assert (guard.fences(cells, found).low == -NO_LIMIT).all()
 
 
+def test_a_difference_that_is_as_good_as_the_truth_is_not_apart(tmp_path: Path) -> None:
+    data = load(tmp_path, ISLET)
+    cells = cells_of(data, "region", "trade")
+    guard = Guard(data.block("turnover"), records=1, least=12)
+    guard.learn(seen(cells, [("S2", "food")]))
+    found = guard.find(cells, all_new(cells))
+    at, released = by_labels(cells)["S2", "Total"], cells.table.value.copy()
+    for moved, near in ((0, 1), (39, 1), (40, 0), (-40, 0)):  # 12% of 333 is 39.96
+        released[at] = cells.table.value[at] + moved
+        assert guard.not_apart(found, released) == near
+
+
+def village_of_one_key(folder: Path, records: tuple[Record, ...] = VILLAGE, **changes: Any) -> TableService:
+    (folder / "key").write_text("01" * 32)
+    (folder / "key").chmod(0o600)
+    return open_village(folder, records, **changes)
+
+
+PAIR: tuple[Record, ...] = tuple(
+    (f"{region}{trade}{number}", f"{region}{trade}{number}", region, trade, 100 + 3 * number)
+    for region, trade, size in (("N1", "food", 3), ("N1", "metal", 2), ("S1", "food", 6), ("S1", "metal", 6))
+    for number in range(size)
+)
+"""Two smiths in N1, who are lifted to three; no two sets differ by one respondent."""
+
+
+def test_an_officer_may_have_tables_refused_that_would_say_a_published_number_otherwise(tmp_path: Path) -> None:
+    service = village_of_one_key(tmp_path, PAIR, guard={"action": "refuse", "records": 1})
+    service.answer(ask("region", measure="units"))
+    with pytest.raises(DisclosureRefused):
+        service.answer(ask("region", "trade", measure="units"))
+    assert [alarm.kind for alarm in service.store.alarms()] == ["second value refused"]
+
+
+def test_a_second_number_of_a_cell_is_recorded_and_guarded_like_the_first(tmp_path: Path) -> None:
+    """The counts of the regions cannot all stay once the trades in them are shown: small ones are lifted."""
+    service = village_of_one_key(tmp_path)
+    first = service.answer(ask("region", measure="units"))
+    service.answer(ask("region", "trade", measure="units"))
+    assert "published values replaced in one table" in [alarm.kind for alarm in service.store.alarms()]
+    (space,) = {block.space for block in service.confidential("village")[0].blocks.values() if block.counts}
+    published: dict[bytes, set[int]] = {}
+    for cell in service.store.seen(space, 0):
+        published.setdefault(cell.print_, set()).add(cell.value)
+    assert max(map(len, published.values())) == 2
+    cells = cells_of(service.confidential("village")[0], "region", "trade", measure="units", key=service.confidential("village")[1])
+    whole = service.answer(ask("region", "trade", measure="units"))
+    for position, number in by_labels(cells).items():
+        at = tuple(dimension.codes.index(code) for dimension, code in zip(whole.dimensions, position, strict=True))
+        print_ = np.array([cells.low[number], cells.high[number]], dtype="<u8").tobytes()
+        assert int(whole.values[at]) in published[print_]
+    stored = service.stored(first.hash)
+    assert stored is not None
+    assert stored.to_bytes() == first.to_bytes()
+
+
 # Two ways to group the same towns, as two kinds of authorities have them: N2 is in one group and not in the other.
 COUNTIES = "code,parent\nC1,Total\nC2,Total\nN1,C1\nN2,C1\nS1,C1\nS2,C2\n"
 GROUPS = "code,parent\nG1,Total\nG2,Total\nN1,G1\nS1,G1\nN2,G2\nS2,G2\n"
@@ -156,6 +213,22 @@ def test_two_workers_cannot_publish_the_halves_of_a_pair_at_once(tmp_path: Path,
     assert [alarm.kind for alarm in slow.store.alarms()] == ["differences refused"]
 
 
+def test_what_others_record_elsewhere_does_not_hold_a_table_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, quick = (open_village(tmp_path, TOWNS, **two_geographies(tmp_path)) for _ in range(2))
+    slow.answer(ask("region:county"))
+    plain, calls = service_module.reference_if_safe, []
+
+    def interrupted(*given: Any, **told: Any) -> Any:
+        calls.append(None)
+        if len(calls) == 1:
+            quick.answer(ask("region:group"))
+        return plain(*given, **told)
+
+    monkeypatch.setattr(service_module, "reference_if_safe", interrupted)
+    slow.answer(ask("trade"))
+    assert len(calls) == 2  # one for each table
+
+
 def test_a_budget_of_near_duplicates_is_spent_per_client_and_in_all(tmp_path: Path) -> None:
     service = open_village(tmp_path, TOWNS, **two_geographies(tmp_path, budget_per_client=0))
     service.answer(ask("region:county"), client="a")
@@ -163,6 +236,26 @@ def test_a_budget_of_near_duplicates_is_spent_per_client_and_in_all(tmp_path: Pa
         service.answer(ask("region:group"), client="a")
     assert "500" not in str(service.store.alarms())
     assert service.store.alarms()[0].kind == "budget of near-duplicates spent"
+
+
+def test_a_budget_is_one_for_all_measures_and_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process spends it on another measure while this one solves."""
+    slow, quick = (open_village(tmp_path, TOWNS, **two_geographies(tmp_path, budget=3)) for _ in range(2))
+    for measure in ("turnover", "units"):
+        slow.answer(ask("region:county", measure=measure))
+    plain, answers = service_module.reference_if_safe, []
+
+    def interrupted(*given: Any, **told: Any) -> Any:
+        if not answers:
+            answers.append(None)
+            quick.answer(ask("region:group", measure="units"))
+        return plain(*given, **told)
+
+    monkeypatch.setattr(service_module, "reference_if_safe", interrupted)
+    with pytest.raises(DisclosureRefused):
+        slow.answer(ask("region:group"))
+    assert slow.store.spent("") == 2
+    assert slow.store.alarms()[-1].kind == "budget of near-duplicates spent"
 
 
 def test_without_a_budget_the_pair_is_logged_and_the_difference_protected(tmp_path: Path) -> None:
@@ -174,4 +267,6 @@ def test_without_a_budget_the_pair_is_logged_and_the_difference_protected(tmp_pa
     difference = int(county.values[county.dimensions[0].codes.index("C1")] - group.values[group.dimensions[0].codes.index("G1")])
     assert abs(difference - 500) >= 60
     assert [kind for kind, _ in told] == ["differences"]
+    assert told[0][1].endswith("2 near-duplicates, 0 of them within the table; 0 not kept apart; gave way: nothing")
+    assert [(alarm.kind, alarm.detail) for alarm in service.store.alarms()] == told
     assert service.store.spent("") == 2  # C1 and G1, and what is left of both: C2 and G2

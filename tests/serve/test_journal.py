@@ -111,6 +111,11 @@ def test_the_last_lines_are_shown(log: Path):
     assert Journal(log.with_name("none")).last(2) == []
 
 
+def test_a_line_that_is_being_written_is_not_shown_yet(log: Path):
+    log.write_bytes(log.read_bytes() + b'{"line":6,"event":"tab')
+    assert [line["key"] for line in Journal(log).last(2)] == ["k3", "k4"]
+
+
 def test_no_log_is_not_a_sound_log(tmp_path: Path):
     with pytest.raises(InputError, match="no audit log"):
         verify(tmp_path / "none")

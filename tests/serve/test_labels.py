@@ -94,6 +94,27 @@ def test_the_files_of_statistical_packages_bring_their_own(tmp_path: Path) -> No
     assert region.labels["N1"] == "First north"
 
 
+def test_a_corrected_label_changes_no_number_and_takes_no_answer_away(tmp_path: Path) -> None:
+    service = labelled_village(tmp_path)
+    answers = [service.answer(ask("region:part", "trade")), service.answer(ask("region", filters={"trade": ("food",)}))]
+    corrected = {**DIMENSIONS, "trade": {"label": "Trade of the owner", "labels": {"food": "Food, drink"}}}
+    service = labelled_village(tmp_path, dimensions=corrected)
+    for answer in answers:
+        stored = service.stored(answer.hash)
+        assert stored is not None
+        assert stored.values.tobytes() == answer.values.tobytes()
+    assert service.answer(ask("region:part", "trade")).dimensions[1].labels[1] == "Food, drink"
+
+
+def test_other_names_of_levels_are_refused_at_the_start(tmp_path: Path) -> None:
+    """They are in the addresses of tables that were published."""
+    labelled_village(tmp_path).answer(ask("region:part"))
+    renamed = {**DIMENSIONS, "region": {**DIMENSIONS["region"], "levels": ["half", "region"]}}
+    with pytest.raises(InputError, match="levels have other names"):
+        labelled_village(tmp_path, dimensions=renamed)
+    labelled_village(tmp_path)
+
+
 def test_a_label_for_no_code_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no code of it"):
         labelled_village(tmp_path, dimensions={**DIMENSIONS, "trade": {"labels": {"fod": "Food"}}})

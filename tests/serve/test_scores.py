@@ -10,7 +10,8 @@ import pytest
 from statveil.audit.attacks.verdict import SuiteReport, Threat, judged, not_applicable
 from statveil.errors import FormatError
 from statveil.serve.runner import _notes
-from statveil.serve.scores import EXAMPLE, keep_scores, scores_file, section4_scores
+from statveil.serve.scores import EXAMPLE, fingerprint, keep_scores, scores_file, section4_scores
+from statveil.serve.secret import new_key_file
 from tests.serve.village import VILLAGE, village_config, write_village
 
 T07 = Threat(id="T07", name="differences", does="", mark="")
@@ -60,6 +61,16 @@ def test_what_changes_the_numbers_unsays_the_scores(tmp_path: Path, what: str) -
     if what == "rules":
         config = village_config(tmp_path, mode="section4", rule=[{"type": "p-percent", "p": 15}])
     assert "not measured yet" in section4_scores(config, CONFIG)[1]
+
+
+def test_the_fingerprint_of_the_records_is_keyed(tmp_path: Path) -> None:
+    """A plain hash in the state folder would let guesses of the records be checked."""
+    config = village_config(tmp_path, mode="section4")
+    one = fingerprint(config, config.datasets[0])
+    assert fingerprint(config, config.datasets[0]) == one
+    (tmp_path / "key").unlink()
+    new_key_file(tmp_path / "key")
+    assert fingerprint(config, config.datasets[0]) != one
 
 
 def test_a_file_that_is_no_file_of_scores_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 from statveil.errors import AuditFailed, BackendError, DisclosureRefused, InputError
+from statveil.provenance import sha256
+from statveil.serve import service as service_module
 from statveil.serve.answer import AnsweredTable
 from statveil.serve.config import read_config
 from statveil.serve.demo import write_demo
@@ -106,6 +109,48 @@ def test_what_another_worker_pinned_meanwhile_is_solved_with(tmp_path: Path) -> 
     assert len(calls) == 2
 
 
+def interrupted_often(folder: Path) -> tuple[TableService, list[str]]:
+    """A service whose solver is always overtaken by another that records; it could not while the store is locked."""
+    slow, quick = (open_village(folder, mode="section4", store={"file": "store.sqlite", "lock_seconds": 0.5}) for _ in range(2))
+    plain, left = slow._solver, ["trade", "region:part", "region"]
+
+    def interrupted(*given: object, **told: object) -> object:
+        if left:
+            quick.answer(ask(left.pop(0), measure="units"))
+        return plain(*given, **told)
+
+    slow._solver = interrupted  # type: ignore[assignment]
+    return slow, left
+
+
+def test_no_solver_runs_while_others_wait_for_the_store(tmp_path: Path) -> None:
+    slow, left = interrupted_often(tmp_path)
+    slow.answer(ask("region", "trade", measure="units"))
+    assert left == []
+
+
+def test_a_table_that_is_always_overtaken_is_a_503_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "MOST_ROUNDS", 2)
+    slow, _ = interrupted_often(tmp_path)
+    with pytest.raises(BackendError, match="faster"):
+        slow.answer(ask("region", "trade", measure="units"))
+    slow.answer(ask("region", "trade", measure="units"))
+
+
+def test_all_solving_of_a_table_has_one_limit_of_time(tmp_path: Path) -> None:
+    slow, _ = interrupted_often(tmp_path)
+    plain, allowed = slow._solver, []
+
+    def timed(*given: object, seconds: float, **told: object) -> object:
+        allowed.append(seconds)
+        return plain(*given, seconds=seconds, **told)
+
+    slow._solver = timed  # type: ignore[assignment]
+    slow.answer(ask("region", "trade", measure="units"))
+    assert len(allowed) == 4
+    assert 30 >= allowed[0] > allowed[1] > allowed[2] > allowed[3]
+
+
 def test_counts_of_one_and_two_are_never_published(tmp_path: Path) -> None:
     """T24."""
     for mode in ("anchored", "section4"):
@@ -152,6 +197,33 @@ def test_a_store_that_was_tampered_with_gives_nothing_out(tmp_path: Path) -> Non
         connection.execute("DELETE FROM tables")
     with pytest.raises(BackendError, match="lost its table"):
         open_village(tmp_path).stored(hash_)
+
+
+def test_another_compression_changes_nothing_that_was_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes of deflate are its own affair, and differ between versions of it."""
+    hash_ = open_village(tmp_path).answer(ask("region")).hash
+    plain = zlib.compress
+    monkeypatch.setattr(zlib, "compress", lambda content, level: plain(b"other " + content, 9))
+    assert open_village(tmp_path).stored(hash_) is not None
+
+
+def test_answers_of_a_store_that_an_older_version_wrote_are_given(tmp_path: Path) -> None:
+    service = open_village(tmp_path)
+    answer = service.answer(ask("region"))
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("UPDATE answers SET digest = ?", (sha256(answer.to_bytes()),))
+    assert service.stored(answer.hash) is not None
+
+
+def test_an_answer_of_a_dataset_that_is_not_seen_is_none(tmp_path: Path) -> None:
+    """Also where it could not be given: nobody learns that it is there."""
+    service = open_village(tmp_path)
+    hash_ = service.answer(ask("region")).hash
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("UPDATE answers SET digest = 'changed'")
+    assert service.stored(hash_, sees=lambda dataset: dataset != "village") is None
+    with pytest.raises(AuditFailed):
+        service.stored(hash_)
 
 
 def test_an_answer_that_the_audit_refuses_is_neither_recorded_nor_given(tmp_path: Path) -> None:

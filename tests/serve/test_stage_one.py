@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from statveil.errors import InputError
 from statveil.serve.dataset import ServedData, load_dataset
 from statveil.serve.layout import resolve
+from statveil.serve.secret import SecretKey
 from statveil.serve.stage_one import CellTable, tabulate_cells
 from tests.reference.served_cells import cells as cells_by_hand
 from tests.serve.village import VILLAGE, Record, ask, key_of, village_config
@@ -27,10 +28,10 @@ def load(folder: Path, records: tuple[Record, ...] = VILLAGE, **changes: Any) ->
     return load_dataset(config, config.datasets[0], key_of())
 
 
-def cells_of(data: ServedData, *dimensions: str, measure: str = "turnover") -> CellTable:
+def cells_of(data: ServedData, *dimensions: str, measure: str = "turnover", key: SecretKey | None = None) -> CellTable:
     _, layout = resolve(ask(*dimensions, measure=measure), data.dimensions, cells=10**6)
     ids = [dimension.id for dimension in data.dimensions]
-    return tabulate_cells(key_of(), data.block(measure), layout, [ids.index(each.id) for each in layout.dimensions])
+    return tabulate_cells(key or key_of(), data.block(measure), layout, [ids.index(each.id) for each in layout.dimensions])
 
 
 def by_labels(cells: CellTable) -> dict[tuple[str, ...], int]:

@@ -119,6 +119,20 @@ def test_published_values_are_kept_in_the_anchored_mode(tmp_path: Path) -> None:
     assert faults(cells, second) == []
 
 
+@pytest.mark.parametrize(("total", "fence", "released"), [(6, 8, 6), (4, 0, 6), (4, 8, 8)])
+def test_a_published_count_that_cannot_be_kept_moves_within_its_fences(tmp_path: Path, total: int, fence: int, released: int) -> None:
+    """Three bakers and a smith, who is lifted to three: four published for all of them cannot stay. Six can, whatever the fence says."""
+    data = load(tmp_path)
+    cells = cells_of(data, "region", "trade", measure="units")
+    at, fences = by_labels(cells), no_fences(cells.size)
+    fences.low[at["N1", "Total"]] = fence
+    pins = pinned(cells, {("N1", "metal"): 1}, {("N1", "food"): 3, ("N1", "metal"): 3, ("N1", "Total"): total})
+    solved = solve_table(cells, data.block("units"), mode="anchored", cap=2.0, pins=pins, fences=fences, seconds=30)
+    assert faults(cells, solved, smallest=3) == []
+    assert solved.value[at["N1", "Total"]] == released
+    assert (solved.given == "published values") == (total == 4)
+
+
 def test_published_senses_that_clash_are_refused(tmp_path: Path) -> None:
     """Both parts of a total went up and the total went down: no table can say that again."""
     rows: tuple[Record, ...] = (

@@ -136,6 +136,39 @@ def test_a_lock_held_too_long_is_a_503_and_passes(opener: Opener) -> None:
     assert len(waiter.pins([row(1).id, row(2).id])) == 2
 
 
+def test_a_store_that_is_lost_is_missed_and_not_begun_anew(opener: Opener, tmp_path: Path) -> None:
+    store, other = opener(), opener()
+    record(store, [row(1)])
+    other.fact("open it")
+    if isinstance(store, PostgresStore):
+        with other._working():
+            other._rows("DROP TABLE facts, cells, tables, answers, budgets, alarms")
+    else:
+        other.close()
+        (tmp_path / "store.sqlite").unlink()
+    for _ in range(2):
+        with pytest.raises(BackendError):
+            record(store, [row(2)])
+        with pytest.raises(BackendError):
+            store.fact("x")
+    assert opener().pins([row(1).id, row(2).id]) == {}
+
+
+def test_a_file_that_is_replaced_during_a_recording_takes_nothing(tmp_path: Path) -> None:
+    """The file that is open is no longer the one that others find."""
+    path = tmp_path / "store.sqlite"
+    SqliteStore(tmp_path / "old").fact("begin it")
+
+    def swap(moment: Moment) -> None:
+        if moment == "before commit":
+            (tmp_path / "old").rename(path)
+
+    store = SqliteStore(path, hook=swap)
+    with pytest.raises(BackendError, match="replaced"):
+        record(store, [row(1)])
+    assert store.pins([row(1).id]) == {}
+
+
 def test_threads_take_turns(opener: Opener) -> None:
     store = opener()
     threads = [threading.Thread(target=record, args=(store, [row(number), row(100, value=number)])) for number in range(8)]

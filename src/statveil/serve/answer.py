@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from statveil.arrays import BoolArray, IntArray, frozen_array
+from statveil.provenance import sha256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +48,15 @@ class AnsweredTable:
         object.__setattr__(self, "missing", frozen_array(self.missing))
 
     def to_bytes(self) -> bytes:
-        """The answer as the store keeps it: the same answer gives the same bytes."""
+        """The whole answer, labels and all: `from_bytes` reads it."""
         return pack(self._labels(), self.values, self.missing)
+
+    def digest(self) -> str:
+        """Of what is published for ever: numbers, and the codes they stand at. Labels, which may be corrected, are not in it."""
+        dimensions = [[each.id, each.codes, each.parents] for each in self.dimensions]
+        codes = [self.hash, self.dataset, self.measure, self.decimals, self.filters, dimensions]
+        text = json.dumps(codes, ensure_ascii=True, separators=(",", ":")).encode()
+        return sha256(text, self.values.astype("<i8").tobytes(), np.packbits(self.missing.ravel()).tobytes())
 
     def _labels(self) -> dict[str, Any]:
         dimensions = [

@@ -167,7 +167,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-_WORDS = "Any table of the datasets, protected at once. The same query has the same answer for ever, byte for byte."
+_WORDS = "Any table of the datasets, protected at once. The same query has the same numbers for ever."
 _PROBLEM_SCHEMA = {
     "title": "Problem",
     "description": "RFC 9457, with a code and what to do.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -11,11 +12,17 @@ from pathlib import Path
 
 from statveil.errors import BackendError, InputError
 from statveil.serve.secret import MODE, SecretKey
-from statveil.serve.store.protocol import Store
+from statveil.serve.store.protocol import Reader, Recording, Store
 from statveil.serve.store.sql import RELEASES, TRY_LATER
 
 _STORE, _CHECK = "store", "key check"
 _WIDTH = 128
+NO_COUNTER = "The counter beside the key cannot be used."
+OTHER_COUNTER = "The counter beside the key belongs to another store."
+
+
+class StoreDoubted(BackendError):
+    """Store or counter are not those that were claimed; a store that is merely away is not doubted."""
 
 
 class Counter:
@@ -23,46 +30,103 @@ class Counter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._owed = 0
 
     def read(self) -> tuple[str, int] | None:
         """The store it belongs to and the number; None where there is no file yet."""
         try:
-            content = json.loads(self.path.read_bytes())
-            return str(content["store"]), int(content["releases"])
+            with self.path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                return _parsed(file.read())
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(f"The counter file {self.path} cannot be read.", hint="Restore it from where the key is kept.") from None
 
-    def raise_to(self, store: str, releases: int) -> None:
-        """Write the number down, on the disk, before what it stands for is answered. What fails is owed, and tried first next time."""
-        self._owed = max(self._owed, releases)
+    def begin(self, store: str) -> None:
+        """Make the file, unless it is there: whole, so that nobody ever finds it empty."""
+        made = self.path.with_name(f"{self.path.name}.{secrets.token_hex(8)}")
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, MODE)
-            with os.fdopen(handle, "r+b") as file:
+            with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, MODE), "wb") as file:
+                file.write(_written(store, 0))
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(made, self.path)
+        except OSError:
+            raise BackendError(NO_COUNTER, hint=TRY_LATER) from None
+        finally:
+            made.unlink(missing_ok=True)
+
+    def raise_to(self, store: str, releases: int) -> None:
+        """Write the number down, on the disk, before what it stands for is answered. A higher one stays: others write it too."""
+        try:
+            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_NOFOLLOW), "r+b") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                text = file.read()
-                if not text or json.loads(text)["releases"] < self._owed:
+                known = _parsed(file.read())
+                if known[0] != store:
+                    raise BackendError(OTHER_COUNTER, hint=TRY_LATER)
+                if known[1] < releases:
                     file.seek(0)
-                    file.write(json.dumps({"store": store, "releases": self._owed}).ljust(_WIDTH).encode() + b"\n")
+                    file.write(_written(store, releases))
                     file.flush()
                     os.fdatasync(file.fileno())
-        except (OSError, ValueError):
-            raise BackendError("The counter beside the key cannot be written.", hint=TRY_LATER) from None
-        self._owed = 0
-
-    def settle(self, store: str) -> None:
-        """Write what is owed, if anything is."""
-        if self._owed:
-            self.raise_to(store, self._owed)
+        except (OSError, ValueError, KeyError, TypeError):
+            raise BackendError(NO_COUNTER, hint=TRY_LATER) from None
 
 
-def claim(store: Store, key: SecretKey, versions: Mapping[str, str]) -> str:
-    """Bind an empty store to this key and these data, or check that it is bound to them; the store's id."""
+def _parsed(text: bytes) -> tuple[str, int]:
+    content = json.loads(text)
+    return str(content["store"]), int(content["releases"])
+
+
+def _written(store: str, releases: int) -> bytes:
+    return json.dumps({"store": store, "releases": releases}).ljust(_WIDTH).encode() + b"\n"
+
+
+class Bond:
+    """The store that was claimed, for as long as the server runs: the same one, and never behind what was released (F18)."""
+
+    def __init__(self, store: str, releases: int, counter: Counter | None) -> None:
+        self.store, self._releases, self._counter = store, releases, counter
+
+    def check(self, store: Reader) -> int:
+        """How much the store has released; BackendError where it is another one or has forgotten some of it."""
+        known = max(self._releases, self._counted())  # looked at first: others go on recording
+        releases = int(store.fact(RELEASES) or 0)
+        if store.fact(_STORE) != self.store or releases < known:
+            raise StoreDoubted("The store is another or an older one than this server knows.", hint=TRY_LATER)
+        return releases
+
+    def _counted(self) -> int:
+        if self._counter is None:
+            return 0
+        try:
+            found = self._counter.read()
+        except InputError:
+            found = None
+        if found is None:
+            raise StoreDoubted(NO_COUNTER, hint=TRY_LATER)
+        if found[0] != self.store:
+            raise StoreDoubted(OTHER_COUNTER, hint=TRY_LATER)
+        return found[1]
+
+    def remember(self, releases: int) -> None:
+        """Before anything of these recordings is answered. What fails is tried again before the next answer."""
+        if releases <= self._releases:
+            return
+        if self._counter is not None:
+            self._counter.raise_to(self.store, releases)
+        self._releases = max(self._releases, releases)
+
+
+def claim(store: Store, key: SecretKey, versions: Mapping[str, str], levels: Mapping[str, str] | None = None) -> Bond:
+    """Bind an empty store to this key and these data, or check that it is bound to them.
+
+    `versions` say what the numbers of each dataset depend on, `levels` by which names its tables are asked for.
+    """
     counter = None if key.counter is None else Counter(key.counter)
-    remembered = None if counter is None else counter.read()
     with store.recording() as recording:
+        remembered = None if counter is None else counter.read()
         store_id = recording.fact(_STORE)
         if store_id is None:
             _refuse_lost(remembered)
@@ -74,20 +138,33 @@ def claim(store: Store, key: SecretKey, versions: Mapping[str, str]) -> str:
                 "The store was begun with another key. With a second key the same cells would move differently, and the two together tell.",
                 hint="Start with the key that the store was begun with. A new key needs new data and an empty store.",
             )
-        _refuse_older(remembered, store_id, int(recording.fact(RELEASES) or 0))
+        releases = int(recording.fact(RELEASES) or 0)
+        _refuse_older(remembered, store_id, releases)
         for dataset, version in versions.items():
-            name = "version " + key.digest("dataset", dataset.encode(), size=16).hex()
-            known = recording.fact(name)
-            if known is None:
-                recording.set_fact(name, version)
-            elif known != version:
+            if _changed(recording, "version " + key.digest("dataset", dataset.encode(), size=16).hex(), version):
                 raise InputError(
                     f"Dataset {dataset!r} is not the one that tables were published from: records, codes, rules or mode have changed.",
                     hint="Give the new edition a new id; permanent factors keep it consistent with the old one.",
                 )
+        for dataset, names in (levels or {}).items():
+            if _changed(recording, "levels " + key.digest("dataset", dataset.encode(), size=16).hex(), names):
+                raise InputError(
+                    f"Dataset {dataset!r}: its levels have other names than when tables were published, which are asked for by them.",
+                    hint="Give the levels their old names back; labels may be changed.",
+                )
     if counter is not None:
-        counter.raise_to(store_id, 0)  # before the first answer: a store with answers and no counter is a doubtful one
-    return store_id
+        if remembered is None:
+            counter.begin(store_id)  # before the first answer: a store with answers and no counter is a doubtful one
+        counter.raise_to(store_id, releases)  # a crash may have left it behind
+    return Bond(store_id, releases, counter)
+
+
+def _changed(recording: Recording, name: str, value: str) -> bool:
+    """Whether a fact was another one before; a new one is written down."""
+    known = recording.fact(name)
+    if known is None:
+        recording.set_fact(name, value)
+    return known not in (None, value)
 
 
 def _refuse_lost(remembered: tuple[str, int] | None) -> None:

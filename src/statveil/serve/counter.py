@@ -84,7 +84,7 @@ class Counter:
         """A table that was given out before, if this caller may see it."""
         found = self.written.get(table_hash, form.name)
         if found is None:
-            answer = await self.read(lambda: self.service.stored(table_hash))
+            answer = await self.read(lambda: self.service.stored(table_hash, sees=caller.sees))
             if answer is None:
                 return None
             found = Written(dataset=answer.dataset, body=await self._write(answer, form))

@@ -19,7 +19,9 @@ from statveil.serve.metrics import forget_process
 
 YOUNG_SECONDS = 5.0
 MOST_YOUNG_DEATHS = 5
-"""So many deaths in a row right after the start mean that there is no use in going on."""
+"""So many deaths without a word in a row right after the start mean that there is no use in going on."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Between attempts of a process that says why it cannot begin: the store may be away, and it comes back."""
 PATIENCE_SECONDS = 15.0
 READY = "ready"
 
@@ -29,6 +31,7 @@ class _Member:
     process: BaseProcess
     heard: Connection
     began: float
+    fault: StatveilError | None = None
 
 
 class Crew:
@@ -40,13 +43,13 @@ class Crew:
         self._members: list[_Member] = []
         self._ever_ready = False
         self._young_deaths = 0
+        self._pause, self._next_start = FIRST_PAUSE, 0.0
 
     def run(self) -> None:
         """Until a signal (KeyboardInterrupt). A fault that keeps the first process from getting ready is raised here."""
         try:
-            for _ in range(self._size):
-                self._start()
             while True:
+                self._fill()
                 wait([each.process.sentinel for each in self._members] + [each.heard for each in self._members], timeout=1.0)
                 for member in tuple(self._members):
                     self._listen(member)
@@ -54,6 +57,10 @@ class Crew:
             return
         finally:
             self._stop()
+
+    def _fill(self) -> None:
+        while len(self._members) < self._size and time.monotonic() >= self._next_start:
+            self._start()
 
     def _start(self) -> None:
         heard, tell = self._context.Pipe(duplex=False)
@@ -63,16 +70,21 @@ class Crew:
         self._members.append(_Member(process=process, heard=heard, began=time.monotonic()))
 
     def _listen(self, member: _Member) -> None:
+        ended = not member.process.is_alive()  # looked at first: its last words are then all there
         with contextlib.suppress(EOFError):
             while member.heard.poll():
-                self._hear(member.heard.recv())
-        if not member.process.is_alive():
+                self._hear(member, member.heard.recv())
+        if ended:
             self._replace(member)
 
-    def _hear(self, message: str | StatveilError) -> None:
-        if isinstance(message, StatveilError) and not self._ever_ready:
-            raise message
-        if message == READY and not self._ever_ready:
+    def _hear(self, member: _Member, message: str | StatveilError) -> None:
+        if isinstance(message, StatveilError):
+            member.fault = message
+            if not self._ever_ready:
+                raise message
+            return
+        self._pause, self._next_start = FIRST_PAUSE, 0.0
+        if not self._ever_ready:
             self._ever_ready = True
             self._on_ready()
 
@@ -81,11 +93,14 @@ class Crew:
         member.process.join()
         member.heard.close()
         forget_process(member.process.pid)
+        if member.fault is not None:  # it has begun before and can say what is wrong: that may pass, and nothing is released meanwhile
+            self._next_start = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            return
         young = time.monotonic() - member.began < YOUNG_SECONDS
         self._young_deaths = self._young_deaths + 1 if young or not self._ever_ready else 0
         if self._young_deaths >= MOST_YOUNG_DEATHS:
             raise BackendError("The server's processes end as soon as they begin.", hint="Is there memory enough?")
-        self._start()
 
     def _stop(self) -> None:
         for member in self._members:

@@ -72,6 +72,11 @@ class ServedData:
     dimensions: tuple[ServedDimension, ...]
     blocks: Mapping[str, MeasureBlock] = field(repr=False)
 
+    @property
+    def level_names(self) -> str:
+        """The names by which tables are asked for, besides codes; unlike labels they are for ever."""
+        return json.dumps([[each.id, [level.id for level in each.levels]] for each in self.dimensions], ensure_ascii=True)
+
     def block(self, measure: str) -> MeasureBlock:
         if measure not in self.blocks:
             raise InputError(

@@ -46,6 +46,11 @@ class Slivers(NamedTuple):
     def size(self) -> int:
         return int(self.cell.size)
 
+    def of(self, cells: BoolArray) -> Slivers:
+        """The pairs of these cells."""
+        kept = cells[self.cell]
+        return Slivers(self.cell[kept], self.other[kept], self.larger[kept], self.target[kept], self.inside[kept])
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Seen:
@@ -92,7 +97,7 @@ class Guard:
         self._seen = _Seen(**{name: array[order] for name, array in merged.items()})
 
     def find(self, cells: CellTable, new: BoolArray) -> Slivers:
-        """Pairs of a new cell that is not sensitive with a published one."""
+        """Pairs of a new cell that is not sensitive with a published one; new is also one that is published with another number."""
         asked = np.flatnonzero(new & ~cells.sensitivity.sensitive)
         records = cells.table.records[asked]
         seen = self._seen
@@ -122,7 +127,7 @@ class Guard:
         low, high = np.full(cells.size, -NO_LIMIT), np.full(cells.size, NO_LIMIT)
         known = np.flatnonzero(slivers.target >= 0)
         cell, other, larger, target, _ = (array[known] for array in slivers)
-        level = share(self.amount[target], Fraction(str(self.least)) / 100)
+        level = self._level(self.amount[target])
         exact = np.where(larger, other + self.amount[target], other - self.amount[target])
         keyed_up = (self.sign[target] > 0) == larger
         moved = cells.reference[cell] - exact
@@ -131,6 +136,17 @@ class Guard:
         np.minimum.at(high, cell[~up], (exact - level)[~up])
         clash = low > high
         return Fences(np.where(clash, -NO_LIMIT, low), np.where(clash, NO_LIMIT, high))
+
+    def not_apart(self, slivers: Slivers, released: IntArray) -> int:
+        """How many differences of these numbers are nearer to the truth than a fence would let them be."""
+        known = np.flatnonzero(slivers.target >= 0)
+        cell, other, larger, target, _ = (array[known] for array in slivers)
+        difference = np.where(larger, released[cell] - other, other - released[cell])
+        return int((np.abs(difference - self.amount[target]) < self._level(self.amount[target])).sum())
+
+    def _level(self, amount: IntArray) -> IntArray:
+        """How far a difference stays away from an amount."""
+        return share(amount, Fraction(str(self.least)) / 100)
 
     def _add_targets(self, low: AnyArray, high: AnyArray) -> None:
         self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])

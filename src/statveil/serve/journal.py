@@ -81,7 +81,7 @@ class Journal:
         with self._path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _CHUNK))
-            lines = file.read().splitlines()[1 if size > _CHUNK else 0 :]
+            lines = file.read().split(b"\n")[1 if size > _CHUNK else 0 : -1]  # what comes after the last line is being written
         return [json.loads(line) for line in lines[-min(count, MOST_SHOWN) :]]
 
     @contextmanager

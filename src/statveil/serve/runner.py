@@ -170,8 +170,9 @@ def work(path: Path, web: WebPart, listening: socket.socket, ready: Callable[[],
 
     without_core_dumps()
     config = read_config(path)
-    warm_up()
-    answering = application(open_service(config), web, Places.of(config), seconds=float(config.limits.seconds))
+    service = open_service(config)
+    warm_up()  # not before the key is out of the environment, which the child inherits
+    answering = application(service, web, Places.of(config), seconds=float(config.limits.seconds))
     gc.collect()
     gc.freeze()  # what is there now stays: no collection need look at it again
     settings = uvicorn.Config(

@@ -28,8 +28,11 @@ def scores_file(config: ServerConfig) -> Path:
 
 
 def fingerprint(config: ServerConfig, part: DatasetPart) -> str:
-    """Of the records and trees, byte for byte, and of all settings of the dataset but its label, in mode section4."""
-    digest = hashlib.sha256()
+    """Of the records and trees, byte for byte, and of all settings of the dataset but its label, in mode section4.
+
+    Keyed, for a plain hash of records would let guesses be checked.
+    """
+    digest = config.key().hasher("attack scores", size=32)
     settings = part.model_copy(update={"mode": "section4"}).model_dump(mode="json", exclude={"label"})
     digest.update(json.dumps(settings, sort_keys=True).encode())
     trees = [file for each in part.dimensions.values() for file in (each.hierarchy, *(each.hierarchies or ())) if file is not None]

@@ -1,14 +1,15 @@
 """The table server without its web: datasets, answers, store (S2 section 4).
 
 An answer is a slice of a protected table. A table is protected once: stage one, stage two, the guard, the independent audit, one
-recording in the store; only then does anything leave. What was answered is answered again byte for byte.
+recording in the store; only then does anything leave. What was answered is answered again, number for number.
 """
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +17,10 @@ import numpy as np
 
 from statveil.arrays import BoolArray, IntArray
 from statveil.audit.answers import AnswerEvidence, audit_answer
-from statveil.errors import AuditFailed, BackendError, DisclosureRefused, InputError
+from statveil.errors import AuditFailed, BackendError, DisclosureRefused, InputError, OutOfTime
 from statveil.provenance import sha256
 from statveil.serve.answer import AnsweredDimension, AnsweredTable, pack, unpack
-from statveil.serve.claims import Counter, claim
+from statveil.serve.claims import StoreDoubted, claim
 from statveil.serve.config import ServerConfig
 from statveil.serve.dataset import MeasureBlock, ServedData, load_dataset
 from statveil.serve.guard import Guard, Slivers
@@ -29,17 +30,20 @@ from statveil.serve.query import DimensionChoice, TableQuery
 from statveil.serve.secret import SecretKey
 from statveil.serve.settle import settled
 from statveil.serve.stage_one import CellTable, tabulate_cells
-from statveil.serve.stage_two import Fences, Pins, Solved, no_fences, reference_if_safe, solve_table
+from statveil.serve.stage_two import ASK_OTHERWISE, Fences, Pins, Solved, no_fences, reference_if_safe, solve_table
 from statveil.serve.store.open import open_store
 from statveil.serve.store.protocol import AnswerRow, CellRow, Pin, Reader, Recording, Store
+from statveil.serve.store.sql import TRY_LATER
 
 __all__ = ["AnsweredDimension", "AnsweredTable", "Dataset", "DimensionChoice", "TableQuery", "TableService"]
 
 TABLES_KEPT = 64
 """Protected tables that a process keeps unpacked."""
+MOST_ROUNDS = 6
+"""How often a table is solved anew because others recorded meanwhile."""
 DIFFERENCES = "Together with tables published before, this one would tell about single respondents."
 OTHER_TABLE = "Ask for other dimensions or a higher level."
-POPULATION_REFUSED = "population refused"
+POPULATION_REFUSED, SECOND_REFUSED = "population refused", "second value refused"
 FAULT = "The check of the answer found a fault; nothing was released."
 
 Solver = Callable[..., Solved]
@@ -108,11 +112,12 @@ class TableService:
         self.config, self.store, self.on_alarm, self._solver = config, store, on_alarm, solver
         self._key, self._data = key, data
         try:
-            self._store_id = claim(store, key, {name: each.version for name, each in data.items()})
+            versions, levels = {name: each.version for name, each in data.items()}, {name: each.level_names for name, each in data.items()}
+            self._bond = claim(store, key, versions, levels)
         except BaseException:
             store.close()  # a store that is refused is not held open
             raise
-        self._counter = None if key.counter is None else Counter(key.counter)
+        self._doubted = False
         self._guards: dict[tuple[str, str], Guard] = {}
         self._tables: OrderedDict[str, IntArray] = OrderedDict()
         self._described = {name: _described(each, config.limits.cells) for name, each in data.items()}
@@ -151,19 +156,22 @@ class TableService:
         values = self._table(layout.query.hash(data.version))
         return self._protect(data, layout, asked, client) if values is None else self._record_slice(data, layout, asked, values)
 
-    def stored(self, table_hash: str) -> AnsweredTable | None:
-        """An earlier answer by its hash: the same bytes as when it was given, or an error."""
+    def stored(self, table_hash: str, *, sees: Callable[[str], bool] = lambda dataset: True) -> AnsweredTable | None:
+        """An earlier answer by its hash: the same numbers as when it was given, or an error. None if its dataset is not seen."""
+        releases = self._check(self.store)
         row = self.store.answer(table_hash)
         if row is None:
             return None
-        self._settle()
         asked = TableQuery.from_canonical(row.query)
+        if not sees(asked.dataset):
+            return None
+        self._bond.remember(releases)  # a crash may have come between the recording and the counter
         asked, layout = self._resolve(asked)
         values = self._table(row.table)
         if values is None:
             raise BackendError("An answer in the store has lost its table.", hint="Restore the store.")
         answer = _slice(self._data[asked.dataset], layout, asked, table_hash, values)
-        if sha256(answer.to_bytes()) != row.digest:
+        if row.digest != answer.digest() and row.digest != sha256(answer.to_bytes()):  # the second is what stores of older versions hold
             raise AuditFailed("An answer in the store has changed; it is not given out.", hint="Restore the store.")
         return answer
 
@@ -208,35 +216,60 @@ class TableService:
     # --- protecting a table
 
     def _protect(self, data: ServedData, layout: Layout, asked: TableQuery, client: str) -> AnsweredTable:
-        """Solve with what the store knows, then record; what came in between is looked at again under the store's lock."""
+        """Solve with what the store knows, then record. What came in between is seen under the store's lock: then it is solved anew,
+        without the lock, so that others need not wait for a solver."""
         attempt = _Attempt(data=data, layout=layout, block=data.block(layout.measure), client=client, key=self._key, solver=self._solver)
-        guard, seconds = self._guard(data, attempt.block), float(self.config.limits.seconds)
+        guard, table_hash = self._guard(data, attempt.block), layout.query.hash(data.version)
+        deadline = time.monotonic() + float(self.config.limits.seconds)
         attempt.look(self.store, guard)
-        self._refuse(attempt, attempt.objection(self.store))
-        attempt.solve(seconds)
-        table_hash = layout.query.hash(data.version)
+        for _ in range(MOST_ROUNDS):
+            self._refuse(attempt, attempt.objection(self.store))
+            attempt.solve(_left(deadline))
+            self._refuse(attempt, attempt.broken_promise())
+            with self._recording() as recording:
+                made = recording.table(table_hash)
+                current = made is None and not attempt.look(recording, guard)
+                objection = attempt.too_near(recording) if current else ""
+                if current and not objection:
+                    values = attempt.audited()
+                    attempt.record(recording)
+                    recording.add_table(table_hash, pack({}, values, np.zeros(values.shape, np.bool_)))
+                    answer, number = _recorded(recording, data, layout, asked, values)
+            self._refuse(attempt, objection)
+            if made is not None:
+                return self._record_slice(data, layout, asked, self._keep(table_hash, unpack(made)[1]))
+            if current:
+                self._bond.remember(number)
+                self._keep(table_hash, values)
+                for kind, detail in attempt.alarms():
+                    self.on_alarm(kind, detail)
+                return answer
+        raise BackendError("Others record faster than this table is solved.", hint=TRY_LATER)
+
+    @contextmanager
+    def _recording(self) -> Iterator[Recording]:
+        """A recording in the store that was claimed: no other one, and none that has forgotten anything."""
         with self.store.recording() as recording:
-            made = recording.table(table_hash)
-            objection = attempt.again(recording, guard, seconds) if made is None else ""
-            if made is None and not objection:
-                values = attempt.audited()
-                attempt.record(recording)
-                recording.add_table(table_hash, pack({}, values, np.zeros(values.shape, np.bool_)))
-                answer, number = _recorded(recording, data, layout, asked, values)
-        self._refuse(attempt, objection)
-        if made is not None:
-            return self._record_slice(data, layout, asked, self._keep(table_hash, unpack(made)[1]))
-        self._remember(number)
-        self._keep(table_hash, values)
-        for kind, detail in attempt.alarms():
-            self.on_alarm(kind, detail)
-        return answer
+            self._check(recording)
+            yield recording
+
+    def _check(self, store: Reader) -> int:
+        """How much the store has released. The officer is told once when it is doubted, and it is good again when it passes."""
+        try:
+            releases = self._bond.check(store)
+        except StoreDoubted as doubt:
+            if not self._doubted:
+                self._doubted = True
+                self.on_alarm("store refused", doubt.message)
+            raise
+        self._doubted = False
+        return releases
 
     def _record_slice(self, data: ServedData, layout: Layout, asked: TableQuery, values: IntArray) -> AnsweredTable:
         """Another slice of a table that is protected already."""
-        with self.store.recording() as recording:
+        with self._recording() as recording:
             answer, number = _recorded(recording, data, layout, asked, values)
-        self._remember(number)
+        self._bond.remember(number)
         return answer
 
     def _guard(self, data: ServedData, block: MeasureBlock) -> Guard:
@@ -249,18 +282,17 @@ class TableService:
         """Refuse, if there is an objection, once the officer's list has it."""
         if not objection:
             return
-        with self.store.recording() as recording:
+        with self._recording() as recording:
             recording.add_alarm(objection, attempt.spender, attempt.detail())
         self.on_alarm(objection, attempt.detail())
         raise DisclosureRefused(DIFFERENCES, hint=OTHER_TABLE)
 
-    def _remember(self, number: int) -> None:
-        if self._counter is not None:
-            self._counter.raise_to(self._store_id, number)
 
-    def _settle(self) -> None:
-        if self._counter is not None:
-            self._counter.settle(self._store_id)
+def _left(deadline: float) -> float:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise OutOfTime("The table was not protected in the time allowed.", hint=ASK_OTHERWISE)
+    return seconds
 
 
 @dataclass(kw_only=True, repr=False)
@@ -277,7 +309,8 @@ class _Attempt:
     known: dict[bytes, Pin] = field(default_factory=dict)
     populations: list[PublishedPopulation] = field(default_factory=list)
     pins: Pins = field(init=False)
-    slivers: Slivers = field(init=False)
+    pairs: Slivers = field(init=False)
+    moved: BoolArray = field(init=False)
     fences: Fences = field(init=False)
     solved: Solved = field(init=False)
 
@@ -293,32 +326,45 @@ class _Attempt:
         return self.key.digest("client", self.client.encode(), size=8).hex()
 
     def look(self, store: Reader, guard: Guard) -> bool:
-        """Read what was published of these cells; tells whether anything is new since the last look."""
+        """Read what was published of these cells and near them; tells whether anything is new since the last look."""
         guard.learn(store.seen(self.block.space, guard.last))
         populations = read_populations(store.fact(fact_name(self.key, self.block))) if self.layout.populations else []
         if guard.last == self.last_seen and populations == self.populations:
             return False  # cells are only ever added: where none is, nothing else has changed
-        self.last_seen, self.populations = guard.last, populations
-        self.known = known = store.pins(self.cells.ids)
+        first, self.last_seen = self.last_seen < 0, guard.last
+        known = store.pins(self.cells.ids)
         found = [known.get(each, Pin(0, -1)) for each in self.cells.ids]
         value = np.array([each.value for each in found], dtype=np.int64)
-        self.pins = Pins(np.array([each.sense for each in found], dtype=np.int64), value >= 0, value)
-        self.slivers = guard.find(self.cells, ~self.pins.published)
+        pins = Pins(np.array([each.sense for each in found], dtype=np.int64), value >= 0, value)
+        pairs = guard.find(self.cells, ~pins.published | (self.data.part.mode == "anchored"))  # there what was published may yet move
+        if not first and known == self.known and populations == self.populations and all(map(np.array_equal, pairs, self.pairs)):
+            return False  # what came does not touch this table
+        self.known, self.populations, self.pins, self.pairs, self.guard = known, populations, pins, pairs, guard
+        self.moved = np.zeros(self.cells.size, np.bool_)
         self.inside = guard.within(self.cells, ~self.pins.published)
         virtual = self.data.part.guard_action == "virtual"
-        self.fences = guard.fences(self.cells, self.slivers) if virtual else no_fences(self.cells.size)
+        self.fences = guard.fences(self.cells, self.pairs) if virtual else no_fences(self.cells.size)
         return True
+
+    @property
+    def slivers(self) -> Slivers:
+        """Pairs of the cells that leave with a number they have not had: new ones, and once it is solved, those that moved."""
+        return self.pairs.of(~self.pins.published | self.moved)
 
     def objection(self, store: Reader) -> str:
         """Why the guard wants the request refused: by the officer's word, or because a budget is spent; empty if it does not.
 
         A population that comes too near to what was published is always refused: readers make as many of them as they like.
         """
-        pairs, limits = self.slivers.size, self.data.part.guard
         if self.layout.populations and (
             not self.slivers.inside.all() or sensitive_sliver(self.data, self.block, self.layout, self.populations)
         ):
             return POPULATION_REFUSED
+        return self.too_near(store)
+
+    def too_near(self, store: Reader) -> str:
+        """Under the lock as well: budgets are spent by all measures and all processes."""
+        pairs, limits = self.slivers.size, self.data.part.guard
         if not pairs:
             return ""
         if self.data.part.guard_action == "refuse":
@@ -327,22 +373,18 @@ class _Attempt:
         over = any(budget is not None and store.spent(client) + pairs > budget for client, budget in budgets)
         return "budget of near-duplicates spent" if over else ""
 
-    def again(self, store: Reader, guard: Guard, seconds: float) -> str:
-        """Under the lock: solve with what came in between, if anything did. Tells why the answer is refused, if it is.
-
-        The table of a population must keep what was published, or differences would be protected by nothing.
-        """
-        if self.look(store, guard):
-            objection = self.objection(store)
-            if objection:
-                return objection
-            self.solve(seconds)
-        return POPULATION_REFUSED if self.layout.populations and self.replaced else ""
+    def broken_promise(self) -> str:
+        """What was published must be kept by the table of a population, or differences would be protected by nothing; and by any
+        table, if the officer would rather have it refused."""
+        if not self.replaced:
+            return ""
+        refused = SECOND_REFUSED if self.data.part.guard_action == "refuse" else ""
+        return POPULATION_REFUSED if self.layout.populations else refused
 
     @property
     def replaced(self) -> int:
         """Cells that were published with another number."""
-        return int((self.solved.value != self.pins.value)[self.pins.published].sum())
+        return int(self.moved.sum())
 
     def solve(self, seconds: float) -> None:
         """The reference itself where that is safe, which needs no solver; else the closest safe table."""
@@ -350,6 +392,8 @@ class _Attempt:
         told: dict[str, Any] = {"mode": part.mode, "cap": float(part.cap), "pins": self.pins, "fences": self.fences}
         found = reference_if_safe(self.cells, self.block, **told)
         self.solved = self.solver(self.cells, self.block, **told, seconds=seconds) if found is None else found
+        if part.mode == "anchored":
+            self.moved = self.pins.published & (self.solved.value != self.pins.value)
 
     def audited(self) -> IntArray:
         """The numbers in the shape of the table, once the independent audit has passed."""
@@ -370,15 +414,18 @@ class _Attempt:
         return evidence.released
 
     def record(self, recording: Recording) -> None:
-        """Insert or ignore, read back, and compare: what is answered is what the store holds."""
+        """Insert or ignore, read back, and compare: what is answered is what the store holds.
+
+        A second number of a cell is a row of its own, under a name that the number is part of: the first stays what it is pinned to.
+        """
         cells, solved = self.cells, self.solved
         prints = np.stack([cells.low.astype("<u8"), cells.high.astype("<u8")], axis=1).tobytes()
         columns = zip(cells.ids, solved.sense.tolist(), solved.value.tolist(), cells.table.records.tolist(), strict=True)
         recording.add_cells(
             [
-                CellRow(id_, self.block.space, sense, value, records, prints[16 * place : 16 * place + 16])
+                CellRow(self._name(id_, value), self.block.space, sense, value, records, prints[16 * place : 16 * place + 16])
                 for place, (id_, sense, value, records) in enumerate(columns)
-                if id_ not in self.known
+                if id_ not in self.known or self.moved[place]
             ]
         )
         back = recording.pins(cells.ids)
@@ -394,10 +441,14 @@ class _Attempt:
         for kind, detail in self.alarms():
             recording.add_alarm(kind, self.spender, detail)
 
+    def _name(self, id_: bytes, value: int) -> bytes:
+        return self.key.digest("second value", id_, str(value).encode()) if id_ in self.known else id_
+
     def alarms(self) -> list[tuple[str, str]]:
-        """What the officer is told of: differences of one respondent, and published values that another table could not keep."""
-        found = [("differences", self.detail())] if self.slivers.size or self.inside else []
-        moved = self.replaced if self.data.part.mode == "anchored" else 0
+        """What the officer is told of: differences of one respondent and how they ended, and published values that were not kept."""
+        near, moved = self.guard.not_apart(self.slivers, self.solved.value), self.replaced
+        ending = f"{self.detail()}; {near} not kept apart; gave way: {self.solved.given or 'nothing'}"
+        found = [("differences", ending)] if self.slivers.size or self.inside else []
         return found + ([("published values replaced in one table", f"{self.layout.query.canonical()}: {moved} cells")] if moved else [])
 
     def detail(self) -> str:
@@ -420,7 +471,7 @@ def exact_cells(service: TableService, query: TableQuery) -> tuple[IntArray, Int
 def _recorded(recording: Recording, data: ServedData, layout: Layout, asked: TableQuery, values: IntArray) -> tuple[AnsweredTable, int]:
     """The answer, written down, and the number of its recording."""
     answer = _slice(data, layout, asked, asked.hash(data.version), values)
-    recording.add_answer(AnswerRow(answer.hash, asked.canonical(), layout.query.hash(data.version), sha256(answer.to_bytes())))
+    recording.add_answer(AnswerRow(answer.hash, asked.canonical(), layout.query.hash(data.version), answer.digest()))
     return answer, recording.count_release()
 
 

@@ -130,21 +130,21 @@ class _Stage:
         high = np.where(sense < 0, self.value - self.down_floor, high)
         return low, high
 
-    def required(self, sense: IntArray) -> tuple[IntArray, IntArray]:
-        """What never gives, and the fences of the guard where they leave room."""
-        low, high = self.protected(sense)
+    def required(self, guarded: BoolArray) -> tuple[IntArray, IntArray]:
+        """What never gives, and the fences of the guard at these cells where they leave room."""
+        low, high = self.protected(self.sense)
         fenced = np.maximum(low, self.fences.low), np.minimum(high, self.fences.high)
-        room = fenced[0] <= fenced[1]
+        room = guarded & (fenced[0] <= fenced[1])
         return np.where(room, fenced[0], low), np.where(room, fenced[1], high)
 
     def target_is_safe(self) -> bool:
-        low, high = self.required(self.sense)
+        low, high = self.required(~self.kept)
         inside = (self.target >= low) & (self.target <= high)
         return bool(inside.all()) and not (self.relations @ self.target).any()
 
     def attempts(self) -> Iterator[tuple[str, IntArray, IntArray]]:
         """Bounds of the attempts, each wider than the one before (THREATS 3.6): what gives, lowest and highest values."""
-        required = self.required(self.sense)
+        required = self.required(~self.kept)
         inner = ~self.sensitive & ~self.margin
         room = -(-self.target // INNER_SHARE)
         lowest = np.where(self.sense < 0, self.value - self.caps[0], -NO_LIMIT)
@@ -160,10 +160,11 @@ class _Stage:
             ("overshoot", self.sensitive & ~self.kept),
             ("inner bounds", inner & ~self.kept),
             ("margins", ~self.kept),
-            ("published values", np.ones(self.value.size, np.bool_)),
         ):
             bounds = [np.where(opened, required[end], bounds[end]) for end in (0, 1)]
             yield given, bounds[0], bounds[1]
+        if self.kept.any():
+            yield "published values", *self.required(np.ones(self.value.size, np.bool_))
         yield "differences", *self.protected(self.sense)
 
     def solved(self, value: IntArray, given: str) -> Solved:

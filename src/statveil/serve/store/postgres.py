@@ -24,13 +24,13 @@ class PostgresStore(SqlStore):
         self.failures = (psycopg.Error, OSError)
         self._url = url
 
-    def _connect(self) -> Any:
+    def _connect(self, *, begin: bool) -> Any:
         milliseconds = int(self.lock_seconds * 1000)
         options = f"-c lock_timeout={milliseconds} -c synchronous_commit=on -c client_min_messages=warning"
         connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=max(2, int(self.lock_seconds)), options=options)
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            for statement in SCHEMA:
+            for statement in SCHEMA if begin else ():
                 connection.execute(statement.format(serial="BIGSERIAL PRIMARY KEY", bytes="BYTEA"))
         return connection
 

@@ -39,7 +39,7 @@ class SeenCell(NamedTuple):
 
 
 class AnswerRow(NamedTuple):
-    """An answer: the request in its normal form, the protected table it is a slice of, and the digest of its bytes."""
+    """An answer: the request in its normal form, the protected table it is a slice of, and the digest of its numbers and codes."""
 
     hash: str
     query: str

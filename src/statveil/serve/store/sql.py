@@ -39,14 +39,19 @@ class SqlStore(ABC):
         self._turn = threading.RLock()
         self._connection: Any = None
         self._process = os.getpid()
+        self._begun = self._recording = False
 
     @abstractmethod
-    def _connect(self) -> Any:
-        """A new connection, in autocommit, with the tables there."""
+    def _connect(self, *, begin: bool) -> Any:
+        """A new connection, in autocommit. `begin`: make the tables if they are not there; without it nothing is ever made."""
 
     @abstractmethod
     def _begin(self) -> None:
         """Begin a transaction that nobody else writes beside."""
+
+    def _is_elsewhere(self) -> bool:
+        """Whether the connection leads to another place than the store's name does by now."""
+        return False
 
     @abstractmethod
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]: ...
@@ -63,8 +68,11 @@ class SqlStore(ABC):
         if not self._turn.acquire(timeout=self.lock_seconds):
             raise BackendError("The store is busy.", hint=TRY_LATER)
         try:
+            if self._connection is not None and self._process == os.getpid() and not self._recording and self._is_elsewhere():
+                self.close()
             if self._connection is None or self._process != os.getpid():
-                self._connection, self._process = self._connect(), os.getpid()
+                self._connection, self._process = self._connect(begin=not self._begun), os.getpid()
+                self._begun = True  # a store that is lost later is missed, not begun anew
             yield
         except self.failures:
             self.close()
@@ -76,13 +84,18 @@ class SqlStore(ABC):
     def recording(self) -> Iterator[SqlStore]:
         with self._working():
             self._begin()
+            self._recording = True
             try:
                 yield self
                 self.hook("before commit")
+                if self._is_elsewhere():
+                    raise BackendError("The store was replaced meanwhile.", hint=TRY_LATER)
                 self._rows("COMMIT")
             except BaseException:
                 self._give_up()
                 raise
+            finally:
+                self._recording = False
             self.hook("after commit")
 
     def _give_up(self) -> None:

@@ -20,15 +20,22 @@ class SqliteStore(SqlStore):
     def __init__(self, path: Path, *, lock_seconds: float = 5.0, hook: Hook = lambda moment: None) -> None:
         super().__init__(lock_seconds=lock_seconds, hook=hook)
         self.path = path
+        self._place = (0, 0)
 
-    def _connect(self) -> sqlite3.Connection:
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+    def _connect(self, *, begin: bool) -> sqlite3.Connection:
+        handle = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT if begin else 0), 0o600)
+        self._place = _place(os.fstat(handle))
+        os.close(handle)
         connection = sqlite3.connect(self.path, timeout=self.lock_seconds, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        for statement in SCHEMA:
+        for statement in SCHEMA if begin else ():
             connection.execute(statement.format(serial="INTEGER PRIMARY KEY AUTOINCREMENT", bytes="BLOB"))
         return connection
+
+    def _is_elsewhere(self) -> bool:
+        """A file that was moved away or replaced stays open and would take recordings that nobody finds again."""
+        return _place(os.stat(self.path)) != self._place
 
     def _begin(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -47,3 +54,7 @@ class SqliteStore(SqlStore):
             chunk += chunk[-1:] * (CHUNK - len(chunk))  # one statement for all sizes: it is prepared once
             found.update({bytes(id_): Pin(sense, value) for id_, sense, value in self._ask(_PINS, *chunk)})
         return found
+
+
+def _place(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
