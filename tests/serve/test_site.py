@@ -101,6 +101,7 @@ def page(browser, server: Served):
 
 def test_a_table_and_its_chart_in_the_browser(page, server: Served):
     page.click("text=Enterprises of Meridia")
+    page.wait_for_load_state("load")  # before its scripts are there, the form loads a whole page and leaves the focus to the browser
     page.select_option("#use-2", "")
     page.select_option("#use-3", "size:columns")
     page.click("text=Show the table")
