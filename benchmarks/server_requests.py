@@ -27,10 +27,11 @@ from statveil.errors import DisclosureRefused, OutOfTime, StatveilError
 from statveil.examples.register import write_register_server
 from statveil.risk.assess import assess
 from statveil.risk.rules import MinimumFrequency, PPercent
+from statveil.serve.answer import AnsweredTable
 from statveil.serve.config import ServerConfig, check_config
 from statveil.serve.query import DimensionChoice, TableQuery
 from statveil.serve.secret import new_key_file
-from statveil.serve.service import AnsweredTable, TableService
+from statveil.serve.service import TableService
 from statveil.table.spec import Dimension, TableSpec
 from statveil.table.tabulate import tabulate
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from statveil.errors import InputError
 from statveil.serve.answer import AnsweredDimension, AnsweredTable
+from statveil.serve.described import Dataset, DatasetDimension, DatasetMeasure, Level
 from statveil.serve.query import DimensionChoice, TableQuery
-from statveil.serve.service import Dataset, DatasetDimension, DatasetMeasure, Level, TableService
+from statveil.serve.service import TableService
 
 REGIONS = {"N": "Total", "S": "Total", "N1": "N", "N2": "N", "S1": "S"}
 FORMULA = "=cmd|'/c calc'!A1"

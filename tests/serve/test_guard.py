@@ -8,7 +8,7 @@ import pytest
 
 from statveil.errors import DisclosureRefused
 from statveil.protect.options import NO_LIMIT
-from statveil.serve import service as service_module
+from statveil.serve import attempt as attempt_module
 from statveil.serve.guard import Guard
 from statveil.serve.service import TableService
 from statveil.serve.stage_one import CellTable
@@ -198,7 +198,7 @@ def test_overlapping_geographies_are_refused_at_the_step_that_completes_them(tmp
 def test_two_workers_cannot_publish_the_halves_of_a_pair_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second finds the first's table under the lock, after it has looked and solved."""
     slow, quick = (open_village(tmp_path, TOWNS, **two_geographies(tmp_path, action="refuse")) for _ in range(2))
-    plain, answers = service_module.reference_if_safe, []
+    plain, answers = attempt_module.reference_if_safe, []
 
     def interrupted(*given: Any, **told: Any) -> Any:
         if not answers:
@@ -206,7 +206,7 @@ def test_two_workers_cannot_publish_the_halves_of_a_pair_at_once(tmp_path: Path,
             quick.answer(ask("region:county"))
         return plain(*given, **told)
 
-    monkeypatch.setattr(service_module, "reference_if_safe", interrupted)
+    monkeypatch.setattr(attempt_module, "reference_if_safe", interrupted)
     with pytest.raises(DisclosureRefused):
         slow.answer(ask("region:group"))
     assert slow.stored(slow.check(ask("region:group"))) is None
@@ -216,7 +216,7 @@ def test_two_workers_cannot_publish_the_halves_of_a_pair_at_once(tmp_path: Path,
 def test_what_others_record_elsewhere_does_not_hold_a_table_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, quick = (open_village(tmp_path, TOWNS, **two_geographies(tmp_path)) for _ in range(2))
     slow.answer(ask("region:county"))
-    plain, calls = service_module.reference_if_safe, []
+    plain, calls = attempt_module.reference_if_safe, []
 
     def interrupted(*given: Any, **told: Any) -> Any:
         calls.append(None)
@@ -224,7 +224,7 @@ def test_what_others_record_elsewhere_does_not_hold_a_table_up(tmp_path: Path, m
             quick.answer(ask("region:group"))
         return plain(*given, **told)
 
-    monkeypatch.setattr(service_module, "reference_if_safe", interrupted)
+    monkeypatch.setattr(attempt_module, "reference_if_safe", interrupted)
     slow.answer(ask("trade"))
     assert len(calls) == 2  # one for each table
 
@@ -243,7 +243,7 @@ def test_a_budget_is_one_for_all_measures_and_processes(tmp_path: Path, monkeypa
     slow, quick = (open_village(tmp_path, TOWNS, **two_geographies(tmp_path, budget=3)) for _ in range(2))
     for measure in ("turnover", "units"):
         slow.answer(ask("region:county", measure=measure))
-    plain, answers = service_module.reference_if_safe, []
+    plain, answers = attempt_module.reference_if_safe, []
 
     def interrupted(*given: Any, **told: Any) -> Any:
         if not answers:
@@ -251,7 +251,7 @@ def test_a_budget_is_one_for_all_measures_and_processes(tmp_path: Path, monkeypa
             quick.answer(ask("region:group", measure="units"))
         return plain(*given, **told)
 
-    monkeypatch.setattr(service_module, "reference_if_safe", interrupted)
+    monkeypatch.setattr(attempt_module, "reference_if_safe", interrupted)
     with pytest.raises(DisclosureRefused):
         slow.answer(ask("region:group"))
     assert slow.store.spent("") == 2

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from statveil.errors import DisclosureRefused, InputError
-from statveil.serve import service as service_module
+from statveil.serve import attempt as attempt_module
 from statveil.serve.answer import AnsweredTable
 from statveil.serve.config import check_config
 from statveil.serve.query import TableQuery
@@ -192,7 +192,7 @@ def test_two_populations_at_once(tmp_path: Path) -> None:
 def test_the_halves_of_a_pair_cannot_be_published_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second process finds the first one's population under the lock, after it has looked and solved."""
     slow, quick = village(tmp_path, LORD), village(tmp_path, LORD)
-    plain, answers = service_module.reference_if_safe, []
+    plain, answers = attempt_module.reference_if_safe, []
 
     def interrupted(*given: Any, **told: Any) -> Any:
         if not answers:
@@ -200,7 +200,7 @@ def test_the_halves_of_a_pair_cannot_be_published_at_once(tmp_path: Path, monkey
             quick.answer(some("N1", "S2"))
         return plain(*given, **told)
 
-    monkeypatch.setattr(service_module, "reference_if_safe", interrupted)
+    monkeypatch.setattr(attempt_module, "reference_if_safe", interrupted)
     with pytest.raises(DisclosureRefused):
         slow.answer(some("N1", "S1", "S2"))
     assert slow.stored(slow.check(some("N1", "S1", "S2"))) is None
@@ -209,7 +209,7 @@ def test_the_halves_of_a_pair_cannot_be_published_at_once(tmp_path: Path, monkey
 def test_a_population_that_cannot_keep_a_published_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = village(tmp_path, CROWD)
     service.answer(ask("trade"))
-    monkeypatch.setattr(service_module._Attempt, "replaced", property(lambda attempt: 1))
+    monkeypatch.setattr(attempt_module.Attempt, "replaced", property(lambda attempt: 1))
     with pytest.raises(DisclosureRefused):
         service.answer(some("N1", "S2"))
     service.answer(ask("region", "trade"))

@@ -26,10 +26,12 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.errors import InputError
 from statveil.risk.concentration import PPercent
+from statveil.serve.answer import AnsweredTable
 from statveil.serve.config import DatasetPart, ServerConfig, check_config
+from statveil.serve.described import Dataset
 from statveil.serve.query import DimensionChoice, TableQuery
 from statveil.serve.secret import SecretKey, new_key_file
-from statveil.serve.service import AnsweredTable, Dataset, TableService
+from statveil.serve.service import TableService
 from statveil.table.spec import Dimension
 
 USUAL_PERCENT = 10.0

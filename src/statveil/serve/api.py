@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from statveil.serve import problems
 from statveil.serve.auth import ASKS, WATCHES, Caller, Role
 from statveil.serve.counter import Counter, Given
+from statveil.serve.described import Dataset, DatasetDimension
 from statveil.serve.formats import FORMATS, Format, choose
 from statveil.serve.jobs import Board, State
 from statveil.serve.journal import MOST_SHOWN, Journal
 from statveil.serve.query import LONGEST_NAME, TableQuery
-from statveil.serve.service import Dataset, DatasetDimension
 from statveil.serve.wishes import TableParameters, TableWish
 
 FOR_EVER = "private, max-age=31536000, immutable"

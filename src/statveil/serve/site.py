@@ -19,13 +19,13 @@ from statveil.serve.answer import AnsweredTable
 from statveil.serve.api import caller_of, seen_dataset
 from statveil.serve.auth import ASKS, Caller, KeyRing
 from statveil.serve.counter import Counter
+from statveil.serve.described import Dataset
 from statveil.serve.formats import BY_NAME, FORMATS, full_title
 from statveil.serve.gate import COOKIE
 from statveil.serve.pages import STATIC, render
 from statveil.serve.pages.grid import bars, grid
 from statveil.serve.problems import Problem
 from statveil.serve.query import DimensionChoice, TableQuery
-from statveil.serve.service import Dataset
 from statveil.serve.wishes import address, paired
 
 MOST_CELLS = 10_000

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 from pydantic import BaseModel, ConfigDict, Field
 
 from statveil.errors import InputError
+from statveil.serve.described import Dataset
 from statveil.serve.query import LONGEST_NAME, MOST_NAMES, DimensionChoice, TableQuery
-from statveil.serve.service import Dataset
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Codes = Annotated[list[Name], Field(min_length=1, max_length=MOST_NAMES)]

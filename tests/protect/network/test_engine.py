@@ -248,7 +248,7 @@ def test_time_left_is_rounded_so_that_runs_repeat():
 
 
 def test_a_search_that_must_end_keeps_its_table(monkeypatch):
-    def refuse(self, sweeps, seeds):
+    def refuse(self, sweeps, seeds, *, bounded):
         raise InputError("The network is too deep for exact computing.")
 
     monkeypatch.setattr(engine.Engine, "improve", refuse)

@@ -85,11 +85,11 @@ def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 0, role: str = "al
     if search.best is not None:
         with contextlib.suppress(InputError):  # numbers that grow too large for exact computing end the search: what was found stands
             engine.bound_by_cover()
-            engine.bounded = role == "tables" and search.limits.gap == 0
             if role == "bound":
                 engine.raise_bound(share=1.0)
             else:
-                engine.improve(sweeps, seeds or (SEEDS_UNDER_TOTALS if engine.mixed else SEEDS))
+                bounded = role == "tables" and search.limits.gap == 0
+                engine.improve(sweeps, seeds or (SEEDS_UNDER_TOTALS if engine.mixed else SEEDS), bounded=bounded)
 
 
 def bound_takes_long(problem: ProtectionProblem) -> bool:
@@ -133,8 +133,6 @@ class Engine:
         self.choices = anneal.choices_of(search.problem, network, ~self.coarse.totals)
         self.mixed = bool((self.problem.sensitive & self.coarse.totals).any())
         self.knows_capacities = False
-        self.bounded = False
-        """Whether somebody else raises the bound."""
         self.pace = 0.0
         """Seconds that the visit of one cell took in the annealing before."""
         self.margins: IntArray | None = None
@@ -258,15 +256,18 @@ class Engine:
         if better[self.open].any() and not better[self.open].all():
             self.price(np.where(better, senses, best))
 
-    def improve(self, sweeps: int, seeds: int) -> None:
-        """Rounds of seeds, polygons and flips. One that brings nothing is followed by a more thorough one, a few times."""
+    def improve(self, sweeps: int, seeds: int, *, bounded: bool = False) -> None:
+        """Rounds of seeds, polygons and flips. One that brings nothing is followed by a more thorough one, a few times.
+
+        `bounded`: the bound under sensitive totals is raised elsewhere.
+        """
         idle = 0
         if self.problem.norm == "l2":
             self.start_by_sizes(sweeps, seeds)
             self.flip_squares()
         if self.mixed:
             self.settle_totals()
-            if not self.bounded:
+            if not bounded:
                 self.raise_bound()
         while not self.search.done and idle < PATIENCE:
             before = self.search.objective
