@@ -121,7 +121,7 @@ class Judge:
         true, down, up = (array[np.ix_(*places)].reshape(answer.values.shape) for array in (self.value, self.down, self.up))
         x, sensitive = answer.values, up > 0
         found["protection"] = int((sensitive & (x > true - down) & (x < true + up)).sum())
-        found["zeros"] = int(np.where(true == 0, x != 0, x < self.smallest).sum())
+        found["zeros"] = int(np.where(true == 0, x != 0, (x < self.smallest) & ((x != 0) | (self.smallest == 1))).sum())
         found["sensitive"] = int(sensitive.sum())
         found["cells"] = int((true > 0).sum())
         return found

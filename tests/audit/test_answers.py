@@ -90,3 +90,13 @@ def test_a_cell_that_vanishes_is_found() -> None:
     """T18, T24: no cell with records below the smallest number that is published."""
     assert failed(replace(evidence(), smallest=16)) == ["zeros"]
     assert failed(replace(evidence(), smallest=15)) == []
+
+
+def test_a_count_may_be_zero_but_not_small() -> None:
+    """T24: a zero among counts tells nothing of who was counted; among amounts it would."""
+    small = evidence()
+    released = np.zeros_like(small.released)
+    hidden = replace(small, released=released, sense=np.where(small.sense != 0, -1, 0), level=np.minimum(small.level, small.true))
+    hidden = replace(hidden, pinned=np.zeros_like(hidden.pinned))
+    assert failed(hidden) == ["zeros"]
+    assert failed(replace(hidden, counts=True)) == []

@@ -10,7 +10,6 @@ from statveil.errors import DisclosureRefused
 from statveil.protect.options import NO_LIMIT
 from statveil.serve import attempt as attempt_module
 from statveil.serve.guard import Guard
-from statveil.serve.service import TableService
 from statveil.serve.stage_one import CellTable
 from statveil.serve.store.protocol import SeenCell
 from tests.serve.test_stage_one import by_labels, cells_of, load
@@ -123,48 +122,27 @@ def test_a_difference_that_is_as_good_as_the_truth_is_not_apart(tmp_path: Path) 
         assert guard.not_apart(found, released) == near
 
 
-def village_of_one_key(folder: Path, records: tuple[Record, ...] = VILLAGE, **changes: Any) -> TableService:
-    (folder / "key").write_text("01" * 32)
-    (folder / "key").chmod(0o600)
-    return open_village(folder, records, **changes)
-
-
-PAIR: tuple[Record, ...] = tuple(
-    (f"{region}{trade}{number}", f"{region}{trade}{number}", region, trade, 100 + 3 * number)
-    for region, trade, size in (("N1", "food", 3), ("N1", "metal", 2), ("S1", "food", 6), ("S1", "metal", 6))
-    for number in range(size)
-)
-"""Two smiths in N1, who are lifted to three; no two sets differ by one respondent."""
-
-
-def test_an_officer_may_have_tables_refused_that_would_say_a_published_number_otherwise(tmp_path: Path) -> None:
-    service = village_of_one_key(tmp_path, PAIR, guard={"action": "refuse", "records": 1})
-    service.answer(ask("region", measure="units"))
-    with pytest.raises(DisclosureRefused):
-        service.answer(ask("region", "trade", measure="units"))
-    assert [alarm.kind for alarm in service.store.alarms()] == ["second value refused"]
-
-
-def test_a_second_number_of_a_cell_is_recorded_and_guarded_like_the_first(tmp_path: Path) -> None:
-    """The counts of the regions cannot all stay once the trades in them are shown: small ones are lifted."""
-    service = village_of_one_key(tmp_path)
-    first = service.answer(ask("region", measure="units"))
-    service.answer(ask("region", "trade", measure="units"))
-    assert "published values replaced in one table" in [alarm.kind for alarm in service.store.alarms()]
-    (space,) = {block.space for block in service.confidential("village")[0].blocks.values() if block.counts}
-    published: dict[bytes, set[int]] = {}
-    for cell in service.store.seen(space, 0):
-        published.setdefault(cell.print_, set()).add(cell.value)
-    assert max(map(len, published.values())) == 2
-    cells = cells_of(service.confidential("village")[0], "region", "trade", measure="units", key=service.confidential("village")[1])
-    whole = service.answer(ask("region", "trade", measure="units"))
-    for position, number in by_labels(cells).items():
-        at = tuple(dimension.codes.index(code) for dimension, code in zip(whole.dimensions, position, strict=True))
-        print_ = np.array([cells.low[number], cells.high[number]], dtype="<u8").tobytes()
-        assert int(whole.values[at]) in published[print_]
-    stored = service.stored(first.hash)
-    assert stored is not None
-    assert stored.to_bytes() == first.to_bytes()
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_cell_has_one_number_in_whatever_table_it_is_asked_for(tmp_path: Path, order: int) -> None:
+    """Of all cells, by their prints, over all tables of both measures: totals before parts and after them."""
+    service = open_village(tmp_path)
+    for measure in ("units", "turnover"):
+        asked = [("region",), ("trade",), ("region:part", "trade"), ("region:part",), ("region", "trade")][::order]
+        published: dict[bytes, set[int]] = {}
+        for dimensions in asked:
+            whole = service.answer(ask(*dimensions, measure=measure))
+            data, key = service.confidential("village")
+            cells = cells_of(data, "region", "trade", measure=measure, key=key)
+            for position, number in by_labels(cells).items():
+                place = dict(zip(("region", "trade"), position, strict=True))
+                shown = [each.id for each in whole.dimensions]
+                if all(place[each] == "Total" for each in place if each not in shown) and all(
+                    place[each.id] in each.codes for each in whole.dimensions
+                ):
+                    at = tuple(each.codes.index(place[each.id]) for each in whole.dimensions)
+                    published.setdefault(cells.ids[number], set()).add(int(whole.values[at]))
+        assert len(published) == len(cells.ids)
+        assert all(len(values) == 1 for values in published.values())
 
 
 # Two ways to group the same towns, as two kinds of authorities have them: N2 is in one group and not in the other.

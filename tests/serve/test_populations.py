@@ -206,15 +206,6 @@ def test_the_halves_of_a_pair_cannot_be_published_at_once(tmp_path: Path, monkey
     assert slow.stored(slow.check(some("N1", "S1", "S2"))) is None
 
 
-def test_a_population_that_cannot_keep_a_published_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    service = village(tmp_path, CROWD)
-    service.answer(ask("trade"))
-    monkeypatch.setattr(attempt_module.Attempt, "replaced", property(lambda attempt: 1))
-    with pytest.raises(DisclosureRefused):
-        service.answer(some("N1", "S2"))
-    service.answer(ask("region", "trade"))
-
-
 def test_a_population_is_answered_again_byte_for_byte(tmp_path: Path) -> None:
     first = village(tmp_path)
     answer = first.answer(some("N1", "S2")).to_bytes()

@@ -79,7 +79,7 @@ def test_the_same_request_gives_the_same_bytes_for_ever(tmp_path: Path) -> None:
 
 def test_two_workers_that_ask_at_once_agree(tmp_path: Path) -> None:
     """F01: the second has solved before the first has recorded; what is recorded wins."""
-    slow, quick = open_village(tmp_path), open_village(tmp_path)
+    slow, quick = open_village(tmp_path, mode="section4"), open_village(tmp_path, mode="section4")
     answers: list[bytes] = []
     plain = slow._solver
 

@@ -3,10 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
 
+from statveil.serve import settle as settle_module
 from statveil.serve.dataset import ServedData
 from statveil.serve.settle import settle, settled
-from tests.serve.test_stage_one import cells_of, load
+from statveil.serve.stage_two import no_fences, no_pins, reference_if_safe
+from tests.serve.test_stage_one import by_labels, cells_of, load, records
 from tests.serve.village import VILLAGE, Record
 
 TWINS: tuple[Record, ...] = tuple((f"t{n}{side}", f"t{n}{side}", region, trade, 1000 + 7 * n)
@@ -40,8 +44,76 @@ def test_a_settled_change_keeps_its_direction_and_is_never_smaller(tmp_path: Pat
 
 def test_what_needs_no_settling_is_left_alone(tmp_path: Path) -> None:
     data = load(tmp_path)
-    assert settled(data).block("units") is data.block("units")
     paper = load(tmp_path, VILLAGE, mode="section4")
     assert settled(paper) is paper
-    again = settle(settled(data).block("turnover"), data.dimensions, cap=2.0)
-    assert (again.reference == settled(data).block("turnover").reference).all()
+    for measure in ("turnover", "units"):
+        once = settled(data).block(measure)
+        again = settle(once, data.dimensions, cap=2.0)
+        assert (again.reference == once.reference).all()
+
+
+TABLES = (("region", "trade"), ("region",), ("trade",), ("region:part", "trade"), ("region:part",))
+
+
+def needs_repair(data: ServedData) -> list[tuple[str, ...]]:
+    """The tables of both measures whose references are not safe as they are."""
+    found = []
+    for measure in ("turnover", "units"):
+        for dimensions in TABLES:
+            cells = cells_of(data, *dimensions, measure=measure)
+            nothing = {"pins": no_pins(cells.size), "fences": no_fences(cells.size)}
+            if reference_if_safe(cells, data.block(measure), mode="anchored", cap=2.0, **nothing) is None:
+                found.append((measure, *dimensions))
+    return found
+
+
+@pytest.mark.parametrize("largest", [10**6, 8])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=records)
+def test_no_table_of_a_settled_village_needs_repair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int, drawn: list[tuple[str, str, str, int]]
+) -> None:
+    """Whatever the records are; and where the whole table is too large, none of the smaller ones that are settled by themselves."""
+    monkeypatch.setattr(settle_module, "LARGEST", largest)
+    rows: tuple[Record, ...] = tuple((f"u{number}", *row) for number, row in enumerate(drawn))
+    rows += (("x1", "x1", "N1", "food", 70), ("x2", "x2", "N1", "metal", 1))
+    repaired = needs_repair(settled(load(tmp_path, rows)))
+    assert [each for each in repaired if largest == 10**6 or len(each) == 2] == []
+
+
+def test_a_record_that_cannot_fall_is_turned(tmp_path: Path) -> None:
+    """T18: the tinker has one crown; down he would be nothing. Others keep their direction, and nobody comes nearer to the truth."""
+    before = load(tmp_path, (*VILLAGE, *((f"tinker{n}", f"tinker{n}", "S2", "metal", 1) for n in range(2))))
+    block, after = before.block("turnover"), settled(before).block("turnover")
+    change, now = block.reference - block.value, after.reference - after.value
+    turned = np.sign(change) != np.sign(now)
+    assert set(block.value[turned].tolist()) <= {1}
+    assert (np.abs(now) >= np.abs(change)).all()
+    cells = cells_of(settled(before), "region", "trade")
+    assert cells.reference[by_labels(cells)["S2", "metal"]] >= 3
+
+
+def test_small_counts_are_zero_or_three_and_right_on_average(tmp_path: Path) -> None:
+    """T24: 300 cells of one, 300 of two: as many threes as make the sum right, within four deviations of chance (1.41 a cell)."""
+    trades = [f"t{n}" for n in range(600)]
+    rows: tuple[Record, ...] = tuple(
+        (f"{trade}{n}", f"{trade}{n}", "N1", trade, 5) for place, trade in enumerate(trades) for n in range(1 + place % 2)
+    )
+    data = settled(load(tmp_path, rows))
+    cells = cells_of(data, "trade", measure="units")
+    leaves = cells.reference[[number for (code,), number in by_labels(cells).items() if code != "Total"]]
+    assert set(leaves.tolist()) == {0, 3}
+    assert abs(int(leaves.sum()) - 900) < 4 * 1.41 * 600**0.5
+    assert int(cells.reference[by_labels(cells)["Total",]]) == int(leaves.sum())
+
+
+def test_a_small_count_is_drawn_by_its_holdings_in_every_edition(tmp_path: Path) -> None:
+    """T21: other records elsewhere, another name of the dataset: the same number."""
+    more: tuple[Record, ...] = (*VILLAGE, *((f"new{n}", f"new{n}", "S2", "food", 50) for n in range(7)))
+    published = set()
+    for rows, name in ((VILLAGE, "village"), (more, "later")):
+        data = settled(load(tmp_path, rows, id=name))
+        cells = cells_of(data, "region", "trade", measure="units")
+        published.add(int(cells.reference[by_labels(cells)["N1", "metal"]]))
+    assert len(published) == 1
+    assert published <= {0, 3}

@@ -21,7 +21,8 @@ class AnswerEvidence:
 
     `places[d, r]` is where record r stands among the codes of dimension d, `amounts[r]` what it adds.
     `released` is the answer, `sense` +1 or -1 where a cell is sensitive and 0 elsewhere, `level` how far such a cell must move,
-    `pinned` the sense that was published before (0: none), `smallest` the smallest number at which a cell may be published.
+    `pinned` the sense that was published before (0: none), `smallest` the smallest number at which a cell may be published;
+    `counts` may be zero instead, which then tells no more than that fewer than that many were counted, if any.
     """
 
     dimensions: Sequence[Dimension]
@@ -33,6 +34,7 @@ class AnswerEvidence:
     level: IntArray = field(repr=False)
     pinned: IntArray = field(repr=False)
     smallest: int
+    counts: bool = False
 
 
 def audit_answer(evidence: AnswerEvidence) -> AuditReport:
@@ -85,10 +87,10 @@ def _senses(evidence: AnswerEvidence) -> Check:
 
 
 def _zeros(evidence: AnswerEvidence) -> Check:
-    """No value without records, none below the smallest with them: neither empty cells nor vanished ones tell (T17, T18)."""
-    empty = evidence.true == 0
-    wrong = np.where(empty, evidence.released != 0, evidence.released < evidence.smallest)
-    return _check("zeros", "Empty cells are zero, and no other is below the smallest number published", wrong)
+    """No value without records, none below the smallest with them: neither empty cells nor vanished ones tell (T17, T18, T24)."""
+    hidden = evidence.counts & (evidence.released == 0)
+    wrong = np.where(evidence.true == 0, evidence.released != 0, (evidence.released < evidence.smallest) & ~hidden)
+    return _check("zeros", "Empty cells are zero, and no other is below the smallest number published, but for counts of zero", wrong)
 
 
 def _check(name: str, words: str, wrong: AnyArray, *, checked: BoolArray | None = None) -> Check:

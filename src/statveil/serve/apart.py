@@ -55,7 +55,7 @@ def _ready(send: Send) -> None:
 
 def _without_records(block: MeasureBlock) -> MeasureBlock:
     """What stage two asks about a measure; it does not ask about records."""
-    unused: dict[str, Any] = dict.fromkeys(("start", "leaf", "value", "reference", "lowest", "low", "high", "sign", "tie"), _NOTHING)
+    unused: dict[str, Any] = dict.fromkeys(("start", "leaf", "value", "reference", "low", "high", "sign", "tie"), _NOTHING)
     return replace(block, **unused)
 
 

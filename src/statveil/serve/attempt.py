@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.arrays import BoolArray, IntArray
+from statveil.arrays import IntArray
 from statveil.audit.answers import AnswerEvidence, audit_answer
 from statveil.errors import AuditFailed
 from statveil.serve.dataset import MeasureBlock, ServedData
@@ -21,7 +21,7 @@ from statveil.serve.stage_two import Fences, Pins, Solved, no_fences, reference_
 from statveil.serve.store.protocol import CellRow, Pin, Reader, Recording
 
 OTHER_TABLE = "Ask for other dimensions or a higher level."
-POPULATION_REFUSED, SECOND_REFUSED = "population refused", "second value refused"
+POPULATION_REFUSED = "population refused"
 FAULT = "The check of the answer found a fault; nothing was released."
 
 Solver = Callable[..., Solved]
@@ -42,8 +42,7 @@ class Attempt:
     known: dict[bytes, Pin] = field(default_factory=dict)
     populations: list[PublishedPopulation] = field(default_factory=list)
     pins: Pins = field(init=False)
-    pairs: Slivers = field(init=False)
-    moved: BoolArray = field(init=False)
+    slivers: Slivers = field(init=False)
     fences: Fences = field(init=False)
     solved: Solved = field(init=False)
 
@@ -69,20 +68,14 @@ class Attempt:
         found = [known.get(each, Pin(0, -1)) for each in self.cells.ids]
         value = np.array([each.value for each in found], dtype=np.int64)
         pins = Pins(np.array([each.sense for each in found], dtype=np.int64), value >= 0, value)
-        pairs = guard.find(self.cells, ~pins.published | (self.data.part.mode == "anchored"))  # there what was published may yet move
-        if not first and known == self.known and populations == self.populations and all(map(np.array_equal, pairs, self.pairs)):
+        slivers = guard.find(self.cells, ~pins.published)
+        if not first and known == self.known and populations == self.populations and all(map(np.array_equal, slivers, self.slivers)):
             return False  # what came does not touch this table
-        self.known, self.populations, self.pins, self.pairs, self.guard = known, populations, pins, pairs, guard
-        self.moved = np.zeros(self.cells.size, np.bool_)
+        self.known, self.populations, self.pins, self.slivers, self.guard = known, populations, pins, slivers, guard
         self.inside = guard.within(self.cells, ~self.pins.published)
         virtual = self.data.part.guard_action == "virtual"
-        self.fences = guard.fences(self.cells, self.pairs) if virtual else no_fences(self.cells.size)
+        self.fences = guard.fences(self.cells, slivers) if virtual else no_fences(self.cells.size)
         return True
-
-    @property
-    def slivers(self) -> Slivers:
-        """Pairs of the cells that leave with a number they have not had: new ones, and once it is solved, those that moved."""
-        return self.pairs.of(~self.pins.published | self.moved)
 
     def objection(self, store: Reader) -> str:
         """Why the guard wants the request refused: by the officer's word, or because a budget is spent; empty if it does not.
@@ -106,27 +99,12 @@ class Attempt:
         over = any(budget is not None and store.spent(client) + pairs > budget for client, budget in budgets)
         return "budget of near-duplicates spent" if over else ""
 
-    def broken_promise(self) -> str:
-        """What was published must be kept by the table of a population, or differences would be protected by nothing; and by any
-        table, if the officer would rather have it refused."""
-        if not self.replaced:
-            return ""
-        refused = SECOND_REFUSED if self.data.part.guard_action == "refuse" else ""
-        return POPULATION_REFUSED if self.layout.populations else refused
-
-    @property
-    def replaced(self) -> int:
-        """Cells that were published with another number."""
-        return int(self.moved.sum())
-
     def solve(self, seconds: float) -> None:
         """The reference itself where that is safe, which needs no solver; else the closest safe table."""
         part = self.data.part
         told: dict[str, Any] = {"mode": part.mode, "cap": float(part.cap), "pins": self.pins, "fences": self.fences}
         found = reference_if_safe(self.cells, self.block, **told)
         self.solved = self.solver(self.cells, self.block, **told, seconds=seconds) if found is None else found
-        if part.mode == "anchored":
-            self.moved = self.pins.published & (self.solved.value != self.pins.value)
 
     def audited(self) -> IntArray:
         """The numbers in the shape of the table, once the independent audit has passed."""
@@ -141,30 +119,29 @@ class Attempt:
             level=spread(shape, cells, self.solved.floor),
             pinned=spread(shape, cells, self.pins.sense),
             smallest=self.block.smallest,
+            counts=self.block.counts,
         )
         if not audit_answer(evidence).passed:
             raise AuditFailed(FAULT, hint=OTHER_TABLE)
         return evidence.released
 
     def record(self, recording: Recording) -> None:
-        """Insert or ignore, read back, and compare: what is answered is what the store holds.
-
-        A second number of a cell is a row of its own, under a name that the number is part of: the first stays what it is pinned to.
-        """
+        """Insert or ignore, read back, and compare: what is answered is what the store holds."""
         cells, solved = self.cells, self.solved
         prints = np.stack([cells.low.astype("<u8"), cells.high.astype("<u8")], axis=1).tobytes()
         columns = zip(cells.ids, solved.sense.tolist(), solved.value.tolist(), cells.table.records.tolist(), strict=True)
         recording.add_cells(
             [
-                CellRow(self._name(id_, value), self.block.space, sense, value, records, prints[16 * place : 16 * place + 16])
+                CellRow(id_, self.block.space, sense, value, records, prints[16 * place : 16 * place + 16])
                 for place, (id_, sense, value, records) in enumerate(columns)
-                if id_ not in self.known or self.moved[place]
+                if id_ not in self.known
             ]
         )
         back = recording.pins(cells.ids)
         senses = np.array([back[each].sense for each in cells.ids], dtype=np.int64)
         values = np.array([back[each].value for each in cells.ids], dtype=np.int64)
-        if (senses != solved.sense).any() or (values != solved.value)[~self.pins.published].any():
+        told = np.ones(cells.size, np.bool_) if self.data.part.mode == "anchored" else ~self.pins.published
+        if (senses != solved.sense).any() or (values != solved.value)[told].any():
             raise AuditFailed(FAULT, hint=OTHER_TABLE)
         if self.layout.populations:
             recording.set_fact(fact_name(self.key, self.block), write_populations([*self.populations, PublishedPopulation.of(self.layout)]))
@@ -174,15 +151,11 @@ class Attempt:
         for kind, detail in self.alarms():
             recording.add_alarm(kind, self.spender, detail)
 
-    def _name(self, id_: bytes, value: int) -> bytes:
-        return self.key.digest("second value", id_, str(value).encode()) if id_ in self.known else id_
-
     def alarms(self) -> list[tuple[str, str]]:
-        """What the officer is told of: differences of one respondent and how they ended, and published values that were not kept."""
-        near, moved = self.guard.not_apart(self.slivers, self.solved.value), self.replaced
+        """What the officer is told of: differences of one respondent, and how they ended."""
+        near = self.guard.not_apart(self.slivers, self.solved.value)
         ending = f"{self.detail()}; {near} not kept apart; gave way: {self.solved.given or 'nothing'}"
-        found = [("differences", ending)] if self.slivers.size or self.inside else []
-        return found + ([("published values replaced in one table", f"{self.layout.query.canonical()}: {moved} cells")] if moved else [])
+        return [("differences", ending)] if self.slivers.size or self.inside else []
 
     def detail(self) -> str:
         pairs = self.slivers.size + self.inside

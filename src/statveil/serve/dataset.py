@@ -23,12 +23,13 @@ from statveil.serve.identity import space_of, unit_prints
 from statveil.serve.layout import ServedDimension, served_dimension
 from statveil.serve.reference import factors, noised
 from statveil.serve.secret import SecretKey
-from statveil.serve.singles import lowest_published, single_level
 from statveil.table.coding import find_dimensions
 from statveil.table.columns import CheckedColumns, check_columns
 from statveil.table.spec import Dimension, TableSpec, Trees
 
 _NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
+METHOD = "settled over all dimensions"
+"""How numbers are made from all that; a store of numbers that were made otherwise is refused."""
 ROOM = 64
 """Sums stay this many times below 2^53, so that programs in doubles see them exactly."""
 
@@ -45,15 +46,13 @@ class MeasureBlock:
     space: bytes
     rules: Sequence[RespondentRule]
     smallest: int
-    """The smallest number that a cell with records may be published at."""
+    """The smallest number that a cell with records may be published at; counts below it are published at it or at zero."""
     start: IntArray
     leaf: IntArray
     """`leaf[d, r]`: place of record r among the leaves of dimension d."""
     value: IntArray
     reference: IntArray
     """The values that answers are anchored at: the changed ones, or the true ones in the paper's mode."""
-    lowest: IntArray
-    """The lowest number that a cell of this record alone can be published at."""
     low: AnyArray
     high: AnyArray
     floor: FloatArray
@@ -242,7 +241,6 @@ def _block(
     decimals = columns.decimals(measure.column)
     smallest = _smallest(part, rules) if measure.count else 1
     reference = changed if part.mode == "anchored" else value
-    level = single_level(value, decimals, rules)
     return MeasureBlock(
         id=measure.id,
         label=measure.label or measure.id,
@@ -256,7 +254,6 @@ def _block(
         leaf=frozen_array(leaf[:, order]),
         value=frozen_array(value),
         reference=frozen_array(reference),
-        lowest=frozen_array(lowest_published(value, level, reference, smallest=smallest, cap=float(part.cap))),
         low=frozen_array(prints[order, 0]),
         high=frozen_array(prints[order, 1]),
         floor=frozen_array(drawn.floor[present]),
@@ -271,8 +268,8 @@ def _smallest(part: DatasetPart, rules: Sequence[RespondentRule]) -> int:
 
 
 def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensions: Sequence[ServedDimension], prints: AnyArray) -> str:
-    """What the numbers depend on: records, trees, rules and mode. Keyed, for a plain hash of records would let guesses be checked."""
+    """What the numbers depend on: method, records, trees, rules and mode. Keyed, or guesses of records could be checked by it."""
     chosen = part.model_dump(mode="json", exclude=_NUMBERS_DO_NOT_DEPEND_ON)
     trees = [[each.id, [dict(tree.parent) for tree in each.full.trees]] for each in dimensions]
-    text = json.dumps([chosen, trees, columns.input_hash], sort_keys=True)
+    text = json.dumps([METHOD, chosen, trees, columns.input_hash], sort_keys=True)
     return key.digest("version", text.encode(), prints.tobytes(), size=16).hex()

@@ -46,11 +46,6 @@ class Slivers(NamedTuple):
     def size(self) -> int:
         return int(self.cell.size)
 
-    def of(self, cells: BoolArray) -> Slivers:
-        """The pairs of these cells."""
-        kept = cells[self.cell]
-        return Slivers(self.cell[kept], self.other[kept], self.larger[kept], self.target[kept], self.inside[kept])
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Seen:
@@ -97,7 +92,7 @@ class Guard:
         self._seen = _Seen(**{name: array[order] for name, array in merged.items()})
 
     def find(self, cells: CellTable, new: BoolArray) -> Slivers:
-        """Pairs of a new cell that is not sensitive with a published one; new is also one that is published with another number."""
+        """Pairs of a new cell that is not sensitive with a published one."""
         asked = np.flatnonzero(new & ~cells.sensitivity.sensitive)
         records = cells.table.records[asked]
         seen = self._seen

@@ -76,7 +76,7 @@ def _only(block: MeasureBlock, kept: BoolArray) -> MeasureBlock:
     """The block with these records alone."""
     size = np.add.reduceat(kept.astype(np.int64), block.start[:-1])
     owners = size > 0
-    records: dict[str, Any] = {name: frozen_array(getattr(block, name)[kept]) for name in ("value", "reference", "lowest", "low", "high")}
+    records: dict[str, Any] = {name: frozen_array(getattr(block, name)[kept]) for name in ("value", "reference", "low", "high")}
     holdings: dict[str, Any] = {name: frozen_array(getattr(block, name)[owners]) for name in ("floor", "sign", "tie")}
     start = frozen_array(np.concatenate([[0], np.cumsum(size[owners])]).astype(np.int64))
     return replace(block, **records, **holdings, start=start, leaf=frozen_array(block.leaf[:, kept]))

@@ -172,7 +172,6 @@ class TableService:
         for _ in range(MOST_ROUNDS):
             self._refuse(attempt, attempt.objection(self.store))
             attempt.solve(_left(deadline))
-            self._refuse(attempt, attempt.broken_promise())
             with self._recording() as recording:
                 made = recording.table(table_hash)
                 current = made is None and not attempt.look(recording, guard)

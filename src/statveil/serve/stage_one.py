@@ -30,8 +30,7 @@ from statveil.table.table import Table, View
 class CellTable:
     """The distinct cells of a table, confidential, in the order of their ids: neither labels nor requests decide an order.
 
-    `table` holds them for the rules; `reference` what they add up to after the permanent changes; `lowest` the sum of the lowest
-    numbers that their records can be published at one by one; `leader` the number of the
+    `table` holds them for the rules; `reference` what they add up to after the permanent changes; `leader` the number of the
     holding that contributes most; `low` and `high` their prints.
     """
 
@@ -39,7 +38,6 @@ class CellTable:
     sensitivity: Sensitivity
     ids: tuple[bytes, ...]
     reference: IntArray
-    lowest: IntArray
     leader: IntArray
     low: AnyArray
     high: AnyArray
@@ -78,7 +76,6 @@ def tabulate_cells(key: SecretKey, block: MeasureBlock, layout: Layout, axes: Se
         sensitivity=assess(table, block.rules),
         ids=tuple(ids[place] for place in order),
         reference=frozen_array(sums.reference[at]),
-        lowest=frozen_array(sums.lowest[at]),
         leader=frozen_array(sums.leader[at]),
         low=frozen_array(sums.low[at]),
         high=frozen_array(sums.high[at]),
@@ -113,7 +110,6 @@ class Sums:
 
     value: IntArray
     reference: IntArray
-    lowest: IntArray
     count: IntArray
     low: AnyArray
     high: AnyArray
@@ -134,7 +130,7 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
     number = np.zeros(size, dtype=np.int64)
     number[leaves] = np.arange(leaves.size)
     top = max(2, contributions_needed(block.rules))
-    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "reference", "lowest", "count", "respondents")}
+    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "reference", "count", "respondents")}
     sums = Sums(
         **whole,
         leader=np.full(size, -1, dtype=np.int64),
@@ -146,16 +142,16 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
     leaf = number[keys]
     for ancestor in combinations(grid, grid.coordinates(leaves)):
         _add_level(
-            block.start, leaf, ancestor, block.value, block.reference, block.lowest, block.low, block.high, block.tie,
-            sums.value, sums.reference, sums.lowest, sums.count, sums.low, sums.high, sums.respondents, sums.leader, sums.top, seen, given,
+            block.start, leaf, ancestor, block.value, block.reference, block.low, block.high, block.tie,
+            sums.value, sums.reference, sums.count, sums.low, sums.high, sums.respondents, sums.leader, sums.top, seen, given,
         )  # fmt: skip
     return sums, leaves, leaf
 
 
 @numba.njit(cache=True, nogil=True)
 def _add_level(  # type: ignore[no-untyped-def]
-    start, leaf, ancestor, value, reference, lowest, low, high, tie,
-    sum_value, sum_reference, sum_lowest, sum_count, sum_low, sum_high, respondents, leader, top, seen, given,
+    start, leaf, ancestor, value, reference, low, high, tie,
+    sum_value, sum_reference, sum_count, sum_low, sum_high, respondents, leader, top, seen, given,
 ) -> None:  # fmt: skip
     """One combination of levels: sums and prints per position, and the largest holdings; a holding's records are added up first."""
     touched = np.empty(start.size, np.int64)
@@ -167,7 +163,6 @@ def _add_level(  # type: ignore[no-untyped-def]
                 continue
             sum_value[where] += value[row]
             sum_reference[where] += reference[row]
-            sum_lowest[where] += lowest[row]
             sum_count[where] += 1
             before = sum_low[where]
             sum_low[where] = before + low[row]

@@ -2,7 +2,7 @@
 
 The safe, additive, whole table that is closest to the reference: in the anchored mode the sums of the changed values, in the
 paper's mode the true ones. What was published before keeps its sense, and in the anchored mode its value. Where that clashes,
-things give in a stated order, and protection never does.
+things give in a stated order; protection and published values never do.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ INNER_SHARE = 4
 """In the first attempt an inner cell that is not sensitive stays within a quarter of its reference."""
 MARGIN_COST = 16.0
 """A total costs this much more to move, relative to its size, than its parts: totals stand in many tables."""
-PINNED_COST = 1_000.0
-"""What it costs to move a published value, against a new one."""
 TIE_SHARE = 1e-6
 WHOLE_NODES = 2_000
 FLIP_ROUNDS = 8
@@ -113,38 +111,40 @@ class _Stage:
         self.down_floor = _floor(self.down_level, raised, -moved)
         keyed = np.where(np.array([each[-1] & 1 for each in cells.ids], dtype=np.bool_), 1, -1)
         wanted = np.where(moved == 0, keyed, np.sign(moved)) if anchored else keyed
-        self.must_rise = self.value - self.down_floor < np.maximum(cells.lowest, block.smallest)
+        self.target = np.where(self.kept, pins.value, cells.reference)
+        self.may_vanish = ((self.value < block.smallest) | (self.target == 0)) & (block.counts and anchored)
+        self.must_rise = (self.value - self.down_floor < block.smallest) & ~self.may_vanish
         wanted = np.where(self.must_rise, 1, wanted)
         self.sense = np.where(self.sensitive, np.where(pins.sense != 0, pins.sense, wanted), 0).astype(np.int64)
-        self.target = np.where(self.kept, pins.value, cells.reference)
         size = np.maximum(np.abs(self.target), 1)
         tie = np.array([int.from_bytes(each[:4], "little") for each in cells.ids], dtype=np.float64) / 2**32
-        pinned = np.where(self.kept, PINNED_COST, 1.0)
-        self.cost = MARGIN_COST ** _height(cells, self.relations) / size * (1.0 + TIE_SHARE * tie) * pinned
+        self.cost = MARGIN_COST ** _height(cells, self.relations) / size * (1.0 + TIE_SHARE * tie)
 
     def protected(self, sense: IntArray) -> tuple[IntArray, IntArray]:
-        """What never gives: protection, signs, small counts."""
+        """What never gives: protection, what was published, signs, small counts."""
         low = np.full(self.value.size, self.block.smallest, dtype=np.int64)
         high = np.full(self.value.size, NO_LIMIT, dtype=np.int64)
         low = np.where(sense > 0, np.maximum(low, self.value + self.up_floor), low)
         high = np.where(sense < 0, self.value - self.down_floor, high)
-        return low, high
+        zero = self.may_vanish & ((sense < 0) | ((sense == 0) & (self.target == 0)))
+        fixed = np.where(self.kept, self.pins.value, 0)
+        return np.where(self.kept | zero, fixed, low), np.where(self.kept | zero, fixed, high)
 
-    def required(self, guarded: BoolArray) -> tuple[IntArray, IntArray]:
-        """What never gives, and the fences of the guard at these cells where they leave room."""
+    def required(self) -> tuple[IntArray, IntArray]:
+        """What never gives, and the fences of the guard where they leave room."""
         low, high = self.protected(self.sense)
         fenced = np.maximum(low, self.fences.low), np.minimum(high, self.fences.high)
-        room = guarded & (fenced[0] <= fenced[1])
+        room = fenced[0] <= fenced[1]
         return np.where(room, fenced[0], low), np.where(room, fenced[1], high)
 
     def target_is_safe(self) -> bool:
-        low, high = self.required(~self.kept)
+        low, high = self.required()
         inside = (self.target >= low) & (self.target <= high)
         return bool(inside.all()) and not (self.relations @ self.target).any()
 
     def attempts(self) -> Iterator[tuple[str, IntArray, IntArray]]:
         """Bounds of the attempts, each wider than the one before (THREATS 3.6): what gives, lowest and highest values."""
-        required = self.required(~self.kept)
+        required = self.required()
         inner = ~self.sensitive & ~self.margin
         room = -(-self.target // INNER_SHARE)
         lowest = np.where(self.sense < 0, self.value - self.caps[0], -NO_LIMIT)
@@ -152,19 +152,11 @@ class _Stage:
         capped = _within(required, lowest, highest, self.target)
         near = _within(required, self.target - room, self.target + room, self.target)
         still = _within(required, self.target, self.target, self.target)
-        bounds = [
-            np.select([self.kept, self.margin & ~self.sensitive, inner], [still[end], still[end], near[end]], capped[end]) for end in (0, 1)
-        ]
+        bounds = [np.select([self.margin & ~self.sensitive, inner], [still[end], near[end]], capped[end]) for end in (0, 1)]
         yield "", bounds[0], bounds[1]
-        for given, opened in (
-            ("overshoot", self.sensitive & ~self.kept),
-            ("inner bounds", inner & ~self.kept),
-            ("margins", ~self.kept),
-        ):
+        for given, opened in (("overshoot", self.sensitive), ("inner bounds", inner), ("margins", np.ones_like(inner))):
             bounds = [np.where(opened, required[end], bounds[end]) for end in (0, 1)]
             yield given, bounds[0], bounds[1]
-        if self.kept.any():
-            yield "published values", *self.required(np.ones(self.value.size, np.bool_))
         yield "differences", *self.protected(self.sense)
 
     def solved(self, value: IntArray, given: str) -> Solved:
