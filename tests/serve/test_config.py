@@ -49,6 +49,7 @@ def test_lists_of_cells_and_zero_rules_are_no_rules_of_a_server() -> None:
         ({"measure": [{"id": "a"}]}, "needs either column or count = true"),
         ({"measure": [{"id": "a", "column": "turnover", "count": True}]}, "needs either column or count = true"),
         ({"cap": 0.5}, "cap must be 1 or more"),
+        ({"unit": ["unit", "year"], "holding": None}, "holding must name the respondent"),
         ({"noise": {"least": 20, "most": 10}}, "needs 0 < least < most < 100"),
         ({"mode": "open"}, "'open' is not allowed"),
         ({"dimensions": {}}, "dimensions"),

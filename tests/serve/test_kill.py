@@ -14,8 +14,10 @@ from statveil.serve.answer import unpack
 from statveil.serve.dataset import load_dataset
 from statveil.serve.service import TableService
 from statveil.serve.settle import settled
-from statveil.serve.store.protocol import MOMENTS, Moment
+from statveil.serve.store.postgres import PostgresStore
+from statveil.serve.store.protocol import MOMENTS, Hook, Moment
 from statveil.serve.store.sqlite import SqliteStore
+from tests.serve.test_store import in_schema_of_its_own
 from tests.serve.village import ask, village_config
 
 QUERIES = [ask("region"), ask("region", "trade"), ask("trade", measure="units"), ask("region:part", "trade", measure="units"), ask("trade")]
@@ -41,21 +43,32 @@ class KillAt:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-def open_service(village: tuple[Path, object], folder: Path, hook: object = lambda moment: None) -> TableService:
+def open_service(village: tuple[Path, object], folder: Path, hook: Hook = lambda moment: None, url: str = "") -> TableService:
     config = village_config(village[0])
-    store = SqliteStore(folder / "store.sqlite", hook=hook)  # type: ignore[arg-type]
+    store = PostgresStore(url, hook=hook) if url else SqliteStore(folder / "store.sqlite", hook=hook)
     return TableService(config, config.key().with_counter(folder / "counter"), {"village": village[1]}, store)  # type: ignore[dict-item]
 
 
-def child(village: tuple[Path, object], folder: Path, hook: KillAt) -> None:
+def child(village: tuple[Path, object], folder: Path, hook: KillAt, url: str = "") -> None:
     """Answer everything, and say of each answer that it was given."""
-    service = open_service(village, folder, hook)
+    service = open_service(village, folder, hook, url)
     hook.armed = True
     with (folder / "given").open("a", encoding="ascii") as given:
         for query in QUERIES:
             answer = service.answer(query)
             given.write(json.dumps([answer.hash, answer.to_bytes().hex()]) + "\n")
             given.flush()
+
+
+def gives_again(service: TableService, folder: Path) -> None:
+    """What was answered before the kill, byte for byte; and everything else."""
+    given = [json.loads(line) for line in (folder / "given").read_text().splitlines()]
+    for hash_, body in given:
+        stored = service.stored(hash_)
+        assert stored is not None
+        assert stored.to_bytes().hex() == body
+    for query in QUERIES:
+        service.answer(query)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -75,12 +88,25 @@ def test_a_killed_server_contradicts_nothing(village: tuple[Path, object], tmp_p
     values = {value for _, value in cells.values()}
     assert all(set(body.ravel().tolist()) - {0} <= values for body in bodies)
     service = open_service(village, tmp_path)
-    given = [json.loads(line) for line in (tmp_path / "given").read_text().splitlines()]
-    for hash_, body in given:
-        stored = service.stored(hash_)
-        assert stored is not None
-        assert stored.to_bytes().hex() == body
-    for query in QUERIES:
-        service.answer(query)
+    gives_again(service, tmp_path)
     after = service.store.pins(list(cells))
     assert {id_: tuple(pin) for id_, pin in after.items()} == cells
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_server_killed_over_postgresql_contradicts_nothing(
+    village: tuple[Path, object], postgres: str, tmp_path: Path, moment: Moment
+) -> None:
+    in_schema_of_its_own(postgres, f"killed {moment}")
+    process = os.fork()
+    if process == 0:
+        child(village, tmp_path, KillAt(moment, 3), postgres)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(process, 0)[1]) == signal.SIGKILL
+    service = open_service(village, tmp_path, url=postgres)
+    spaces = [block.space for block in village[1].blocks.values()]  # type: ignore[attr-defined]
+    before = {(space, cell.print_): (cell.sense, cell.value) for space in spaces for cell in service.store.seen(space, 0)}
+    assert before
+    gives_again(service, tmp_path)
+    after = {(space, cell.print_): (cell.sense, cell.value) for space in spaces for cell in service.store.seen(space, 0)}
+    assert before.items() <= after.items()

@@ -133,6 +133,12 @@ class DatasetPart(Part):
         faults += [(name not in self.filters, f"{name!r} of populations is not one of the filters.") for name in self.populations]
         ids = [each.id for each in self.measure]
         faults += [(len(set(ids)) < len(ids), "two measures have the same id."), (self.cap < 1, "cap must be 1 or more.")]
+        faults += [
+            (
+                len(units) > 1 and self.holding is None,
+                "where several columns name a record, holding must name the respondent: else one in two years would be two respondents.",
+            )
+        ]
         for wrong, words in faults:
             if wrong:
                 raise PydanticCustomError("dataset", "{words}", {"words": words})
