@@ -112,7 +112,7 @@ def large(folder: Path) -> None:
         for asked in ({"slope": S}, {"correlation": S}, {"variance": S}, {"mean": S, "slope": S}):
             keep = Keep(**asked)  # type: ignore[arg-type]
             _programs(problem, plain.deviation, keep)
-        for what in ("variance", "correlation", "slope"):
+        for what in ("mean", "variance", "correlation", "slope"):
             _tabu(problem, plain.deviation, Keep(**{what: S}))  # type: ignore[arg-type]
 
 
@@ -143,7 +143,7 @@ def _line(how: str, keep: Keep, problem: sv.ProtectionProblem, plain: Any, table
     asked = "+".join(what for what, _ in keep.asked)
     price = problem.cost(table) / problem.cost(plain) - 1
     print(
-        f"    {how} for {asked}: corr {before.correlation:.5f} -> {after.correlation:.5f}, slope {before.slope:.5f} -> {after.slope:.5f}, "
+        f"    {how} for {asked}: corr {before.correlation:.6f} -> {after.correlation:.6f}, slope {before.slope:.5f} -> {after.slope:.5f}, "
         f"var {before.variance_ratio:.5f} -> {after.variance_ratio:.5f}, mean off {before.mean_off} -> {after.mean_off}, "
         f"change {price:+.1%}, {seconds:.0f} s",
         flush=True,

@@ -13,7 +13,7 @@ from statveil.arrays import FloatArray, IntArray
 from statveil.errors import SolverFailed
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
-from statveil.protect.whole import MOST_FOR_PARTS, parts_of, round_by_parts
+from statveil.protect.whole import MOST_FOR_PARTS, Parts, parts_of, round_by_parts
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.outcome import Ending
 
@@ -93,6 +93,11 @@ class FixedSenses:
         return deviation
 
     @cached_property
+    def parts_to_round(self) -> Parts | None:
+        """The parts, also those of a larger table: they are looked for once a solution turns out not to be whole."""
+        return self.parts if self.problem.size <= MOST_FOR_PARTS else parts_of(self.problem)
+
+    @cached_property
     def warm(self) -> WarmProgram:
         from statveil.solve.highs import WarmProgram
 
@@ -142,7 +147,8 @@ def make_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, se
     inside = bool(((rounded >= allowed.low) & (rounded <= allowed.high)).all())
     if inside and (problem.relations @ rounded == problem.residual).all():
         return rounded
-    whole = None if program.parts is None else round_by_parts(problem, program.parts, senses, target)
+    parts = program.parts_to_round
+    whole = None if parts is None else round_by_parts(problem, parts, senses, target)
     if whole is not None:
         return whole
     seconds = min(seconds, LONGEST_WHOLE)

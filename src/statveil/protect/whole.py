@@ -18,11 +18,12 @@ from statveil.arrays import FloatArray, IntArray
 from statveil.protect.problem import ProtectionProblem
 
 MOST_FOR_PARTS = 50_000
-"""Cells up to which a table's parts are looked for; the larger ones are networks, whose vertices are whole anyway."""
+"""Cells up to which a table's parts are looked for at once; larger ones are mostly networks, whose vertices are whole anyway."""
 MOST_ENTRIES = 20_000_000
 DEEPEST = 64
 STEPS_PER_PART = 400
-SWEEPS = 12
+SWEEPS, FEWEST_SWEEPS = 12, 2
+"""Of tables with more parts than `MOST_FOR_PARTS` fewer sweeps and steps are made, so that the work grows no further; these at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +184,9 @@ def round_by_parts(problem: ProtectionProblem, parts: Parts, senses: IntArray, t
     graph = (columns.indptr, columns.indices, columns.data.astype(np.int64), below.indptr, below.indices, below.data.astype(np.int64))
     square = problem.norm == "l2"
     centre = target if square else np.zeros(problem.size)
-    clear = _walk(*graph, z, allowed.low, allowed.high, problem.weight, centre, square, STEPS_PER_PART * start.size, SWEEPS, seed)
+    steps = STEPS_PER_PART * min(start.size, MOST_FOR_PARTS)
+    sweeps = max(FEWEST_SWEEPS, SWEEPS * MOST_FOR_PARTS // max(start.size, MOST_FOR_PARTS))
+    clear = _walk(*graph, z, allowed.low, allowed.high, problem.weight, centre, square, steps, sweeps, seed)
     return z if clear and problem.accepts(z) else None
 
 

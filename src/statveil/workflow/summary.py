@@ -74,7 +74,8 @@ def quality_figures(adjustment: Adjustment) -> dict[str, Any]:
         for before, after in zip(quality.plain, quality.kept, strict=True)
     ]
     measures = [{"name": name, "plain_loss": before, "loss": after} for name, before, after in quality.measures]
-    return {"quality": {"found_by": quality.found_by, "price": quality.price, "cap": quality.cap, "sets": sets, "measures": measures}}
+    told = {name: getattr(quality, name) for name in ("found_by", "price", "cap", "without_programs")}
+    return {"quality": {**told, "sets": sets, "measures": measures}}
 
 
 def _finite(number: float) -> float | None:

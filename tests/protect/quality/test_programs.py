@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
+from statveil.examples.random_tables import protect_within, random_table
 from statveil.protect.quality.keep import targets_of
 from statveil.protect.quality.means import means_off, side_by_side
 from statveil.protect.quality.moments import outcomes
@@ -131,6 +132,20 @@ def test_products_of_deviations_that_moved_are_not_settled() -> None:
     same = np.tile(np.where(np.arange(size) % 2, 5.0, -5.0), 2)
     assert not program._settled(np.zeros(2 * size, dtype=np.int64), None, same)
     assert program._settled(np.zeros(2 * size, dtype=np.int64), same, same)
+
+
+def test_three_way_tables_of_more_than_fifty_thousand_cells_are_made_whole() -> None:
+    """All values up by 7% is additive, but not whole in most cells, and an integer program over so many comes to nothing in its time."""
+    table = protect_within(random_table((36, 36, 36), seed=1, sensitive=0.1, percent=5), percent=5)
+    reach = table.value * 15 // 100
+    problem = dataclasses.replace(table, lower=table.value - reach, upper=table.value + reach, variant="at-least")
+    assert problem.size == 50_653
+    program = QualityProgram(problem, targets_of(sv.Keep(slope=S), problem), within=None)
+    answer = program.whole(problem.sensitive.astype(np.int64), 0.07 * problem.value, seconds=1)
+    assert answer is not None
+    assert problem.accepts(answer.deviation)
+    assert not program.not_whole
+    assert np.abs(answer.deviation - 0.07 * problem.value).max() < 10
 
 
 @pytest.mark.parametrize("wanted", [0.9, 0.995])

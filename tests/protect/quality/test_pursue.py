@@ -14,10 +14,10 @@ import pytest
 import statveil as sv
 from statveil.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.protect.options import NO_LIMIT
+from statveil.protect.quality import programs, tabu
 from statveil.protect.quality import pursue as pursuing
-from statveil.protect.quality import tabu
 from statveil.protect.quality.keep import targets_of
-from statveil.protect.quality.pursue import ENDED, Chase, News, adjust_keeping, pursue
+from statveil.protect.quality.pursue import ENDED, NOT_WHOLE, Chase, News, adjust_keeping, pursue
 from statveil.protect.quality.widen import with_cap
 from statveil.solve.isolate import Halt
 from tests.protect.quality.tables import small_table
@@ -166,6 +166,50 @@ def test_a_child_says_whether_it_ended_by_itself(by: Any, seconds: float, ended:
     heard: list[News] = []
     pursue(Chase(problem, targets_of(keep, problem), keep, plain.deviation, plain.objective, seconds, 0), heard.append)
     assert (News(ENDED) in heard) is ended
+
+
+AS_CLOSE_AS_CAN_BE = sv.Keep(slope=S, by="programs")
+
+
+def test_a_child_says_that_no_solution_could_be_made_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "make_whole", lambda *_, **__: None)
+    problem, keep = small_table(), AS_CLOSE_AS_CAN_BE
+    plain = sv.adjust(problem, limits=QUICK)
+    heard: list[News] = []
+    pursue(Chase(problem, targets_of(keep, problem), keep, plain.deviation, plain.objective, 20.0, 0), heard.append)
+    assert News(NOT_WHOLE) in heard
+    assert all(each.table is None for each in heard)
+
+
+def test_a_solution_that_cannot_be_made_whole_is_an_error_and_not_the_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pursuing, "run_isolated", Scripted(News(NOT_WHOLE), News(ENDED)))
+    with pytest.raises(OutOfTime, match="no whole table was found next to their solution") as failure:
+        sv.adjust(small_table(), keep=AS_CLOSE_AS_CAN_BE, limits=QUICK)
+    assert "by='both'" in failure.value.hint
+    with pytest.raises(OutOfTime, match="keep the slope of the sensitive cells, but no whole table"):
+        sv.adjust(narrow_table(), keep=sv.Keep(slope=S, within=0.001), limits=QUICK)
+
+
+def test_programs_that_came_to_nothing_in_time_are_an_error_and_not_the_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pursuing, "run_isolated", Scripted(News("linear programs"), halt=Halt.OUT_OF_TIME))
+    with pytest.raises(OutOfTime, match="No table that keeps what is asked was found within 15 seconds"):
+        sv.adjust(small_table(), keep=AS_CLOSE_AS_CAN_BE, limits=QUICK)
+
+
+def test_a_table_found_without_the_programs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pursuing, "run_isolated", Scripted(News(NOT_WHOLE), News("tabu search"), News(ENDED)))
+    found = sv.adjust(small_table(), keep=sv.Keep(slope=S), limits=QUICK)
+    assert found.quality is not None
+    assert any("WITHOUT THE LINEAR PROGRAMS" in line for line in found.quality.in_words())
+
+
+def test_where_the_table_of_the_programs_is_no_better_the_plain_one_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = small_table()
+    plain = sv.adjust(problem, limits=QUICK)
+    monkeypatch.setattr(pursuing, "run_isolated", Scripted(News("programs", plain.deviation), News(ENDED)))
+    found = adjust_keeping(problem, AS_CLOSE_AS_CAN_BE, limits=QUICK, table=plain.deviation)
+    assert found.quality is not None
+    assert (found.quality.found_by, found.quality.without_programs) == ("plain", False)
 
 
 def far_off(problem: sv.ProtectionProblem) -> np.ndarray:

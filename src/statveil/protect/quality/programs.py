@@ -75,8 +75,8 @@ class QualityProgram:
         self.fixed = FixedSenses(dataclasses.replace(self.extended, norm="l1"))
         self._whole = FixedSenses(dataclasses.replace(self.extended, norm="l2"))
         self._more = self.extended.size - problem.size
-        self.infeasible, self.hurried = False, False
-        """Whether a program had no solution, and whether one was stopped by the clock."""
+        self.infeasible, self.hurried, self.not_whole = False, False, False
+        """Whether a program had no solution, one was stopped by the clock, and no whole table was found next to a solution."""
 
     def with_senses(self, senses: IntArray, *, seconds: float, near: AnyArray | None = None) -> Answer | None:
         """The table that keeps the statistics best with these senses, and of such tables one with the least change.
@@ -122,6 +122,7 @@ class QualityProgram:
         target = np.concatenate([point, np.zeros(self._more)])
         deviation = make_whole(self._whole, self._extend(senses), target, seconds=seconds)
         if deviation is None:
+            self.not_whole = True
             return None
         own = deviation[: self.problem.size]
         return Answer(own, senses, tuple(self._off(band, own) for band in self.bands(senses, own.astype(np.float64))))

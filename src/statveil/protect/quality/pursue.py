@@ -15,12 +15,12 @@ from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.cta import adjust
 from statveil.protect.options import Limits, OnProgress, Progress, Run
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.quality.flips import Priced, search_senses
+from statveil.protect.quality.flips import search_senses
 from statveil.protect.quality.keep import Keep, Target, targets_of
 from statveil.protect.quality.measures import Measure
 from statveil.protect.quality.moments import moments_of, outcomes
 from statveil.protect.quality.objective import Objective, Pair, Score
-from statveil.protect.quality.programs import QualityProgram
+from statveil.protect.quality.programs import Answer, QualityProgram
 from statveil.protect.quality.relaxed import Relaxation, likely_senses
 from statveil.protect.quality.result import Quality, losses, missed
 from statveil.protect.quality.tabu import TabuSearch, search_from
@@ -45,6 +45,9 @@ FREE_UP_TO = 40
 
 IMPOSSIBLE, ENDED = "impossible", "nothing more to try"
 """What a child says: that no table keeps what is asked, and that it ended by itself, not by the clock."""
+NOT_WHOLE = "no whole table next to the programs' solution"
+"""And that the programs had solutions, but none that could be made whole."""
+BY_PROGRAMS, BY_RELAXATION = "programs", "relaxation"
 
 
 class Chase(NamedTuple):
@@ -162,6 +165,7 @@ def _result(
         found_by=found.by,
         cap=cap,
         measures=losses(keep, problem.value, plain.deviation, found.table),
+        without_programs=watch.unanswered,
     )
     within = problem.accepts(found.table)
     return dataclasses.replace(
@@ -188,7 +192,7 @@ class _Watch:
         self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
         self._best: Found | None = None
         self._score = Score(2**62, float("inf"))
-        self._proved, self._ended = False, False
+        self._proved, self._ended, self._answered, self._not_whole = False, False, False, False
         self.cut_short, self.stopped = False, False
         """Whether the clock ended the chase before it had tried all it knows; whether the user did."""
         if task.problem.accepts(task.plain):
@@ -224,7 +228,9 @@ class _Watch:
         if news.table is None:
             self._proved |= news.stage == IMPOSSIBLE
             self._ended |= news.stage == ENDED
+            self._not_whole |= news.stage == NOT_WHOLE
         elif news.table.shape == self.task.problem.value.shape and self.task.problem.accepts(news.table):
+            self._answered |= news.stage in (BY_PROGRAMS, BY_RELAXATION)
             self._weigh(Found(news.table, news.stage))
         cost = self.task.problem.cost(self._best.table) if self._best else float("inf")
         self._tell(Progress(news.stage, self.seconds, cost, 0.0, max(0.0, self._limits.seconds - self.seconds)))
@@ -235,9 +241,20 @@ class _Watch:
             self._best, self._score = found, score
             self.trace.append(TracePoint(self.seconds, self.task.problem.cost(found.table), 0.0))
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether the programs were asked for statistics and gave no table: not even one that is no better than the plain one."""
+        return self.task.keep.by != "tabu" and any(target.spread for target in self.task.targets) and not self._answered
+
     def found(self) -> Found | None:
-        """The best table, if it keeps all that is asked."""
-        return self._best if self._best and not self._missed(self._best.table) else None
+        """The best table, if it keeps all that is asked.
+
+        Where statistics are asked as close as can be, by the programs alone, the plain table is no answer of theirs.
+        """
+        keep = self.task.keep
+        if self._best is None or self._missed(self._best.table) or (keep.by == "programs" and keep.within is None and self.unanswered):
+            return None
+        return self._best
 
     def _missed(self, table: IntArray) -> list[str]:
         return missed(self.task.keep, self.task.targets, table, self.task.pairs)
@@ -252,6 +269,9 @@ class _Watch:
             return InfeasibleProblem(f"{_capital(names)} cannot be kept within the bounds given.", hint=hint)
         if self.stopped:
             return OutOfTime(f"Stopped before a table was found that keeps {names}.", hint="Nothing was released.")
+        if self._not_whole and not self._answered:
+            search = " Or let tabu search look too: by='both'." if keep.by == "programs" else ""
+            return OutOfTime(f"The linear programs keep {names}, but no whole table was found next to their solution.", hint=hint + search)
         if not self.cut_short:
             return InfeasibleProblem(f"No table was found that keeps {names} within the bounds given.", hint=hint)
         return OutOfTime(f"No table that keeps {names} was found within {self._limits.seconds:g} seconds.", hint=f"Give more time. {hint}")
@@ -302,16 +322,19 @@ class _Chasing:
         self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
         self.best, self.score = task.plain, self.objective.score(task.plain)
         self.plain_is_safe, self.impossible = task.problem.accepts(task.plain), False
-        self.cut_short = False
-        """Whether the clock ended something that might have found more."""
+        self.cut_short, self.answered = False, False
+        """Whether the clock ended something that might have found more; whether the programs gave a whole table."""
 
     def left(self, share: float = 1.0) -> float:
         return share * self.task.seconds - (time.monotonic() - self._began)
 
-    def offer(self, stage: str, table: IntArray) -> None:
+    def offer(self, stage: str, table: IntArray, *, anyway: bool = False) -> None:
+        """Send a table that is better than the best so far, or `anyway`."""
         score = self.objective.score(table)
-        if score < self.score or not self.plain_is_safe:
+        better = score < self.score or not self.plain_is_safe
+        if better:
             self.best, self.score, self.plain_is_safe = table, score, True
+        if better or anyway:
             self._send(News(stage, table))
 
     def programs(self) -> None:
@@ -328,7 +351,15 @@ class _Chasing:
             self._free(program, share)
         if searched:
             self._search(program, share)
+        if program.not_whole and not self.answered:
+            self._send(News(NOT_WHOLE))
         self.cut_short |= program.hurried or self.left(share) <= 0
+
+    def _take(self, stage: str, answer: Answer | None) -> None:
+        """What the programs gave, if it is a table: the first one is sent anyway, to show that they gave one."""
+        if answer is not None:
+            self.offer(stage, answer.deviation, anyway=not self.answered)
+            self.answered = True
 
     def _relaxed(self, program: QualityProgram, share: float) -> None:
         """Senses shown by the relaxation, where those of the plain table are far from what is asked."""
@@ -342,9 +373,8 @@ class _Chasing:
             if self.left(share * FOR_SENSES) <= 0:
                 return
             table = program.cheapest(senses, seconds=max(self.left(share), 0.1))
-            answer = None if table is None else program.whole(senses, table, seconds=max(self.left(share), 0.1))
-            if answer is not None:
-                self.offer("relaxation", answer.deviation)
+            if table is not None:
+                self._take(BY_RELAXATION, program.whole(senses, table, seconds=max(self.left(share), 0.1)))
 
     def _search(self, program: QualityProgram, share: float) -> None:
         task, keep = self.task, self.task.keep
@@ -354,18 +384,11 @@ class _Chasing:
         found = search_senses(program, self.objective, task.problem.senses_of(self.best), seconds_left=left, seed=task.seed)
         self.cut_short |= self.left(share * FOR_SENSES) <= 0
         if found is not None:
-            self._whole(program, found)
+            self._take(BY_PROGRAMS, program.whole(found.senses, found.table, seconds=max(self.left(), 0.1)))
             self._answer(program, found.senses, found.table if keep.within is not None else None, share)
 
-    def _whole(self, program: QualityProgram, found: Priced) -> None:
-        answer = program.whole(found.senses, found.table, seconds=max(self.left(), 0.1))
-        if answer is not None:
-            self.offer("programs", answer.deviation)
-
     def _answer(self, program: QualityProgram, senses: IntArray, near: AnyArray | None, share: float) -> None:
-        answer = program.with_senses(senses, seconds=max(self.left(share), 0.1), near=near)
-        if answer is not None:
-            self.offer("programs", answer.deviation)
+        self._take(BY_PROGRAMS, program.with_senses(senses, seconds=max(self.left(share), 0.1), near=near))
 
     def _free(self, program: QualityProgram, share: float) -> None:
         self._send(News("mixed-integer program"))

@@ -33,6 +33,8 @@ class Quality:
     """The cap that the bounds were widened to, as a multiple of the levels; None where those given were enough."""
     measures: tuple[tuple[str, float, float], ...] = field(default=())
     """(name, loss of the plain table, loss of this one)."""
+    without_programs: bool = False
+    """Whether the linear programs were to keep statistics and gave no whole table: neither this one nor any other."""
 
     @property
     def price(self) -> float:
@@ -47,6 +49,8 @@ class Quality:
             lines.append(
                 f"WIDENED: no table was found within the bounds given; sensitive cells may move by up to {self.cap:g} times their level."
             )
+        if self.without_programs:
+            lines.append("WITHOUT THE LINEAR PROGRAMS: they gave no whole table, so the statistics may be further off than they need be.")
         lines.append(f"The change costs {self.price:+.1%} beside the plain table.")
         return lines
 
