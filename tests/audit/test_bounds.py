@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from statveil.audit import bounds as module
+from statveil.audit import reach as reaching
 from statveil.audit.bounds import audit_bound, bound_of, check_bound, least_imbalance
 from statveil.audit.reach import ENDLESS, exact_product
 from statveil.errors import AuditFailed, FormatError, InputError
@@ -238,6 +239,16 @@ def test_columns_too_heavy_for_pieces_are_refused() -> None:
         exact_product(matrix, np.array([2**70] * 4096, dtype=object))
 
 
+@given(st.lists(st.tuples(st.integers(0, 2**90), st.integers(0, 2**61)), min_size=1, max_size=30))
+def test_costs_beyond_64_bits_are_added_up_exactly(terms: list[tuple[int, int]]) -> None:
+    weights = np.array([weight for weight, _ in terms], dtype=object)
+    amounts = np.array([amount for _, amount in terms], dtype=np.int64)
+    expected = sum(weight * amount for weight, amount in terms)
+    assert reaching._total(reaching._pieces(weights), amounts) == expected
+    assert reaching._total(reaching._pieces(weights), amounts.astype(object)) == expected
+    assert reaching._total([amounts], amounts) == sum(amount * amount for _, amount in terms)
+
+
 def test_more_than_is_proved_may_not_be_claimed() -> None:
     certificate = plain(row(), polygon(0, 0), bound=8)
     assert check_bound(row(), certificate) == 8
@@ -254,6 +265,8 @@ def test_imbalances_agree_with_trying_all(target: int, choices: list[list[int]])
     best = min(abs(target - sum(chosen)) for chosen in itertools.product(*choices))
     assert least_imbalance(target, choices) == best
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW", -1)
+        assert least_imbalance(target, choices) == best
         patch.setattr(module, "LISTED", -1)
         assert least_imbalance(target, choices) in (best, 0 if not any(len(set(each)) > 1 for each in choices) else best)
         patch.setattr(module, "LONGEST_ROW", -1)

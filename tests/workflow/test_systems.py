@@ -25,8 +25,3 @@ def test_one_call_does_it_from_python(tmp_path: Path) -> None:
     assert outcome.audit.passed
     assert outcome.solution == village.with_suffix(".sol")
     assert np.abs(outcome.adjustment.deviation).sum() == 1000
-
-
-def test_without_a_word_on_memory_the_peak_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statveil.workflow.summary.sys, "platform", "win32")
-    assert statveil.workflow.summary._peak_mb() is None

@@ -29,8 +29,8 @@ from statveil.table.exchange.linear import LinearSystem
 
 WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
 FINEST_SCALE = 2_000
-LISTED = 30
-"""Choices of a relation up to which sums are listed from both ends; beyond, they are marked in a row of bits."""
+FEW, LISTED = 8, 30
+"""Choices of a relation up to which all sums are listed, and up to which those from both ends are; beyond, they are marked in bits."""
 LONGEST_ROW = 2**24
 NOTHING = Multipliers((), (), (), (), ())
 
@@ -288,6 +288,11 @@ def least_imbalance(target: int, choices: list[list[int]]) -> int:
     """min |target - sum of one choice each|; zero, which is always valid, where it would take too long to find."""
     left = target - sum(min(each) for each in choices)
     steps = [max(each) - min(each) for each in choices if max(each) > min(each)]
+    if len(steps) <= FEW:
+        sums = [0]
+        for step in steps:
+            sums += [each + step for each in sums]
+        return min(abs(left - each) for each in sums)
     if len(steps) <= LISTED and sum(steps) < SAFE and abs(left) < SAFE:
         return _from_both_ends(left, steps)
     unit = reduce(math.gcd, steps, 0)

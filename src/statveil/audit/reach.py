@@ -22,6 +22,8 @@ SAFE = 2.0**60
 """Amounts whose sizes, added up in doubles, stay below this cannot overflow 64 bits."""
 LARGEST_FACTORS = 2.0**31
 """Relations whose coefficients add up to more are refused."""
+PIECE = 20
+"""Bits of the pieces in which numbers beyond 64 bits are added up: products of small numbers, many of them, stay `SAFE`."""
 ROUNDS = 40
 MOST_ENTRIES = 20_000_000
 """Coefficients to look at, over all rounds of narrowing: large systems get fewer rounds."""
@@ -144,6 +146,7 @@ class Reach:
         """`derived` says how relations that follow are combined from the system's own; `weight` is in whole numbers."""
         size = system.value.size
         self.weight_of_cell, self.worth, self.squared = weight, worth, system.norm == "l2"
+        self._pieces_of_cell = _pieces(weight)
         self.rows, self.right_of_rows = _with_derived(system, derived)
         self.group, self.sign = np.arange(size), np.ones(size, dtype=np.int64)
         self.constant = np.zeros(size, dtype=np.int64)
@@ -158,12 +161,12 @@ class Reach:
 
     @property
     def fixed_cost(self) -> int:
-        return _total(self.weight_of_cell, self._powers(self.constant))
+        return _total(self._pieces_of_cell, self._powers(self.constant))
 
     @property
     def spare(self) -> int:
         """What a table may cost beyond the least that every group costs, and still less than `worth`."""
-        return self.worth - self.fixed_cost - _total(self.weight, self._powers(self.ranges.least))
+        return self.worth - self.fixed_cost - _total(self._pieces, self._powers(self.ranges.least))
 
     def exhaust(self) -> None:
         """Group, fix and narrow until nothing changes, then by cost, then again. Stopping early would only leave ranges wider."""
@@ -199,6 +202,7 @@ class Reach:
         wide = self.weight_of_cell.dtype == object or self.weight_of_cell.astype(np.float64).sum() >= SAFE
         self.weight = np.zeros(count, dtype=object if wide else np.int64)
         np.add.at(self.weight, self.group[moving], self.weight_of_cell[moving])
+        self._pieces = self._pieces_of_cell if moving.size == count == self.group.size else _pieces(self.weight)
 
     def _narrow(self) -> None:
         """In each relation the other terms' ranges bound each term. What could overflow counts as endless, which is safe."""
@@ -255,12 +259,12 @@ class Reach:
         if (self.weight <= 0).any():
             raise AuditFailed("The certificate is refused: its scale is too coarse for the weights.")
         least, spare = self.ranges.least, max(self.spare, 0)  # below zero there is no table left: any range will do
-        room = [spare // weight for weight in self.weight.tolist()]
+        room = spare // (self.weight if spare < ENDLESS else self.weight.astype(object))
         if self.squared:
-            most = [math.isqrt(own * own + more) for own, more in zip(least.tolist(), room, strict=True)]
+            most = [math.isqrt(own * own + more) for own, more in zip(least.tolist(), room.tolist(), strict=True)]
+            cap = np.array([min(each, ENDLESS) for each in most], dtype=np.int64)
         else:
-            most = [own + more for own, more in zip(least.tolist(), room, strict=True)]
-        cap = np.array([min(each, ENDLESS) for each in most], dtype=np.int64)
+            cap = least + np.minimum(room, ENDLESS - least).astype(np.int64)
         self.ranges = self.ranges.within(-cap, cap)
 
 
@@ -282,10 +286,26 @@ def exact_product(matrix: csr_matrix, vector: AnyArray) -> AnyArray:
     return total
 
 
-def _total(weights: AnyArray, amounts: AnyArray) -> int:
-    """The sum of products, exactly."""
-    sizes = weights.astype(np.float64) @ amounts.astype(np.float64)
-    if object in (weights.dtype, amounts.dtype) or sizes >= SAFE:
+def _pieces(numbers: AnyArray) -> list[IntArray]:
+    """Numbers of zero or more as 64 bits each, times 1, 2**PIECE, 2**(2 * PIECE) and so on, which add up to them."""
+    if numbers.dtype != object:
+        return [numbers]
+    pieces, left = [], numbers
+    while left.any():
+        pieces.append((left % 2**PIECE).astype(np.int64))
+        left = left // 2**PIECE
+    return pieces
+
+
+def _total(weights: list[IntArray], amounts: AnyArray) -> int:
+    """The sum of products, exactly; the weights in pieces."""
+    return sum(_sum_of_products(piece, amounts) << PIECE * place for place, piece in enumerate(weights))
+
+
+def _sum_of_products(weights: IntArray, amounts: AnyArray) -> int:
+    if not amounts.any():
+        return 0
+    if amounts.dtype == object or weights.astype(np.float64) @ amounts.astype(np.float64) >= SAFE:
         return sum(weight * amount for weight, amount in zip(weights.tolist(), amounts.tolist(), strict=True))
     return int(weights @ amounts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 GRACE = 1.0
 """Seconds a child may overrun before it is killed."""
-CHECK_SHARE, CHECK_PER_CELL, UNEVEN_PER_CELL, MOST_OF_THE_TIME = 0.03, 4e-6, 9e-6, 0.15
+CHECK_SHARE, CHECK_PER_CELL, UNEVEN_PER_CELL, MOST_OF_THE_TIME = 0.03, 3.5e-6, 7e-6, 0.35
 """What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell, more where weights
 differ (their products need integers of more than 64 bits), up to a larger share."""
 
@@ -110,7 +111,7 @@ def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | 
         with watch.excused():
             make_ready("network", watch.say)
     left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds - _kept_for_checks(reduction.original, limits), 0.1))
-    calls = [(run_jobs, (components, jobs, left)) for jobs in plan]
+    calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
     return run_isolated(calls, seconds=left.seconds + GRACE, on_message=watch.hear)
 
 

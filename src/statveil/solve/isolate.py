@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import Any, BinaryIO
 
 from statveil.errors import SolverFailed, StatveilError
+from statveil.solve import memory
 
 LARGE = 1 << 16
 """Bytes from which on an array travels beside its message."""
@@ -95,7 +96,7 @@ def _warm() -> subprocess.Popen[bytes] | None:
 
 
 def dismiss_idle() -> None:
-    """End the children that are kept warm; the operating system tells what a child used only when it has ended."""
+    """End the children that are kept warm."""
     while _idle:
         _stop(_idle.pop())
 
@@ -130,10 +131,11 @@ def _listen(
             assert child.stdout is not None
             selector.register(child.stdout, selectors.EVENT_READ, child)
         while selector.get_map():
+            memory.look(child.pid for child in children)
             left = deadline - time.monotonic()
-            ready = selector.select(left) if left > 0 else []  # one that never stops talking has its time too
-            if not ready:
+            if left <= 0:  # one that never stops talking has its time too
                 return Halt.OUT_OF_TIME
+            ready = selector.select(min(left, memory.INTERVAL))
             for key, _ in ready:
                 kind, content = _read(key.fileobj)
                 if kind == "message":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from statveil.protect.adjustment import Adjustment
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import SystemOptions
 from statveil.publish.utility import system_utility
-from statveil.solve.isolate import dismiss_idle
+from statveil.solve.memory import peak_mb
 from statveil.table.exchange.repairs import Relaxation
 
 
@@ -36,7 +35,7 @@ def summary_of(
         "gap": _finite(adjustment.gap),
         "ending": str(adjustment.ending),
         "seconds": round(adjustment.seconds, 3),
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
         "seed": adjustment.seed,
         "trace": [[round(point.seconds, 3), _finite(point.objective), _finite(point.bound)] for point in adjustment.trace],
         "audit": {
@@ -80,14 +79,3 @@ def quality_figures(adjustment: Adjustment) -> dict[str, Any]:
 
 def _finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
-
-
-def _peak_mb() -> float | None:
-    """Largest memory of this process plus that of its largest child, in megabytes; None where the system does not tell."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    dismiss_idle()
-    used = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return round(used / (2**20 if sys.platform == "darwin" else 2**10), 1)

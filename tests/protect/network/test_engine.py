@@ -16,6 +16,7 @@ from statveil.protect.network import engine
 from statveil.protect.network.detect import detect
 from statveil.protect.options import NO_LIMIT, Limits
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.reduce import reduce_problem
 from statveil.protect.search import Search
 from statveil.protect.system import problem_of as system_problem
 from tests.protect.network.tables import hierarchy_relations, hierarchy_values, small_hierarchies, small_hierarchy
@@ -203,6 +204,18 @@ def test_all_up_is_priced_before_anything_is_repaired(monkeypatch):
     monkeypatch.setattr(engine.Engine, "repair", lambda self, senses: pytest.fail("not needed"))
     found.first_table()
     assert search.best is not None
+
+
+@pytest.mark.parametrize("where", ["leaf", "any"])
+def test_a_table_is_told_before_any_flow_is_priced(monkeypatch, where):
+    """So that it stands when the time ends during the first flow; also on the reduced problem, whose values are all zero."""
+    problem = reduce_problem(hierarchy(60, seed=1, sensitive=60, filling=Filling(where=where))).problem
+    told = []
+    search = Search(problem, Limits(seconds=60), 0, told.append)
+    found = engine.Engine(search, detect(problem))
+    monkeypatch.setattr(engine.Engine, "price", lambda self, senses: False)
+    found.first_table()
+    assert problem.accepts(next(news.deviation for news in told if news.deviation is not None))
 
 
 def test_bounds_that_add_up_to_too_much_are_none_in_the_coarse_table():

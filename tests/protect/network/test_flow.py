@@ -194,3 +194,32 @@ def test_more_relations_than_exact_costs_allow_are_refused(monkeypatch):
     monkeypatch.setattr(flow, "LARGEST_PENALTY", 2**38)
     with pytest.raises(InputError, match="too many relations"):
         program_of(small_hierarchy(levels={}))
+
+
+def test_parts_grow_in_proportion_without_a_pivot():
+    """The total of the first leaf row (cell 11, value 30) must rise by 4: growth 3/30, so 10 and 20 grow by 2 and 3; it rises by 5."""
+    problem = small_hierarchy(levels={11: 4}, lower=np.zeros(24, dtype=np.int64))
+    program = program_of(problem)
+    table = program.grown(np.where(problem.sensitive, 1, 0))
+    assert table is not None
+    assert problem.accepts(table)
+    assert table[[9, 10, 11]].tolist() == [2, 3, 5]
+    assert program.flow.tree.counter[0] == 0
+    assert not program.flow.flow.any()
+
+
+def test_nothing_grows_where_bounds_are_closer():
+    """Cells may rise by less than the growth of the total: no table is made up."""
+    value = small_hierarchy(levels={}).value
+    problem = small_hierarchy(
+        levels={11: 4}, lower=np.zeros(24, dtype=np.int64), upper=np.where(np.arange(24) == 10, value + 2, value + 50)
+    )
+    assert program_of(problem).grown(np.where(problem.sensitive, 1, 0)) is None
+
+
+@RELAXED
+@given(problem=small_hierarchies())
+def test_what_has_grown_is_safe(problem):
+    if open_somewhere(problem):
+        table = program_of(problem).grown(np.where(problem.can_go_up, 1, np.where(problem.sensitive, -1, 0)))
+        assert table is None or problem.accepts(table)

@@ -26,6 +26,7 @@ from statveil.protect.network.coarse_bound import CoarseBound
 from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, SensesProgram, soft_bounds, whole_costs
+from statveil.protect.network.greedy import balance
 from statveil.protect.network.lowest_terms import in_lowest_terms
 from statveil.protect.network.polish import flips_of, polish
 from statveil.protect.network.polygon import Blocks, joined, some
@@ -35,8 +36,8 @@ from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Multipliers, Search
 
-QUICK = 20
-"""Sweeps of the annealing that gives the first table."""
+QUICK, QUICK_HEAT = 5, 0.03
+"""Sweeps of the annealing that follows greedy balance, and its first temperature: as good as twenty from chance."""
 SWEEPS = 800
 MANY_CHOICES, VERY_MANY_CHOICES, MANY_CELLS = 100, 250, 2_000
 """Where method `auto` comes here: very many cells with a choice, or many in a table of many cells."""
@@ -142,16 +143,16 @@ class Engine:
     # --- first table
 
     def first_table(self) -> None:
-        """Quickly annealed senses, or all up; where the flow keeps the bounds for neither, flips until it does.
+        """A table with all cells up in proportion; then balanced senses, or all up; where no flow keeps the bounds, flips until one does.
 
         Where totals are sensitive all up comes first: its flow is found soon, and the other goes on from its tree several times quicker.
         """
         self.search.enter("first table")
+        self.search.offer(self.program.grown(all_up(self.problem)))
         given = [] if self.search.start is None else [self.search.start]
-        tried = [self.annealed(self.kinds[0], QUICK), all_up(self.problem)]
+        tried = [self.balanced(), all_up(self.problem)]
         found = [*given, *(tried[::-1] if self.mixed else tried)]
         for senses in found:
-            self.search.offer(self.program.quick(senses))
             if self.price(senses) and not self.mixed:
                 return
         if self.search.best is not None:
@@ -219,9 +220,18 @@ class Engine:
 
     # --- annealing and recombination
 
-    def annealed(self, kind: int, sweeps: int, heat: float = 1.0) -> IntArray:
-        """Senses annealed inside the subtables that are far from the bound, from chance or (with less heat) from the best so far."""
+    def balanced(self) -> IntArray:
+        """Senses by greedy balance inside the subtables, annealed for a moment."""
         choices, senses = self.choices, self.senses.copy()
+        resting = self.resting(senses)
+        resting[choices.cell] = 0
+        up = balance(choices, anneal.imbalance(self.network, choices, resting), self.draw())
+        senses[choices.cell] = np.where(up > 0, 1, -1)
+        return self.annealed(self.kinds[0], QUICK, QUICK_HEAT, start=senses)
+
+    def annealed(self, kind: int, sweeps: int, heat: float = 1.0, start: IntArray | None = None) -> IntArray:
+        """Senses annealed inside the subtables that are far from the bound, from chance or (with less heat) from the start or the best."""
+        choices, senses = self.choices, (self.senses if start is None else start).copy()
         if choices.cell.size == 0:
             return senses
         far = self.far()

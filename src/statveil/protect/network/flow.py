@@ -195,10 +195,25 @@ class FlowProgram:
         self.flow.restart(*self.bounds(senses))
         return self.flow.flow.copy() if self.flow.inside else None
 
-    def quick(self, senses: IntArray) -> IntArray | None:
-        """A table with these senses without any pivot, if the tree happens to carry one."""
-        self.flow.settle(*self.bounds(senses))
-        return self.flow.flow.copy() if self.flow.inside else None
+    def grown(self, senses: IntArray) -> IntArray | None:
+        """A table with these senses without any pivot: parts grow in proportion to their values, totals by what that adds up to.
+
+        How far a cell may fall stands for its value. Parts grow to the whole number above growth * value, and a sum of such numbers is
+        never below the one of their total. A table is found where the tree holds the totals, as the first one does unless weights
+        rise with values, and nothing is bounded closely from above.
+        """
+        flow, (low, high) = self.flow, self.bounds(senses)
+        value = np.where(self.free[0] > -FARTHEST, np.maximum(-self.free[0], 0), 0)
+        held = flow.tree.arc[: flow.root]
+        rising = held[held < flow.cells]
+        rising = rising[(low[rising] > 0) & (value[rising] > 0)]
+        if rising.size:
+            growth = float(((low[rising] - 1) / value[rising]).max()) * (1 + 1e-12)
+            flow.flow[:] = np.where(value > 0, np.floor(growth * value) + 1, 0)
+        flow.settle(low, high)
+        table = flow.flow.copy() if flow.inside else None
+        flow.tree.flow[:] = 0  # where pivots begin
+        return table
 
     @property
     def value(self) -> float:
