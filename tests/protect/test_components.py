@@ -215,7 +215,7 @@ def test_apart_is_as_good_as_together(problems: list[ProtectionProblem]) -> None
             tables[news[0]] = news[2].deviation
 
     jobs = [Job(number, 0, Team("exact", {}), Task(None, Limits(seconds=20), 0)) for number in range(len(parts))]
-    run_jobs(parts, jobs, Limits(seconds=20), hear)
+    run_jobs(parts, jobs, Limits(seconds=20), time.time(), hear)
     deviation = parts.joined([tables[number] for number in range(len(parts))])
     assert whole.accepts(deviation)
     assert whole.cost(deviation) >= sum(best) - 1e-6
@@ -242,10 +242,18 @@ def test_every_component_has_its_turn_though_one_would_take_all_the_time() -> No
     parts = components_of(beside(square(1), square(2)))
     jobs = [Job(number, 0, Team("random", {"repetitions": 10**9}), Task(None, Limits(seconds=3), 0)) for number in range(2)]
     began = time.monotonic()
-    run_jobs(parts, jobs, Limits(seconds=3), lambda news: heard.append(news[0]) if news[2].deviation is not None else None)
+    run_jobs(parts, jobs, Limits(seconds=3), time.time(), lambda news: heard.append(news[0]) if news[2].deviation is not None else None)
     assert set(heard) == {0, 1}
     assert time.monotonic() - began < 6
 
 
 def test_endless_bounds_survive_the_split() -> None:
     assert (components_of(beside(row(), row(5))).problem(0).upper == NO_LIMIT).all()
+
+
+def test_a_process_that_started_late_has_less_time() -> None:
+    parts = components_of(beside(square(1), square(2)))
+    jobs = [Job(number, 0, Team("random", {"repetitions": 10**9}), Task(None, Limits(seconds=30), 0)) for number in range(2)]
+    began = time.monotonic()
+    run_jobs(parts, jobs, Limits(seconds=4), time.time() - 2, lambda news: None)
+    assert time.monotonic() - began < 3.5

@@ -46,6 +46,8 @@ Method = Callable[..., None]
 
 FIRST_TRY = 0.1
 """Part of its time that a component gets in the first round."""
+LATEST = 5.0
+"""Seconds that a process can be late; a larger difference is a clock set anew."""
 LEAST, SHORTEST = 1.0, 0.1
 """Seconds that a component may take, however small its share; and seconds that are given even where none are left."""
 
@@ -184,13 +186,14 @@ def plan_jobs(components: Components, method: str, settings: dict[str, Any], tas
     return [jobs for jobs in plan if jobs]
 
 
-def run_jobs(components: Components, jobs: Sequence[Job], limits: Limits, send: Callable[[News], None]) -> None:
-    """One process's jobs, small components first.
+def run_jobs(components: Components, jobs: Sequence[Job], limits: Limits, asked: float, send: Callable[[News], None]) -> None:
+    """One process's jobs, small components first. The time runs from when they were `asked` for: a process takes a while to start.
 
     Where there are several, all are tried for a short while at first, so that there soon is a table; those that did not end by
     themselves then begin anew with their full share of the time, as if that had not been: what they find must not depend on the clock.
     """
-    deadline = time.monotonic() + limits.seconds
+    late = min(max(time.time() - asked, 0.0), LATEST)
+    deadline = time.monotonic() + limits.seconds - late
     waiting = sorted(jobs, key=lambda job: (components.sizes[job.component], job.component))
     for portion in (FIRST_TRY, 1.0) if len(jobs) > 1 else (1.0,):
         waiting = _run_round(components, waiting, portion, deadline, send)

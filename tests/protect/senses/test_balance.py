@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from statveil.examples.random_tables import random_problem
+from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.senses import balance
 from tests.protect.problems import problem_of
@@ -55,6 +56,14 @@ def test_same_seed_same_senses() -> None:
     problem = random_problem((6, 6, 6), seed=1)
     one, two = (balance.anneal_senses(search_of(problem, seed=4), sweeps=50) for _ in range(2))
     assert np.array_equal(one, two)
+
+
+def test_without_time_the_descent_comes_at_once() -> None:
+    problem = random_problem((12, 12, 12), seed=1)
+    search = search_of(problem)
+    search.limits = Limits(seconds=1e-9)
+    senses = balance.anneal_senses(search, sweeps=10**9)
+    assert np.array_equal(senses != 0, problem.sensitive)
 
 
 def test_a_cell_outside_every_relation_goes_where_it_is_cheaper() -> None:
