@@ -35,3 +35,15 @@ def test_a_job_reads_well() -> None:
         "[[rule]]",
         "n = 3",
     ]
+
+
+def test_the_order_of_dimensions_is_kept() -> None:
+    """They are the columns of the release: a job that turned them round would not repeat it."""
+    content = {
+        "input": {"file": "a.csv"},
+        "table": [{"dimensions": {"region": {"hierarchy": "r.csv"}, "industry": "flat", "size": {"labels": ["a"]}}, "measure": "turnover"}],
+        "seed": 1,
+    }
+    again = tomllib.loads(to_toml(content))
+    assert again == content
+    assert list(again["table"][0]["dimensions"]) == ["region", "industry", "size"]

@@ -12,13 +12,19 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def to_toml(content: Mapping[str, Any]) -> str:
-    """Plain values first, then tables and lists of tables; what is None is left out, as TOML has no word for it."""
+    """Plain values first, then tables and lists of tables; what is None is left out, as TOML has no word for it.
+
+    Below the top, where keys may be names of the user's, their order is kept: the order of dimensions is that of a table's columns.
+    """
     return "\n".join(_lines(content, ())).strip() + "\n"
 
 
 def _lines(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
-    plain = [f"{_key(key)} = {_value(item)}" for key, item in content.items() if item is not None and not _is_table(item)]
-    tables = [line for key, item in content.items() if _is_table(item) for line in _table_lines(item, (*path, key))]
+    given = [(key, item) for key, item in content.items() if item is not None]
+    last_plain = max((place for place, (_, item) in enumerate(given) if not _is_table(item)), default=-1)
+    inline = [not _is_table(item) or (path and place < last_plain) for place, (_, item) in enumerate(given)]
+    plain = [f"{_key(key)} = {_value(item)}" for (key, item), here in zip(given, inline, strict=True) if here]
+    tables = [line for (key, item), here in zip(given, inline, strict=True) if not here for line in _table_lines(item, (*path, key))]
     return [*plain, *tables]
 
 
