@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from statveil.serve import attempt as attempt_module
 from statveil.serve.answer import AnsweredTable
 from statveil.serve.config import check_config
 from statveil.serve.query import TableQuery
-from statveil.serve.service import TableService
+from statveil.serve.service import TableService, exact_cells
 from tests.reference.served_cells import cells as cells_by_hand
 from tests.serve.village import REGIONS, VILLAGE, Record, ask, open_village, village_content, write_village
 
@@ -204,6 +205,27 @@ def test_the_halves_of_a_pair_cannot_be_published_at_once(tmp_path: Path, monkey
     with pytest.raises(DisclosureRefused):
         slow.answer(some("N1", "S1", "S2"))
     assert slow.stored(slow.check(some("N1", "S1", "S2"))) is None
+
+
+def test_a_population_leaves_what_others_will_ask_for_where_it_is(tmp_path: Path) -> None:
+    """Whatever the key is: plain tables after a population are what they are before it."""
+    rows: tuple[Record, ...] = tuple(
+        (f"u{n}", f"u{n}", ("N1", "N2", "S1")[n % 3], ("food", "metal")[n // 3 % 2], (5, 90, 100)[n % 4 % 3]) for n in range(8)
+    )
+    answered = 0
+    for number in range(12):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "key").write_text(f"{number + 1:064x}")
+        (folder / "key").chmod(0o600)
+        service = open_village(folder, rows, populations=["region"])
+        with suppress(DisclosureRefused):
+            service.answer(ask("trade", filters={"region": ("N1", "S1")}))
+            answered += 1
+        for query in (ask("region", "trade"), ask("trade")):
+            _, reference, _ = exact_cells(service, query)
+            assert (service.answer(query).values == reference).all()
+    assert answered
 
 
 def test_a_population_is_answered_again_byte_for_byte(tmp_path: Path) -> None:

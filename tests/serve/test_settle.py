@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from statveil.serve import settle as settle_module
-from statveil.serve.dataset import ServedData
+from statveil.serve.dataset import ServedData, load_dataset
+from statveil.serve.secret import SecretKey
 from statveil.serve.settle import settle, settled
 from statveil.serve.stage_two import no_fences, no_pins, reference_if_safe
 from tests.serve.test_stage_one import by_labels, cells_of, load, records
-from tests.serve.village import VILLAGE, Record
+from tests.serve.village import REGIONS, VILLAGE, Record, key_of, village_config
 
 TWINS: tuple[Record, ...] = tuple((f"t{n}{side}", f"t{n}{side}", region, trade, 1000 + 7 * n)
     for n, (region, trade) in enumerate([("N1", "food"), ("N1", "metal"), ("N2", "food"), ("N2", "metal"), ("S1", "food"), ("S2", "metal")])
@@ -82,7 +83,7 @@ def test_no_table_of_a_settled_village_needs_repair(
 
 
 def test_a_record_that_cannot_fall_is_turned(tmp_path: Path) -> None:
-    """T18: the tinker has one crown; down he would be nothing. Others keep their direction, and nobody comes nearer to the truth."""
+    """T18: each tinker has one crown; down they would be nothing. Others keep their direction, and nobody comes nearer to the truth."""
     before = load(tmp_path, (*VILLAGE, *((f"tinker{n}", f"tinker{n}", "S2", "metal", 1) for n in range(2))))
     block, after = before.block("turnover"), settled(before).block("turnover")
     change, now = block.reference - block.value, after.reference - after.value
@@ -91,6 +92,38 @@ def test_a_record_that_cannot_fall_is_turned(tmp_path: Path) -> None:
     assert (np.abs(now) >= np.abs(change)).all()
     cells = cells_of(settled(before), "region", "trade")
     assert cells.reference[by_labels(cells)["S2", "metal"]] >= 3
+
+
+@pytest.mark.parametrize("key", range(40, 60))
+def test_who_is_alone_moves_the_same_way_whoever_else_comes(tmp_path: Path, key: int) -> None:
+    """T21: a carpenter of eight, and in the next edition another elsewhere who has one crown and must rise. The first keeps his side."""
+    carpenter: Record = ("u9", "u9", "S1", "wood", 8)
+    sides = set()
+    for number, rows in enumerate(((carpenter,), (carpenter, ("b2", "b2", "S2", "wood", 1)))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        config = village_config(folder, rows)
+        data = settled(load_dataset(config, config.datasets[0], SecretKey(bytes.fromhex(f"{key:064x}"))))
+        cells = cells_of(data, "region", "trade")
+        sides.add(int(np.sign(cells.reference[by_labels(cells)["S1", "wood"]] - 8)))
+    assert len(sides) == 1
+
+
+def test_the_order_of_codes_in_a_tree_decides_nothing(tmp_path: Path) -> None:
+    """Six pairs as large as each other: ties everywhere."""
+    found = []
+    for regions in (REGIONS, "code,parent\n" + "\n".join(reversed(REGIONS.splitlines()[1:])) + "\n"):
+        config = village_config(tmp_path, TWINS)
+        (tmp_path / "regions.csv").write_text(regions, encoding="utf-8")
+        data = load_dataset(config, config.datasets[0], key_of())
+        order = np.argsort(data.block("turnover").low)
+        found.append((data.version, settled(data).block("turnover").reference[order].tolist()))
+    assert found[0] == found[1]
+
+
+def test_a_measure_of_nothing_is_settled(tmp_path: Path) -> None:
+    data = load(tmp_path, (("a", "a", "N1", "food", 0),))
+    assert settled(data).block("turnover").reference.size == 0
 
 
 def test_small_counts_are_zero_or_three_and_right_on_average(tmp_path: Path) -> None:

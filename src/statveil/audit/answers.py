@@ -22,7 +22,7 @@ class AnswerEvidence:
     `places[d, r]` is where record r stands among the codes of dimension d, `amounts[r]` what it adds.
     `released` is the answer, `sense` +1 or -1 where a cell is sensitive and 0 elsewhere, `level` how far such a cell must move,
     `pinned` the sense that was published before (0: none), `smallest` the smallest number at which a cell may be published;
-    `counts` may be zero instead, which then tells no more than that fewer than that many were counted, if any.
+    `counts` may be zero instead: nothing between zero and that number is published.
     """
 
     dimensions: Sequence[Dimension]

@@ -14,7 +14,7 @@ import numpy as np
 
 from statveil.errors import OutOfTime
 from statveil.serve.config import Mode
-from statveil.serve.dataset import MeasureBlock
+from statveil.serve.dataset import NO_PRINTS, MeasureBlock
 from statveil.serve.stage_one import CellTable
 from statveil.serve.stage_two import ASK_OTHERWISE, Fences, Pins, Solved, solve_table
 from statveil.solve.isolate import Halt, Send, run_isolated
@@ -56,7 +56,7 @@ def _ready(send: Send) -> None:
 def _without_records(block: MeasureBlock) -> MeasureBlock:
     """What stage two asks about a measure; it does not ask about records."""
     unused: dict[str, Any] = dict.fromkeys(("start", "leaf", "value", "reference", "low", "high", "sign", "tie"), _NOTHING)
-    return replace(block, **unused)
+    return replace(block, **unused, settled=NO_PRINTS)
 
 
 def _solve(cells: CellTable, block: MeasureBlock, told: dict[str, Any], memory: int, send: Send) -> None:

@@ -13,6 +13,7 @@ from statveil.audit.answers import AnswerEvidence, audit_answer
 from statveil.errors import AuditFailed
 from statveil.serve.dataset import MeasureBlock, ServedData
 from statveil.serve.guard import Guard, Slivers
+from statveil.serve.identity import among
 from statveil.serve.layout import Layout
 from statveil.serve.populations import PublishedPopulation, fact_name, read_populations, sensitive_sliver, write_populations
 from statveil.serve.secret import SecretKey
@@ -102,9 +103,14 @@ class Attempt:
     def solve(self, seconds: float) -> None:
         """The reference itself where that is safe, which needs no solver; else the closest safe table."""
         part = self.data.part
-        told: dict[str, Any] = {"mode": part.mode, "cap": float(part.cap), "pins": self.pins, "fences": self.fences}
+        told: dict[str, Any] = {"mode": part.mode, "cap": float(part.cap), "pins": self._fixed(), "fences": self.fences}
         found = reference_if_safe(self.cells, self.block, **told)
         self.solved = self.solver(self.cells, self.block, **told, seconds=seconds) if found is None else found
+
+    def _fixed(self) -> Pins:
+        """What was published, and what is settled: a table of a population must not move what others will ask for."""
+        settled = among(*self.block.settled, self.cells.low, self.cells.high) & ~self.pins.published
+        return Pins(self.pins.sense, self.pins.published | settled, np.where(settled, self.cells.reference, self.pins.value))
 
     def audited(self) -> IntArray:
         """The numbers in the shape of the table, once the independent audit has passed."""

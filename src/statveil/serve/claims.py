@@ -143,7 +143,7 @@ def claim(store: Store, key: SecretKey, versions: Mapping[str, str], levels: Map
         for dataset, version in versions.items():
             if _changed(recording, "version " + key.digest("dataset", dataset.encode(), size=16).hex(), version):
                 raise InputError(
-                    f"Dataset {dataset!r} is not the one that tables were published from: records, codes, rules or mode have changed.",
+                    f"Dataset {dataset!r} is not the one that tables were published from: codes, records, rules, mode or method changed.",
                     hint="Give the new edition a new id; permanent factors keep it consistent with the old one.",
                 )
         for dataset, names in (levels or {}).items():

@@ -106,7 +106,7 @@ class DatasetPart(Part):
     mode: Mode = "anchored"
     filters: list[str] = Field(default_factory=list)
     populations: list[str] = Field(default_factory=list)
-    small_counts: Annotated[int, Field(ge=1)] | None = None
+    small_counts: Annotated[int, Field(ge=1, le=10_000)] | None = None
     noise: NoisePart = NoisePart()
     cap: Number = 2
     guard: GuardPart = GuardPart()
@@ -132,7 +132,7 @@ class DatasetPart(Part):
         faults += [(name not in self.dimensions, f"the filter {name!r} is not one of the dimensions.") for name in self.filters]
         faults += [(name not in self.filters, f"{name!r} of populations is not one of the filters.") for name in self.populations]
         ids = [each.id for each in self.measure]
-        faults += [(len(set(ids)) < len(ids), "two measures have the same id."), (self.cap < 1, "cap must be 1 or more.")]
+        faults += [(len(set(ids)) < len(ids), "two measures have the same id."), (not 1 <= self.cap <= 100, "cap must be from 1 to 100.")]
         faults += [
             (
                 len(units) > 1 and self.holding is None,

@@ -34,6 +34,9 @@ ROOM = 64
 """Sums stay this many times below 2^53, so that programs in doubles see them exactly."""
 
 
+NO_PRINTS = (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MeasureBlock:
     """The records that have something of one measure, grouped by holding: rows `start[h]` to `start[h + 1]` are holding h's."""
@@ -60,6 +63,8 @@ class MeasureBlock:
     sign: IntArray
     tie: AnyArray
     """Per holding: decides who leads a cell among equals."""
+    settled: tuple[AnyArray, AnyArray] = NO_PRINTS
+    """Prints of the cells whose reference is safe and is what they are published at, in the order of their low halves."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -234,12 +239,12 @@ def _block(
     start = np.append(np.flatnonzero(np.diff(holding, prepend=-1)), holding.size).astype(np.int64)
     present = holding[start[:-1]]
     value = value[order]
-    changed = noised(value, drawn.sign[holding], drawn.size[holding], least=float(part.noise.least), most=float(part.noise.most))
     rules = part.rules()
     if measure.count:
         rules = [rule for rule in rules if isinstance(rule, MinimumFrequency)]
     decimals = columns.decimals(measure.column)
     smallest = _smallest(part, rules) if measure.count else 1
+    changed = noised(value, drawn.sign[holding], drawn.size[holding], least=float(part.noise.least), most=float(part.noise.most))
     reference = changed if part.mode == "anchored" else value
     return MeasureBlock(
         id=measure.id,

@@ -17,7 +17,7 @@ from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.protect.options import NO_LIMIT
 from statveil.risk.exact import share
 from statveil.serve.dataset import MeasureBlock
-from statveil.serve.identity import subtract
+from statveil.serve.identity import among, subtract
 from statveil.serve.nested import nested_pairs
 from statveil.serve.stage_one import CellTable
 from statveil.serve.stage_two import Fences
@@ -105,14 +105,14 @@ class Guard:
         other, target = found[:, 1], found[:, 3]
         order = np.argsort(cells.low, kind="stable")
         here = cells.low[order], cells.high[order]
-        inside = _among(*here, seen.low[other], seen.high[other]) & _among(*here, self._sorted_low[target], self._sorted_high[target])
+        inside = among(*here, seen.low[other], seen.high[other]) & among(*here, self._sorted_low[target], self._sorted_high[target])
         return Slivers(asked[found[:, 0]], seen.value[other], found[:, 2] == 1, self._sorted_target[target], inside)
 
     def within(self, cells: CellTable, new: BoolArray) -> int:
         """Pairs of two new cells of the same table. Sums hold in it, so that their difference is a cell of it, protected as such."""
         small, large = nested_pairs(cells.view, cells.table.records, new & ~cells.sensitivity.sensitive, reach=self.reach)
         difference = subtract(cells.low[large], cells.high[large], cells.low[small], cells.high[small])
-        return int(_among(self._sorted_low, self._sorted_high, *difference).sum())
+        return int(among(self._sorted_low, self._sorted_high, *difference).sum())
 
     def fences(self, cells: CellTable, slivers: Slivers) -> Fences:
         """Bounds that keep each difference away from the truth like a virtual sensitive cell, on the side where the reference has it.
@@ -152,13 +152,6 @@ class Guard:
         self._sorted_low, self._sorted_high = self.low[order], self.high[order]
         self._sorted_target = np.where(order < self.amount.size, order, -1)
         self._filter[(self.low & np.uint64((1 << _FILTER_BITS) - 1)).astype(np.int64)] = True
-
-
-def _among(known_low: AnyArray, known_high: AnyArray, low: AnyArray, high: AnyArray) -> BoolArray:
-    """Which of these prints are among the known ones, which are in the order of their low halves."""
-    place = np.minimum(np.searchsorted(known_low, low), known_low.size - 1)
-    found: BoolArray = (known_low[place] == low) & (known_high[place] == high)
-    return found
 
 
 def _respondents(block: MeasureBlock, records: int) -> tuple[IntArray, IntArray, AnyArray, AnyArray]:

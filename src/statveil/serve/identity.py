@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from statveil.arrays import AnyArray, IntArray
+from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.serve.secret import SecretKey
 
 
@@ -46,3 +46,12 @@ def subtract(low: AnyArray, high: AnyArray, other_low: AnyArray, other_high: Any
     """Prints minus prints modulo 2^128."""
     borrow = (low < other_low).astype(np.uint64)
     return low - other_low, high - other_high - borrow
+
+
+def among(known_low: AnyArray, known_high: AnyArray, low: AnyArray, high: AnyArray) -> BoolArray:
+    """Which of these prints are among the known ones, which are in the order of their low halves."""
+    if not known_low.size:
+        return np.zeros(low.size, np.bool_)
+    place = np.minimum(np.searchsorted(known_low, low), known_low.size - 1)
+    found: BoolArray = (known_low[place] == low) & (known_high[place] == high)
+    return found

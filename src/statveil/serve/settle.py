@@ -4,8 +4,10 @@ All cells that can be asked for are sums over leaf cells. A reference that is sa
 therefore the answer to every request: the same number in whatever table and order it is asked for.
 
 Where two large respondents move in opposite directions, what is left of a cell's change may be less than its level. The larger
-one's change is then raised, once and for ever. What is still not safe after that is lifted above its value: lifting can push other
-cells off their safe side, which are lifted in turn, but none that was lifted ever falls back, so that it ends.
+one's change is then raised, once and for ever. What is still not safe after that, or would vanish, is lifted above its value, by the
+largest record in it that rises anyway. Lifting can push other cells off their safe side, whose leaders' changes are raised in turn, or
+which are lifted too; none that was lifted falls back when only lifting is left, so that it ends. Leaf cells come first: what becomes of
+those depends on nobody outside of them, and so is the same in every edition that has the same respondents there.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations as subsets
+from itertools import count
 from math import prod
 
 import numba
 import numpy as np
 
-from statveil.arrays import IntArray, frozen_array
+from statveil.arrays import BoolArray, IntArray, frozen_array
 from statveil.risk.assess import assess
 from statveil.serve.dataset import MeasureBlock, ServedData
 from statveil.serve.layout import Layout, ServedDimension
@@ -30,6 +33,8 @@ LARGEST = 1_000_000
 MOST = 0.5
 """No respondent's change is raised beyond this share, unless a cell has to be lifted."""
 ROUNDS = 3
+"""So often changes are raised again after lifting; then there is only lifting."""
+PASSES = 3
 
 
 def settled(data: ServedData) -> ServedData:
@@ -42,15 +47,23 @@ def settled(data: ServedData) -> ServedData:
 
 def settle(block: MeasureBlock, dimensions: Sequence[ServedDimension], *, cap: float) -> MeasureBlock:
     """The block with its reference settled."""
-    leaf = _leaf_cells(block)
+    if not block.value.size:
+        return block
+    leaf, tables = _leaf_cells(block), _tables(dimensions)
     reference = _small_counts_rounded(block, leaf) if block.counts else block.reference.copy()
-    tables = _tables(dimensions)
-    if not block.counts:  # a count of one cannot be changed by more than itself
+    for turn in count():
+        changed, prints = 0, []
         for axes in tables:
-            _Table.of(block, dimensions, axes, reference, cap).raise_changes(block, reference)
-    while sum(_Table.of(block, dimensions, axes, reference, cap).lift(block, leaf, reference) for axes in tables):
-        pass
-    return replace(block, reference=frozen_array(reference))
+            table = _Table.of(block, dimensions, axes, reference, cap)
+            order = table.order if turn else table.order[table.is_leaf[table.order]]
+            if turn <= ROUNDS and not block.counts:  # a count of one cannot be changed by more than itself
+                changed += table.raise_changes(order, block, reference)
+            changed += table.lift(order, block, leaf, reference)
+            prints.append(np.stack([table.sums.low[table.order], table.sums.high[table.order]], axis=1))
+        if turn and not changed:
+            break
+    low, high = np.unique(np.concatenate(prints), axis=0).T
+    return replace(block, reference=frozen_array(reference), settled=(frozen_array(low.copy()), frozen_array(high.copy())))
 
 
 def _leaf_cells(block: MeasureBlock) -> IntArray:
@@ -68,14 +81,14 @@ def _small_counts_rounded(block: MeasureBlock, leaf: IntArray) -> IntArray:
     that sums are right on average. The draw is made by the permanent numbers of its holdings: it is the same in every edition (T21).
     """
     size = int(leaf.max(initial=-1)) + 1
-    count, noised, drawn = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.uint64)
+    counted, noised, drawn = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.uint64)
     holding = np.repeat(np.arange(block.start.size - 1), np.diff(block.start))
-    np.add.at(count, leaf, block.value)
+    np.add.at(counted, leaf, block.value)
     np.add.at(noised, leaf, block.reference)
     np.add.at(drawn, leaf, block.tie[holding].astype(np.uint64))
-    up = (drawn >> np.uint64(11)) * block.smallest < count * 2.0**53
-    room = count - block.smallest
-    rounded = np.where(room < 0, np.where(up, block.smallest, 0), count + np.clip(noised - count, -room, room))
+    up = (drawn >> np.uint64(11)).astype(np.float64) * block.smallest < counted * 2.0**53
+    room = counted - block.smallest
+    rounded = np.where(room < 0, np.where(up, block.smallest, 0), counted + np.clip(noised - counted, -room, room))
     reference = block.reference.copy()
     reference[np.unique(leaf, return_index=True)[1]] += rounded - noised
     return reference
@@ -105,6 +118,7 @@ class _Table:
     up: IntArray
     down: IntArray
     floor: IntArray
+    is_leaf: BoolArray
     leaf: IntArray
     cells_of: IntArray
 
@@ -126,35 +140,39 @@ class _Table:
         level = np.maximum(up, down)
         return cls(
             sums=sums,
-            order=filled[np.lexsort((block.tie[sums.leader[filled]], sums.top[filled, 0]))],
+            order=filled[np.lexsort((sums.low[filled], sums.high[filled], block.tie[sums.leader[filled]], sums.top[filled, 0]))],
             up=up,
             down=down,
             floor=np.maximum(np.ceil(level * (1.0 + (cap - 1.0) * block.floor[np.maximum(sums.leader, 0)])), level).astype(np.int64),
+            is_leaf=np.isin(np.arange(sums.value.size), leaves),
             leaf=leaf,
             cells_of=np.stack(list(combinations(grid, grid.coordinates(leaves)))),
         )
 
-    def raise_changes(self, block: MeasureBlock, reference: IntArray) -> None:
-        """Raise the changes of those who lead sensitive cells, in their own directions, as far as that may go."""
-        sums, level = self.sums, np.maximum(self.up, self.down)
-        order = self.order[level[self.order] > 0]
-        for _ in range(ROUNDS):
-            raised = _raise_changes(
-                order, level, self.floor, sums.leader, block.start, block.sign, self.leaf, self.cells_of, block.value, reference,
+    def raise_changes(self, order: IntArray, block: MeasureBlock, reference: IntArray) -> int:
+        """Raise the changes of those who lead unsafe cells of these, in their own directions, as far as that may go; tells how many."""
+        sums, raised = self.sums, 0
+        for _ in range(PASSES):
+            more = _raise_changes(
+                order, self.up, self.down, self.floor, sums.leader, block.start, self.leaf, self.cells_of, block.value, reference,
                 sums.value, sums.reference, MOST,
             )  # fmt: skip
-            if not raised:
+            raised += more
+            if not more:
                 break
+        return raised
 
-    def lift(self, block: MeasureBlock, leaf: IntArray, reference: IntArray) -> int:
-        """Lift every cell that is not safe; tells how many were lifted."""
+    def lift(self, order: IntArray, block: MeasureBlock, leaf: IntArray, reference: IntArray) -> int:
+        """Lift every one of these cells that is not safe; tells how many were lifted."""
         sums, lifted = self.sums, 0
-        in_leaf = np.zeros(int(leaf.max(initial=-1)) + 1, np.int64)
+        in_leaf = np.zeros(int(leaf.max()) + 1, np.int64)
         np.add.at(in_leaf, leaf, reference)
         while True:
+            rising = in_leaf[leaf] > 0 if block.counts else reference > block.value
+            risers = _largest_of(rising, self.leaf, self.cells_of, block.value, block.low, sums.value.size)
             more = _lift(
-                self.order, self.up, self.down, self.floor, block.smallest, block.counts, sums.leader, block.start, self.leaf,
-                self.cells_of, leaf, in_leaf, block.value, reference, sums.value, sums.reference,
+                order, self.up, self.down, self.floor, block.smallest, block.counts, sums.leader, risers, block.start, block.floor,
+                self.leaf, self.cells_of, leaf, in_leaf, block.value, block.low, reference, sums.value, sums.reference,
             )  # fmt: skip
             if not more:
                 return lifted
@@ -162,63 +180,91 @@ class _Table:
 
 
 @numba.njit(cache=True)
-def _given(who, cell, start, leaf, cells_of, value):  # type: ignore[no-untyped-def]
-    """What the holding contributes to the cell that it leads, and its largest record there."""
-    own, largest = 0, -1
-    for row in range(start[who], start[who + 1]):
-        for combination in range(cells_of.shape[0]):
-            if cells_of[combination, leaf[row]] == cell:
-                own += value[row]
-                if largest < 0 or value[row] > value[largest]:
-                    largest = row
-    return own, largest
+def _is_safe(moved, up, down):  # type: ignore[no-untyped-def]
+    """A cell that has moved so far; levels are zero where it is not sensitive."""
+    return moved >= up if moved > 0 else -moved >= down
 
 
 @numba.njit(cache=True)
-def _raise_changes(order, level, floor, leader, start, sign, leaf, cells_of, value, reference, sum_value, sum_reference, most):  # type: ignore[no-untyped-def]
-    """One pass; tells how many changes were raised. A leader's records in the cell share the raise by their size."""
+def _raise_changes(order, up, down, floor, leader, start, leaf, cells_of, value, reference, sum_value, sum_reference, most):  # type: ignore[no-untyped-def]
+    """One pass; tells how many changes were raised: of all records of a leader that move as its part of the cell does, by their size."""
     raised = 0
     for cell in order:
-        who = leader[cell]
-        moved = sign[who] * (sum_reference[cell] - sum_value[cell])
-        if moved >= level[cell]:
+        moved = sum_reference[cell] - sum_value[cell]
+        if _is_safe(moved, up[cell], down[cell]):
             continue
-        share = (floor[cell] - moved) / _given(who, cell, start, leaf, cells_of, value)[0]
+        who, own, change = leader[cell], 0, 0
         for row in range(start[who], start[who + 1]):
-            most_change = np.int64(np.ceil(most * value[row]))
-            change = abs(reference[row] - value[row])
-            larger = min(change + np.int64(np.ceil(share * value[row])), max(most_change, change))
-            if larger == change:
+            if _stands_in(cell, row, leaf, cells_of):
+                own += value[row]
+                change += reference[row] - value[row]
+        sign = np.sign(change)
+        share = (floor[cell] - sign * moved) / own
+        for row in range(start[who], start[who + 1]):
+            change = reference[row] - value[row]
+            larger = min(abs(change) + np.int64(np.ceil(share * value[row])), max(np.int64(np.ceil(most * value[row])), abs(change)))
+            if change * sign <= 0 or larger == abs(change):
                 continue
             raised += 1
-            _add(sign[who] * (larger - change), row, leaf, cells_of, reference, sum_reference)
+            _add(sign * larger - change, row, leaf, cells_of, reference, sum_reference)
     return raised
 
 
 @numba.njit(cache=True)
-def _lift(  # type: ignore[no-untyped-def]
-    order, up, down, floor, smallest, counts, leader, start, leaf, cells_of, lowest, in_lowest, value, reference, sum_value, sum_reference
-):  # fmt: skip
-    """One pass; tells how many cells were lifted. What is lifted is the leader's largest record in the cell.
+def _largest_of(chosen, leaf, cells_of, value, low, size):  # type: ignore[no-untyped-def]
+    """Of the records chosen, the largest in each cell, or -1; of equal ones the one with the larger print."""
+    largest = np.full(size, -1, np.int64)
+    for row in range(value.size):
+        if chosen[row]:
+            for combination in range(cells_of.shape[0]):
+                cell = cells_of[combination, leaf[row]]
+                if cell >= 0 and _is_larger(row, largest[cell], value, low):
+                    largest[cell] = row
+    return largest
 
-    A record that had fallen is turned: it ends at least as far above its value as it was below. A count's leaf cell is never left
-    below the smallest count (it is zero or not below it before).
+
+@numba.njit(cache=True)
+def _is_larger(row, other, value, low):  # type: ignore[no-untyped-def]
+    return other < 0 or value[row] > value[other] or (value[row] == value[other] and low[row] > low[other])
+
+
+@numba.njit(cache=True)
+def _lift(  # type: ignore[no-untyped-def]
+    order, up, down, floor, smallest, counts, leader, risers, start, raised, leaf, cells_of, lowest, in_lowest, value, low, reference,
+    sum_value, sum_reference
+):  # fmt: skip
+    """One pass; tells how many cells were lifted, by the largest record that rises anyway.
+
+    Where none does, the leader's largest record is turned: it ends further above its value than it was below, not as far, for the
+    two must not meet in the middle (T21). A count's leaf cell is never left below the smallest count.
     """
     lifted = 0
     for cell in order:
         moved = sum_reference[cell] - sum_value[cell]
-        low = sum_reference[cell] < smallest and not counts
-        if not low and (moved >= up[cell] if moved > 0 else -moved >= down[cell]):
+        vanishes = sum_reference[cell] < smallest and not counts
+        if not vanishes and _is_safe(moved, up[cell], down[cell]):
             continue
         lifted += 1
-        row = _given(leader[cell], cell, start, leaf, cells_of, value)[1]
-        rise = smallest - sum_reference[cell] if low else np.int64(1)
+        who, row = leader[cell], risers[cell]
+        if row < 0:
+            for each in range(start[who], start[who + 1]):
+                if _stands_in(cell, each, leaf, cells_of) and _is_larger(each, row, value, low):
+                    row = each
+        rise = smallest - sum_reference[cell] if vanishes else np.int64(1)
         if up[cell] > 0:
             rise = max(rise, floor[cell] - moved)
-        rise = max(rise, smallest - in_lowest[lowest[row]] if counts else 2 * (value[row] - reference[row]))
+        if counts:
+            rise = max(rise, smallest - in_lowest[lowest[row]])
+        elif reference[row] < value[row]:
+            rise = max(rise, np.int64(np.ceil((value[row] - reference[row]) * (2.0 + raised[who]))))
         in_lowest[lowest[row]] += rise
         _add(rise, row, leaf, cells_of, reference, sum_reference)
     return lifted
+
+
+@numba.njit(cache=True)
+def _stands_in(cell, row, leaf, cells_of):  # type: ignore[no-untyped-def]
+    return (cells_of[:, leaf[row]] == cell).any()
 
 
 @numba.njit(cache=True)
