@@ -54,10 +54,18 @@ def told(problem: sv.ProtectionProblem, keep: Keep, *, seconds: float, method: s
     now, plain = quality.kept[0], quality.plain[0]
     print(
         f"  {asked}: corr {now.correlation:.4f} slope {now.slope:.4f} var {now.variance_ratio:.4f} (plain {plain.correlation:.4f} "
-        f"{plain.slope:.4f} {plain.variance_ratio:.4f}), change {found.objective:,.0f} ({quality.price:+.1%}), mean off {now.mean_off}, "
+        f"{plain.slope:.4f} {plain.variance_ratio:.4f}), change {found.objective:,.0f} ({quality.price:+.1%} beside the plain table's "
+        f"{quality.plain_objective:,.0f}, {_above(found.objective, found.certified_bound)}), mean off {now.mean_off}, "
         f"by {quality.found_by}, {time.perf_counter() - began:.0f} s",
         flush=True,
     )
+
+
+def _above(change: float, bound: float) -> str:
+    """How far above the least change of any safe table at the most: by the plain table's certified bound."""
+    if bound <= 0:
+        return "no certified bound"
+    return f"at most {change / bound - 1:+.1%} beside the least change, certified {bound:,.0f} or more"
 
 
 def small(folder: Path) -> None:

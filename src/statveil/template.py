@@ -104,6 +104,11 @@ seed = 0
 # weaken_protection = false    # dangerous: with "protection" in the order, levels give as well
 # only = [{ cells = [{ region = "R1", size = "L" }] }]
 
+# [keep]                       # a table whose statistics are kept: mean exactly; variance, correlation, slope within a distance of one
+# mean = ["sensitive", { region = "R1" }]
+# slope = "all"
+# within = 0.005
+
 # [tradeoff]                   # release a point of the front of change and distortion; `statveil tradeoff` shows it
 # point = "recommended"        # or its number
 

@@ -17,7 +17,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def slow(*_, **__):
     print("ready", flush=True)
     {inside}
-statveil.folder.protect_table = slow
+real, statveil.folder.protect_table = statveil.folder.protect_table, slow
 from statveil.cli import main
 main()
 """
@@ -28,6 +28,13 @@ CAUGHT = """
     except KeyboardInterrupt:
         print("again", flush=True)
         time.sleep(60)
+"""
+
+FOUND = """
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        return real(*_, **__)
 """
 
 
@@ -53,6 +60,19 @@ def test_a_run_told_to_stop_ends_in_words_and_leaves_nothing(village: Path, name
     assert "Interrupted: Stopped before the release was complete." in said
     assert "Traceback" not in said
     assert not (village / "out").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_release_of_a_search_that_was_stopped_says_so(village: Path) -> None:
+    command = [sys.executable, "-c", SLOW.format(inside=FOUND.strip()), "protect", str(village / "job.toml"), "--out", str(village / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "STOPPED by a signal before the time was over" in told
+    assert (village / "out" / "run.json").exists()
 
 
 def test_a_second_signal_while_the_first_is_being_told_of_is_told_too(village: Path) -> None:

@@ -114,6 +114,25 @@ def test_the_job_in_the_release_makes_it_again(traded: Path) -> None:
         assert (traded / "again" / "public" / name).read_bytes() == (release / "public" / name).read_bytes()
 
 
+def test_a_release_by_a_trade_off_says_what_became_of_its_statistics(traded: Path) -> None:
+    """On the screen, in the internal report and in run.json, as where statistics are kept without a trade-off."""
+    job = traded / "told.toml"
+    job.write_text(JOB + "\n[output]\ninternal = true\n", encoding="utf-8")
+    result = run("protect", job, "--out", traded / "told")
+    assert result.exit_code == 0, result.output
+    report = (traded / "told" / "internal" / "report-internal.html").read_text(encoding="utf-8")
+    for words in ("the sensitive cells: ", "of the trade-off, the recommended one: distortion", "beside the plain table"):
+        assert words in result.stdout
+        assert words in report
+    kept = json.loads((traded / "told" / "run.json").read_text(encoding="utf-8"))["quality"]
+    front = json.loads((traded / "job-tradeoff" / "internal" / "front.json").read_text(encoding="utf-8"))
+    point = front["points"][front["recommended"] - 1]
+    assert kept["front"]["point"] == front["recommended"]
+    assert kept["front"]["distortion"] == pytest.approx(point["distortion"])
+    assert kept["front"]["plain_distortion"] >= kept["front"]["distortion"]
+    assert kept["sets"][0]["slope"] == pytest.approx(point["sets"][0]["slope"])
+
+
 def test_statistics_named_on_the_command_line_are_in_the_released_job(traded: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     asked = ["--over", "all", "--over", "sensitive", "--criteria", "slope,mean", "--publish", "1"]

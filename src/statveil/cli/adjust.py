@@ -49,7 +49,13 @@ MayGiveOption = Annotated[
 ]
 KeepOption = Annotated[
     list[str] | None,
-    typer.Option("--keep", metavar="WHAT=CELLS", help="Keep a statistic: mean, variance, correlation, slope.", show_default=False),
+    typer.Option(
+        "--keep",
+        metavar="WHAT=CELLS",
+        help="Keep a statistic: mean, variance, correlation or slope=CELLS, measures=ranks; and how: within=0.005, widen=1.5,2, "
+        "by=programs|tabu|both, senses=... May be repeated.",
+        show_default=False,
+    ),
 ]
 RepairsFile = Annotated[Path | None, typer.Option("--repairs", metavar="FILE.json", help="List of repairs to write.", show_default=False)]
 SolutionFile = Annotated[

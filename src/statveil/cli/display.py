@@ -16,6 +16,7 @@ import typer
 from statveil.audit.repairs import in_words as repairs_in_words
 from statveil.audit.repairs import weakened
 from statveil.audit.report import AuditReport, Check
+from statveil.cli.signals import told_to_stop
 from statveil.folder import FolderRelease, audit_figures, figures
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.options import OnProgress, Progress
@@ -158,6 +159,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     words = _cells(numbers["cells"], numbers["sensitive"])
     found = f": {_quality(release.adjustment)}" if numbers["sensitive"] else ". Nothing was sensitive; numbers were rounded at most"
     typer.echo(f"Protected a table of {words} in {outcome.seconds:.1f} s{found}.\n")
+    _show_stop()
     _show_kept(release.adjustment)
     typer.echo(f"{audit_in_words(release.audit)}\n")
     _show_repairs(release.repairs_in_words(), weakened=release.protection_weakened)
@@ -176,12 +178,19 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     found = _quality(adjustment) if sensitive else "nothing was sensitive"
     typer.echo(f"Adjusted a system of {_cells(cells, sensitive)} in {adjustment.seconds:.1f} s: {found}.")
     typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g} ({_rests_on(adjustment)}).\n")
+    _show_stop()
     _show_kept(adjustment)
     typer.echo(f"{audit_in_words(outcome.audit)}\n")
     _show_repairs(repairs_in_words(outcome.relaxations), weakened=weakened(outcome.relaxations))
     for cells, statistics in outcome.summary["utility"].items():
         typer.echo(utility_in_words(cells, statistics))
     typer.echo(f"\nsolution  {outcome.solution}")
+
+
+def _show_stop() -> None:
+    """A search that was cut short must not pass for one that came to its end."""
+    if told_to_stop():
+        typer.echo("STOPPED by a signal before the time was over: this is the best table found until then.\n")
 
 
 def _show_kept(adjustment: Adjustment) -> None:

@@ -15,7 +15,9 @@ from statveil.errors import InputError
 from statveil.protect.build import build_problem
 from statveil.protect.options import Limits, OnProgress, Options
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.quality.keep import Keep
+from statveil.protect.quality.keep import Keep, targets_of
+from statveil.protect.quality.moments import outcomes
+from statveil.protect.quality.result import OnFront, Quality
 from statveil.protect.quality.tables import keep_of
 from statveil.provenance import Provenance
 from statveil.release import Release
@@ -28,7 +30,7 @@ from statveil.table.protected import ProtectedTable
 from statveil.table.spec import TableSpec
 from statveil.table.table import Table
 from statveil.table.tabulate import listed_specs
-from statveil.tradeoffs.distortion import DEFAULT
+from statveil.tradeoffs.distortion import DEFAULT, distortion_of
 from statveil.tradeoffs.verb import POINTS, Tradeoff, check_keep, tradeoff
 from statveil.workflow.parameters import as_json, links_as_json
 from statveil.workflow.requirements import requirements_of
@@ -64,6 +66,7 @@ class TableTradeoff:
             ending=plain.ending if chosen.change <= plain.objective else Ending.FEASIBLE,
             certificate=None,
             seconds=self.front.seconds,
+            quality=self._quality(number),
         )
         value = frozen_array(self.problem.value + chosen.deviation)
         protected = ProtectedTable(views=self.table.views, value=value, decimals=self.table.decimals)
@@ -77,6 +80,27 @@ class TableTradeoff:
             sensitivity=self.sensitivity,
             requirements=requirements_of(self.options),
             job=job or {},
+        )
+
+    def _quality(self, number: int) -> Quality | None:
+        """What became of the statistics at a point; None where there were none to keep."""
+        front, chosen = self.front, self.front.points[number - 1]
+        targets = targets_of(front.keep, self.problem)
+        if not targets:
+            return None
+        return Quality(
+            plain=outcomes(targets, front.plain.deviation),
+            kept=chosen.outcomes,
+            plain_objective=front.plain.objective,
+            objective=chosen.change,
+            found_by=chosen.by,
+            front=OnFront(
+                point=number,
+                points=len(front.points),
+                recommended=number == front.knee + 1,
+                distortion=chosen.distortion,
+                plain_distortion=distortion_of(targets, front.plain.deviation),
+            ),
         )
 
 

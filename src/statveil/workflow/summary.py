@@ -73,8 +73,9 @@ def quality_figures(adjustment: Adjustment) -> dict[str, Any]:
         for before, after in zip(quality.plain, quality.kept, strict=True)
     ]
     measures = [{"name": name, "plain_loss": before, "loss": after} for name, before, after in quality.measures]
-    told = {name: getattr(quality, name) for name in ("found_by", "price", "cap", "without_programs")}
-    return {"quality": {**told, "sets": sets, "measures": measures}}
+    told = {name: getattr(quality, name) for name in ("found_by", "price", "cap", "without_programs", "failed")}
+    front = {} if quality.front is None else {"front": quality.front._asdict()}
+    return {"quality": {**told, **front, "sets": sets, "measures": measures}}
 
 
 def _finite(number: float) -> float | None:

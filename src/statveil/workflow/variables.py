@@ -10,7 +10,7 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.errors import InputError
 from statveil.protect.build import build_problem
-from statveil.protect.options import Limits, OnProgress, Options
+from statveil.protect.options import Limits, OnProgress, Options, check_kind
 from statveil.protect.quality.keep import Keep
 from statveil.protect.quality.tables import keep_of
 from statveil.protect.quality.variables import KEPT, Together, adjust_together
@@ -49,6 +49,7 @@ def protect_variables(
     """Several variables of the same records by the same dimensions, protected together: each by its own rules and levels (`rules` by the
     name of the table, or the same for all), each audited on its own, their means, covariances, correlations and regressions kept.
     """
+    check_kind("keep", keep, Keep)
     options, limits = settled(options, limits, seed, None, keep)
     names = [spec.name for spec in specs]
     if len(set(names)) < len(names):

@@ -73,8 +73,28 @@ def test_wishes_that_make_no_sense_are_refused(wishes: dict[str, Any]) -> None:
         sv.Keep(**wishes)
 
 
+@pytest.mark.parametrize(
+    ("wishes", "words"),
+    [
+        ({"mean": "all", "widen": 2}, "widen is a list of caps"),
+        ({"mean": "all", "coefficients": 3}, "coefficients must be Coefficients"),
+        ({"measures": "ranks"}, "measures is a list of names and functions"),
+        ({"measures": len}, "measures is a list"),
+        ({"mean": []}, "a list of cells is empty"),
+        ({"slope": ["all", []]}, "a list of cells is empty"),
+        ({"mean": np.zeros(0, dtype=np.int64)}, "a list of cells is empty"),
+    ],
+)
+def test_a_wish_of_the_wrong_kind_is_refused_with_what_it_should_be(wishes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        sv.Keep(**wishes)
+
+
 def test_cells_that_do_not_differ_have_no_slope() -> None:
-    with pytest.raises(InputError, match="do not differ"):
+    alike = dataclasses.replace(small_table(), value=np.full(12, 100))
+    with pytest.raises(InputError, match="cells that do not differ have no variance, correlation or slope to keep: 2 cells listed"):
+        targets_of(sv.Keep(slope=[3, 5]), alike)
+    with pytest.raises(InputError, match="a single cell has no variance, correlation or slope to keep: 1 cell listed"):
         targets_of(sv.Keep(slope=[3, 3]), small_table())
 
 

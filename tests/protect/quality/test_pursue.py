@@ -151,6 +151,18 @@ def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.Monke
     assert [int(upper[0]) for upper in child.caps] == [110, 120, 130]
 
 
+def test_a_hint_does_not_repeat_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pursuing, "run_isolated", Scripted(News(ENDED)))
+    with pytest.raises(InfeasibleProblem) as tried:
+        sv.adjust(narrow_table(), keep=CLOSE, limits=QUICK)
+    assert "beyond the 3 levels tried" in tried.value.hint
+    assert "Keep(widen" not in tried.value.hint
+    keep = dataclasses.replace(CLOSE, widen=())
+    with pytest.raises(InfeasibleProblem) as together:
+        adjust_keeping(narrow_table(), keep, targets=targets_of(keep, narrow_table()), limits=QUICK)
+    assert together.value.hint.startswith("Give the options wider bounds or a wider cap.")
+
+
 def test_ctrl_c_does_not_go_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     child = Scripted(halt=Halt.INTERRUPTED)
     monkeypatch.setattr(pursuing, "run_isolated", child)
@@ -264,6 +276,105 @@ def test_ctrl_c_in_a_function_of_the_users_own_keeps_what_was_found() -> None:
     ((_, before, after),) = found.quality.measures
     assert after < before
     assert calls < 200
+
+
+def writes_true(true: np.ndarray, released: np.ndarray) -> float:
+    true[:] = 0
+    return 0.0
+
+
+def writes_released(true: np.ndarray, released: np.ndarray) -> float:
+    released.sort()
+    return 0.0
+
+
+@pytest.mark.parametrize("measure", [writes_true, writes_released])
+def test_an_own_function_cannot_change_the_values(measure: Any) -> None:
+    problem = small_table()
+    with pytest.raises(InputError, match=f"'{measure.__name__}' changes the values it is given"):
+        sv.adjust(problem, keep=sv.Keep(measures=[measure]), limits=QUICK)
+    assert (problem.value == small_table().value).all()
+
+
+@pytest.mark.parametrize("answer", [None, "0.5", float("nan"), -1.0, np.zeros(2)], ids=["none", "text", "nan", "negative", "two"])
+def test_what_an_own_function_may_answer_is_said_before_anything_is_searched(answer: Any) -> None:
+    def odd(true: np.ndarray, released: np.ndarray) -> Any:
+        return answer
+
+    began = time.monotonic()
+    with pytest.raises(InputError, match="the measure 'odd' must be a number, zero or more"):
+        sv.adjust(small_table(), keep=sv.Keep(measures=[odd]), limits=QUICK)
+    assert time.monotonic() - began < 1
+
+
+def test_an_own_function_that_fails_at_once_is_named_and_its_words_are_not_repeated() -> None:
+    def failing(true: np.ndarray, released: np.ndarray) -> float:
+        raise RuntimeError(f"{true[0]} is secret")
+
+    with pytest.raises(InputError, match="the measure 'failing' ended in an error: RuntimeError") as failure:
+        sv.adjust(small_table(), keep=sv.Keep(measures=[failing]), limits=QUICK)
+    assert "secret" not in str(failure.value)
+
+
+@pytest.mark.parametrize("late", ["raises", "nan"])
+def test_an_own_function_that_fails_late_leaves_the_best_table_found(late: str) -> None:
+    """After 150 calls it fails for good: the table found so far is kept, with its figures, and the measure is named."""
+    calls = 0
+
+    def worn_out(true: np.ndarray, released: np.ndarray) -> float:
+        nonlocal calls
+        calls += 1
+        if calls > 150:
+            if late == "raises":
+                raise RuntimeError
+            return float("nan")
+        return all_changes(true, released)
+
+    problem = small_table()
+    found = adjust_keeping(problem, sv.Keep(measures=[worn_out]), table=far_off(problem), limits=QUICK)
+    assert found.quality is not None
+    ((_, before, after),) = found.quality.measures
+    assert after == all_changes(problem.value, problem.value + found.deviation) < before
+    assert any("the measure 'worn_out'" in line and "STOPPED EARLY" in line for line in found.quality.in_words())
+    assert calls < 160
+
+
+def test_a_function_that_fails_before_a_table_was_found_is_the_reason_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain table misses the slope; the programs' table, which would do, cannot be judged."""
+    calls = 0
+
+    def twice(true: np.ndarray, released: np.ndarray) -> float:
+        nonlocal calls
+        calls += 1
+        if calls > 2:
+            raise RuntimeError
+        return 0.0
+
+    problem = small_table()
+    good = sv.adjust(problem, keep=sv.Keep(slope=S, within=0.01), limits=QUICK).deviation
+    monkeypatch.setattr(pursuing, "run_isolated", Scripted(News("programs", good), News(ENDED)))
+    with pytest.raises(InputError, match="'twice' ended in an error"):
+        adjust_keeping(problem, sv.Keep(slope=S, within=0.01, measures=[twice]), table=far_off(problem), limits=QUICK)
+
+
+@pytest.mark.parametrize("name", ["chi-square", "cramers-v"])
+def test_a_two_way_measure_without_its_layout_is_refused_at_once(name: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(InputError, match="need a two-way table"):
+        sv.adjust(small_table(), keep=sv.Keep(measures=[name]), limits=QUICK)
+    assert time.monotonic() - began < 1
+
+
+@pytest.mark.parametrize("layout", [[0, 1], "x", [[0.5, 1.0]], [[0, 1], [2]], [[0, -2]], np.zeros((0, 3), dtype=int)])
+def test_what_is_no_layout_is_refused(layout: Any) -> None:
+    for measure in (sv.chi_square, sv.cramers_v):
+        with pytest.raises(InputError, match="layout"):
+            measure(layout)
+
+
+def test_a_layout_of_cells_that_do_not_exist_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match="names a cell that does not exist"):
+        sv.adjust(small_table(), keep=sv.Keep(measures=[sv.chi_square([[0, 1], [4, 12]])]), limits=QUICK)
 
 
 def test_exact_cells_without_a_bound_have_the_cap_as_theirs() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from statveil.protect.quality.tabu import TabuSearch, search_from
 from tests.protect.quality.tables import small_table
 
 S = "sensitive"
+SCALED = ("value", "rhs", "lower", "upper", "lower_level", "upper_level")
 
 
 def some_table(problem: sv.ProtectionProblem, seed: int = 0) -> np.ndarray:
@@ -146,6 +149,24 @@ def test_other_measures_are_brought_down() -> None:
         search.run(600)
         assert search.score <= before
         assert problem.accepts(search.table)
+
+
+@pytest.mark.parametrize(
+    "measure", [sv.chi_square(np.array([[0, 1, 2], [4, 5, 6]])), "gini", "distance"], ids=["chi-square", "gini", "distance"]
+)
+def test_a_table_in_smaller_units_loses_as_little(measure: Any) -> None:
+    """The same table ten thousand times as large: nothing about the measures changes, and the search gets as far in as many moves."""
+    keep, start = sv.Keep(measures=[measure]), some_table(small_table(), seed=1)
+    lost = []
+    for scale in (1, 100, 10_000):
+        problem = small_table()
+        problem = dataclasses.replace(problem, **{name: getattr(problem, name) * scale for name in SCALED})
+        search = search_for(problem, keep, start * scale)
+        before = search.objective.measures[0](problem.value, problem.value + start * scale)
+        search.run(2_000)
+        lost.append(search.objective.measures[0](problem.value, problem.value + search.table) / before)
+        assert problem.accepts(search.table)
+    assert max(lost[1:]) <= lost[0] + 0.01
 
 
 def test_phases_are_told_and_the_clock_is_asked() -> None:

@@ -50,6 +50,11 @@ def test_variables_on_other_cells_are_refused() -> None:
         sv.adjust_together({"a": small_table(), "b": second_variable()}, keep=sv.Keep(slope="sensitive"))
 
 
+def test_variables_without_a_wish_are_refused_at_once() -> None:
+    with pytest.raises(InputError, match="keep must be Keep, not NoneType"):
+        sv.protect_variables("nowhere.csv", [], rules={}, keep=None)  # type: ignore[arg-type]
+
+
 def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
     keep = sv.Keep(variance="all", within=0.02, by="programs")

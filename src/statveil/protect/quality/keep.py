@@ -12,7 +12,7 @@ import numpy as np
 
 from statveil.arrays import AnyArray, FloatArray, IntArray
 from statveil.errors import InputError
-from statveil.protect.options import _is_finite, known
+from statveil.protect.options import _is_finite, check_kind, known
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.quality.measures import Measure, measure_named
 from statveil.protect.quality.statistics import variance_of
@@ -56,7 +56,7 @@ class Keep:
 
     mean: kept exactly, to the published unit. variance, correlation (of released with true values), slope (of released on true values):
         as close as can be; or, with `within`, at least that close to one, and then with the least change.
-    measures: more to keep, by tabu search alone: "chi-square", "cramers-v", "ranks", "quantiles", "gini", or functions of
+    measures: more to keep, by tabu search alone: "chi-square", "cramers-v", "ranks", "quantiles", "gini", "distance", or functions of
         (true, released) values of all cells that are zero when nothing is lost.
     senses: of the linear programs: `free` (a mixed-integer program), `fixed` (those of the plain table), `searched`; `auto` chooses.
     by: linear `programs`, `tabu` search, or `both`, the second from where the first ended.
@@ -82,8 +82,11 @@ class Keep:
         known("way to keep statistics", self.by, ("both", "programs", "tabu"))
         if self.within is not None and not (_is_finite(self.within) and 0 <= self.within < 1):
             raise InputError("Keep: within is a distance from one, from 0 to less than 1.", hint="For example within=0.005.")
+        check_kind("coefficients", self.coefficients, Coefficients)
         if not all(_is_finite(each) and each >= 0 for each in self.coefficients):
             raise InputError("Keep: coefficients must be numbers, zero or more.")
+        _check_list("widen", self.widen, "caps, such as widen=[1.5, 2]")
+        _check_list("measures", self.measures, "names and functions, such as measures=['ranks']")
         caps = [*self.widen]
         if not all(_is_finite(cap) and cap >= 1 for cap in caps) or caps != sorted(set(caps)):
             raise InputError("Keep: widen lists caps, multiples of the protection level of one or more, each larger than the last.")
@@ -105,15 +108,22 @@ class Keep:
         return dataclasses.replace(self, **found)  # type: ignore[arg-type]
 
 
+def _check_list(name: str, given: object, of: str) -> None:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"Keep: {name} is a list of {of}.")
+
+
 def _as_lists(where: Any) -> Any:
     """Sets of cells as the provenance can hold them: names, codes, and lists of Python numbers or marks."""
     if where is None or isinstance(where, str | Mapping | Cells):
         return where
-    if isinstance(where, np.ndarray) and where.ndim == 1:
+    if isinstance(where, np.ndarray) and where.ndim == 1 and where.size:
         return where.tolist()
-    if isinstance(where, np.ndarray) or not isinstance(where, Iterable):
+    if (isinstance(where, np.ndarray) and where.ndim != 1) or not isinstance(where, Iterable):
         raise InputError("Keep: a set of cells is 'sensitive', 'all', or a list of whole numbers.")
-    return [each if _is_number(each) else _as_lists(each) for each in where]
+    if not (listed := [each if _is_number(each) else _as_lists(each) for each in where]):
+        raise InputError("Keep: a list of cells is empty.", hint="Name cells, or leave the statistic out.")
+    return listed
 
 
 def several(where: Where | Sequence[Where] | None) -> list[Where]:
@@ -178,7 +188,8 @@ def _meaningful(target: Target) -> Target | None:
     if not target.spread or target.variance_before > 0:
         return target
     if target.words != NAMED["sensitive"]:
-        raise InputError(f"Keep: {target.words} do not differ, so there is no variance, correlation or slope to keep.")
+        which = "a single cell has" if target.size == 1 else "cells that do not differ have"
+        raise InputError(f"Keep: {which} no variance, correlation or slope to keep: {target.words}.")
     return dataclasses.replace(target, variance=False, correlation=False, slope=False) if target.mean else None
 
 
@@ -205,7 +216,7 @@ def cells_of(where: Where, problem: ProtectionProblem) -> Cells:
         raise InputError("Keep: cells by the codes of dimensions can be named in a table only.", hint="Give numbers of cells.")
     else:
         numbers = _numbers(where, problem.size)
-        words = f"{len(numbers):,} cells listed"
+        words = _listed(numbers)
     if not numbers and words == NAMED["sensitive"]:
         return Cells((), words)
     if not numbers:
@@ -213,6 +224,11 @@ def cells_of(where: Where, problem: ProtectionProblem) -> Cells:
     if min(numbers) < 0 or max(numbers) >= problem.size:
         raise InputError("Keep: a cell is named that does not exist.", hint=f"Cells go from 0 to {problem.size - 1}.")
     return Cells(tuple(sorted(set(numbers))), words)
+
+
+def _listed(numbers: Sequence[object]) -> str:
+    count = len(set(numbers))
+    return f"{count:,} {'cell' if count == 1 else 'cells'} listed"
 
 
 def _numbers(where: Any, cells: int) -> tuple[int, ...]:
@@ -236,7 +252,7 @@ def _cells_named(where: str, problem: ProtectionProblem) -> tuple[tuple[int, ...
     numbers = [word.strip() for word in rest.split(",")]
     if kind in ("relation", "cells") and all(word.isascii() and word.isdigit() and len(word) < 12 for word in numbers):
         if kind == "cells":
-            return tuple(int(word) for word in numbers), f"{len(numbers):,} cells listed"
+            return tuple(int(word) for word in numbers), _listed(numbers)
         if len(numbers) == 1 and int(numbers[0]) < problem.rhs.size:
             return _parts(problem, int(numbers[0])), f"the parts of relation {numbers[0]}"
     raise InputError(f"Keep: {where!r} names no set of cells.", hint="Known: sensitive, all, relation:N, cells:N,N,...")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from statveil.protect.quality.moves import best_length, sum_up, take_sums, walk, wipe
+from statveil.protect.quality.moves import best_length, cost_of, sum_up, take_sums, walk, wipe
 
 RESTING = 12
 """Kicks during which a sense that was forced over stays."""
 LEAST_GAIN = 1e-12
+ONE_UNIT, BEST_LENGTH, ANY_LENGTH = 0, 1, 2
+"""How far to take a move whose worth only measures can tell."""
 
 
 @njit(cache=True)
@@ -37,22 +39,47 @@ def _take(length, cells, z, wishes, sums, more, scratch):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def propose(seed, z, relations, ranges, wishes, sums, more, scratch, seeds, far, resting, clock):  # type: ignore[no-untyped-def]
-    """Change the table by one move; tells whether there was one. `far`: by its best length, else by one unit either way."""
+def _any_length(cells, step, z, ranges, furthest):  # type: ignore[no-untyped-def]
+    """A length by chance on a logarithmic scale, from one unit to where a cell meets its bound; 0 where there is no room that way."""
+    sign = 1 if np.random.random() < 0.5 else -1
+    room = furthest
+    for number in range(cells.size):
+        cell, by = cells[number], sign * step[cells[number]]
+        if by > 0:
+            room = min(room, (ranges.high[cell] - z[cell]) // by)
+        elif by < 0:
+            room = min(room, (z[cell] - ranges.low[cell]) // -by)
+    if room < 1:
+        return 0
+    return sign * min(int(np.exp(np.random.random() * np.log(room + 1.0))), room)
+
+
+@njit(cache=True)
+def propose(seed, z, relations, ranges, wishes, sums, more, scratch, seeds, reach, furthest, resting, clock):  # type: ignore[no-untyped-def]
+    """Change the table by one move; tells whether there was one.
+
+    By how much: by what is best for all but the measures, by one unit either way, or by any length, up to `furthest`. What it does
+    to the measures is not known here.
+    """
     np.random.seed(seed)
     for _ in range(20):
         cell, amount = _seed_cell(seeds, z, ranges)
         count, touched = walk(cell, amount, z, relations, ranges, scratch, 3.0)
-        moved = False
+        length = 0
         if count > 0:
             cells = scratch.cells[:count]
-            lengths = scratch.lengths[: scratch.lengths.size if far else 2]
-            t, change = best_length(cells, scratch.step, z, ranges, wishes, sums, more, lengths, resting, clock, False)
-            if t != 0 and change < np.inf:
-                _take(t, cells, z, wishes, sums, more, scratch)
-                moved = True
+            if reach == ANY_LENGTH:
+                length = _any_length(cells, scratch.step, z, ranges, furthest)
+                change = cost_of(length, cells, scratch.step, z, ranges, resting, clock)
+            else:
+                lengths = scratch.lengths[: scratch.lengths.size if reach == BEST_LENGTH else 2]
+                length, change = best_length(cells, scratch.step, z, ranges, wishes, sums, more, lengths, resting, clock, False)
+            if length != 0 and change < np.inf:
+                _take(length, cells, z, wishes, sums, more, scratch)
+            else:
+                length = 0
         wipe(count if count > 0 else -count - 1, touched, scratch)
-        if moved:
+        if length != 0:
             return True
     return False
 

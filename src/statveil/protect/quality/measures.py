@@ -6,8 +6,9 @@ anew for every move looked at, so a search with measures looks at fewer moves th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,29 @@ class Measure:
         return type(function).__module__ == __name__ or getattr(function, "__module__", "") == __name__
 
     def __call__(self, true: AnyArray, released: AnyArray) -> float:
-        lost = float(self.function(true, released))
-        if not np.isfinite(lost) or lost < 0:
+        """The loss. The values are handed out to be read, not to be changed: they are those of the table itself.
+
+        Of a function of the user's own that fails, the words are not repeated: they may hold values of cells.
+        """
+        try:
+            lost = self.function(_read_only(true), _read_only(released))
+        except Exception as error:
+            if self.known:
+                raise
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                raise InputError(
+                    f"Keep: the measure {self.name!r} changes the values it is given.", hint="Let it work on copies."
+                ) from error
+            raise InputError(f"Keep: the measure {self.name!r} ended in an error: {type(error).__name__}.") from error
+        if not isinstance(lost, Real) or not np.isfinite(float(lost)) or lost < 0:
             raise InputError(f"Keep: the measure {self.name!r} must be a number, zero or more.")
-        return lost
+        return float(lost)
+
+
+def _read_only(values: AnyArray) -> AnyArray:
+    seen = values.view()
+    seen.flags.writeable = False
+    return seen
 
 
 @dataclass(frozen=True)
@@ -59,19 +79,32 @@ class TwoWay:
     cells: IntArray
 
     def __call__(self, true: AnyArray, released: AnyArray) -> float:
+        if int(self.cells.max()) >= true.size:
+            raise InputError("Keep: the layout of a measure names a cell that does not exist.", hint=f"Cells go from 0 to {true.size - 1}.")
         filled = self.cells >= 0
         before, after = (self.statistic(np.where(filled, values[self.cells], 0)) for values in (true, released))
         return abs(after / before - 1) if before else abs(after)
 
 
-def chi_square(cells: IntArray) -> Measure:
+def _layout(cells: Any) -> IntArray:
+    """Numbers of cells in rows and columns."""
+    try:
+        found = np.asarray(cells)
+    except ValueError:
+        found = np.zeros(0)
+    if found.ndim != 2 or found.size == 0 or not np.issubdtype(found.dtype, np.integer) or found.min() < -1:
+        raise InputError("Keep: a layout lists the numbers of cells in rows and columns, -1 where there is none.")
+    return np.asarray(found, dtype=np.int64)
+
+
+def chi_square(cells: IntArray | Sequence[Sequence[int]]) -> Measure:
     """Relative change of chi-square of independence over a two-way layout of cells."""
-    return Measure("chi-square", TwoWay(statistics.chi_square_of, np.asarray(cells)))
+    return Measure("chi-square", TwoWay(statistics.chi_square_of, _layout(cells)))
 
 
-def cramers_v(cells: IntArray) -> Measure:
+def cramers_v(cells: IntArray | Sequence[Sequence[int]]) -> Measure:
     """Relative change of Cramer's V over a two-way layout of cells."""
-    return Measure("cramers-v", TwoWay(statistics.cramers_v_of, np.asarray(cells)))
+    return Measure("cramers-v", TwoWay(statistics.cramers_v_of, _layout(cells)))
 
 
 def ranks(true: AnyArray, released: AnyArray) -> float:
@@ -117,4 +150,7 @@ def measure_named(given: Any) -> Measure:
 
 
 def _never(true: AnyArray, released: AnyArray) -> float:
-    raise InputError("Keep: chi-square and Cramer's V need a two-way table.", hint="Say which: chi_square(layout), cramers_v(layout).")
+    raise InputError(
+        "Keep: chi-square and Cramer's V need a two-way table.",
+        hint="A linear system does not tell its rows and columns: lay its cells out in Python, chi_square(layout) or cramers_v(layout).",
+    )

@@ -441,7 +441,7 @@ def _turns(cell, x, now, ranges):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _cost_of(t, cells, step, z, ranges, resting, clock):  # type: ignore[no-untyped-def]
+def cost_of(t, cells, step, z, ranges, resting, clock):  # type: ignore[no-untyped-def]
     """What the change costs when a move is taken t times; infinite where a cell would be unsafe or out of bounds."""
     change = 0.0
     for number in range(cells.size):
@@ -481,7 +481,7 @@ def best_length(cells, step, z, ranges, wishes, sums, more, lengths, resting, cl
         t = lengths[k]
         if turned and not _turns(cells[0], z[cells[0]] + t * step[cells[0]], z[cells[0]], ranges):
             continue
-        cost = _cost_of(t, cells, step, z, ranges, resting, clock)
+        cost = cost_of(t, cells, step, z, ranges, resting, clock)
         if cost == np.inf:
             continue
         change = wishes.for_change * cost + statistics_score(t, wishes, sums, more) - now

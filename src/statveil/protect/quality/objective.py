@@ -30,10 +30,11 @@ class Pair(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How good a table is: first the means, then the objective."""
+    """How good a table is: first the means, then the objective. `losses` are those of the measures, which the objective holds."""
 
     means_off: int
     objective: float
+    losses: tuple[float, ...] = ()
 
 
 class Objective:
@@ -50,9 +51,9 @@ class Objective:
     def score(self, deviation: AnyArray) -> Score:
         change = self.wishes.for_change * self.problem.cost(deviation)
         released = self.problem.value + deviation
-        more = sum(measure(self.problem.value, released) for measure in self.measures)
+        losses = tuple(measure(self.problem.value, released) for measure in self.measures)
         off = sum(abs(int(each)) for each in means_off(deviation, self.targets))
-        return Score(off, float(change) + self.lost(deviation) + self._for_measures * more)
+        return Score(off, float(change) + self.lost(deviation) + self._for_measures * sum(losses), losses)
 
     def lost(self, deviation: AnyArray) -> float:
         """The statistics' part alone."""

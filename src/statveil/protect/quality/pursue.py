@@ -22,7 +22,7 @@ from statveil.protect.quality.moments import moments_of, outcomes
 from statveil.protect.quality.objective import Objective, Pair, Score
 from statveil.protect.quality.programs import Answer, QualityProgram
 from statveil.protect.quality.relaxed import Relaxation, likely_senses
-from statveil.protect.quality.result import Quality, losses, missed
+from statveil.protect.quality.result import Quality, missed
 from statveil.protect.quality.tabu import TabuSearch, search_from
 from statveil.protect.quality.widen import with_cap
 from statveil.solve.isolate import Halt, run_isolated
@@ -61,6 +61,8 @@ class Chase(NamedTuple):
     seconds: float
     seed: int
     pairs: Sequence[Pair] = ()
+    together: bool = False
+    """Whether several variables stand side by side, whose caps cannot be widened here."""
 
 
 class News(NamedTuple):
@@ -92,6 +94,7 @@ def adjust_keeping(
     The result's `quality` says what became of each statistic and what that cost.
     """
     limits, seed = run.get("limits") or Limits(), run.get("seed", 0)
+    together = targets is not None
     targets = targets_of(keep, problem) if targets is None else targets
     began = time.monotonic()
     plain: Adjustment | None = None
@@ -101,6 +104,7 @@ def adjust_keeping(
     if not targets and not keep.measures:
         return _plain(problem, run, limits, table)
     _refuse_what_must_move(problem, targets)
+    _try_measures(problem, keep)
     for place, cap in enumerate(caps):
         eased = problem if cap is None else wider(cap) if wider else with_cap(problem, cap)
         if plain is None:
@@ -110,15 +114,14 @@ def adjust_keeping(
                 failure = error
                 continue
         left = max(limits.seconds - (time.monotonic() - began), 1.0) / (len(caps) - place)
-        watch = _Watch(
-            Chase(eased, targets, keep, plain.deviation, plain.objective, left, seed, pairs), began, limits, run.get("on_progress")
-        )
+        task = Chase(eased, targets, keep, plain.deviation, plain.objective, left, seed, pairs, together)
+        watch = _Watch(task, began, limits, run.get("on_progress"))
         watch.chase()
         found = watch.found()
         if found is not None:
             return _result(problem, keep, targets, plain, found, cap, watch)
         failure = watch.failure()
-        if watch.stopped:
+        if watch.stopped or watch.failed is not None:
             break
     raise failure
 
@@ -131,6 +134,13 @@ def _refuse_what_must_move(problem: ProtectionProblem, targets: Sequence[Target]
                 f"The mean of {target.words} cannot be kept: that is one cell, which must move.",
                 hint="Keep the mean of more cells, or none.",
             )
+
+
+def _try_measures(problem: ProtectionProblem, keep: Keep) -> None:
+    """Whether they give an answer at all, before anything is searched."""
+    for measure in keep.measures:
+        if isinstance(measure, Measure):
+            measure(problem.value, problem.value)
 
 
 def _plain(problem: ProtectionProblem, run: Run, limits: Limits, table: IntArray | None) -> Adjustment:
@@ -164,7 +174,8 @@ def _result(
         objective=cost,
         found_by=found.by,
         cap=cap,
-        measures=losses(keep, problem.value, plain.deviation, found.table),
+        measures=watch.losses,
+        failed="" if watch.failed is None else watch.failed.message.removeprefix("Keep: "),
         without_programs=watch.unanswered,
     )
     within = problem.accepts(found.table)
@@ -195,8 +206,10 @@ class _Watch:
         self._proved, self._ended, self._answered, self._not_whole = False, False, False, False
         self.cut_short, self.stopped = False, False
         """Whether the clock ended the chase before it had tried all it knows; whether the user did."""
+        self.failed: InputError | None = None
+        self._plain_score = self.objective.score(task.plain)
         if task.problem.accepts(task.plain):
-            self._weigh(Found(task.plain, "plain"))
+            self._weigh(Found(task.plain, "plain"), self._plain_score)
 
     @property
     def seconds(self) -> float:
@@ -211,7 +224,7 @@ class _Watch:
         if not own or task is not self.task:
             halt = run_isolated([(pursue, (task,))], seconds=task.seconds + GRACE, on_message=self._hear)
             self.stopped, self.cut_short = halt is Halt.INTERRUPTED, not self._ended
-        if own and not self.stopped:
+        if own and not self.stopped and self.failed is None:
             self._search_here(until)
 
     def _search_here(self, until: float) -> None:
@@ -219,10 +232,17 @@ class _Watch:
             return
         try:
             search = TabuSearch(self.objective, self._best.table, seed=self.task.seed)
-            search_from(search, more_time=lambda: time.monotonic() < until, tell=lambda table, _: self._hear(News("tabu", table)))
+
+            def tell(table: IntArray, _: str) -> None:
+                self._weigh(Found(table, "tabu"), search.score)
+                self._say("tabu")
+
+            search_from(search, more_time=lambda: time.monotonic() < until, tell=tell)
             self.cut_short |= not search.done
         except KeyboardInterrupt:
             self.stopped = True
+        except InputError as failure:
+            self.failed = failure
 
     def _hear(self, news: News) -> None:
         if news.table is None:
@@ -231,15 +251,30 @@ class _Watch:
             self._not_whole |= news.stage == NOT_WHOLE
         elif news.table.shape == self.task.problem.value.shape and self.task.problem.accepts(news.table):
             self._answered |= news.stage in (BY_PROGRAMS, BY_RELAXATION)
-            self._weigh(Found(news.table, news.stage))
-        cost = self.task.problem.cost(self._best.table) if self._best else float("inf")
-        self._tell(Progress(news.stage, self.seconds, cost, 0.0, max(0.0, self._limits.seconds - self.seconds)))
+            self._judge(Found(news.table, news.stage))
+        self._say(news.stage)
 
-    def _weigh(self, found: Found) -> None:
-        score = self.objective.score(found.table)
+    def _say(self, stage: str) -> None:
+        cost = self.task.problem.cost(self._best.table) if self._best else float("inf")
+        self._tell(Progress(stage, self.seconds, cost, 0.0, max(0.0, self._limits.seconds - self.seconds)))
+
+    def _judge(self, found: Found) -> None:
+        """Weigh a table, unless a measure has no answer to it."""
+        try:
+            self._weigh(found, self.objective.score(found.table))
+        except InputError as failure:
+            self.failed = failure
+
+    def _weigh(self, found: Found, score: Score) -> None:
         if score < self._score:
             self._best, self._score = found, score
             self.trace.append(TracePoint(self.seconds, self.task.problem.cost(found.table), 0.0))
+
+    @property
+    def losses(self) -> tuple[tuple[str, float, float], ...]:
+        """(name, loss of the plain table, loss of the best one) of each measure."""
+        names = [each.name for each in self.objective.measures]
+        return tuple(zip(names, self._plain_score.losses, self._score.losses, strict=True))
 
     @property
     def unanswered(self) -> bool:
@@ -261,10 +296,12 @@ class _Watch:
 
     def failure(self) -> StatveilError:
         """What could not be kept, and what to widen."""
+        if self.failed is not None:
+            return self.failed
         keep, targets = self.task.keep, self.task.targets
         what = self._missed(self._best.table) if self._best else [f"the mean of {each.words}" for each in targets if each.mean]
         names = " and ".join(dict.fromkeys(what)) or "what is asked"
-        hint = _what_to_widen(self.task.problem, keep)
+        hint = _what_to_widen(self.task)
         if self._proved:
             return InfeasibleProblem(f"{_capital(names)} cannot be kept within the bounds given.", hint=hint)
         if self.stopped:
@@ -281,11 +318,16 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _what_to_widen(problem: ProtectionProblem, keep: Keep) -> str:
-    if problem.variant == "exact":
+def _what_to_widen(task: Chase) -> str:
+    keep = task.keep
+    if keep.widen:
+        first = f"Widen the bounds, or the caps beyond the {max(keep.widen):g} levels tried."
+    elif task.together:
+        first = "Give the options wider bounds or a wider cap."
+    elif task.problem.variant == "exact":
         first = "Let the sensitive cells move further than exactly their levels: variant 'at-least' with a cap, or Keep(widen=(1.5, 2))."
     else:
-        first = "Widen the bounds or the cap of the sensitive cells, for example by Keep(widen=(1.5, 2, 3))."
+        first = "Widen the bounds of the sensitive cells, or their cap where they have one: Keep(widen=(1.5, 2, 3)) tries several."
     return first + (" Or ask for a larger distance `within`." if keep.within is not None else "")
 
 

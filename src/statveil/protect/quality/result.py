@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from statveil.arrays import IntArray
 from statveil.protect.quality.keep import Keep, Target
-from statveil.protect.quality.measures import Measure
 from statveil.protect.quality.moments import ALL_EQUAL, Outcome, outcomes
 from statveil.protect.quality.moves import LEAST_RELATED
 from statveil.protect.quality.objective import Pair
@@ -16,6 +16,20 @@ from statveil.protect.quality.statistics import correlation_of, covariance_of, v
 
 NOTHING_TO_TELL = "-"
 """In place of a statistic that means nothing: of cells that do not differ."""
+
+
+class OnFront(NamedTuple):
+    """Where on a front of change and distortion a table lies: its number from 1, of how many, and whether it is the one recommended."""
+
+    point: int
+    points: int
+    recommended: bool
+    distortion: float
+    plain_distortion: float
+
+    def in_words(self) -> str:
+        which = f"Point {self.point} of {self.points} of the trade-off{', the recommended one' if self.recommended else ''}"
+        return f"{which}: distortion {self.distortion:.4g} (plain table: {self.plain_distortion:.4g})."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +42,15 @@ class Quality:
     plain_objective: float
     objective: float
     found_by: str
-    """programs, tabu, or plain where the plain table was as good."""
+    """programs, tabu, or plain where the plain table was as good; of a front, the way that its point was found."""
     cap: float | None = None
     """The cap that the bounds were widened to, as a multiple of the levels; None where those given were enough."""
     measures: tuple[tuple[str, float, float], ...] = field(default=())
     """(name, loss of the plain table, loss of this one)."""
+    front: OnFront | None = None
+    """Where the table lies on a front of change and distortion; None where it is not of one."""
+    failed: str = ""
+    """Why the search ended before its time: what a measure of the user's own did."""
     without_programs: bool = False
     """Whether the linear programs were to keep statistics and gave no whole table: neither this one nor any other."""
 
@@ -49,6 +67,10 @@ class Quality:
             lines.append(
                 f"WIDENED: no table was found within the bounds given; sensitive cells may move by up to {self.cap:g} times their level."
             )
+        if self.front is not None:
+            lines.append(self.front.in_words())
+        if self.failed:
+            lines.append(f"STOPPED EARLY: {self.failed} This is the best table found until then.")
         if self.without_programs:
             lines.append("WITHOUT THE LINEAR PROGRAMS: they gave no whole table, so the statistics may be further off than they need be.")
         lines.append(f"The change costs {self.price:+.1%} beside the plain table.")
@@ -102,8 +124,3 @@ def changes_of(pair: Pair, targets: Sequence[Target], deviation: IntArray) -> tu
     ratios = [max(variance_of(values) / own.variance_before, ALL_EQUAL) for values, own in zip(released, (one, other), strict=True)]
     of_other, of_one = (abs(after / ratio - before) / typical for ratio in ratios)
     return abs(correlation_of(*released) - before / scale), of_other, of_one
-
-
-def losses(keep: Keep, true: IntArray, plain: IntArray, kept: IntArray) -> tuple[tuple[str, float, float], ...]:
-    measures = [each for each in keep.measures if isinstance(each, Measure)]
-    return tuple((each.name, each(true, true + plain), each(true, true + kept)) for each in measures)

@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from statveil.arrays import AnyArray, IntArray
+from statveil.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.quality.keep import Target
-from statveil.protect.quality.kernel import descend, kick, propose
+from statveil.protect.quality.kernel import ANY_LENGTH, BEST_LENGTH, ONE_UNIT, descend, kick, propose
 from statveil.protect.quality.means import means_off, with_means
 from statveil.protect.quality.moves import Ranges, Wishes, ranges_of, relations_of, scratch_for
-from statveil.protect.quality.objective import Objective, no_sums, sums_of
+from statveil.protect.quality.objective import Objective, Score, no_sums, sums_of
 
 CHUNK = 2_000
 """Moves looked at between two looks at the clock."""
@@ -32,6 +33,8 @@ DEEPEST = 20
 """Kicks without a new best table after which the search goes back to the best."""
 FRUITLESS = 500
 """Kicks without a better table after which the search ends by itself."""
+REACHES = (ANY_LENGTH, ANY_LENGTH, BEST_LENGTH, ONE_UNIT)
+"""How far a move is taken where measures are kept: one of these by chance."""
 
 
 class TabuSearch:
@@ -49,6 +52,7 @@ class TabuSearch:
         self._clock, self._kicks, self.fruitless = 0, 0, 0
         self._seeds = _seeds(problem, self.targets)
         self._choices = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+        self._furthest = int(np.abs(problem.value).max(initial=1))
         self._patience = int(min(LEAST_PATIENCE + PATIENCE_PER_CELL * self._seeds.size, MOST_PATIENCE))
         self.table = start.astype(np.int64).copy()
         self.score = objective.score(self.table)
@@ -61,18 +65,13 @@ class TabuSearch:
     def run(self, looks: int, *, tabu: bool = True, more_time: Callable[[], bool] = lambda: True) -> bool:
         """Look at about so many moves; tells whether a better table was found. Without `tabu`, only moves that improve are taken.
 
-        Ctrl-C is handed on once what was found is in `table`.
+        Ctrl-C is handed on once what was found is in `table`, and so is the failure of a measure.
         """
         before = self.score
         left = looks
         while left > 0 and not self.done and more_time():
-            try:
-                used, stuck = self._measured_descent(left, more_time) if self.objective.measures else self._descent(left)
-            except KeyboardInterrupt:
-                self._offer(self._z)
-                raise
+            used, stuck = self._measured_descent(left, more_time) if self.objective.measures else self._descent(left)
             left -= used
-            self._offer(self._z)
             if stuck and tabu:
                 self._force()
             elif stuck:
@@ -86,22 +85,25 @@ class TabuSearch:
     def _descent(self, looks: int) -> tuple[int, bool]:
         moving = self._moving()
         sums, more = sums_of(self._wishes, self._z), no_sums(self._wishes)
-        _, used, stuck = descend(
-            min(looks, CHUNK),
-            self._patience,
-            WORTH * abs(self.score.objective),
-            int(self._rng.integers(2**31)),
-            self._z,
-            moving.relations,
-            moving.ranges,
-            self._wishes,
-            sums,
-            more,
-            moving.scratch,
-            self._seeds,
-            self._resting,
-            self._clock,
-        )
+        try:
+            _, used, stuck = descend(
+                min(looks, CHUNK),
+                self._patience,
+                WORTH * abs(self.score.objective),
+                int(self._rng.integers(2**31)),
+                self._z,
+                moving.relations,
+                moving.ranges,
+                self._wishes,
+                sums,
+                more,
+                moving.scratch,
+                self._seeds,
+                self._resting,
+                self._clock,
+            )
+        finally:
+            self._offer(self.objective.score(self._z[: self.problem.size]))
         return used, stuck and moving is self._moving()
 
     def _force(self) -> None:
@@ -130,34 +132,35 @@ class TabuSearch:
             self._clock,
         )
 
-    def _offer(self, table: IntArray) -> bool:
-        """Keep a table if it is safe and better: the kernel's word is a claim."""
-        own = table[: self.problem.size].copy()
-        score = self.objective.score(own)
+    def _offer(self, score: Score) -> None:
+        """Keep the table of this score if it is safe and better: the kernel's word is a claim."""
+        own = self._z[: self.problem.size].copy()
         if score < self.score and self.problem.accepts(own):
             self.table, self.score, self.fruitless, self._kicks = own, score, 0, 0
-            return True
-        return False
 
     def _measured_descent(self, looks: int, more_time: Callable[[], bool]) -> tuple[int, bool]:
         """As `_descent`, where measures are worked out anew for each move looked at; they may be slow, so the clock is asked each time."""
         here, idle = self.objective.score(self._z[: self.problem.size]), 0
-        for look in range(min(looks, CHUNK)):
-            if not more_time():
-                return max(look, 1), False
-            table = self._proposal()
-            idle += 1
-            if table is not None and (score := self.objective.score(table[: self.problem.size])) < here:
-                here, self._z, idle = score, table, 0
-            if idle >= self._patience:
-                return look + 1, True
+        try:
+            for look in range(min(looks, CHUNK)):
+                if not more_time():
+                    return max(look, 1), False
+                table = self._proposal()
+                idle += 1
+                if table is not None and (score := self.objective.score(table[: self.problem.size])) < here:
+                    worth = score.means_off < here.means_off or here.objective - score.objective > WORTH * abs(self.score.objective)
+                    here, self._z, idle = score, table, 0 if worth else idle
+                if idle >= self._patience:
+                    return look + 1, True
+        finally:
+            self._offer(here)
         return min(looks, CHUNK), False
 
     def _proposal(self) -> IntArray | None:
-        """The table after one more move: by one unit, or by what the kernel finds best."""
+        """The table after one more move: mostly by a length of any scale, for how far to go is known to the measures alone."""
         moving, table = self._moving(), self._z.copy()
         sums, more = sums_of(self._wishes, self._z), no_sums(self._wishes)
-        seed, far = int(self._rng.integers(2**31)), bool(self._rng.random() < 0.5)
+        seed, reach = int(self._rng.integers(2**31)), REACHES[int(self._rng.integers(len(REACHES)))]
         moved = propose(
             seed,
             table,
@@ -168,7 +171,8 @@ class TabuSearch:
             more,
             moving.scratch,
             self._seeds,
-            far,
+            reach,
+            self._furthest,
             self._resting,
             self._clock,
         )
@@ -188,11 +192,11 @@ class _Moving:
 def search_from(search: TabuSearch, *, more_time: Callable[[], bool], tell: Callable[[IntArray, str], None]) -> None:
     """The three phases, anytime: `tell` hears each better table with the phase it was found in, `more_time` is asked between chunks.
 
-    After Ctrl-C it hears of the best table once more.
+    After Ctrl-C, or when a measure fails, it hears of the best table once more.
     """
     try:
         _phases(search, more_time, tell)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, InputError):
         tell(search.table, "stopped")
         raise
 
