@@ -12,10 +12,11 @@ import pytest
 from statveil.errors import DisclosureRefused, OutOfTime, SolverFailed
 from statveil.serve import apart
 from statveil.serve.apart import SolverApart, warm_up
-from statveil.serve.stage_two import Solved, no_fences, no_pins, solve_table
+from statveil.serve.stage_two import Solved, no_fences, solve_table
 from statveil.solve import isolate
 from tests.serve import stuck
 from tests.serve.test_stage_one import cells_of, load
+from tests.serve.village import no_pins
 
 MEMORY = 2_048
 

@@ -10,9 +10,9 @@ from statveil.serve import settle as settle_module
 from statveil.serve.dataset import ServedData, load_dataset
 from statveil.serve.secret import SecretKey
 from statveil.serve.settle import settle, settled
-from statveil.serve.stage_two import no_fences, no_pins, reference_if_safe
+from statveil.serve.stage_two import no_fences, reference_if_safe
 from tests.serve.test_stage_one import by_labels, cells_of, load, records
-from tests.serve.village import REGIONS, VILLAGE, Record, key_of, village_config
+from tests.serve.village import REGIONS, VILLAGE, Record, key_of, no_pins, village_config
 
 TWINS: tuple[Record, ...] = tuple((f"t{n}{side}", f"t{n}{side}", region, trade, 1000 + 7 * n)
     for n, (region, trade) in enumerate([("N1", "food"), ("N1", "metal"), ("N2", "food"), ("N2", "metal"), ("S1", "food"), ("S2", "metal")])

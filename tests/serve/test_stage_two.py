@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from statveil.errors import DisclosureRefused, OutOfTime
 from statveil.serve.config import Mode
 from statveil.serve.stage_one import CellTable
-from statveil.serve.stage_two import Pins, Solved, no_fences, no_pins, reference_if_safe, solve_table
+from statveil.serve.stage_two import Pins, Solved, no_fences, reference_if_safe, solve_table
 from statveil.table.relations import relations
 from tests.serve.test_stage_one import by_labels, cells_of, load, records
-from tests.serve.village import VILLAGE, Record
+from tests.serve.village import VILLAGE, Record, no_pins
 
 MODES: tuple[Mode, ...] = ("anchored", "section4")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -14,6 +15,7 @@ from statveil.serve.config import ServerConfig, check_config
 from statveil.serve.query import DimensionChoice, TableQuery
 from statveil.serve.secret import SecretKey, new_key_file
 from statveil.serve.service import TableService
+from statveil.serve.stage_two import Pins
 
 Record = tuple[str, str, str, str, int]
 """Unit, holding, region, trade, turnover."""
@@ -94,6 +96,11 @@ def village_config(folder: Path, records: Sequence[Record] = VILLAGE, **changes:
 def open_village(folder: Path, records: Sequence[Record] = VILLAGE, **changes: Any) -> TableService:
     config = village_config(folder, records, **changes)
     return TableService.open(config, config.key())
+
+
+def no_pins(size: int) -> Pins:
+    """A store that knows nothing of these cells."""
+    return Pins(np.zeros(size, np.int64), np.zeros(size, np.bool_), np.zeros(size, np.int64))
 
 
 def key_of(number: int = 1) -> SecretKey:

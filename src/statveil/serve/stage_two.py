@@ -66,10 +66,6 @@ class Solved:
     given: str
 
 
-def no_pins(size: int) -> Pins:
-    return Pins(np.zeros(size, np.int64), np.zeros(size, np.bool_), np.zeros(size, np.int64))
-
-
 def no_fences(size: int) -> Fences:
     return Fences(np.full(size, -NO_LIMIT), np.full(size, NO_LIMIT))
 

@@ -233,10 +233,10 @@ def test_capacities_bound_tables_without_sensitive_totals_too():
     search = Search(problem, Limits(seconds=60), 0, lambda _: None)
     found = engine.Engine(search, detect(problem))
     found.first_table()
-    found.bound_by_cover()
-    found.raise_by_polygons()
+    found.bound.by_cover()
+    found.bound.by_polygons()
     before = search.bound
-    found.bound_by_capacities()
+    found.bound.by_capacities()
     assert before * 1.05 < search.bound <= search.objective
 
 

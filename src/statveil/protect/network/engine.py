@@ -11,42 +11,32 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
-from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.arrays import FloatArray, IntArray
 from statveil.errors import InputError
-from statveil.protect.bounds import bound_by_cuts
 from statveil.protect.network import anneal
-from statveil.protect.network.capacity import CapacityProgram
 from statveil.protect.network.coarse import Coarse
-from statveil.protect.network.coarse_bound import CoarseBound
-from statveil.protect.network.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, SensesProgram, soft_bounds, whole_costs
 from statveil.protect.network.greedy import balance
+from statveil.protect.network.lower_bound import MOST_FOR_CAPACITY, LowerBound
 from statveil.protect.network.lowest_terms import in_lowest_terms
 from statveil.protect.network.polish import flips_of, polish
-from statveil.protect.network.polygon import Blocks, joined, some
 from statveil.protect.network.square_flips import cool_squares, groups_of
 from statveil.protect.network.squares import SquaresProgram
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search import Multipliers, Search
+from statveil.protect.search import Search
 
 QUICK, QUICK_HEAT = 5, 0.03
 """Sweeps of the annealing that follows greedy balance, and its first temperature: as good as twenty from chance."""
 SWEEPS = 800
 MANY_CHOICES, VERY_MANY_CHOICES, MANY_CELLS = 100, 250, 2_000
 """Where method `auto` comes here: very many cells with a choice, or many in a table of many cells."""
-WHOLE_BLOCK = 20_000
-"""Cells up to which the polygon program is solved for the table as a whole."""
-MOST_FOR_CAPACITY = 300_000
-"""Cells up to which the polygon program with capacities is solved for the whole table; beyond, for the coarse one only."""
-FAR_SMALL, FAR_LARGE = 0.002, 0.01
-"""Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
 EARLY_FLIPS = 20_000
 """Choices up to which exact flips are tried before many seeds have been."""
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
@@ -66,8 +56,6 @@ WORK_A_SECOND = 1e8
 """Nodes and arcs that the pivots of exact annealing look at in a second."""
 SIZES_SHARE = 0.2
 """Of the time left, for a search in absolute changes where squares are to be least."""
-NEGLIGIBLE = 0.2
-"""Share of the average below which a subtable's gap is left alone."""
 
 
 def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 0, role: str = "all") -> None:
@@ -85,9 +73,9 @@ def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 0, role: str = "al
     engine.first_table()
     if search.best is not None:
         with contextlib.suppress(InputError):  # numbers that grow too large for exact computing end the search: what was found stands
-            engine.bound_by_cover()
+            engine.bound.by_cover()
             if role == "bound":
-                engine.raise_bound(share=1.0)
+                engine.bound.raise_further(share=1.0)
             else:
                 bounded = role == "tables" and search.limits.gap == 0
                 engine.improve(sweeps, seeds or (SEEDS_UNDER_TOTALS if engine.mixed else SEEDS), bounded=bounded)
@@ -117,7 +105,7 @@ def fits(problem: ProtectionProblem) -> bool:
 
 
 class Engine:
-    """What the stages share: the flow, the best senses, what each subtable costs with them, and the bound's multipliers."""
+    """What the stages share: the flow, the best senses, what each subtable costs with them, and the bound."""
 
     def __init__(self, search: Search, network: Network) -> None:
         self.search, self.problem, self.network = search, search.problem, network
@@ -128,17 +116,15 @@ class Engine:
         self.costs: FloatArray | None = None
         even = bool(np.ptp(self.problem.weight) < 1e-9 * self.problem.weight.max(initial=1.0))
         self.kinds = (anneal.MATCHED, anneal.LARGER) if even else (anneal.SUM, anneal.LARGER)
-        self.shortage = shortages(search.problem)
-        self.blocks: Blocks | None = None
         self.coarse = Coarse(search.problem, network)
+        self.bound = LowerBound(search, network, self.coarse)
         self.choices = anneal.choices_of(search.problem, network, ~self.coarse.totals)
-        self.mixed = bool((self.problem.sensitive & self.coarse.totals).any())
-        self.knows_capacities = False
+        self.mixed = self.bound.mixed
         self.pace = 0.0
         """Seconds that the visit of one cell took in the annealing before."""
         self.margins: IntArray | None = None
         """Where totals are sensitive: how far the totals of inner rows go in the coarse table, then in the best one."""
-        self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
+        self.table_of = self.bound.table_of
 
     # --- first table
 
@@ -234,7 +220,7 @@ class Engine:
         choices, senses = self.choices, (self.senses if start is None else start).copy()
         if choices.cell.size == 0:
             return senses
-        far = self.far()
+        far = self.bound.far()
         chance = self.search.rng.integers(0, 2, size=choices.cell.size)
         up = np.where(far[self.table_of[choices.cell]] & (heat == 1.0), chance, senses[choices.cell] > 0)
         senses[choices.cell] = np.where(up > 0, 1, -1)
@@ -278,7 +264,7 @@ class Engine:
         if self.mixed:
             self.settle_totals()
             if not bounded:
-                self.raise_bound()
+                self.bound.raise_further()
         while not self.search.done and idle < PATIENCE:
             before = self.search.objective
             for number in range(seeds):
@@ -288,7 +274,7 @@ class Engine:
                 self.recombine(self.annealed(self.kinds[number % 2], sweeps, HEATS[number % 3]))
                 if number == 1 and not self.mixed:
                     self.flip(DESCENT if self.open.size <= EARLY_FLIPS else ())
-                    self.raise_bound()
+                    self.bound.raise_further()
             if self.problem.norm == "l2":
                 self.flip_squares()
             elif self.mixed:
@@ -310,7 +296,7 @@ class Engine:
         other = Engine(Search(dataclasses.replace(self.problem, norm="l1"), limits, self.draw(), lambda _: None), self.network)
         other.first_table()
         if other.search.best is not None:
-            other.bound_by_cover()
+            other.bound.by_cover()
             other.improve(sweeps, seeds)
             self.price(other.senses)
 
@@ -328,7 +314,7 @@ class Engine:
     def flip(self, shares: tuple[float, ...]) -> None:
         """Exact flips of the cells in subtables that are still far from the bound."""
         search = self.search
-        cells = self.open[self.far()[self.table_of[self.open]]]
+        cells = self.open[self.bound.far()[self.table_of[self.open]]]
         if cells.size == 0 or search.done or search.best is None or self.problem.norm != "l1":
             return
         search.enter("flipping senses")
@@ -344,24 +330,6 @@ class Engine:
                 polish(self.program, flips, senses, steps=count, temperature=np.full(2, share * typical), seed=self.draw())
             if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
                 self.price(senses)
-
-    def far(self) -> BoolArray:
-        """Subtables that carry more than a negligible part of the gap; all where nothing is known. The last entry is the ground's."""
-        tables = int(self.network.subtable.max(initial=-1)) + 1
-        if self.blocks is None or self.search.best is None:
-            return np.append(np.ones(tables, dtype=np.bool_), False)
-        gap = self.gap_by_table()
-        return np.append(gap > NEGLIGIBLE * gap.sum() / max(tables, 1), False)
-
-    def gap_by_table(self) -> FloatArray:
-        assert self.blocks is not None, "gaps are known once there is a bound"
-        assert self.search.best is not None, "and a table"
-        by_cell, by_relation = self.blocks.gap_at(np.abs(self.search.best).astype(np.float64))
-        network = self.network
-        tables = int(network.subtable.max(initial=-1)) + 1
-        inner = network.relation >= 0
-        gap = np.bincount(network.subtable[inner], weights=by_relation[network.relation[inner]], minlength=tables)
-        return np.asarray(gap + np.bincount(np.maximum(self.table_of, 0), weights=by_cell, minlength=tables))
 
     def cool(self, cells: IntArray, sweeps: int) -> None:
         """Exact annealing of these senses from the best table on, where totals are sensitive too: large levels settle first."""
@@ -394,101 +362,6 @@ class Engine:
                 count = min(MOVES_AT_ONCE, steps - part)
                 polish(program, flips, senses, steps=count, temperature=np.array(pair), seed=self.draw())
             yield senses
-
-    # --- bounds
-
-    def bound_by_cover(self) -> None:
-        self.search.enter("lower bound")
-        if self.problem.norm != "l1":
-            bound_by_cuts(self.search)
-        else:
-            multipliers = cover_multipliers(self.problem, self.network, self.shortage)
-            self.blocks = Blocks(self.problem, self.shortage, multipliers, worth=self.search.objective)
-            self.tell_bound()
-
-    def tell_bound(self) -> None:
-        assert self.blocks is not None
-        self.offer_bound(self.blocks.multipliers)
-
-    def offer_bound(self, multipliers: Multipliers) -> None:
-        bound = dual_bound(self.problem, multipliers, self.shortage, worth=self.search.objective)
-        self.search.offer_bound(bound, multipliers)
-
-    def raise_bound(self, share: float = 0.5) -> None:
-        """Polygons, then capacities if the bound is still far; where totals are sensitive, their relations and the coarse table first.
-
-        The program with capacities may take this share of the time.
-        """
-        if not self.mixed:
-            self.raise_by_polygons()
-            if self.search.objective > self.search.bound * (1 + FAR_LARGE) and not self.knows_capacities:
-                self.bound_by_capacities(share)
-        elif self.blocks is not None and not self.search.done:
-            self.search.enter("bounding with totals")
-            bound = CoarseBound(self.coarse, self.shortage)
-            if self.problem.size <= WHOLE_BLOCK:  # beyond, the coarse table has the same cuts where they matter
-                self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
-                self.tell_bound()
-            multipliers = bound.multipliers(seconds=self.search.seconds_left / 2)
-            if multipliers is not None:
-                self.offer_bound(multipliers)
-            self.bound_by_capacities(share, bound)
-
-    def bound_by_capacities(self, share: float = 0.5, coarse: CoarseBound | None = None) -> None:
-        """The polygon program that keeps relations and bounds as well, with the cuts known; for relations of totals, the coarse table's."""
-        if self.blocks is None or self.search.done or self.problem.size > MOST_FOR_CAPACITY:
-            return
-        self.knows_capacities = True  # another time would bring the same
-        self.search.enter("bounding with capacities")
-        cuts = self.blocks.multipliers
-        if coarse is not None:
-            cuts = joined(coarse.all_cuts, some(cuts, ~np.isin(cuts.cut_relation, coarse.relations)))
-        program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
-        self.offer_bounds(program.rounds(seconds=share * self.search.seconds_left))
-
-    def offer_bounds(self, rounds: Iterable[Multipliers]) -> None:
-        for multipliers in rounds:
-            self.offer_bound(multipliers)
-            if self.search.done:
-                return
-
-    def raise_by_polygons(self) -> None:
-        """Polygons: the table as a whole if it is small, else the subtables with the widest gaps, and then with their neighbours."""
-        search, blocks = self.search, self.blocks
-        enough = FAR_SMALL if self.problem.size <= WHOLE_BLOCK else FAR_LARGE
-        if blocks is None or search.objective <= search.bound * (1 + enough) or search.done:
-            return
-        search.enter("raising the bound")
-        likely = self.likely()
-        if self.problem.size <= WHOLE_BLOCK:
-            blocks.raise_block(np.arange(self.problem.rhs.size), likely, seconds=search.seconds_left / 2)
-            self.tell_bound()
-            return
-        for table in np.flatnonzero(self.far()):
-            if search.seconds_left <= 0:
-                return
-            blocks.raise_block(self.relations_of(np.array([table])), likely, seconds=search.seconds_left)
-        self.tell_bound()
-        blocks.raise_block(self.relations_of(self.around(np.flatnonzero(self.far()))), likely, seconds=search.seconds_left / 2)
-        self.tell_bound()
-
-    def likely(self) -> BoolArray:
-        """Cells that may be above their least size in a cheap table: those of the best one, sensitive ones, and those between subtables."""
-        network, best = self.network, self.search.best
-        between = network.subtable[network.tail] != network.subtable[network.head]
-        return np.asarray(self.problem.sensitive | between | ((best != 0) if best is not None else True))
-
-    def around(self, tables: IntArray) -> IntArray:
-        """These subtables and those above and below them."""
-        network = self.network
-        first, second = network.subtable[network.tail], network.subtable[network.head]
-        between = (first != second) & (first >= 0) & (second >= 0)
-        among = np.isin(np.arange(network.subtable.max(initial=0) + 1), tables)
-        return np.unique(np.concatenate([tables, second[between & among[first]], first[between & among[second]]]))
-
-    def relations_of(self, tables: IntArray) -> IntArray:
-        network = self.network
-        return np.sort(network.relation[np.isin(network.subtable, tables) & (network.relation >= 0)])
 
 
 def work_of(program: FlowProgram) -> int:

@@ -9,6 +9,7 @@ bad of some moves where none improves, and lets their cells rest for a while. Ev
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -82,25 +83,17 @@ class TabuSearch:
         """Once every mean is kept, the means are relations, and no move breaks them again."""
         return self._plain if any(means_off(self._z, self.targets)) else self._joined
 
-    def _descent(self, looks: int) -> tuple[int, bool]:
-        moving = self._moving()
+    def _ground(self, moving: _Moving, wishes: Wishes | None = None) -> tuple[Any, Any, Any, Any, Any, Any]:
+        """What the kernels stand on: the relations and ranges of moves, the wishes (other ones if given), and their sums in the table."""
         sums, more = sums_of(self._wishes, self._z), no_sums(self._wishes)
+        return moving.relations, moving.ranges, wishes or self._wishes, sums, more, moving.scratch
+
+    def _descent(self, looks: int) -> tuple[int, bool]:
+        moving, seed = self._moving(), int(self._rng.integers(2**31))
+        worth = WORTH * abs(self.score.objective)
         try:
             _, used, stuck = descend(
-                min(looks, CHUNK),
-                self._patience,
-                WORTH * abs(self.score.objective),
-                int(self._rng.integers(2**31)),
-                self._z,
-                moving.relations,
-                moving.ranges,
-                self._wishes,
-                sums,
-                more,
-                moving.scratch,
-                self._seeds,
-                self._resting,
-                self._clock,
+                min(looks, CHUNK), self._patience, worth, seed, self._z, *self._ground(moving), self._seeds, self._resting, self._clock
             )
         finally:
             self._offer(self.objective.score(self._z[: self.problem.size]))
@@ -116,21 +109,9 @@ class TabuSearch:
             self._kicks = 0
         if self._choices.size == 0:
             return
-        sums, more = sums_of(self._wishes, self._z), no_sums(self._wishes)
-        kick(
-            int(self._rng.integers(1, MOST_FLIPS + 1)),
-            int(self._rng.integers(2**31)),
-            self._z,
-            self._plain.relations,
-            self._plain.ranges,
-            self._wishes._replace(for_mean=np.zeros(len(self.targets))),
-            sums,
-            more,
-            self._plain.scratch,
-            self._choices,
-            self._resting,
-            self._clock,
-        )
+        flips, seed = int(self._rng.integers(1, MOST_FLIPS + 1)), int(self._rng.integers(2**31))
+        without_means = self._wishes._replace(for_mean=np.zeros(len(self.targets)))
+        kick(flips, seed, self._z, *self._ground(self._plain, without_means), self._choices, self._resting, self._clock)
 
     def _offer(self, score: Score) -> None:
         """Keep the table of this score if it is safe and better: the kernel's word is a claim."""
@@ -158,24 +139,9 @@ class TabuSearch:
 
     def _proposal(self) -> IntArray | None:
         """The table after one more move: mostly by a length of any scale, for how far to go is known to the measures alone."""
-        moving, table = self._moving(), self._z.copy()
-        sums, more = sums_of(self._wishes, self._z), no_sums(self._wishes)
+        table, ground = self._z.copy(), self._ground(self._moving())
         seed, reach = int(self._rng.integers(2**31)), REACHES[int(self._rng.integers(len(REACHES)))]
-        moved = propose(
-            seed,
-            table,
-            moving.relations,
-            moving.ranges,
-            self._wishes,
-            sums,
-            more,
-            moving.scratch,
-            self._seeds,
-            reach,
-            self._furthest,
-            self._resting,
-            self._clock,
-        )
+        moved = propose(seed, table, *ground, self._seeds, reach, self._furthest, self._resting, self._clock)
         return table if moved else None
 
 
