@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,6 +23,7 @@ from statveil.protect.dice import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
+from statveil.protect.whole import Parts
 
 MOST_SENSITIVE = 4_000
 MOST_RELATIONS = 30_000
@@ -40,6 +42,8 @@ REACH = 5.0
 """Times the starting heat: the most that a flip may cost for a mate to be tried with it."""
 TEMPERATURES = (0.05, 0.2, 0.5)
 """Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
+STARTS_IN_VAIN, HOPELESS = 8, 5
+"""Cold starts in a row that bring nothing, after which no more are made; and by what patience is divided where none brought anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +77,40 @@ def fits(problem: ProtectionProblem) -> bool:
     return bool(0 < problem.sensitive.sum() <= MOST_SENSITIVE and problem.relations.shape[0] <= MOST_RELATIONS)
 
 
-def ising_form(problem: ProtectionProblem) -> IsingForm:
-    """Build the form: one sparse factorisation and as many solves as there are sensitive cells."""
+def ising_form(problem: ProtectionProblem, parts: Parts | None = None) -> IsingForm:
+    """Build the form: one factorisation and as many solves as there are sensitive cells; over the parts where those are few."""
     cells = np.flatnonzero(problem.sensitive)
+    up, down = problem.upper_level[cells].astype(np.float64), problem.lower_level[cells].astype(np.float64)
+    forced = _Forced(cells, half=(up + down) / 2, middle=(up - down) / 2)
+    if parts is not None and _fits_parts(problem, parts):
+        couple, field = _form_by_parts(problem, parts, forced)
+    else:
+        couple, field = _form_by_relations(problem, forced)
+    scale = float(np.abs(np.diag(couple)).mean()) or 1.0
+    choice = (problem.can_go_up & problem.can_go_down)[cells]
+    shared = abs(problem.relations[:, cells])
+    mates = csr_matrix(shared.T @ shared)
+    mates.setdiag(0)
+    mates.eliminate_zeros()
+    return IsingForm(cells=cells, couple=(couple + couple.T) / (2 * scale), field=field / scale, closed=~choice, mates=mates)
+
+
+def _fits_parts(problem: ProtectionProblem, parts: Parts) -> bool:
+    """Whether there are many relations, few parts, and no cell that may not absorb: the form over parts lets every cell."""
+    all_absorb = problem.variant == "at-least" and bool((problem.free.low < problem.free.high).all())
+    return all_absorb and parts.part.size <= DENSE_UP_TO < problem.relations.shape[0]
+
+
+class _Forced(NamedTuple):
+    """What the senses force on the sensitive cells: middle + half * s."""
+
+    cells: IntArray
+    half: FloatArray
+    middle: FloatArray
+
+
+def _form_by_relations(problem: ProtectionProblem, forced: _Forced) -> tuple[FloatArray, FloatArray]:
+    """Coupling and field from G: what the relations are out by, absorbed by the cells that can move."""
     absorbing = (problem.free.low < problem.free.high) & ~(problem.sensitive & (problem.variant == "exact"))
     moving = np.flatnonzero(absorbing)
     relations = problem.relations.astype(np.float64)
@@ -83,24 +118,24 @@ def ising_form(problem: ProtectionProblem) -> IsingForm:
     absorb = (through @ diags(1.0 / problem.weight[moving]) @ through.T).tocsc()
     absorb = absorb + 1e-9 * float(np.abs(absorb.diagonal()).mean()) * identity(absorb.shape[0], format="csc")
     solve = _dense_solver(absorb) if absorb.shape[0] <= DENSE_UP_TO else splu(absorb).solve
-    up, down = problem.upper_level[cells].astype(np.float64), problem.lower_level[cells].astype(np.float64)
-    bring = (relations[:, cells] @ diags((up + down) / 2)).tocsc()
-    shifted = relations[:, cells] @ ((up - down) / 2) - problem.residual
-    solved = solve(np.column_stack([bring.toarray(), shifted]))
-    couple = np.asarray(bring.T @ solved[:, :-1])
-    scale = float(np.abs(np.diag(couple)).mean()) or 1.0
-    choice = (problem.can_go_up & problem.can_go_down)[cells]
-    shared = abs(problem.relations[:, cells])
-    mates = csr_matrix(shared.T @ shared)
-    mates.setdiag(0)
-    mates.eliminate_zeros()
-    return IsingForm(
-        cells=cells,
-        couple=(couple + couple.T) / (2 * scale),
-        field=np.asarray(bring.T @ solved[:, -1]) / scale,
-        closed=~choice,
-        mates=mates,
-    )
+    bring = (relations[:, forced.cells] @ diags(forced.half)).tocsc()
+    solved = solve(np.column_stack([bring.toarray(), relations[:, forced.cells] @ forced.middle - problem.residual]))
+    return np.asarray(bring.T @ solved[:, :-1]), np.asarray(bring.T @ solved[:, -1])
+
+
+def _form_by_parts(problem: ProtectionProblem, parts: Parts, forced: _Forced) -> tuple[FloatArray, FloatArray]:
+    """The same from the parts, which are far fewer than relations: a table z = S y + c as near as can be to what is forced.
+
+    Its least weighted square distance from t is (t - c)' (W - W S H^-1 S' W) (t - c) with H = S' W S.
+    """
+    weighted = diags(problem.weight) @ parts.sums.astype(np.float64)
+    solve = _dense_solver((parts.sums.T @ weighted).tocsc())
+    target = -parts.constant.astype(np.float64)
+    target[forced.cells] += forced.middle
+    bring = diags(forced.half) @ weighted[forced.cells]
+    solved = solve(np.column_stack([bring.T.toarray(), weighted.T @ target]))
+    couple = np.diag(forced.half**2 * problem.weight[forced.cells]) - bring @ solved[:, :-1]
+    return couple, forced.half * (problem.weight * target)[forced.cells] - bring @ solved[:, -1]
 
 
 def _dense_solver(matrix: csc_matrix) -> Callable[[FloatArray], FloatArray]:
@@ -110,14 +145,19 @@ def _dense_solver(matrix: csc_matrix) -> Callable[[FloatArray], FloatArray]:
 
 
 def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
-    """Cold starts, then tries from the best senses until `patience` of them in a row bring nothing. Work limits, not clocks."""
-    problem = search.problem
-    form = ising_form(problem)
-    for number in range(restarts):
-        if search.done:
-            return
-        search.try_senses(_fresh(search, form, number))
+    """Cold starts, then tries from the best senses until `patience` of them in a row bring nothing. Work limits, not clocks.
+
+    Where the starts bring nothing, as on tables so tight that hardly any senses leave a table, the tries soon end as well.
+    """
+    problem, before = search.problem, search.objective
+    form = ising_form(problem, search.program.parts)
     idle = turn = 0
+    for number in range(restarts):
+        if search.done or idle >= STARTS_IN_VAIN:
+            break
+        idle = 0 if search.try_senses(_fresh(search, form, number)) else idle + 1
+    patience = patience if search.objective < before else patience // HOPELESS
+    idle = 0
     while search.best is not None and idle < patience and not search.done:
         signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
         better = search.try_senses(_annealed(search, form, signs, SWEEPS_FROM_BEST, TEMPERATURES[turn % len(TEMPERATURES)]))

@@ -13,12 +13,18 @@ from __future__ import annotations
 from statveil.protect.exact import solve_exactly
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
-from statveil.protect.senses import balance, dive, flips, ising, nearby, sat
+from statveil.protect.senses import balance, dive, flips, ising, lift, nearby, sat
 
 PROOF_ALONE_UP_TO = 12
 PROOF_UP_TO = 250
 """Cells with a choice up to which branch and bound is worth a core."""
 DIVES = 4
+SLOW_PROGRAM = 5_000
+"""Cells from which one linear program may take seconds."""
+FEW_ROUNDS = 10
+"""Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time."""
+IDLE_TURNS = 12
+"""Turns of the search team in a row that bring nothing: then it ends."""
 
 
 def teams_for(problem: ProtectionProblem) -> list[str]:
@@ -49,18 +55,21 @@ def run(search: Search, *, role: str = "proof") -> None:
 
 
 def first_table(search: Search) -> None:
-    """Annealed senses; if they leave no table, senses near them that satisfy all relations one by one; else all cells up."""
+    """Annealed senses; if they leave no table, all cells up, then senses near the annealed ones that satisfy all relations one by one.
+
+    On a large table one that needs no program comes before: a program may take all the time.
+    """
+    if search.problem.size >= SLOW_PROGRAM and search.program.parts_to_round is not None:
+        search.enter("raising parts")
+        search.offer(lift.lifted(search.problem, search.program.parts_to_round))
     search.enter("balancing senses")
     senses = balance.anneal_senses(search, start=search.start)
     if search.try_senses(senses):
         return
+    search.enter("all up")
+    search.try_senses(balance.all_up(search.problem))
     search.enter("satisfying relations")
-    near = sat.find_feasible(search, senses)
-    if near is not None:
-        search.try_senses(near)
-    if search.best is None:
-        search.enter("all up")
-        search.try_senses(balance.all_up(search.problem))
+    sat.find_feasible(search, senses, rounds=sat.ROUNDS if search.best is None else FEW_ROUNDS)
 
 
 def prove(search: Search) -> None:
@@ -72,9 +81,9 @@ def prove(search: Search) -> None:
 
 
 def improve(search: Search) -> None:
-    """Members in turn, as long as a whole turn brings something."""
-    before = float("inf")
-    while search.objective < before and not search.done:
+    """Members in turn, until several turns in a row bring nothing. Dives that bring nothing sit out ever more turns: they take longest."""
+    idle = resting = missed = 0
+    while idle < IDLE_TURNS and not search.done:
         before = search.objective
         if ising.fits(search.problem):
             search.enter("polishing senses")
@@ -82,8 +91,14 @@ def improve(search: Search) -> None:
         if search.best is not None and not search.done:
             search.enter("flipping senses")
             flips.flip_while_better(search, search.problem.senses_of(search.best))
-        if count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
+        if resting > 0:
+            resting -= 1
+        elif count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
+            undived = search.objective
             dive.run(search, dives=DIVES, patience=40)
+            missed = 0 if search.objective < undived else missed + 1
+            resting = 2**missed - 1
+        idle = 0 if search.objective < before else idle + 1
 
 
 def reopen(search: Search) -> None:

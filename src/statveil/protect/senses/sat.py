@@ -52,7 +52,7 @@ def begin(search: Search) -> None:
 
 
 def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int = ROUNDS) -> IntArray | None:
-    """Senses with a table, which is offered: clauses and programs in turn, then a mixed-integer program."""
+    """Senses with a table, which is offered: clauses and programs in turn, then a mixed-integer program, unless a table is known."""
     clauses, programs = _Senses(search.problem), _Violation(search.program)
     senses = None
     for _ in range(rounds):
@@ -68,6 +68,8 @@ def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int
         clauses.learn(duals, senses)
     if clauses.exhausted:
         search.prove_infeasible()
+        return None
+    if search.best is not None:
         return None
     return _nearest_feasible(search, balance.all_up(search.problem) if senses is None else senses)
 

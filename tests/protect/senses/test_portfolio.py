@@ -1,0 +1,104 @@
+"""`auto`'s teams: a first table whatever happens, and members that take turns and rest when they bring nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from statveil.arrays import IntArray
+from statveil.bench.tables import linked_problem
+from statveil.protect.options import Limits
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Found, Search
+from statveil.protect.senses import balance, dive, flips, ising, portfolio, sat
+from tests.protect.problems import problem_of
+from tests.protect.senses.stories import search_of, two_by_two
+
+
+def listened(problem: ProtectionProblem) -> tuple[Search, list[Found]]:
+    heard: list[Found] = []
+    return Search(problem, Limits(seconds=30), 0, heard.append), heard
+
+
+def stages(heard: list[Found]) -> list[str]:
+    return list(dict.fromkeys(found.stage for found in heard))
+
+
+def parts_up_total_down(*_: object, **__: object) -> IntArray:
+    """Senses that no table can have."""
+    return np.array([1, 1, -1])
+
+
+def three_sensitive() -> ProtectionProblem:
+    return problem_of([10, 20, 30], [[1, 1, -1]], levels={0: 4, 1: 4, 2: 4})
+
+
+def test_all_up_comes_before_the_search_for_clauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On large tight tables the clauses may take all the time; all up takes one program."""
+    monkeypatch.setattr(balance, "anneal_senses", parts_up_total_down)
+    search, heard = listened(three_sensitive())
+    portfolio.first_table(search)
+    assert stages(heard) == ["balancing senses", "all up", "satisfying relations"]
+    assert next(found.stage for found in heard if found.deviation is not None) == "all up"
+
+
+def test_with_a_table_known_clauses_get_few_rounds_and_no_branch_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balance, "anneal_senses", parts_up_total_down)
+    monkeypatch.setattr(sat._Senses, "solve", parts_up_total_down)
+    rounds: list[IntArray] = []
+    monkeypatch.setattr(sat._Senses, "learn", lambda self, duals, senses: rounds.append(senses))
+    search, heard = listened(three_sensitive())
+    portfolio.first_table(search)
+    assert len(rounds) == portfolio.FEW_ROUNDS
+    assert "looking for a first table" not in stages(heard)
+    assert search.best is not None
+
+
+def test_a_large_table_has_one_before_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portfolio, "SLOW_PROGRAM", 1_000)
+    problem = linked_problem(3, seed=1)
+    search, heard = listened(problem)
+    portfolio.first_table(search)
+    first = next(found for found in heard if found.deviation is not None)
+    assert first.stage == "raising parts"
+    assert first.deviation is not None
+    assert search.objective < problem.cost(first.deviation), "programs follow, and do better"
+
+
+def counted(calls: Counter[str], name: str) -> Callable[..., None]:
+    def call(*_: object, **__: object) -> None:
+        calls[name] += 1
+
+    return call
+
+
+def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve idle turns: they dive in the first, the third and the seventh."""
+    calls: Counter[str] = Counter()
+    monkeypatch.setattr(ising, "polish", counted(calls, "polish"))
+    monkeypatch.setattr(flips, "flip_while_better", counted(calls, "flips"))
+    monkeypatch.setattr(dive, "run", counted(calls, "dives"))
+    search = search_of(two_by_two())
+    search.try_senses(balance.all_up(search.problem))
+    portfolio.improve(search)
+    assert calls == {"polish": 12, "flips": 12, "dives": 3}
+
+
+def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first three dives find something, one a turn; then twelve turns are idle, in three of which they dive."""
+    dives: list[int] = []
+
+    def dived(search: Search, **_: object) -> None:
+        dives.append(len(dives))
+        search.objective -= 1.0 if len(dives) <= 3 else 0.0
+
+    monkeypatch.setattr(ising, "polish", counted(Counter(), "polish"))
+    monkeypatch.setattr(flips, "flip_while_better", counted(Counter(), "flips"))
+    monkeypatch.setattr(dive, "run", dived)
+    search = search_of(two_by_two())
+    search.try_senses(balance.all_up(search.problem))
+    portfolio.improve(search)
+    assert len(dives) == 3 + 3
