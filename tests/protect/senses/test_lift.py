@@ -42,14 +42,27 @@ def test_a_part_without_room_is_passed_over() -> None:
     assert found.tolist() == [0, 5, 5]
 
 
+def test_a_fixed_total_is_kept_by_lowering_another_part() -> None:
+    found = lift(problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4}, upper=np.array([90, 90, 90, 60])))
+    assert found is not None
+    assert found.tolist() == [4, 0, -4, 0], "the part with most to spare gives"
+
+
+def test_a_part_with_little_to_spare_gives_what_it_can() -> None:
+    """The total is fixed; the second part can fall by 20, the third by 3."""
+    found = lift(problem_of([90, 20, 3, 113], [[1, 1, 1, -1]], levels={0: 22}, upper=np.array([999, 90, 90, 113])))
+    assert found is not None
+    assert found.tolist() == [22, -20, -2, 0]
+
+
 @pytest.mark.parametrize(
     "problem",
     [
         problem_of([10, 20, 30], [[1, 1, -1]], levels={2: 5}, upper=np.array([12, 22, 90])),
         problem_of([10, 20, 30], [[1, 1, -1]], levels={2: 5}, upper=np.array([90, 90, 32])),
-        problem_of([30, 10, 20], [[1, -1, -1]], levels={1: 5}, variant="exact", upper=np.array([32, 90, 90])),
+        problem_of([30, 10, 20], [[1, -1, -1]], levels={1: 5}, lower=np.array([0, 0, 20]), upper=np.array([32, 90, 20])),
     ],
-    ids=["no part has room", "the cell cannot go up", "its total has no room"],
+    ids=["no part has room", "the cell cannot go up", "the total has no room and the other part cannot move"],
 )
 def test_no_table_where_there_is_no_room(problem: ProtectionProblem) -> None:
     assert lift(problem) is None
