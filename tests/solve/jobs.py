@@ -33,9 +33,9 @@ def talk_for_ever(send: Send) -> None:
         send(os.getpid())
 
 
-def stumble_late(send: Send) -> None:
+def count_late(number: int, send: Send) -> None:
     time.sleep(0.5)
-    stumble(send)
+    count_to(number, send)
 
 
 def stumble(send: Send) -> None:

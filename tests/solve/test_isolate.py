@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from statveil.errors import InfeasibleProblem, SolverFailed
+from statveil.examples.random_tables import random_problem
 from statveil.protect.cta import adjust
 from statveil.protect.options import Limits, Progress
 from statveil.solve import isolate
@@ -119,11 +121,46 @@ def test_the_quick_of_two_is_heard_and_the_slow_one_killed() -> None:
     assert len(isolate._idle) == 1
 
 
-def test_a_failure_of_one_ends_the_others() -> None:
+@pytest.mark.parametrize("failing", [jobs.stumble, jobs.kill_itself], ids=["it raises", "it is killed"])
+def test_a_failure_of_one_is_told_once_the_others_have_ended(failing: Callable[..., None]) -> None:
     messages: list[Any] = []
     with pytest.raises(SolverFailed):
-        run_isolated([(jobs.sleep_for_ever, ()), (jobs.stumble_late, ())], seconds=PATIENCE, on_message=messages.append)
+        run_isolated([(failing, ()), (jobs.count_late, (3,))], seconds=PATIENCE, on_message=messages.append)
+    assert {1, 2, 3} <= set(messages)
+
+
+def test_a_failure_does_not_outlast_the_time() -> None:
+    messages: list[Any] = []
+    assert run_isolated([(jobs.sleep_for_ever, ()), (jobs.stumble, ())], seconds=2.0, on_message=messages.append) is Halt.OUT_OF_TIME
     assert all(is_gone(process) for process in messages if process != "asleep")
+
+
+def test_a_table_found_outlives_the_process_that_found_it() -> None:
+    """A process killed in mid-run, as by a system short of memory: the best table so far is the answer."""
+    problem = random_problem((12, 12, 12), seed=0)
+    stages: list[str] = []
+    killed: list[int] = []
+
+    def kill_at_the_first_table(progress: Progress) -> None:
+        stages.append(progress.stage)
+        if np.isfinite(progress.objective) and not killed:
+            killed.extend(children_of(os.getpid()))
+            for child in killed:
+                os.kill(child, signal.SIGKILL)
+
+    adjustment = adjust(problem, method="ising", limits=Limits(seconds=PATIENCE), on_progress=kill_at_the_first_table)
+    assert problem.accepts(adjustment.deviation)
+    assert stages[-1] == "a process failed; the best table so far is kept"
+
+
+def children_of(parent: int) -> list[int]:
+    """The processes whose parent this is."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text(encoding="utf-8").rpartition(")")[2].split()[1]) == parent:
+                found.append(int(path.parent.name))
+    return found
 
 
 def test_after_a_killed_child_the_next_call_works() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from statveil.arrays import IntArray
-from statveil.errors import InfeasibleProblem, InputError, OutOfTime
+from statveil.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.certificate import certify
 from statveil.protect.components import Components, components_of
@@ -112,7 +112,13 @@ def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | 
             make_ready("network", watch.say)
     left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds - _kept_for_checks(reduction.original, limits), 0.1))
     calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
-    return run_isolated(calls, seconds=left.seconds + GRACE, on_message=watch.hear)
+    try:
+        return run_isolated(calls, seconds=left.seconds + GRACE, on_message=watch.hear)
+    except SolverFailed:
+        if not watch.has_table:
+            raise
+        watch.say("a process failed; the best table so far is kept")
+        return Halt.FINISHED
 
 
 def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:

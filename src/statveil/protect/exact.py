@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
@@ -12,17 +14,24 @@ from statveil.protect.senses import balance
 from statveil.solve.model import LinearModel
 from statveil.solve.outcome import Ending
 
+MOST_TO_PRICE = 10
+"""Cells with a choice up to which every choice of senses is priced by a program of its own."""
+
 
 def solve_exactly(search: Search) -> None:
     """Branch and bound from the best table known: our own for a while, whose tree is certified, then the solver's.
 
-    Its senses are priced again and verified; its bound is offered.
+    Its senses are priced again and verified; its bound is offered. For L2 the solver's program is a proposal only, with absolute
+    changes instead of squares (whose optimum is a bound: of whole numbers no square is smaller); a few senses are all priced.
     """
     from statveil.solve import highs
 
     if search.best is None:
         balance.run(search)
-    prove_by_tree(search)
+    if search.problem.norm == "l2":
+        price_all_senses(search)
+    else:
+        prove_by_tree(search)
     if search.done:
         return
     search.enter("branch and bound")
@@ -43,6 +52,21 @@ def solve_exactly(search: Search) -> None:
         search.prove_infeasible()
     elif np.isfinite(solution.bound) and not program.truncated:
         search.offer_bound(program.in_costs(solution.bound))
+
+
+def price_all_senses(search: Search) -> None:
+    """Every choice of senses in turn, where there are few cells that have one."""
+    problem = search.problem
+    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    if choice.size > MOST_TO_PRICE:
+        return
+    search.enter("pricing all senses")
+    senses = balance.all_up(problem)
+    for signs in product((1, -1), repeat=choice.size):
+        if search.done:
+            return
+        senses[choice] = signs
+        search.try_senses(senses)
 
 
 class Disjunctions:

@@ -39,7 +39,9 @@ from statveil.protect.senses import (
     portfolio,
     sat,
     scatter,
+    tabu,
     tree_blocks,
+    walk,
 )
 
 Method = Callable[..., None]
@@ -87,8 +89,10 @@ METHODS: dict[str, Method] = {
     "anneal": balance.run,
     "ising": ising.run,
     "flips": flips.run,
+    "tabu": tabu.run,
     "dive": dive.run,
     "nearby": nearby.run,
+    "walk": walk.run,
     "sat": sat.run,
     "bcd": blocks.run,
     "tree-bcd": tree_blocks.run,

@@ -17,6 +17,7 @@ from typing import Literal
 import numba
 
 from statveil.errors import OutOfTime
+from statveil.protect.independent import independent_relations
 from statveil.protect.methods import Task, Team, run_method
 from statveil.protect.network import simplex
 from statveil.protect.network.detect import detect
@@ -62,10 +63,12 @@ def compile_network(send: Callable[[object], None]) -> None:
 
 
 def compile_search(send: Callable[[object], None]) -> None:
-    """Run what every table needs, role by role; to see that one is a network is part of it."""
+    """Run what every table needs, role by role; to see that one is a network, or none, is part of it."""
     detect(_example("unit"))
+    independent_relations(_example("unit"))
     for role in ("proof", "search", "blocks"):
         _run(_example("unit"), Team("auto", {"role": role}))
+    _run(_example("unit"), Team("walk", {"rounds": 1}))
 
 
 def _example(weights: SystemWeights) -> ProtectionProblem:

@@ -59,12 +59,12 @@ def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[
         return _run(calls, deadline, hear)
     except (BrokenPipeError, EOFError):
         if not warm or heard:  # a child kept from an earlier call may have died unseen: then a new one is worth a try
-            raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory.") from None
+            raise _no_answer() from None
     dismiss_idle()
     try:
         return _run(calls, deadline, on_message)
     except (BrokenPipeError, EOFError):
-        raise SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory.") from None
+        raise _no_answer() from None
 
 
 def _run(calls: Sequence[Call], deadline: float, on_message: Callable[[Any], object]) -> Halt:
@@ -125,7 +125,12 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 def _listen(
     children: list[subprocess.Popen[bytes]], finished: list[subprocess.Popen[bytes]], deadline: float, on_message: Callable[[Any], object]
 ) -> Halt:
-    """Hear all children until each has finished or the time is up."""
+    """Hear all children until each has finished or the time is up. One that fails does not end the others; its failure is raised at last.
+
+    A child that dies before anybody has spoken is another matter: it may have been dead all along (`run_isolated`).
+    """
+    failure: StatveilError | None = None
+    spoken = False
     with selectors.DefaultSelector() as selector:
         for child in children:
             assert child.stdout is not None
@@ -137,16 +142,35 @@ def _listen(
                 return Halt.OUT_OF_TIME
             ready = selector.select(min(left, memory.INTERVAL))
             for key, _ in ready:
-                kind, content = _read(key.fileobj)
+                kind, content = _read_or_failure(key.fileobj, alone=not spoken)
                 if kind == "message":
+                    spoken = True
                     if on_message(content) is True:
                         return Halt.FINISHED
-                elif kind == "failure":
-                    raise content
+                    continue
+                selector.unregister(key.fileobj)
+                if kind == "failure":
+                    failure = failure or content
                 else:
-                    selector.unregister(key.fileobj)
                     finished.append(key.data)
-        return Halt.FINISHED
+    if failure is not None:
+        raise failure
+    return Halt.FINISHED
+
+
+def _read_or_failure(pipe: Any, *, alone: bool) -> tuple[str, Any]:
+    """What a child says; its death is a failure too, unless nobody has spoken yet (`alone`)."""
+    try:
+        kind, content = _read(pipe)
+    except EOFError:
+        if alone:
+            raise
+        return "failure", _no_answer()
+    return kind, content
+
+
+def _no_answer() -> SolverFailed:
+    return SolverFailed("The solver's process ended without an answer.", hint="It may have run out of memory.")
 
 
 def _write(pipe: Any, content: Any) -> None:

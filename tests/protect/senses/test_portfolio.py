@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable
 
@@ -10,17 +11,18 @@ import pytest
 
 from statveil.arrays import IntArray
 from statveil.bench.tables import linked_problem
+from statveil.examples.random_tables import random_problem
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Found, Search
-from statveil.protect.senses import balance, dive, flips, ising, portfolio, sat
+from statveil.protect.senses import balance, dive, flips, ising, portfolio, sat, walk
 from tests.protect.problems import problem_of
 from tests.protect.senses.stories import search_of, two_by_two
 
 
-def listened(problem: ProtectionProblem) -> tuple[Search, list[Found]]:
+def listened(problem: ProtectionProblem, *, seconds: float = 30) -> tuple[Search, list[Found]]:
     heard: list[Found] = []
-    return Search(problem, Limits(seconds=30), 0, heard.append), heard
+    return Search(problem, Limits(seconds=seconds), 0, heard.append), heard
 
 
 def stages(heard: list[Found]) -> list[str]:
@@ -76,15 +78,16 @@ def counted(calls: Counter[str], name: str) -> Callable[..., None]:
 
 
 def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twelve idle turns: they dive in the first, the third and the seventh."""
+    """Twelve idle turns: they dive in the first, the third and the seventh; walks rest in the same way."""
     calls: Counter[str] = Counter()
+    monkeypatch.setattr(walk, "walk_in_rounds", counted(calls, "walks"))
     monkeypatch.setattr(ising, "polish", counted(calls, "polish"))
     monkeypatch.setattr(flips, "flip_while_better", counted(calls, "flips"))
     monkeypatch.setattr(dive, "run", counted(calls, "dives"))
     search = search_of(two_by_two())
     search.try_senses(balance.all_up(search.problem))
     portfolio.improve(search)
-    assert calls == {"polish": 12, "flips": 12, "dives": 3}
+    assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3}
 
 
 def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +98,7 @@ def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch)
         dives.append(len(dives))
         search.objective -= 1.0 if len(dives) <= 3 else 0.0
 
+    monkeypatch.setattr(walk, "walk_in_rounds", counted(Counter(), "walks"))
     monkeypatch.setattr(ising, "polish", counted(Counter(), "polish"))
     monkeypatch.setattr(flips, "flip_while_better", counted(Counter(), "flips"))
     monkeypatch.setattr(dive, "run", dived)
@@ -102,3 +106,15 @@ def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch)
     search.try_senses(balance.all_up(search.problem))
     portfolio.improve(search)
     assert len(dives) == 3 + 3
+
+
+def test_squares_are_searched_by_two_teams() -> None:
+    """A 5 x 5 x 5 table of 38 sensitive cells: both roles go on from the first table, and find a better one."""
+    problem = dataclasses.replace(random_problem((5, 5, 5), seed=0), norm="l2")
+    assert portfolio.teams_for(problem) == ["search", "blocks"]
+    for role in portfolio.teams_for(problem):
+        search, heard = listened(problem, seconds=4)
+        portfolio.run(search, role=role)
+        tables = [found for found in heard if found.deviation is not None]
+        assert tables[0].stage == "balancing senses"
+        assert tables[-1].stage in ("polishing senses", "reopening neighbourhoods")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.arrays import FloatArray, IntArray
 from statveil.protect.continuous import make_whole
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
@@ -36,7 +36,8 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
     search.offer(make_whole(program, senses, program.deviation(solution.x), seconds=search.seconds_left))
     batch, tried = 16, np.zeros(problem.size, dtype=np.int64)
     for turn in range(1, rounds + 1):
-        candidates = _promising(search, senses, program.deviation(solution.x), duals, tried < turn)
+        price = prices(search, senses, program.deviation(solution.x), duals)
+        candidates = _promising(np.where(tried < turn, price, np.inf))
         if candidates.size == 0 or search.done:
             break
         chosen = candidates[:batch]
@@ -59,14 +60,16 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
     return senses
 
 
-def _promising(search: Search, senses: IntArray, deviation: FloatArray, duals: FloatArray, open_to: BoolArray) -> IntArray:
-    """Cells whose flip has a negative price, the most negative first."""
+def prices(search: Search, senses: IntArray, deviation: FloatArray, duals: FloatArray) -> FloatArray:
+    """What each cell's flip would cost at the least, by the program's duals; endless for a cell that has no choice."""
     problem, program = search.problem, search.program
     other = np.where(senses > 0, problem.down.high, problem.up.low).astype(np.float64)
-    both = problem.can_go_up & problem.can_go_down & open_to
     step = (other - deviation) / program.unit
-    pull = program.pull(duals)
     own = problem.weight * program.price * (np.abs(other) - np.abs(deviation)) / program.unit
-    price = np.where(both, own - pull * step, np.inf)
+    return np.where(problem.can_go_up & problem.can_go_down, own - program.pull(duals) * step, np.inf)
+
+
+def _promising(price: FloatArray) -> IntArray:
+    """Cells whose flip has a negative price, the most negative first."""
     order = np.argsort(price, kind="stable")
     return order[price[order] < -1e-9]

@@ -2,7 +2,7 @@
 
 Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
 - the *proof* team dives for a good table and then runs branch and bound with the cuts of the lower bound;
-- the *search* team polishes senses by the Ising form, by dives into reopened parts and by dual-priced flips.
+- the *search* team walks, polishes senses by the Ising form, by dual-priced flips and by dives into reopened parts.
 - the *blocks* team polishes shortly and then reopens neighbourhoods by branch and bound.
 Few choices need no search; very many leave no hope of a proof, and both teams search, from different seeds; where there are too
 many for dives, the second one works by blocks.
@@ -10,10 +10,12 @@ many for dives, the second one works by blocks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from statveil.protect.exact import solve_exactly
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
-from statveil.protect.senses import balance, dive, flips, ising, lift, nearby, sat
+from statveil.protect.senses import balance, dive, flips, ising, nearby, sat, walk
 
 PROOF_ALONE_UP_TO = 12
 PROOF_UP_TO = 250
@@ -21,6 +23,10 @@ PROOF_UP_TO = 250
 DIVES = 4
 SLOW_PROGRAM = 5_000
 """Cells from which one linear program may take seconds."""
+WALKS = 7
+"""Rounds of moves, each twice as long as the one before, on large tables: before any program."""
+MOVES = 500_000
+"""Of parts in the first of the two rounds of a turn."""
 FEW_ROUNDS = 10
 """Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time."""
 IDLE_TURNS = 12
@@ -30,8 +36,10 @@ IDLE_TURNS = 12
 def teams_for(problem: ProtectionProblem) -> list[str]:
     """The roles to run side by side."""
     choices = count_choices(problem)
-    if choices <= PROOF_ALONE_UP_TO or problem.norm != "l1":
+    if choices <= PROOF_ALONE_UP_TO:
         return ["proof"]
+    if problem.norm != "l1":
+        return ["search", "blocks"]
     if choices <= PROOF_UP_TO:
         return ["proof", "search"]
     return ["search", "search"] if choices <= dive.MOST_CHOICES or problem.variant == "exact" else ["search", "blocks"]
@@ -44,8 +52,10 @@ def count_choices(problem: ProtectionProblem) -> int:
 def run(search: Search, *, role: str = "proof") -> None:
     """A first table whatever happens, then the role's own work."""
     first_table(search)
-    if search.done or search.problem.norm != "l1":
+    if search.done:
         return
+    if walks(search):
+        walk.walk_in_rounds(search, rounds=WALKS)
     if role == "proof":
         prove(search)
     elif role == "blocks":
@@ -57,11 +67,13 @@ def run(search: Search, *, role: str = "proof") -> None:
 def first_table(search: Search) -> None:
     """Annealed senses; if they leave no table, all cells up, then senses near the annealed ones that satisfy all relations one by one.
 
-    On a large table one that needs no program comes before: a program may take all the time.
+    On a large table parts are raised before, for a program may take all the time; where the table can walk from there, that will do.
     """
-    if search.problem.size >= SLOW_PROGRAM and search.program.parts_to_round is not None:
-        search.enter("raising parts")
-        search.offer(lift.lifted(search.problem, search.program.parts_to_round))
+    if walks(search) and search.start is None:
+        walk.raise_parts(search)
+        walk.walk_in_rounds(search, rounds=1)
+        if search.best is not None:
+            return
     search.enter("balancing senses")
     senses = balance.anneal_senses(search, start=search.start)
     if search.try_senses(senses):
@@ -72,6 +84,11 @@ def first_table(search: Search) -> None:
     sat.find_feasible(search, senses, rounds=sat.ROUNDS if search.best is None else FEW_ROUNDS)
 
 
+def walks(search: Search) -> bool:
+    """Whether programs are slow and moves of parts take their place."""
+    return search.problem.size >= SLOW_PROGRAM and walk.fits(search)
+
+
 def prove(search: Search) -> None:
     """Dives for a good incumbent, which tightens every bound; then branch and bound to the end."""
     if count_choices(search.problem) > 8:
@@ -80,24 +97,40 @@ def prove(search: Search) -> None:
         solve_exactly(search)
 
 
+class Resting:
+    """A member that takes long: each time it brings nothing it sits out more turns, one, then three, then seven."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act, self._missed, self._resting = act, 0, 0
+
+    def take_turn(self, search: Search) -> None:
+        if self._resting > 0:
+            self._resting -= 1
+            return
+        before = search.objective
+        self._act()
+        self._missed = 0 if search.objective < before else self._missed + 1
+        self._resting = 2**self._missed - 1
+
+
 def improve(search: Search) -> None:
-    """Members in turn, until several turns in a row bring nothing. Dives that bring nothing sit out ever more turns: they take longest."""
-    idle = resting = missed = 0
+    """Members in turn, until several turns in a row bring nothing. For L2 they are those that need no duals of a linear program."""
+    linear = search.problem.norm == "l1"
+    walking = Resting(lambda: walk.walk_in_rounds(search, rounds=2, moves=MOVES))
+    diving = Resting(lambda: dive.run(search, dives=DIVES, patience=40) if linear else nearby.run(search, patience=20))
+    idle = 0
     while idle < IDLE_TURNS and not search.done:
         before = search.objective
-        if ising.fits(search.problem):
+        if walk.fits(search):
+            walking.take_turn(search)
+        if ising.fits(search.problem) and not search.done:
             search.enter("polishing senses")
             ising.polish(search)
-        if search.best is not None and not search.done:
+        if linear and search.best is not None and not search.done:
             search.enter("flipping senses")
             flips.flip_while_better(search, search.problem.senses_of(search.best))
-        if resting > 0:
-            resting -= 1
-        elif count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
-            undived = search.objective
-            dive.run(search, dives=DIVES, patience=40)
-            missed = 0 if search.objective < undived else missed + 1
-            resting = 2**missed - 1
+        if count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
+            diving.take_turn(search)
         idle = 0 if search.objective < before else idle + 1
 
 

@@ -1,0 +1,128 @@
+"""The walk: whole, additive and safe at every step, the same for the same seed, and close to the optimum on small tables."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from statveil.errors import InputError
+from statveil.examples.random_tables import protect_within, random_table
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import Search
+from statveil.protect.senses import balance, walk
+from statveil.protect.whole import parts_of
+from tests.protect.problems import problem_of, small_problems
+from tests.protect.senses.stories import search_of, two_by_two
+from tests.reference.cta import cheapest_cost
+
+
+def cube(size: int = 6) -> ProtectionProblem:
+    """A three-way table with all margins; sensitive cells move by a fifth at least, all others as far as they like."""
+    table = protect_within(random_table((size, size, size), seed=1, sensitive=0.1, percent=20), percent=20)
+    return dataclasses.replace(table, lower=np.zeros_like(table.value), upper=4 * table.value, variant="at-least")
+
+
+def walked(problem: ProtectionProblem, *, seed: int = 0, rounds: int = 1) -> Search:
+    search = search_of(problem, seed=seed)
+    walk.run(search, rounds=rounds)
+    return search
+
+
+def test_two_by_two_is_solved() -> None:
+    problem = two_by_two()
+    assert walked(problem).objective == cheapest_cost(problem)
+
+
+def test_each_round_of_annealing_leaves_a_safe_table() -> None:
+    problem = cube()
+    search = search_of(problem)
+    walk.raise_parts(search)
+    assert search.best is not None
+    parts = parts_of(problem)
+    assert parts is not None
+    graph = walk.graph_of(problem, parts)
+    for heat in walk.HEATS:
+        found = walk.anneal(search, graph, search.best, moves=100_000, heat=heat)
+        assert problem.accepts(found)
+        assert problem.cost(found) < search.objective / 2
+
+
+def test_siblings_share_one_of_the_finest_relations() -> None:
+    """In a 6 x 6 x 6 table a part has five siblings along each of three axes."""
+    problem = cube()
+    parts = parts_of(problem)
+    assert parts is not None
+    graph = walk.graph_of(problem, parts)
+    assert (np.diff(graph.near_at) == 15).all()
+
+
+@pytest.mark.parametrize("doublings", range(4))
+def test_boxes_leave_the_totals_across_them_in_place(doublings: int) -> None:
+    """One corner touches its cell and seven totals, two corners eight, four corners eight and all eight corners of a cube eight cells."""
+    problem = cube()
+    parts = parts_of(problem)
+    assert parts is not None
+    graph = walk.graph_of(problem, parts)
+    corner, sign, beside = np.zeros(16, np.int64), np.ones(16, np.int64), np.zeros(16, np.int64)
+    state = np.array([7], dtype=np.uint64)
+    made = 0
+    for first in range(40):
+        corner[0] = first
+        count = walk._box(doublings, graph.near_at, graph.near, state, corner, sign, beside)
+        if count and np.unique(corner[:count]).size == count == 2**doublings:
+            step = np.zeros(parts.part.size, dtype=np.int64)
+            step[corner[:count]] = sign[:count]
+            moved = parts.sums @ step
+            assert (problem.relations @ moved == 0).all()
+            made += int((moved != 0).sum() == 8)
+    assert made > 0
+
+
+def test_same_seed_same_table() -> None:
+    one, two, other = (walked(cube(), seed=seed) for seed in (3, 3, 4))
+    assert one.best is not None
+    assert two.best is not None
+    assert other.best is not None
+    assert np.array_equal(one.best, two.best)
+    assert not np.array_equal(one.best, other.best)
+
+
+def test_twice_the_rounds_do_no_worse() -> None:
+    assert walked(cube(), rounds=3).objective <= walked(cube(), rounds=1).objective
+
+
+def test_a_start_is_where_it_begins() -> None:
+    problem = two_by_two()
+    search = search_of(problem)
+    search.start = balance.all_up(problem)
+    walk.run(search, rounds=1)
+    assert search.objective == cheapest_cost(problem)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [dataclasses.replace(two_by_two(), variant="exact"), dataclasses.replace(two_by_two(), norm="l2")],
+    ids=["levels to be met exactly", "squares"],
+)
+def test_what_does_not_fit_is_refused(problem: ProtectionProblem) -> None:
+    with pytest.raises(InputError, match="'walk'"):
+        walk.run(search_of(problem))
+
+
+def test_a_single_cell_walks_nowhere() -> None:
+    search = walked(problem_of([50], np.zeros((0, 1)), levels={0: 5}))
+    assert search.objective == 5
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small_problems())
+def test_what_it_finds_is_safe_and_no_better_than_the_best(problem: ProtectionProblem) -> None:
+    search = search_of(problem)
+    if not walk.fits(search) or not problem.sensitive.any():
+        return
+    walk.run(search, rounds=1)
+    assert search.best is None or problem.accepts(search.best)
+    assert search.objective >= cheapest_cost(problem) - 1e-6
