@@ -7,9 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, vstack
 
 from statveil.examples.one_hierarchy import SHAPES, one_hierarchy_system
+from statveil.protect.independent import independent_rows
 from statveil.protect.network import detect as module
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.lowest_terms import lowest_terms
@@ -61,15 +63,19 @@ def test_a_relation_that_only_seems_to_follow_is_not_dropped():
     assert isinstance(detect(small_hierarchy(levels={}, rhs=rhs)), str)
 
 
-def test_a_three_way_table_is_no_network():
-    ones = np.ones((2, 2, 2), dtype=np.int64)
+def three_way(*shape: int) -> np.ndarray:
+    """The relations of a three-way table of cells without totals: every line adds up to what is given."""
     lines = []
     for axis in range(3):
-        for at in np.ndindex(2, 2):
-            line = np.zeros_like(ones)
-            line[tuple(np.insert(np.array(at, dtype=object), axis, slice(None)))] = 1
+        for at in np.ndindex(*shape[:axis], *shape[axis + 1 :]):
+            line = np.zeros(shape, dtype=np.int64)
+            line[(*at[:axis], slice(None), *at[axis:])] = 1
             lines.append(line.ravel())
-    reason = detect(problem_of(np.ones(8), np.array(lines), levels={}, rhs=np.full(12, 2)))
+    return np.array(lines)
+
+
+def test_a_three_way_table_is_no_network():
+    reason = detect(problem_of(np.ones(8), three_way(2, 2, 2), levels={}, rhs=np.full(12, 2)))
     assert reason == "A cell is in three relations, also when those that follow from the others are left out."
 
 
@@ -162,6 +168,34 @@ def test_relations_that_follow_in_any_way_are_left_out(more):
 def test_a_threefold_relation_whose_right_hand_side_is_no_multiple_has_a_factor():
     assert detect(problem_of([0, 0], [[3, -3]], levels={}, rhs=np.array([1]))) == "A relation counts a cell with a factor other than one."
     assert isinstance(detect(problem_of([0, 0], [[3, -3]], levels={}, rhs=np.array([6]))), Network)
+
+
+def test_a_three_way_table_is_refused_by_a_count_after_one_elimination(monkeypatch):
+    """64 cells in 48 relations of four, of which 4^3 - 3^3 = 37 are independent: 148 places, more than two for each cell."""
+    calls = []
+    monkeypatch.setattr(module, "independent_rows", lambda *given: calls.append(given) or independent_rows(*given))
+    relations = three_way(4, 4, 4)
+    reason = detect(problem_of(np.ones(64), relations, levels={}, rhs=relations.sum(axis=1)))
+    assert reason == "A cell is in three relations, also when those that follow from the others are left out."
+    assert len(calls) == 1
+
+
+FEW_RELATIONS = st.lists(st.lists(st.sampled_from([0, 0, 1, 1, -1]), min_size=6, max_size=6), min_size=3, max_size=9)
+BASES = [hierarchy_relations([-1, 0, 0, 1, 1], 2), two_way_relations(2, 2), three_way(2, 2, 2), three_way(2, 3, 2)]
+
+
+@given(st.one_of(FEW_RELATIONS.map(np.array), st.sampled_from(BASES)), st.data())
+@settings(max_examples=150, deadline=None)
+def test_what_the_count_refuses_would_have_been_refused_anyway(relations, data):
+    """With relations added that follow, as sums and differences of any two: the count never turns a network away."""
+    for _ in range(data.draw(st.integers(0, 4))):
+        one, other = data.draw(st.integers(0, len(relations) - 1)), data.draw(st.integers(0, len(relations) - 1))
+        relations = np.vstack([relations, relations[one] + data.draw(st.sampled_from([1, -1])) * relations[other]])
+    problem = problem_of(np.zeros(relations.shape[1]), relations, levels={})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module._Joining, "_stays_crowded", lambda self, crowding: False)
+        without_count = detect(problem)
+    assert isinstance(detect(problem), Network) == isinstance(without_count, Network)
 
 
 def test_where_elimination_would_take_too_long_the_reason_says_so(monkeypatch):
