@@ -7,6 +7,7 @@ every later process; a mark beside it tells that it is there for these very sour
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import os
 import sys
@@ -68,7 +69,7 @@ def compile_search(send: Callable[[object], None]) -> None:
     independent_relations(_example("unit"))
     for role in ("proof", "search", "blocks"):
         _run(_example("unit"), Team("auto", {"role": role}))
-    _run(_example("unit"), Team("walk", {"rounds": 1}))
+    _run(_three_way(), Team("walk", {"rounds": 1}))
 
 
 def _example(weights: SystemWeights) -> ProtectionProblem:
@@ -76,6 +77,12 @@ def _example(weights: SystemWeights) -> ProtectionProblem:
 
     shape = Shape(rows=24, columns=5, inner=4, depth=2, sensitive=24)
     return problem_of(one_hierarchy_system(shape, seed=0, filling=Filling(where="any")), weights=weights)
+
+
+def _three_way() -> ProtectionProblem:
+    from statveil.examples.random_tables import random_problem
+
+    return dataclasses.replace(random_problem((4, 4, 4), seed=0), variant="at-least")
 
 
 def _run(problem: ProtectionProblem, team: Team) -> None:

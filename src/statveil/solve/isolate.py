@@ -71,9 +71,9 @@ def _run(calls: Sequence[Call], deadline: float, on_message: Callable[[Any], obj
     children: list[subprocess.Popen[bytes]] = []
     finished: list[subprocess.Popen[bytes]] = []
     try:
-        for function, arguments in calls:
-            children.append(_warm() or _start())
-            _write(children[-1].stdin, (function.__module__, function.__qualname__, arguments))
+        children.extend(_warm() or _start() for _ in calls)  # all at first: a long message to one waits until it is awake
+        for child, (function, arguments) in zip(children, calls, strict=True):
+            _write(child.stdin, (function.__module__, function.__qualname__, arguments))
         return _listen(children, finished, deadline, on_message)
     except KeyboardInterrupt:
         return Halt.INTERRUPTED

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
+from statveil.examples.random_tables import protect_within, random_table
 from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
@@ -23,3 +26,9 @@ def two_by_two() -> ProtectionProblem:
     """All four inner cells sensitive. By falling level: top left, bottom left, top right, bottom right."""
     value = with_margins(np.full((2, 2), 100)).ravel()
     return problem_of(value, two_way_relations(2, 2), levels={0: 9, 3: 8, 1: 7, 4: 6})
+
+
+def cube(size: int = 6) -> ProtectionProblem:
+    """A three-way table with all margins; sensitive cells move by a fifth at least, all others as far as they like."""
+    table = protect_within(random_table((size, size, size), seed=1, sensitive=0.1, percent=20), percent=20)
+    return dataclasses.replace(table, lower=np.zeros_like(table.value), upper=4 * table.value, variant="at-least")

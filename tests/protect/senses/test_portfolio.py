@@ -17,7 +17,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Found, Search
 from statveil.protect.senses import balance, dive, flips, ising, portfolio, sat, walk
 from tests.protect.problems import problem_of
-from tests.protect.senses.stories import search_of, two_by_two
+from tests.protect.senses.stories import cube, search_of
 
 
 def listened(problem: ProtectionProblem, *, seconds: float = 30) -> tuple[Search, list[Found]]:
@@ -61,6 +61,7 @@ def test_with_a_table_known_clauses_get_few_rounds_and_no_branch_and_bound(monke
 
 def test_a_large_table_has_one_before_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portfolio, "SLOW_PROGRAM", 1_000)
+    monkeypatch.setattr(portfolio, "CROWDED", 20)
     problem = linked_problem(3, seed=1)
     search, heard = listened(problem)
     portfolio.first_table(search)
@@ -84,7 +85,7 @@ def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.Mo
     monkeypatch.setattr(ising, "polish", counted(calls, "polish"))
     monkeypatch.setattr(flips, "flip_while_better", counted(calls, "flips"))
     monkeypatch.setattr(dive, "run", counted(calls, "dives"))
-    search = search_of(two_by_two())
+    search = search_of(cube())
     search.try_senses(balance.all_up(search.problem))
     portfolio.improve(search)
     assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3}
@@ -102,7 +103,7 @@ def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(ising, "polish", counted(Counter(), "polish"))
     monkeypatch.setattr(flips, "flip_while_better", counted(Counter(), "flips"))
     monkeypatch.setattr(dive, "run", dived)
-    search = search_of(two_by_two())
+    search = search_of(cube())
     search.try_senses(balance.all_up(search.problem))
     portfolio.improve(search)
     assert len(dives) == 3 + 3

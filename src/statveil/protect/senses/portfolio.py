@@ -23,6 +23,8 @@ PROOF_UP_TO = 250
 DIVES = 4
 SLOW_PROGRAM = 5_000
 """Cells from which one linear program may take seconds."""
+CROWDED = 50
+"""Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three."""
 WALKS = 7
 """Rounds of moves, each twice as long as the one before, on large tables: before any program."""
 MOVES = 500_000
@@ -67,7 +69,7 @@ def run(search: Search, *, role: str = "proof") -> None:
 def first_table(search: Search) -> None:
     """Annealed senses; if they leave no table, all cells up, then senses near the annealed ones that satisfy all relations one by one.
 
-    On a large table parts are raised before, for a program may take all the time; where the table can walk from there, that will do.
+    On a large table of many dimensions parts are raised instead, and the table walks from there: a program may take all the time.
     """
     if walks(search) and search.start is None:
         walk.raise_parts(search)
@@ -85,8 +87,9 @@ def first_table(search: Search) -> None:
 
 
 def walks(search: Search) -> bool:
-    """Whether programs are slow and moves of parts take their place."""
-    return search.problem.size >= SLOW_PROGRAM and walk.fits(search)
+    """Whether programs are slow and hardly any senses leave a table, as in four dimensions, so that moves of parts take their place."""
+    parts = search.program.parts_to_round if search.problem.size >= SLOW_PROGRAM else None
+    return parts is not None and walk.fits(search) and walk.cells_of_a_part(parts) >= CROWDED
 
 
 def prove(search: Search) -> None:

@@ -22,8 +22,12 @@ from statveil.protect.senses import balance
 from statveil.protect.senses.lift import lifted
 from statveil.protect.whole import Parts
 
-FIRST_SWEEPS = 500
-"""Moves for each part in the first round. Work limits, not clocks."""
+FIRST_SWEEPS, MOST_AT_FIRST = 500, 2_000_000
+"""Moves for each part in the first round, and for all of them at most. Work limits, not clocks."""
+LEAST_CELLS = 6
+"""Cells that a part must be in, on average: itself, and totals in three dimensions or in hierarchies."""
+MOST_SIBLINGS = 20_000_000
+"""Pairs of siblings, at most: the squares of the relations' lengths."""
 HEATS, COLD = (20.0, 200.0), 0.4
 """Where annealing begins and ends, in costs of moving a sensitive cell by its level (the median). Where levels differ widely the
 larger one does better, elsewhere the smaller one; they take turns."""
@@ -51,15 +55,29 @@ class Graph(NamedTuple):
 
 
 def fits(search: Search) -> bool:
-    """Whether moves lead anywhere: levels need not be met exactly, costs are absolute, and parts only add up."""
+    """Whether moves lead anywhere: levels need not be met exactly, costs are absolute, parts only add up and are in several totals each.
+
+    Where they are in few, as in two dimensions, or relations are long, balanced senses and a program do better and sooner.
+    """
     parts, problem = search.program.parts_to_round, search.problem
-    return parts is not None and problem.norm == "l1" and problem.variant == "at-least" and bool((parts.sums.data > 0).all())
+    if parts is None or problem.norm != "l1" or problem.variant != "at-least" or not (parts.sums.data > 0).all():
+        return False
+    short = int((np.diff(problem.relations.indptr) ** 2).sum()) <= MOST_SIBLINGS
+    return short and cells_of_a_part(parts) >= LEAST_CELLS
+
+
+def cells_of_a_part(parts: Parts) -> float:
+    """In how many cells a part is, on average: what one of them moves."""
+    return float(parts.sums.nnz / max(parts.part.size, 1))
 
 
 def run(search: Search, *, rounds: int = 7) -> None:
     """Method `walk`: from the table of the start given, from raised parts or from balanced senses, in rounds of doubling length."""
     if not fits(search):
-        raise InputError("Method 'walk' needs levels to be reached at least, norm l1, and totals that only add up.", hint="Use 'auto'.")
+        raise InputError(
+            "Method 'walk' needs norm l1, levels to be reached at least, and cells that only add up, each in several totals.",
+            hint="Use 'auto'.",
+        )
     if search.start is not None:
         search.try_senses(search.start)
     if search.best is None:
@@ -82,7 +100,7 @@ def walk_in_rounds(search: Search, *, rounds: int, moves: int | None = None) -> 
     if search.best is None or search.program.parts_to_round is None:
         return
     graph = graph_of(search.problem, search.program.parts_to_round)
-    first = FIRST_SWEEPS * (graph.cells_at.size - 1) if moves is None else moves
+    first = min(FIRST_SWEEPS * (graph.cells_at.size - 1), MOST_AT_FIRST) if moves is None else moves
     for number in range(rounds):
         if search.done:
             return
@@ -109,7 +127,7 @@ def anneal(search: Search, graph: Graph, start: IntArray, *, moves: int, heat: f
     """One annealing from a safe table; when time is up, what was reached by then."""
     problem, z = search.problem, start.copy()
     level = problem.weight * np.minimum(problem.lower_level, problem.upper_level)
-    unit = float(np.median(level[problem.sensitive]))
+    unit = float(np.median(level[problem.sensitive])) if problem.sensitive.any() else 1.0
     limits = (problem.sensitive, problem.down.high, problem.up.low, problem.free.low, problem.free.high, problem.weight)
     state = np.array([search.rng.integers(2**63)], dtype=np.uint64)
     at_a_time = min(max(1, moves // STEPS_OF_HEAT), AT_A_TIME)
