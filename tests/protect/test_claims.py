@@ -73,3 +73,26 @@ def test_without_the_first_team_the_best_table_counts() -> None:
     part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
     assert not part.settles(1)
     assert part.known.objective == 8.0
+
+
+def test_an_optimum_of_another_team_waits_for_the_first_to_end() -> None:
+    """The first team might find a table as good, and then that one counts, whoever was quicker."""
+    part = _Part(gap=0.0)
+    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    part.hear(0, ROW, Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
+    assert not part.settles(0)
+    part.hear(1, ROW, Found("search", 0.0))
+    assert not part.settles(1)
+    part.hear(0, ROW, Found("ended", 0.0, ended=True))
+    assert part.settles(0)
+    assert part.known.rank == 1
+
+
+def test_an_equal_table_of_the_first_team_counts() -> None:
+    part = _Part(gap=0.0)
+    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    part.hear(0, ROW, Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
+    part.hear(0, ROW, Found("search", 8.0, 8.0, deviation=np.array([4, 0, -4, 0])))
+    assert part.settles(0)
+    assert part.known.best is not None
+    assert part.known.best.tolist() == [4, 0, -4, 0]

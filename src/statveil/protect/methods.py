@@ -212,7 +212,9 @@ def _run_round(components: Components, jobs: Sequence[Job], portion: float, dead
         limits = dataclasses.replace(job.task.limits, seconds=min(max(portion * share * left, LEAST), left))
         problem, task = components.problem(job.component), job.task._replace(limits=limits)
         bounded = job.bounded or limits.gap > 0
-        if not run_method(problem, job.team, task, _teller(job, send, quiet=len(components) > 1), bounded=bounded):
+        if run_method(problem, job.team, task, _teller(job, send, quiet=len(components) > 1), bounded=bounded):
+            send((job.component, job.rank, Found("ended", 0.0, ended=True)))
+        else:
             unfinished.append(job)
     return unfinished
 

@@ -85,7 +85,7 @@ ROUNDING = 1e-6
 
 
 class Found(NamedTuple):
-    """News from a search: a better table (`deviation`), a better `bound`, proof that there is none, or only a new `stage`.
+    """News from a search: a better table (`deviation`), a better `bound`, proof that there is none, only a new `stage`, or its end.
 
     `proof` shows how far up the bound is `proved`; where `bound` is above that, it is as claimed by a solver.
     """
@@ -96,6 +96,8 @@ class Found(NamedTuple):
     deviation: IntArray | None = None
     infeasible: bool = False
     proof: Proof | None = None
+    ended: bool = False
+    """By itself, not by the clock."""
 
 
 class BoundProof(NamedTuple):

@@ -84,7 +84,8 @@ class Watch:
         settled = part.settles(rank)
         self._objectives[component], self._bounds[component] = part.known.objective, part.known.bound
         self._record()
-        self.say(found.stage if len(self._parts) == 1 else f"{len(self._parts):,} components")
+        if not found.ended:
+            self.say(found.stage if len(self._parts) == 1 else f"{len(self._parts):,} components")
         self._open -= settled
         return self._open == 0
 
@@ -170,17 +171,19 @@ class _Part:
     """What is known of one component: from all teams, and from the first alone.
 
     Where a gap is asked for and the first team reaches it by itself, its answer is the answer, and nothing that others found
-    meanwhile counts: who was quicker must not matter.
+    meanwhile counts: who was quicker must not matter. For the same reason an optimum that another team found waits until the first
+    one has ended, which may find a table as good.
     """
 
     def __init__(self, gap: float) -> None:
-        self._gap, self._settled = gap, False
+        self._gap, self._settled, self._first_ended = gap, False, False
         self.known, self._first = _Known(), _Known()
 
     def hear(self, rank: int, problem: ProtectionProblem, found: Found) -> None:
         """Take in a team's news, unless all is settled."""
         if self._settled:
             return
+        self._first_ended |= found.ended and rank == 0
         safe = found.deviation is not None and problem.accepts(found.deviation)
         for known in (self.known, self._first) if rank == 0 else (self.known,):
             known.weigh(found)
@@ -193,6 +196,6 @@ class _Part:
             return False
         if self._gap > 0 and self._first.objective - self._first.bound <= self._gap * self._first.bound:
             self.known, self._settled = self._first, True
-        elif rank == self.known.rank and self.known.objective <= self.known.bound * (1 + PROVED):
-            self._settled = True
+        elif self.known.objective <= self.known.bound * (1 + PROVED):
+            self._settled = rank == self.known.rank == 0 or self._first_ended
         return self._settled

@@ -124,7 +124,7 @@ def improve(search: Search) -> None:
     idle = 0
     while idle < IDLE_TURNS and not search.done:
         before = search.objective
-        if walk.fits(search):
+        if walk.pays(search):
             walking.take_turn(search)
         if ising.fits(search.problem) and not search.done:
             search.enter("polishing senses")

@@ -25,7 +25,7 @@ from statveil.protect.whole import Parts
 FIRST_SWEEPS, MOST_AT_FIRST = 500, 2_000_000
 """Moves for each part in the first round, and for all of them at most. Work limits, not clocks."""
 LEAST_CELLS = 6
-"""Cells that a part must be in, on average: itself, and totals in three dimensions or in hierarchies."""
+"""Cells that a part must be in, on average, to be worth a walk: itself, and totals in three dimensions or in hierarchies."""
 MOST_SIBLINGS = 20_000_000
 """Pairs of siblings, at most: the squares of the relations' lengths."""
 HEATS, COLD = (20.0, 200.0), 0.4
@@ -55,15 +55,17 @@ class Graph(NamedTuple):
 
 
 def fits(search: Search) -> bool:
-    """Whether moves lead anywhere: levels need not be met exactly, costs are absolute, parts only add up and are in several totals each.
-
-    Where they are in few, as in two dimensions, or relations are long, balanced senses and a program do better and sooner.
-    """
+    """Whether there are moves: levels need not be met exactly, costs are absolute, parts only add up, and relations are not too long."""
     parts, problem = search.program.parts_to_round, search.problem
     if parts is None or problem.norm != "l1" or problem.variant != "at-least" or not (parts.sums.data > 0).all():
         return False
-    short = int((np.diff(problem.relations.indptr) ** 2).sum()) <= MOST_SIBLINGS
-    return short and cells_of_a_part(parts) >= LEAST_CELLS
+    return int((np.diff(problem.relations.indptr) ** 2).sum()) <= MOST_SIBLINGS
+
+
+def pays(search: Search) -> bool:
+    """Whether they lead anywhere: where parts are in few totals each, balanced senses and a program do better and sooner."""
+    parts = search.program.parts_to_round
+    return parts is not None and fits(search) and cells_of_a_part(parts) >= LEAST_CELLS
 
 
 def cells_of_a_part(parts: Parts) -> float:
@@ -74,10 +76,7 @@ def cells_of_a_part(parts: Parts) -> float:
 def run(search: Search, *, rounds: int = 7) -> None:
     """Method `walk`: from the table of the start given, from raised parts or from balanced senses, in rounds of doubling length."""
     if not fits(search):
-        raise InputError(
-            "Method 'walk' needs norm l1, levels to be reached at least, and cells that only add up, each in several totals.",
-            hint="Use 'auto'.",
-        )
+        raise InputError("Method 'walk' needs norm l1, levels to be reached at least, and totals that only add up.", hint="Use 'auto'.")
     if search.start is not None:
         search.try_senses(search.start)
     if search.best is None:
