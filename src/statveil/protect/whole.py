@@ -9,6 +9,7 @@ single and paired unit steps does that in a moment and loses next to nothing of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numba import njit
@@ -78,7 +79,8 @@ def _independent(problem: ProtectionProblem, parts: Parts) -> Parts | None:
         return None
     if rows.size == 0:
         return parts
-    solved = _eliminate([dict(zip(ties[row].indices.tolist(), ties[row].data.tolist(), strict=True)) for row in rows], left[rows].tolist())
+    terms = [slice(ties.indptr[row], ties.indptr[row + 1]) for row in rows]
+    solved = _eliminate([dict(zip(ties.indices[own].tolist(), ties.data[own].tolist(), strict=True)) for own in terms], left[rows].tolist())
     if solved is None:
         return None
     free = np.array([k for k in range(parts.part.size) if k not in solved], dtype=np.int64)
@@ -108,9 +110,13 @@ def _eliminate(rows: list[Terms], right: list[int]) -> dict[int, tuple[Terms, in
         for k in row:
             used.setdefault(k, set()).add(number)
     waiting = set(range(len(rows)))
+    shortest = [(len(row), number) for number, row in enumerate(rows)]  # also of lengths that rows had before: those are passed over
+    heapify(shortest)
     solved: dict[int, tuple[Terms, int]] = {}
     while waiting:
-        number = min(waiting, key=lambda n: (len(rows[n]), n))
+        length, number = heappop(shortest)
+        if number not in waiting or length != len(rows[number]):
+            continue
         waiting.discard(number)
         units = [k for k, factor in rows[number].items() if abs(factor) == 1]
         if rows[number] and not units:
@@ -124,7 +130,10 @@ def _eliminate(rows: list[Terms], right: list[int]) -> dict[int, tuple[Terms, in
         answer = ({k: -factor * c for k, c in rows[number].items()}, factor * right[number])
         for k in (pivot, *rows[number]):
             used[k].discard(number)
+        changed = used[pivot]
         _substitute(pivot, answer, rows, right, used)
+        for other in changed:
+            heappush(shortest, (len(rows[other]), other))
         _update(solved, pivot, answer)
     return solved
 
