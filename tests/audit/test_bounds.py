@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,13 +21,16 @@ from statveil.audit.reach import ENDLESS, exact_product
 from statveil.errors import AuditFailed, FormatError, InputError
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.prove import MOST_CHOICES
 from statveil.table.exchange.certificate import (
     COVER,
+    DEEPEST,
     Apart,
     Cases,
     Certificate,
     Combination,
     Multipliers,
+    Node,
     read_certificate,
     write_certificate,
 )
@@ -401,9 +405,24 @@ def test_a_tree_without_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bound.json"
     write_certificate(plain(row()), path)
     head, _ = path.read_text().split('"proof":')
-    path.write_text(head + '"proof":' + "[0," * 450 + "0" + ",0]" * 450 + "}")
-    with pytest.raises(FormatError):
-        read_certificate(path)
+    for depth in (DEEPEST + 1, 100_000):
+        path.write_text(head + '"proof":' + "[0," * depth + "0" + ",0]" * depth + "}")
+        with pytest.raises(FormatError, match=f"nested more than {DEEPEST} deep"):
+            read_certificate(path)
+
+
+@pytest.mark.parametrize("deeper", [lambda node: Cases(0, node, polygon(0, 0)), lambda node: Apart((node,))])
+def test_the_deepest_tree_that_is_read_is_worked_out(tmp_path: Path, deeper: Callable[[Node], Node]) -> None:
+    proof: Node = polygon(0, 0)
+    for _ in range(DEEPEST):
+        proof = deeper(proof)
+    write_certificate(plain(row(), proof), tmp_path / "bound.json")
+    assert bound_of(row(), read_certificate(tmp_path / "bound.json")) == 8
+
+
+def test_trees_of_our_own_are_less_deep_than_what_is_read() -> None:
+    """One case for each choice, below the parts of the problem and those of a component."""
+    assert MOST_CHOICES + 2 < DEEPEST
 
 
 def test_a_missing_certificate_is_named(tmp_path: Path) -> None:

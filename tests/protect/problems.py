@@ -79,3 +79,35 @@ def small_problems(draw: st.DrawFn, *, additive: bool = True) -> ProtectionProbl
     weight = np.array(draw(st.lists(st.sampled_from([0.25, 1.0, 1.5, 3.0]), min_size=value.size, max_size=value.size)))
     variant = draw(st.sampled_from(["at-least", "exact"]))
     return problem_of(value, two_way_relations(rows, columns), levels=levels, lower=lower, upper=upper, weight=weight, variant=variant)
+
+
+@st.composite
+def tied_problems(draw: st.DrawFn) -> ProtectionProblem:
+    """Up to five narrow cells, most of them tied to another one, equal or opposite; levels may be zero on either side, or on both."""
+    size = draw(st.integers(2, 5))
+    relations = []
+    for cell in range(1, size):
+        row = np.zeros(size, dtype=np.int64)
+        row[cell] = -1
+        count = min(cell, draw(st.sampled_from([1, 1, 1, 1, 2, 2, 0])))
+        others = draw(st.lists(st.integers(0, cell - 1), min_size=count, max_size=count, unique=True))
+        row[others] = draw(st.lists(st.sampled_from([1, -1]), min_size=len(others), max_size=len(others)))
+        relations.append(row)
+    relations += relations[: draw(st.integers(0, 1))]
+    value = np.array(draw(st.lists(st.integers(-9, 9), min_size=size, max_size=size)))
+    off = draw(st.sampled_from([0, 0, 0, -1, 2]))
+    low = np.array(draw(st.lists(st.sampled_from([-3, -3, -2, -1, 0, 1]), min_size=size, max_size=size)))
+    width = np.array(draw(st.lists(st.sampled_from([6, 6, 4, 2, 1, 0]), min_size=size, max_size=size)))
+    level = st.sampled_from([0, 0, 1, 2, 3])
+    cells = draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=size, unique=True))
+    return problem_of(
+        value,
+        relations,
+        levels={cell: (draw(level), draw(level)) for cell in cells},
+        rhs=np.array(relations) @ value + off * np.array([1] + [0] * (len(relations) - 1)),
+        lower=value + low,
+        upper=value + low + width,
+        weight=np.array(draw(st.lists(st.sampled_from([0.25, 1.0, 3.0]), min_size=size, max_size=size))),
+        variant=draw(st.sampled_from(["at-least", "exact"])),
+        norm=draw(st.sampled_from(["l1", "l2"])),
+    )

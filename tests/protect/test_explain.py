@@ -67,6 +67,16 @@ def test_a_cell_that_cannot_reach_its_own_levels_clashes_alone() -> None:
     found = told(alone)
     assert kinds_and_places(found) == {("protection", 1), ("lower", 1), ("upper", 1)}
     assert found.minimal
+    assert found.public().splitlines()[:2] == [
+        "This cannot be met, whatever the other cells do:",
+        "- cell 1 must move by its protection level or more, and must stay within its bounds",
+    ]
+
+
+def test_the_number_told_is_that_of_the_lines() -> None:
+    headline, *lines = told(STUCK_NEIGHBOUR).public().splitlines()
+    assert headline == "These 4 requirements cannot be met together, but any one fewer can:"
+    assert len([line for line in lines if line.startswith("- ")]) == 4
 
 
 def test_levels_that_clash_only_together_are_found_by_trying_senses() -> None:
@@ -126,7 +136,7 @@ def test_the_error_of_an_adjustment_carries_the_explanation() -> None:
     with pytest.raises(InfeasibleProblem, match="No safe table exists") as failure:
         adjust(STUCK_NEIGHBOUR, limits=Limits(seconds=5))
     assert isinstance(failure.value.explanation, Explanation)
-    assert "These 6 requirements cannot be met together, but any one fewer can" in failure.value.hint
+    assert "These 4 requirements cannot be met together, but any one fewer can" in failure.value.hint
 
 
 @settings(max_examples=25, deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import OWN_BOUNDS, SEVERAL, Reduction, reduce_problem
 from statveil.protect.ties import first_of_equal_rows, join
 from statveil.protect.tighten import tighten_bounds
-from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
-from tests.reference.cta import cheapest_cost
+from tests.protect.problems import problem_of, small_problems, tied_problems, two_way_relations, with_margins
+from tests.reference.cta import cheapest_cost, cheapest_whole_table, whole_tables
 
 
 def forced(reduction: Reduction) -> list[tuple[int, int, int]]:
@@ -55,6 +56,71 @@ def test_levels_of_merged_cells_are_the_larger_ones() -> None:
     assert (reduction.problem.lower_level[group], reduction.problem.upper_level[group]) == (5, 9)
 
 
+def two_equal_cells(levels: dict[int, tuple[int, int]], **changes: Any) -> ProtectionProblem:
+    return problem_of([10, 10], [[-1, 1]], levels=levels, **changes)
+
+
+def test_equal_cells_that_both_may_stay_may_still_stay() -> None:
+    """The first falls by 2 or does not fall, the second rises by 2 or does not rise: 10 and 10 cost nothing; 9 and 11 bound them."""
+    wide = reduce_problem(two_equal_cells({0: (2, 0), 1: (0, 2)}))
+    assert wide.feasible
+    assert cheapest_cost(wide.problem) + wide.fixed_cost == 0
+    narrow = reduce_problem(two_equal_cells({0: (2, 0), 1: (0, 2)}, lower=np.full(2, 9), upper=np.full(2, 11)))
+    assert narrow.feasible
+    assert (narrow.problem.size, narrow.constant.tolist()) == (0, [0, 0])
+
+
+def test_equal_cells_that_move_by_exactly_their_level_or_not_at_all_stay() -> None:
+    reduction = reduce_problem(two_equal_cells({0: (2, 0), 1: (0, 2)}, variant="exact", lower=np.full(2, 5), upper=np.full(2, 15)))
+    assert reduction.feasible
+    assert cheapest_whole_table(reduction.problem) + reduction.fixed_cost == 0
+
+
+def test_equal_cells_that_may_stay_are_one_where_the_same_side_asks_nothing() -> None:
+    reduction = reduce_problem(two_equal_cells({0: (2, 0), 1: (5, 0)}))
+    assert (reduction.problem.lower_level.tolist(), reduction.problem.upper_level.tolist()) == ([5], [0])
+
+
+def test_a_third_cell_that_may_not_stay_makes_them_all_one() -> None:
+    relations = [[-1, 1, 0], [0, 1, -1]]
+    reduction = reduce_problem(problem_of([10, 10, 10], relations, levels={0: (2, 0), 1: (0, 2), 2: (1, 4)}))
+    assert (reduction.problem.lower_level.tolist(), reduction.problem.upper_level.tolist()) == ([2], [4])
+
+
+def test_opposite_cells_are_held_against_each_other_the_right_way_round() -> None:
+    """z and -z fall by 2 or do not fall: z is 0, or 2 and more, or -2 and less, as no one cell is. With one of them turned, one is."""
+    free = np.full(2, -NO_LIMIT)
+    apart = reduce_problem(problem_of([10, -10], [[1, 1]], levels={0: (2, 0), 1: (2, 0)}, lower=free))
+    assert (apart.problem.size, apart.group[0] == apart.group[1]) == (2, False)
+    assert cheapest_cost(apart.problem) == 0
+    assert reduce_problem(problem_of([10, -10], [[1, 1]], levels={0: (2, 0), 1: (0, 2)}, lower=free)).problem.size == 1
+
+
+def test_cells_held_at_zero_by_a_contradiction_may_stay() -> None:
+    """z = -z leaves only 0, which both cells allow."""
+    relations = [[1, -1], [1, 1]]
+    reduction = reduce_problem(problem_of([0, 0], relations, levels={0: (2, 0), 1: (0, 2)}, lower=np.full(2, -NO_LIMIT)))
+    assert (reduction.feasible, reduction.constant.tolist(), reduction.problem.size) == (True, [0, 0], 0)
+
+
+def test_a_sensitive_cell_without_a_level_is_a_plain_one() -> None:
+    """It may be anywhere; if it must move by exactly its level, it stays."""
+    problem = problem_of([10, 20, 30], [[1, 1, -1]], levels={0: (0, 0), 1: (0, 3)})
+    assert reduce_problem(problem).problem.sensitive.tolist() == [False, True, False]
+    exact = dataclasses.replace(problem, variant="exact")
+    assert reduce_problem(exact).group[0] == -1
+    assert not reduce_problem(dataclasses.replace(exact, lower=np.array([12, 0, 0]))).feasible
+
+
+def test_senses_of_a_group_are_those_of_the_cells_that_ask_something() -> None:
+    """Both cells stay, which is "up" for each; they are opposite, but only the first asks for anything."""
+    problem = problem_of([10, -10], [[1, 1]], levels={0: (2, 0), 1: (0, 0)}, lower=np.full(2, -NO_LIMIT))
+    reduction = reduce_problem(problem)
+    senses = problem.senses_of(np.zeros(2, dtype=np.int64))
+    assert senses.tolist() == [1, 1]
+    assert reduction.restrict(senses).tolist() == [reduction.sign[0]]
+
+
 def test_a_relation_said_twice_is_dropped_also_with_the_other_sign() -> None:
     reduction = reduce_problem(problem_of([1, 2, 3], [[1, 1, -1], [-1, -1, 1], [1, 1, -1]], levels={0: 1}))
     assert reduction.relation.tolist() == [0]
@@ -87,6 +153,12 @@ def test_a_frozen_cell_is_folded_in() -> None:
     reduction = reduce_problem(problem_of([1, 2, 2, 6], [[1, 1, 1, -1]], levels={0: 1}, lower=lower, upper=upper))
     assert reduction.group.tolist()[2] == -1
     assert reduction.problem.rhs.tolist() == [1]  # the table lacked one
+
+
+def test_a_relation_of_one_cell_cannot_move_it_further_than_exactly_its_level() -> None:
+    problem = problem_of([10], [[1]], levels={0: 1}, rhs=np.array([12]), variant="exact")
+    assert not reduce_problem(problem).feasible
+    assert reduce_problem(dataclasses.replace(problem, rhs=np.array([11]))).constant.tolist() == [1]
 
 
 def test_bounds_go_through_relations_in_exact_integers() -> None:
@@ -142,6 +214,20 @@ def test_the_reduced_problem_costs_the_same(problem: ProtectionProblem) -> None:
         return
     rest = cheapest_cost(reduction.problem) if reduction.problem.size else 0.0
     assert rest + reduction.fixed_cost == pytest.approx(best)
+
+
+@settings(deadline=None, max_examples=400)
+@given(problem=tied_problems())
+def test_tied_cells_with_levels_of_zero_lose_and_gain_no_table(problem: ProtectionProblem) -> None:
+    """All whole tables of the reduced problem, taken back, are all whole tables of the original, at the same cost."""
+    reduction, tables = reduce_problem(problem), whole_tables(problem)
+    found = whole_tables(reduction.problem) if reduction.feasible else np.zeros((0, reduction.problem.size), dtype=np.int64)
+    assert {tuple(reduction.expand(each).tolist()) for each in found} == {tuple(each.tolist()) for each in tables}
+    costs = [reduction.problem.cost(each) + reduction.fixed_cost for each in found]
+    assert costs == pytest.approx([problem.cost(reduction.expand(each)) for each in found])
+    cell, sense, _ = reduction.forced
+    side = np.where(sense > 0, tables[:, cell] >= problem.upper_level[cell], tables[:, cell] <= -problem.lower_level[cell])
+    assert side.all()
 
 
 # -- forced senses ------------------------------------------------------------------------------------------------------

@@ -42,6 +42,21 @@ def _bound(amount: int) -> float | None:
     return None if abs(int(amount)) >= 2**60 else float(amount)
 
 
+def whole_tables(problem: ProtectionProblem) -> np.ndarray:
+    """Every deviation that the problem accepts, one a row, by trying all whole numbers within the bounds. For a handful of narrow cells."""
+    spans = [range(int(low), int(high) + 1) for low, high in zip(*problem.free, strict=True)]
+    combinations = list(itertools.product(*spans))
+    tried = np.array(combinations, dtype=np.int64).reshape(len(combinations), problem.size)
+    inside = [(tried >= side.low) & (tried <= side.high) for side in (problem.down, problem.up)]
+    safe = (~problem.sensitive | inside[0] | inside[1]).all(axis=1)
+    return tried[safe & (tried @ problem.relations.toarray().T == problem.residual).all(axis=1)]
+
+
+def cheapest_whole_table(problem: ProtectionProblem) -> float:
+    """The least cost among `whole_tables`, infinite when there are none."""
+    return min(map(problem.cost, whole_tables(problem)), default=float("inf"))
+
+
 def cheapest_whole_squares(problem: ProtectionProblem) -> float:
     """The least weighted sum of squares over all senses and whole tables, by an outer approximation that is exact at whole points.
 

@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import reduce
+from itertools import repeat, starmap
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,10 @@ class _Evaluation:
             raise AuditFailed("The certificate is refused: a cell's range has no end.")
 
     def least(self, node: Node, senses: Mapping[int, int]) -> int:
-        """The least cost under a node of the proof, where some groups' senses are settled (+1: does not fall, -1: does not rise)."""
+        """The least cost under a node of the proof, where some groups' senses are settled (+1: does not fall, -1: does not rise).
+
+        Children are mapped, not looped over in generators, which would fill Python's stack sooner.
+        """
         if isinstance(node, Multipliers):
             return self._leaf(node, senses)
         if isinstance(node, Apart):
@@ -176,7 +180,7 @@ class _Evaluation:
         if group < 0:  # the cell is fixed: both cases speak of all tables, and either proves its value
             return max(self.least(node.up, senses), self.least(node.down, senses))
         ways = ((sign, node.up), (-sign, node.down))
-        return min(self.least(child, {**senses, group: way}) for way, child in ways if senses.get(group, way) == way)
+        return min(starmap(self.least, [(child, {**senses, group: way}) for way, child in ways if senses.get(group, way) == way]))
 
     def _sum_of_parts(self, node: Apart, senses: Mapping[int, int]) -> int:
         """What each part proves beyond the least that all groups cost: costs add up, so the parts do, if no group is in two of them."""
@@ -184,7 +188,7 @@ class _Evaluation:
         if sum(map(len, touched)) > len(set().union(*touched)):
             raise AuditFailed("The certificate is refused: parts that should speak of different cells have some in common.")
         least = self._leaf(NOTHING, senses)
-        return least + sum(self.least(part, senses) - least for part in node.parts)
+        return sum(map(self.least, node.parts, repeat(senses))) - (len(node.parts) - 1) * least
 
     def _touched(self, node: Node) -> set[int]:
         """The groups that a proof speaks of."""

@@ -47,10 +47,10 @@ class Explanation:
         words = _Words(self.problem, names, values=values)
         lines = [f"- {line}" for line in words.of_cells(self.requirements)]
         lines += [f"- {words.of_relation(each.place)}" for each in self.requirements if each.kind == "relation"]
-        return "\n".join([self._headline(), *lines, self._advice()])
+        return "\n".join([self._headline(len(lines)), *lines, self._advice()])
 
-    def _headline(self) -> str:
-        count = len(self.requirements)
+    def _headline(self, count: int) -> str:
+        """`count` is that of the lines. What is true of any one requirement is true of all those in its line."""
         if count == 1:
             return "This cannot be met, whatever the other cells do:"
         return f"These {count} requirements cannot be met together" + (", but any one fewer can:" if self.minimal else ":")

@@ -3,6 +3,7 @@
 - a cell that cannot move is folded into the right-hand sides;
 - two cells that a relation, or the difference of two relations, makes equal (or opposite) are one cell;
 - so are two cells that are the same sum of independent parts (METHODS 4: proportional on the null space of A), found exactly;
+  tied cells that one cell's two levels cannot stand for (see `_keep_rest_open`) become two cells, still tied;
 - bounds are tightened through the relations until nothing changes; that closes senses, each with the relation that did it, and
   fixes further cells;
 - relations left without cells, or said twice, are dropped; those that follow from several others are found on request.
@@ -78,7 +79,7 @@ class Reduction:
     def restrict(self, senses: IntArray) -> IntArray:
         """Senses of the reduced cells, from those of the original (members of a group agree, or no table exists)."""
         reduced = np.zeros(self.problem.size, dtype=np.int64)
-        cells = np.flatnonzero((self.group >= 0) & (senses != 0))
+        cells = np.flatnonzero((self.group >= 0) & (senses != 0) & _asking(self.original))
         reduced[self.group[cells]] = senses[cells] * self.sign[cells]
         return np.where(self.problem.sensitive, reduced, 0)
 
@@ -108,7 +109,10 @@ class _Work:
         self.low, self.high = problem.free.low.copy(), problem.free.high.copy()
         self.low_by, self.high_by = np.full(problem.size, OWN_BOUNDS), np.full(problem.size, OWN_BOUNDS)
         self.down_shut_by, self.up_shut_by = np.full(problem.size, _OPEN), np.full(problem.size, _OPEN)
-        self.sensitive = problem.sensitive.copy()
+        self.sensitive = _asking(problem)
+        if self.exact:
+            still = problem.sensitive & ~self.sensitive
+            self.low, self.high = np.where(still, np.maximum(self.low, 0), self.low), np.where(still, np.minimum(self.high, 0), self.high)
         self.down = np.where(self.sensitive, problem.lower_level, 0)
         self.up = np.where(self.sensitive, problem.upper_level, 0)
         self.weight = problem.weight.copy()
@@ -178,8 +182,9 @@ class _Work:
 
     def _allows(self, amount: IntArray) -> BoolArray:
         inside = (amount >= self.low) & (amount <= self.high)
-        gap = self.sensitive & (amount > -self.down) & (amount < self.up)
-        return np.asarray(inside & ~gap)
+        unsafe = (amount > -self.down) & (amount < self.up)
+        too_far = self.exact & ((amount < -self.down) | (amount > self.up))
+        return np.asarray(inside & ~(self.sensitive & (unsafe | too_far)))
 
     def _note(self, groups: BoolArray, by: IntArray) -> None:
         """Remember through which relation the cells of some groups lost their choice."""
@@ -208,6 +213,7 @@ class _Work:
 
     def _merge(self, tied: Ties) -> None:
         """Make one group of all that are tied: z = turn * z of the root. Contradictions (z = -z) fix the group at zero."""
+        tied = self._keep_rest_open(tied)
         heads = np.unique(tied.root)
         number = np.full(self.count, -1)
         number[heads] = np.arange(heads.size)
@@ -225,12 +231,28 @@ class _Work:
         self.low[stuck], self.high[stuck] = np.maximum(self.low[stuck], 0), np.minimum(self.high[stuck], 0)
         self._shut_senses()
 
+    def _keep_rest_open(self, tied: Ties) -> Ties:
+        """Part the groups that may stay at zero, move far down or move far up: no two levels say that, but two tied groups do.
+
+        Every member allows zero, through a level of zero on one side, but not all on the same side. Those that ask something upwards are
+        parted from the others; the relations keep them tied.
+        """
+        down, up = self._turned_levels(tied.turn)
+        most = np.zeros((3, self.count), dtype=np.int64)
+        for row, level in zip(most, (down, up, np.minimum(down, up)), strict=True):
+            np.maximum.at(row, tied.root, level)
+        three_ways = (most[0] > 0) & (most[1] > 0) & (most[2] == 0)
+        return ties.part(tied, three_ways[tied.root] & (up > 0)) if three_ways.any() else tied
+
+    def _turned_levels(self, turn: IntArray) -> tuple[IntArray, IntArray]:
+        return np.where(turn > 0, self.down, self.up), np.where(turn > 0, self.up, self.down)
+
     def _merge_bounds(self, tied: Ties, to: IntArray, size: int) -> None:
         """Bounds, levels and reasons of the merged groups; each member's own are turned with it."""
         ahead = tied.turn > 0
         own_low, own_high = np.where(ahead, self.low, -self.high), np.where(ahead, self.high, -self.low)
         low_by, high_by = np.where(ahead, self.low_by, self.high_by), np.where(ahead, self.high_by, self.low_by)
-        own_down, own_up = np.where(ahead, self.down, self.up), np.where(ahead, self.up, self.down)
+        own_down, own_up = self._turned_levels(tied.turn)
         shut = np.where(ahead, self.down_shut_by, self.up_shut_by), np.where(ahead, self.up_shut_by, self.down_shut_by)
         self.low, self.high = np.full(size, -NO_LIMIT), np.full(size, NO_LIMIT)
         np.maximum.at(self.low, to, own_low)
@@ -316,6 +338,11 @@ class _Work:
 
 
 _NO_TIE = ties.NONE
+
+
+def _asking(problem: ProtectionProblem) -> BoolArray:
+    """Sensitive cells with a level: the others may be anywhere, or (variant exact) may not move."""
+    return np.asarray(problem.sensitive & ((problem.lower_level > 0) | (problem.upper_level > 0)))
 
 
 def _reason(by: IntArray, deciding: BoolArray, to: IntArray, size: int, other: int) -> IntArray:

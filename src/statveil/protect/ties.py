@@ -39,6 +39,14 @@ def join(count: int, pairs: IntArray) -> Ties:
     return Ties(root, turn, np.unique(root[np.flatnonzero(stuck)]), by[root])
 
 
+def part(tied: Ties, away: BoolArray) -> Ties:
+    """The same ties without those between cells that go `away` and the others of their group."""
+    _, first, place, size = np.unique(2 * tied.root + away, return_index=True, return_inverse=True, return_counts=True)
+    root = first[place]
+    held = np.unique(root[np.isin(tied.root, tied.zero)])
+    return Ties(root, tied.turn * tied.turn[root], held, np.where(size[place] > 1, tied.by, NONE))
+
+
 def first_of_equal_rows(matrix: csr_matrix, residual: IntArray) -> BoolArray:
     """Which relations are the first of their kind (also among negatives)."""
     count = matrix.shape[0]

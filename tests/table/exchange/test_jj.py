@@ -54,6 +54,8 @@ def test_other_ways_to_write_it_are_understood(tmp_path: Path, other: str) -> No
 
 WRONG = [
     ("", 1, "the file ends where the constant 0 should be"),
+    ("1" + VILLAGE[1:], 1, "the constant 0 should stand here"),
+    (VILLAGE[2:], 1, "the constant 0 should stand here"),
     ("0\n", 1, "the file ends where the number of cells should be"),
     ("0\nmany\n", 2, "the number of cells should stand here"),
     ("0\n5 6\n", 2, "the number of cells should stand here"),

@@ -18,7 +18,8 @@ from statveil.errors import FormatError
 FORMAT = "statveil bound certificate 1"
 COVER = -1
 """In the place of a polygon's longest cell: the cut is a cover."""
-DEEPEST = 400
+DEEPEST = 220
+"""Proofs within proofs, in a file; no search of our own nests as many."""
 GZIP = b"\x1f\x8b"
 
 Whole = tuple[int, ...]
@@ -112,7 +113,9 @@ def read_certificate(path: str | Path) -> Certificate:
         )
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except RecursionError:
+        raise FormatError(f"{path} is refused: its proof is nested more than {DEEPEST} deep.") from None
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
         hint = f"It should be JSON with format {FORMAT!r}."
         raise FormatError(f"{path} is not a certificate of a bound, or it is damaged.", hint=hint) from None
 
@@ -131,7 +134,7 @@ def _as_json(node: Node) -> Any:
 
 def _node(content: Any, *, depth: int) -> Node:
     if depth > DEEPEST:
-        raise ValueError
+        raise RecursionError
     if isinstance(content, list):
         cell, up, down = content
         return Cases(_number(cell), _node(up, depth=depth + 1), _node(down, depth=depth + 1))

@@ -31,7 +31,7 @@ def read_text(path: str | Path, *, non_additive: bool = False, negative_levels: 
     `negative_levels` allows it: then it says that nothing is asked on that side, as a level of zero does.
     """
     text = TextLines(Path(path))
-    text.count("the constant 0")
+    text.constant("0")
     cells = _read_cells(text)
     terms = _read_relations(text, cells.value.digits.size)
     text.finish("the last relation it announced")

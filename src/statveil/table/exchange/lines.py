@@ -58,6 +58,12 @@ class TextLines:
         self._at += size
         return Block(self.name, self.data, self._begins[part], self._ends[part], self._numbers[part])
 
+    def constant(self, word: str) -> None:
+        """A line that says the same in every file."""
+        block = self.block(1, f"the constant {word}")
+        if block.words(0) != [word.encode()]:
+            raise block.fault(0, f"the constant {word} should stand here")
+
     def count(self, wanted: str) -> int:
         """A line that holds nothing but a count."""
         block = self.block(1, wanted)
