@@ -15,7 +15,7 @@ from statveil.protect import prove
 from statveil.protect.bounds import bound_by_cuts
 from statveil.protect.certificate import certify
 from statveil.protect.cta import adjust
-from statveil.protect.options import Limits
+from statveil.protect.options import NO_LIMIT, Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.reduce import reduce_problem
 from statveil.protect.search import Apart, Found, Multipliers, Search, Split, leaves, renumbered
@@ -42,6 +42,23 @@ def test_small_tables_are_proved_and_certified(seed: int) -> None:
     assert certified is not None
     assert certified.bound == cheapest_cost(problem)
     assert check_bound(problem, certified.certificate) == certified.bound
+
+
+def test_a_case_about_a_cell_that_goes_opposite_to_its_group() -> None:
+    """A fixed total ties the first cells of two rows, one up as the other goes down; the proof branches on both together."""
+    value, free = [1, 0, 0, 1, 2, 2, 0, 0, 0, 2, 3, 0, 0, 1, 4], np.full(15, NO_LIMIT)
+    fixed = np.arange(15) == 10
+    problem = problem_of(
+        value,
+        two_way_relations(2, 4),
+        levels=dict.fromkeys(range(5), 1),
+        weight=np.full(15, 0.25),
+        lower=np.where(fixed, 3, 0),
+        upper=np.where(fixed, 3, free),
+    )
+    certified = certificate_of(problem, by_cases=True)
+    assert certified is not None
+    assert certified.bound == cheapest_cost(problem) == 3.0
 
 
 @given(small_problems())

@@ -86,10 +86,13 @@ class _Translation:
         cells = np.flatnonzero(reduction.group >= 0)[::-1]
         self.cell = np.zeros(reduction.problem.size, dtype=np.int64)
         self.cell[reduction.group[cells]] = cells  # the first of each group
+        self.sign = reduction.sign
 
     def node(self, proof: Proof) -> written.Node:
         if isinstance(proof, Split):
-            return written.Cases(int(self.cell[proof.cell]), self.node(proof.up), self.node(proof.down))
+            cell = int(self.cell[proof.cell])
+            up, down = (proof.up, proof.down) if self.sign[cell] > 0 else (proof.down, proof.up)  # it may go opposite to its group
+            return written.Cases(cell, self.node(up), self.node(down))
         if isinstance(proof, Apart):
             return written.Apart(tuple(map(self.node, proof.parts)))
         return self._leaf(proof)
