@@ -79,16 +79,17 @@ def counted(calls: Counter[str], name: str) -> Callable[..., None]:
 
 
 def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twelve idle turns: they dive in the first, the third and the seventh; walks rest in the same way."""
+    """Twelve idle turns: they dive in the first, the third and the seventh; walks and kicks rest in the same way."""
     calls: Counter[str] = Counter()
     monkeypatch.setattr(walk, "walk_in_rounds", counted(calls, "walks"))
     monkeypatch.setattr(ising, "polish", counted(calls, "polish"))
     monkeypatch.setattr(flips, "flip_while_better", counted(calls, "flips"))
+    monkeypatch.setattr(flips, "kick", counted(calls, "kicks"))
     monkeypatch.setattr(dive, "run", counted(calls, "dives"))
     search = search_of(cube())
     search.try_senses(balance.all_up(search.problem))
     portfolio.improve(search)
-    assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3}
+    assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3, "kicks": 3}
 
 
 def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,6 +103,7 @@ def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(walk, "walk_in_rounds", counted(Counter(), "walks"))
     monkeypatch.setattr(ising, "polish", counted(Counter(), "polish"))
     monkeypatch.setattr(flips, "flip_while_better", counted(Counter(), "flips"))
+    monkeypatch.setattr(flips, "kick", counted(Counter(), "kicks"))
     monkeypatch.setattr(dive, "run", dived)
     search = search_of(cube())
     search.try_senses(balance.all_up(search.problem))

@@ -30,6 +30,15 @@ def test_tabu_leaves_the_table_where_flips_are_stuck() -> None:
     assert roaming.objective == 3138 == pytest.approx(cheapest_cost(problem))
 
 
+def test_a_kick_leads_out_of_where_flips_are_stuck() -> None:
+    """The same table: of some twenty kicks of two senses one ends in the optimum."""
+    problem = random_problem((4, 4), seed=3)
+    search = from_all_up(problem)
+    flips.run(search)
+    flips.kick(search, patience=20)
+    assert search.objective == 3138
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_five_senses_are_found_by_tabu(seed: int) -> None:
     problem = random_problem((4, 4), seed=seed)

@@ -12,7 +12,12 @@ from statveil.arrays import FloatArray, IntArray
 from statveil.protect.continuous import make_whole
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
+from statveil.protect.senses.subproblem import nearest_choices, open_choices
 from statveil.solve.outcome import Ending
+
+FEWEST_KICKED, MOST_KICKED = 2, 12
+"""Senses turned by a kick; at most a third of those that have a choice."""
+ROUNDS_AFTER_A_KICK = 60
 
 
 def run(search: Search, *, rounds: int = 400) -> None:
@@ -58,6 +63,18 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
         else:
             tried[chosen] = turn + 20  # leave it alone for a while
     return senses
+
+
+def kick(search: Search, *, patience: int) -> None:
+    """Turn a few senses of the best table, anywhere or near one another, and descend from there; until `patience` kicks bring nothing."""
+    choices, idle, turn = open_choices(search.problem), 0, 0
+    while search.best is not None and choices.size and idle < patience and not search.done:
+        before, senses = search.objective, search.problem.senses_of(search.best)
+        count = int(search.rng.integers(FEWEST_KICKED, min(MOST_KICKED, max(FEWEST_KICKED, choices.size // 3)) + 1))
+        near = nearest_choices(search, count) if turn % 2 else search.rng.permutation(choices)[:count]
+        senses[near] *= -1
+        flip_while_better(search, senses, rounds=ROUNDS_AFTER_A_KICK)
+        idle, turn = 0 if search.objective < before else idle + 1, turn + 1
 
 
 def prices(search: Search, senses: IntArray, deviation: FloatArray, duals: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
 - the *proof* team dives for a good table and then runs branch and bound with the cuts of the lower bound;
-- the *search* team walks, polishes senses by the Ising form, by dual-priced flips and by dives into reopened parts.
+- the *search* team walks, polishes senses by the Ising form, flips them by dual prices, kicks them, and dives.
 - the *blocks* team polishes shortly and then reopens neighbourhoods by branch and bound.
 Few choices need no search; very many leave no hope of a proof, and both teams search, from different seeds; where there are too
 many for dives, the second one works by blocks.
@@ -31,6 +31,8 @@ MOVES = 500_000
 """Of parts in the first of the two rounds of a turn."""
 FEW_ROUNDS = 10
 """Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time."""
+KICKS = 25
+"""Of the best senses in a row that bring nothing: then the search goes on to something else."""
 IDLE_TURNS = 12
 """Turns of the search team in a row that bring nothing: then it ends."""
 
@@ -120,7 +122,8 @@ def improve(search: Search) -> None:
     """Members in turn, until several turns in a row bring nothing. For L2 they are those that need no duals of a linear program."""
     linear = search.problem.norm == "l1"
     walking = Resting(lambda: walk.walk_in_rounds(search, rounds=2, moves=MOVES))
-    diving = Resting(lambda: dive.run(search, dives=DIVES, patience=40) if linear else nearby.run(search, patience=20))
+    shaking = Resting(lambda: flips.kick(search, patience=KICKS) if linear else nearby.run(search, patience=20))
+    diving = Resting(lambda: dive.run(search, dives=DIVES, patience=40))
     idle = 0
     while idle < IDLE_TURNS and not search.done:
         before = search.objective
@@ -132,7 +135,9 @@ def improve(search: Search) -> None:
         if linear and search.best is not None and not search.done:
             search.enter("flipping senses")
             flips.flip_while_better(search, search.problem.senses_of(search.best))
-        if count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
+        if search.problem.size < SLOW_PROGRAM and not search.done:
+            shaking.take_turn(search)
+        if linear and count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
             diving.take_turn(search)
         idle = 0 if search.objective < before else idle + 1
 
