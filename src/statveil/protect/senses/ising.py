@@ -43,7 +43,7 @@ REACH = 5.0
 TEMPERATURES = (0.05, 0.2, 0.5)
 """Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
 STARTS_IN_VAIN, HOPELESS = 8, 5
-"""Cold starts in a row that bring nothing, after which no more are made; and by what patience is divided where none brought anything."""
+"""Cold starts in vain after which no more are made, if none before brought anything; and by what patience is then divided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     form = ising_form(problem, search.program.parts)
     idle = turn = 0
     for number in range(restarts):
-        if search.done or idle >= STARTS_IN_VAIN:
+        if search.done or (idle >= STARTS_IN_VAIN and search.objective == before):
             break
         idle = 0 if search.try_senses(_fresh(search, form, number)) else idle + 1
     patience = patience if search.objective < before else patience // HOPELESS
