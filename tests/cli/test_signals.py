@@ -32,6 +32,7 @@ CAUGHT = """
 
 FOUND = """
     try:
+        print("waiting", flush=True)
         time.sleep(60)
     except KeyboardInterrupt:
         return real(*_, **__)
@@ -68,6 +69,7 @@ def test_a_release_of_a_search_that_was_stopped_says_so(village: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        assert process.stdout.readline() == "waiting\n", "from here on a signal is caught"
         process.send_signal(signal.SIGINT)
         told, _ = process.communicate(timeout=60)
     assert process.returncode == 0
