@@ -47,18 +47,12 @@ def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[
 
     The functions must be importable by name. Ctrl-C in the parent ends the children and is told as INTERRUPTED, not raised.
     """
-    heard: list[Any] = []
-
-    def hear(content: Any) -> object:
-        heard.append(None)
-        return on_message(content)
-
     deadline = time.monotonic() + seconds
     warm = bool(_idle)
     try:
-        return _run(calls, deadline, hear)
-    except (BrokenPipeError, EOFError):
-        if not warm or heard:  # a child kept from an earlier call may have died unseen: then a new one is worth a try
+        return _run(calls, deadline, on_message)
+    except (BrokenPipeError, EOFError):  # before anybody has spoken
+        if not warm:  # a child kept from an earlier call may have died unseen: then a new one is worth a try
             raise _no_answer() from None
     dismiss_idle()
     try:

@@ -51,6 +51,14 @@ def run(search: Search, *, sweeps: int = SWEEPS) -> None:
         search.try_senses(all_up(search.problem))
 
 
+def begin(search: Search) -> None:
+    """A first table for methods that improve one: with the senses given, if they leave a table, or else by `anneal`."""
+    if search.start is not None:
+        search.try_senses(search.start)
+    if search.best is None:
+        run(search)
+
+
 def all_up(problem: ProtectionProblem) -> IntArray:
     """Every cell up where it can go up. With free upper bounds this is always feasible: scale the table up."""
     return np.where(problem.sensitive, np.where(problem.can_go_up, 1, -1), 0).astype(np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 from statveil.arrays import FloatArray, IntArray
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
-from statveil.protect.senses.subproblem import nearest_choices, open_choices
+from statveil.protect.senses.subproblem import open_choices, some_choices
 from statveil.solve.outcome import Ending
 
 SHARES_REOPENED = (0.1, 0.2, 0.4)
@@ -40,20 +40,14 @@ def try_dive(search: Search, *, share: float, noise: float, start: IntArray | No
 
 def reopen(search: Search, *, share: float = 0.05, patience: int = 60) -> None:
     """Large neighbourhoods by dives: forget a random part of the best senses, or those around one cell, and dive from there."""
-    choices = open_choices(search.problem)
+    choices = open_choices(search.problem).size
     idle = turn = 0
-    while search.best is not None and choices.size and idle < patience and not search.done:
+    while search.best is not None and choices and idle < patience and not search.done:
         senses = search.problem.senses_of(search.best)
         part = SHARES_REOPENED[turn % len(SHARES_REOPENED)]
-        senses[_some_choices(search, choices, part, around=turn % 2 == 0)] = 0
+        senses[some_choices(search, max(2, int(part * choices)), around=turn % 2 == 0)] = 0
         better = try_dive(search, share=share, noise=0.3, start=senses)
         idle, turn = 0 if better else idle + 1, turn + 1
-
-
-def _some_choices(search: Search, choices: IntArray, part: float, *, around: bool) -> IntArray:
-    """A share of the cells that have a choice: anywhere, or the nearest to one of them along the relations."""
-    wanted = max(2, int(part * choices.size))
-    return nearest_choices(search, wanted) if around else np.asarray(search.rng.permutation(choices)[:wanted], dtype=np.int64)
 
 
 def dive(search: Search, *, share: float, noise: float, start: IntArray | None = None) -> IntArray | None:

@@ -12,7 +12,7 @@ from statveil.arrays import FloatArray, IntArray
 from statveil.protect.continuous import make_whole
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
-from statveil.protect.senses.subproblem import nearest_choices, open_choices
+from statveil.protect.senses.subproblem import open_choices, some_choices
 from statveil.solve.outcome import Ending
 
 FEWEST_KICKED, MOST_KICKED = 2, 12
@@ -22,10 +22,7 @@ ROUNDS_AFTER_A_KICK = 60
 
 def run(search: Search, *, rounds: int = 400) -> None:
     """Method `flips`: descend from the start given, or from annealed senses."""
-    if search.start is not None:
-        search.try_senses(search.start)
-    if search.best is None:
-        balance.run(search)
+    balance.begin(search)
     if search.best is not None:
         search.enter("flipping senses")
         flip_while_better(search, search.problem.senses_of(search.best), rounds=rounds)
@@ -67,12 +64,12 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
 
 def kick(search: Search, *, patience: int) -> None:
     """Turn a few senses of the best table, anywhere or near one another, and descend from there; until `patience` kicks bring nothing."""
-    choices, idle, turn = open_choices(search.problem), 0, 0
-    while search.best is not None and choices.size and idle < patience and not search.done:
+    choices = open_choices(search.problem).size
+    idle = turn = 0
+    while search.best is not None and choices and idle < patience and not search.done:
         before, senses = search.objective, search.problem.senses_of(search.best)
-        count = int(search.rng.integers(FEWEST_KICKED, min(MOST_KICKED, max(FEWEST_KICKED, choices.size // 3)) + 1))
-        near = nearest_choices(search, count) if turn % 2 else search.rng.permutation(choices)[:count]
-        senses[near] *= -1
+        count = int(search.rng.integers(FEWEST_KICKED, min(MOST_KICKED, max(FEWEST_KICKED, choices // 3)) + 1))
+        senses[some_choices(search, count, around=turn % 2 == 1)] *= -1
         flip_while_better(search, senses, rounds=ROUNDS_AFTER_A_KICK)
         idle, turn = 0 if search.objective < before else idle + 1, turn + 1
 

@@ -15,10 +15,7 @@ LONGEST_BLOCK = 10.0
 
 def run(search: Search, *, sizes: tuple[int, ...] = (30, 15, 60), nodes: int = 200, patience: int = 60) -> None:
     """Method `nearby`: blocks around random cells, sizes in turn, until `patience` of them in a row bring nothing."""
-    if search.start is not None:
-        search.try_senses(search.start)
-    if search.best is None:
-        balance.run(search)
+    balance.begin(search)
     search.enter("reopening neighbourhoods")
     choices = open_choices(search.problem).size
     idle = turn = 0

@@ -46,6 +46,13 @@ def nearest_choices(search: Search, wanted: int) -> IntArray:
     return np.asarray(choice[np.argsort(near[choice], kind="stable")][:wanted], dtype=np.int64)
 
 
+def some_choices(search: Search, wanted: int, *, around: bool) -> IntArray:
+    """So many cells that may go either way: the nearest to one of them along the relations, or anywhere."""
+    if around:
+        return nearest_choices(search, wanted)
+    return np.asarray(search.rng.permutation(open_choices(search.problem))[:wanted], dtype=np.int64)
+
+
 def _distances(problem: ProtectionProblem, cell: int, choice: IntArray, wanted: int) -> IntArray:
     """Relations to cross from the cell to each other one, as far as needed to reach enough choices."""
     link = abs(problem.relations)

@@ -18,10 +18,7 @@ from statveil.solve.outcome import Ending
 
 def run(search: Search, *, tenure: int = 10, patience: int = 200) -> None:
     """Method `tabu`: from the start given or from annealed senses; ends once `patience` steps in a row have found nothing better."""
-    if search.start is not None:
-        search.try_senses(search.start)
-    if search.best is None:
-        balance.run(search)
+    balance.begin(search)
     if search.best is not None:
         search.enter("flipping senses")
         flip_while_better(search, search.problem.senses_of(search.best))
