@@ -70,6 +70,7 @@ def compile_search(send: Callable[[object], None]) -> None:
     for role in ("proof", "search", "blocks"):
         _run(_example("unit"), Team("auto", {"role": role}))
     _run(_three_way(), Team("walk", {"rounds": 1}))
+    _run(_three_way(), Team("messages", {"tries": 1}))
 
 
 def _example(weights: SystemWeights) -> ProtectionProblem:

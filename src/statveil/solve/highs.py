@@ -47,12 +47,14 @@ def solve(
     presolve: bool = True,
     crossover: bool = True,
     nodes: int | None = None,
+    as_it_comes: bool = False,
 ) -> Solution:
     """Solve once, exploring `nodes` of the tree at most.
 
-    An "infeasible" is checked by a second run without presolve, because presolve has been wrong before.
+    An "infeasible" is checked by a second run without presolve, because presolve has been wrong before; not so where HiGHS is to
+    be seen `as_it_comes`, with its own tolerances and seed and its first answer.
     """
-    highs = loaded(model)
+    highs = loaded(model, as_it_comes=as_it_comes)
     highs.setOptionValue("time_limit", max(seconds, 0.01))
     highs.setOptionValue("presolve", "on" if presolve else "off")
     if model.whole is None:
@@ -69,25 +71,30 @@ def solve(
             _listen(highs, on_incumbent)
     highs.run()
     solution = read_solution(highs, model)
-    if solution.ending is Ending.INFEASIBLE and presolve:
+    if solution.ending is Ending.INFEASIBLE and presolve and not as_it_comes:
         return solve(model, seconds=seconds, algorithm=algorithm, gap=gap, start=start, on_incumbent=on_incumbent, presolve=False)
     return solution
 
 
-def loaded(model: LinearModel) -> Any:
+def loaded(model: LinearModel, *, as_it_comes: bool = False) -> Any:
     """A silent one-thread HiGHS that holds the model."""
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", 1)
+    if not as_it_comes:
+        _make_exacting(highs, mixed=model.whole is not None)
+    if highs.passModel(_as_highs(model)) == highspy.HighsStatus.kError:
+        raise SolverFailed("HiGHS refused the model.")
+    return highs
+
+
+def _make_exacting(highs: Any, *, mixed: bool) -> None:
     highs.setOptionValue("parallel", "off")
     highs.setOptionValue("random_seed", 0)
     highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
     highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
-    if model.whole is not None:
+    if mixed:
         highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
-    if highs.passModel(_as_highs(model)) == highspy.HighsStatus.kError:
-        raise SolverFailed("HiGHS refused the model.")
-    return highs
 
 
 def read_solution(highs: Any, model: LinearModel) -> Solution:

@@ -22,7 +22,7 @@ from statveil.errors import InputError
 from statveil.protect.dice import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
-from statveil.protect.senses import balance
+from statveil.protect.senses import balance, messages
 from statveil.protect.whole import Parts
 
 MOST_SENSITIVE = 4_000
@@ -165,13 +165,18 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
 
 
 def _fresh(search: Search, form: IsingForm, number: int) -> IntArray:
-    """New senses: from chance and hot, or from senses balanced relation by relation and only warm, which suits large tables."""
+    """New senses: from chance and hot, or from senses balanced relation by relation and only warm, which suits large tables.
+
+    They are balanced by messages where those pay and settle, else by annealing.
+    """
     large = form.cells.size >= LARGE
     if number % 2 == 0 and not large:
         signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
         return _annealed(search, form, signs, SWEEPS_COLD_START, 2.0)
+    settled = messages.settled_senses(search) if messages.pays(search.problem) else None
     sweeps = SWEEPS_BALANCE_LARGE if large else SWEEPS_BALANCE
-    balanced = balance.anneal_senses(search, sweeps=sweeps, narrow=large)[form.cells].astype(np.float64)
+    senses = balance.anneal_senses(search, sweeps=sweeps, narrow=large) if settled is None else settled
+    balanced = senses[form.cells].astype(np.float64)
     if not large:
         return _annealed(search, form, balanced, SWEEPS_WARM_START, 0.2)
     polishes = POLISHES_IF_LARGE if search.seconds_left > 0 else 1
