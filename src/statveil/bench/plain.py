@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.arrays import FloatArray, IntArray
 from statveil.protect.adjustment import TracePoint
+from statveil.protect.exact import all_that_is_forced
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.isolate import Send, run_isolated
 from statveil.solve.model import LinearModel
@@ -61,7 +62,7 @@ def program(problem: ProtectionProblem) -> LinearModel:
     Relations hold for rise - fall; of a sensitive cell  least * y <= rise <= most * y  and  least' * (1 - y) <= fall <= most' * (1 - y).
     """
     cells, size = np.flatnonzero(problem.sensitive), problem.size
-    most = _all_that_is_forced(problem)
+    most = all_that_is_forced(problem)
     up = problem.up.low[cells].astype(np.float64), _within(problem.up.high, most)[cells]
     down = -problem.down.high[cells].astype(np.float64), _within(-problem.down.low, most)[cells]
     pick = csr_matrix((np.ones(cells.size), (np.arange(cells.size), cells)), shape=(cells.size, size))
@@ -88,8 +89,3 @@ def _diagonal(amounts: FloatArray) -> csr_matrix:
 
 def _within(amount: IntArray, most: float) -> FloatArray:
     return np.clip(amount.astype(np.float64), 0.0, most)
-
-
-def _all_that_is_forced(problem: ProtectionProblem) -> float:
-    levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
-    return float(levels.sum() + np.abs(problem.residual).sum() + 1)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.arrays import FloatArray, IntArray
+from statveil.protect.problem import ProtectionProblem
 from statveil.protect.prove import prove_by_tree
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
@@ -69,6 +70,12 @@ def price_all_senses(search: Search) -> None:
         search.try_senses(senses)
 
 
+def all_that_is_forced(problem: ProtectionProblem) -> float:
+    """What all levels and all that is not additive come to: as far as a cell is let go where nothing bounds it."""
+    levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
+    return float(levels.sum() + np.abs(problem.residual).sum() + 1)
+
+
 class Disjunctions:
     """The program in columns rise, fall, and one y per cell with a choice (1 up, 0 down).
 
@@ -86,7 +93,7 @@ class Disjunctions:
         upper = np.minimum(upper, self._reach(search))
         endless = np.isinf(upper)
         self.truncated = bool(endless.any())
-        upper = np.where(endless, self._all_that_is_forced(), upper)
+        upper = np.where(endless, all_that_is_forced(problem) / unit, upper)
         place = np.full(problem.size, -1)
         place[moving] = np.arange(moving.size)
         self.at = place[self.choice]
@@ -133,11 +140,6 @@ class Disjunctions:
             by_proof = (search.objective - search.cuts.bound) / np.where(dear, search.cuts.reduced, 1.0)
             spare = np.where(dear, np.minimum(spare, least + by_proof), spare)
         return np.tile((spare[self.fixed.moving] * (1 + 1e-6) + 1) / self.fixed.unit, 2)
-
-    def _all_that_is_forced(self) -> float:
-        problem = self.problem
-        levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
-        return float(levels.sum() + np.abs(problem.residual).sum() + 1) / self.fixed.unit
 
     def _switches(self, up_level: FloatArray, up_most: FloatArray, down_level: FloatArray, down_most: FloatArray) -> csr_matrix:
         """rise >= level y;  rise <= most y;  fall + level y >= level;  fall + most y <= most."""

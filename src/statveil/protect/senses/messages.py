@@ -20,6 +20,7 @@ from statveil.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import Search
 from statveil.protect.senses import balance
+from statveil.protect.senses.subproblem import open_choices
 
 MOST_CELLS = 16
 """Of a relation that have a choice: all combinations of their senses are weighed."""
@@ -75,15 +76,14 @@ def fits(problem: ProtectionProblem) -> bool:
 
 def pays(problem: ProtectionProblem) -> bool:
     """Whether annealing falls short: there are many choices, but neither few nor many for each relation that has any."""
-    choices = int((problem.can_go_up & problem.can_go_down).sum())
+    choices = open_choices(problem).size
     concerned = max(int((_choices(problem) > 0).sum()), 1)
     return choices >= LEAST_CHOICES and FOR_EACH[0] <= choices / concerned <= FOR_EACH[1] and fits(problem)
 
 
 def _choices(problem: ProtectionProblem) -> IntArray:
     """How many cells of each relation have a choice."""
-    choice = (problem.can_go_up & problem.can_go_down).astype(np.int64)
-    return np.asarray(problem.relations.astype(bool).astype(np.int64) @ choice, dtype=np.int64)
+    return np.diff(problem.relations[:, open_choices(problem)].indptr).astype(np.int64)
 
 
 def settled_senses(search: Search) -> IntArray | None:
@@ -105,8 +105,8 @@ def settled_senses(search: Search) -> IntArray | None:
 
 def graph_of(problem: ProtectionProblem) -> Graph:
     """With middle + half * s in the place of each cell with a choice, the imbalance of a relation is offset + sum of halves * s."""
-    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
-    rows = problem.relations.tocsc()[:, choice].tocsr()
+    choice = open_choices(problem)
+    rows = problem.relations[:, choice]
     prices = balance.relation_prices(problem)
     half = (problem.upper_level + problem.lower_level)[choice] / 2
     halves = rows.data * half[rows.indices] * np.repeat(prices, np.diff(rows.indptr))
