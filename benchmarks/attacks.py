@@ -21,19 +21,19 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import statveil.serve
-from statveil.attacked.reverse import reverse_by_adjustment
-from statveil.attacked.service import private_copy, service_case
+import statveil.server.engine
 from statveil.audit.attacks.case import Case, Effort
 from statveil.audit.attacks.journal import Journal
 from statveil.audit.attacks.suite import THREATS, attack_all
 from statveil.audit.attacks.verdict import Status, SuiteReport, Verdict
-from statveil.examples.register import write_register_server
-from statveil.publish.attacks import write_attack_report
-from statveil.serve.config import ServerConfig, read_config
+from statveil.jobs.attack.systems import reverse_by_adjustment
+from statveil.jobs.demo.register import write_register_server
+from statveil.jobs.server_config import ServerConfig, read_config
+from statveil.publish.report.attacks import write_attack_report
+from statveil.server.attacked import private_copy, service_case
 
 MODES, PLAIN = ("anchored", "section4"), "plain scheme"
-SCORES = Path(statveil.serve.__file__).with_name("section4_scores.json")
+SCORES = Path(statveil.server.engine.__file__).with_name("section4_scores.json")
 LITTLE = Effort(tables=60, sets=60, pairs=60, cells=20, reversals=1)
 FULL = Effort(tables=1_000, sets=400, pairs=1_000, cells=200, reversals=2)
 

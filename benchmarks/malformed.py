@@ -22,10 +22,10 @@ MUTANTS, SEED = 5000, 1
 
 def main() -> int:
     sys.path.insert(0, str(ROOT))
-    from tests.argus.mutations import READERS, collect, mutants
+    from tests.jobs.batch.mutations import READERS, collect, mutants
     from tests.reference.argus import read, said
 
-    from statveil.errors import FormatError
+    from statveil.core.errors import FormatError
 
     shared = Path(os.environ.get("STATVEIL_SHARED", ROOT.parent / "shared")) / "data"
     if not shared.is_dir():

@@ -126,8 +126,8 @@ def _search(coded: Any, method: str, objective: str, optimum: float) -> None:
 
 def testdata(_folder: Path) -> None:
     import statveil as sv
-    from statveil.audit.files_attacks import attacks
-    from statveil.files.attacks import exposed
+    from statveil.audit.attacks.records import attacks
+    from statveil.publish.file_release import exposed
 
     data = sv.read_microdata(SHARED / "testdata.csv")
     for threshold, order in ((3, 3), (3, "full"), (5, "full")):

@@ -13,16 +13,16 @@ import time
 import numpy as np
 from ortools.graph.python import min_cost_flow
 
-from statveil.arrays import IntArray
-from statveil.examples.one_hierarchy import SHAPES, Filling, one_hierarchy_system
+from statveil.core.arrays import IntArray
+from statveil.core.limits import Limits
 from statveil.protect.network import engine
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.flow import FARTHEST, FlowProgram
-from statveil.protect.options import Limits
+from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.reduce import reduce_problem
-from statveil.protect.search import Search
+from statveil.protect.search.state import Search
 from statveil.protect.system import problem_of
+from statveil_lab.generators.one_hierarchy import SHAPES, Filling, one_hierarchy_system
 
 MOST = 10**12
 """Stands for "no bound" on an arc of OR-Tools."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.protect.test_repair import ends_well
+from tests.protect.infeasible.test_repair import ends_well
 
 TABLES = 200
 LARGEST = 6

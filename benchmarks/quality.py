@@ -16,17 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 import statveil as sv
-from statveil.errors import StatveilError
-from statveil.examples.cox_kelly import three_way_problem
-from statveil.examples.enterprises import enterprises, industry_tree, region_tree, size_tree
-from statveil.examples.random_tables import protect_within, random_table
-from statveil.protect.quality.keep import Keep, targets_of
-from statveil.protect.quality.moments import outcomes
-from statveil.protect.quality.objective import Objective
-from statveil.protect.quality.programs import QualityProgram
-from statveil.protect.quality.relaxed import Relaxation, proved_least
-from statveil.protect.quality.tabu import TabuSearch
+from statveil.core.errors import StatveilError
+from statveil.jobs.demo.enterprises import enterprises, industry_tree, region_tree, size_tree
+from statveil.protect.keep.lower_bound import Relaxation, proved_least
+from statveil.protect.keep.programs import QualityProgram
+from statveil.protect.keep.tabu.objective import Objective, outcomes
+from statveil.protect.keep.tabu.search import TabuSearch
+from statveil.protect.keep.wishes import Keep, targets_of
 from statveil.protect.system import system_of
+from statveil_lab.generators.cox_kelly import three_way_problem
+from statveil_lab.generators.random_tables import protect_within, random_table
 
 S = "sensitive"
 BEST_KNOWN = 88_773

@@ -21,19 +21,19 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from statveil.core.errors import DisclosureRefused, OutOfTime, StatveilError
+from statveil.core.secret import new_key_file
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.readers import read_microdata
-from statveil.errors import DisclosureRefused, OutOfTime, StatveilError
-from statveil.examples.register import write_register_server
+from statveil.jobs.demo.register import write_register_server
+from statveil.jobs.server_config import ServerConfig, check_config
 from statveil.risk.assess import assess
-from statveil.risk.rules import MinimumFrequency, PPercent
-from statveil.serve.answer import AnsweredTable
-from statveil.serve.config import ServerConfig, check_config
-from statveil.serve.query import DimensionChoice, TableQuery
-from statveil.serve.secret import new_key_file
-from statveil.serve.service import TableService
-from statveil.table.spec import Dimension, TableSpec
-from statveil.table.tabulate import tabulate
+from statveil.risk.rules.all import MinimumFrequency, PPercent
+from statveil.server.engine.answer import AnsweredTable
+from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.engine.service import TableService
+from statveil.tables.spec import Dimension, TableSpec
+from statveil.tables.tabulate.tabulate import tabulate
 
 LARGEST = 5_000
 TREES = ("district", "industry")

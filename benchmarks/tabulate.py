@@ -58,9 +58,9 @@ def measure(path: Path) -> None:
     start = time.perf_counter()
     from statveil.data.hierarchy import Hierarchy
     from statveil.data.readers import read_microdata
-    from statveil.table.relations import relations
-    from statveil.table.spec import TableSpec
-    from statveil.table.tabulate import tabulate
+    from statveil.tables.relations import relations
+    from statveil.tables.spec import TableSpec
+    from statveil.tables.tabulate.tabulate import tabulate
 
     spec = TableSpec(
         dimensions={

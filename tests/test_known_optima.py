@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 import statveil as sv
-from statveil.risk.rules import ManualCell
-from statveil.solve.outcome import Ending
+from statveil.core.outcome import Ending
+from statveil.risk.rules.all import ManualCell
 
 TOTAL = "Total"
 

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.protect.methods import METHODS
-from statveil.risk.rules import ManualCell
-from tests.workflow.stories import FIVE, original, protect, released, sensitive, table
+from statveil.protect.search.methods import METHODS
+from statveil.risk.rules.all import ManualCell
+from tests.jobs.tables.stories import FIVE, original, protect, released, sensitive, table
 
 TOWNS = [f"t{i}" for i in range(6)]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from statveil import errors
-from statveil.job_schema import RULE_TYPES, JobFile, Part
-from statveil.template import TEMPLATE
+from statveil.core import errors
+from statveil.jobs.schema import RULE_TYPES, JobFile, Part
+from statveil.jobs.template import TEMPLATE
 from statveil.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]

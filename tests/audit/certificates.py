@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from statveil.protect.bounds import bound_by_cuts
-from statveil.protect.certificate import Certified, certify
-from statveil.protect.options import Limits
+from statveil.core.limits import Limits
+from statveil.formats.certificate import Cases, Certificate, Multipliers, Node
+from statveil.protect.bounds.branch_and_bound import prove_by_tree
+from statveil.protect.bounds.certificate import Certified, certify
+from statveil.protect.bounds.cuts import bound_by_cuts
+from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.prove import prove_by_tree
-from statveil.protect.reduce import reduce_problem
-from statveil.protect.search import NO_MULTIPLIERS, Found, Search
-from statveil.protect.senses import portfolio
-from statveil.table.exchange.certificate import Cases, Certificate, Multipliers, Node
+from statveil.protect.search import choose
+from statveil.protect.search.state import NO_MULTIPLIERS, Found, Search
 
 NOTHING = Multipliers((), (), (), (), ())
 
@@ -30,7 +30,7 @@ def certificate_of(problem: ProtectionProblem, *, by_cases: bool, worth: float |
     if reduction.problem.accepts(np.zeros(reduction.problem.size, dtype=np.int64)):
         return certify(reduction, NO_MULTIPLIERS, reduction.fixed_cost)
     bound_by_cuts(search)
-    portfolio.first_table(search)
+    choose.first_table(search)
     if search.best is None:
         return None
     if by_cases:

@@ -11,7 +11,7 @@ import numpy as np
 import statveil as sv
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import Requirements, audit_table, release_hash
-from statveil.provenance import Provenance
+from statveil.core.provenance import Provenance
 from statveil.risk.sensitivity import UNBOUNDED
 
 TOTAL, A, B, C = range(4)

@@ -9,7 +9,7 @@ import pytest
 
 from statveil.audit.answers import AnswerEvidence, audit_answer
 from statveil.data.hierarchy import Hierarchy
-from statveil.table.spec import Dimension
+from statveil.tables.spec import Dimension
 
 REGION = Dimension(name="region", trees=(Hierarchy.from_dict({"N": ["N1", "N2"], "S": None}),))
 TRADE = Dimension(name="trade", trees=(Hierarchy.flat(["food", "metal"]),))

@@ -15,14 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from statveil.audit import bounds as module
-from statveil.audit import reach as reaching
+from statveil.audit import implied_bounds as reaching
 from statveil.audit.bounds import audit_bound, bound_of, check_bound, least_imbalance
-from statveil.audit.reach import ENDLESS, exact_product
-from statveil.errors import AuditFailed, FormatError, InputError
-from statveil.protect.options import NO_LIMIT
-from statveil.protect.problem import ProtectionProblem
-from statveil.protect.prove import MOST_CHOICES
-from statveil.table.exchange.certificate import (
+from statveil.audit.implied_bounds import ENDLESS, exact_product
+from statveil.core.errors import AuditFailed, FormatError, InputError
+from statveil.formats.certificate import (
     COVER,
     DEEPEST,
     Apart,
@@ -34,6 +31,9 @@ from statveil.table.exchange.certificate import (
     read_certificate,
     write_certificate,
 )
+from statveil.protect.bounds.branch_and_bound import MOST_CHOICES
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.problem import ProtectionProblem
 from tests.audit.certificates import NOTHING, certificate_of, leaves_of, plain
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost, cheapest_whole_squares
@@ -435,7 +435,7 @@ VILLAGE_BOUNDS = {"unit": 5, "file": 10, "value": 5 * 60.5, "inverse": 5 / 60.5}
 
 @pytest.mark.parametrize("weights", ["unit", "file", "value", "inverse"])
 def test_a_system_is_taken_from_its_file_alone(tmp_path: Path, weights: str) -> None:
-    from tests.table.exchange.systems import VILLAGE
+    from tests.formats.systems import VILLAGE
 
     (tmp_path / "village.jj").write_text(VILLAGE)
     empty = Certificate(cells=4, relations=1, scale=60, worth=2**80, bound=0, derived=(), proof=NOTHING)

@@ -8,9 +8,9 @@ from scipy.sparse import csr_matrix
 
 from statveil.audit.repairs import eased_system, in_words
 from statveil.audit.systems import audit_system
-from statveil.errors import InputError
-from statveil.table.exchange.linear import LinearSystem
-from statveil.table.exchange.repairs import Relaxation
+from statveil.core.errors import InputError
+from statveil.formats.repairs import Relaxation
+from statveil.formats.system import LinearSystem
 
 
 def system(**changes: object) -> LinearSystem:

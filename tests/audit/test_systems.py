@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import statveil as sv
-from statveil.table.exchange.amounts import NO_BOUND
-from tests.table.exchange.systems import VILLAGE
+from statveil.formats.text.amounts import NO_BOUND
+from tests.formats.systems import VILLAGE
 
 SAFE = [9500, 5550, 3000, 950]
 """The vets go down by their level, in hundredths, and so does the total."""

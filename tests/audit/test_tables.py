@@ -12,7 +12,7 @@ import pytest
 import statveil as sv
 from statveil.audit.report import AuditReport
 from statveil.audit.tables import SHOWN, Requirements, audit_table, release_hash
-from statveil.table.spec import Dimension
+from statveil.tables.spec import Dimension
 from tests.audit.stories import A, B, C, audit, failed, named, protected, provenance_of, row, sensitivity_of
 
 SUM_AND_PARTS = [60, 10, 20, 30]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import statveil.folder
+import statveil.jobs.tables.folder
 from statveil.cli.app import app
 
 VILLAGE = """street,trade,income
@@ -77,4 +77,4 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(statveil.folder, "protect_table", fail)
+    monkeypatch.setattr(statveil.jobs.tables.folder, "protect_table", fail)

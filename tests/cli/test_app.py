@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from statveil.job import read_job
+from statveil.jobs.table_job import read_job
 from tests.cli.stories import run, told
 
 

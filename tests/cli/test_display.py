@@ -12,7 +12,7 @@ import pytest
 
 from statveil.audit.report import Check
 from statveil.cli.display import check_in_words, gap_of, in_words, narrator
-from statveil.protect.options import Progress
+from statveil.core.limits import Progress
 
 
 def test_progress_in_words() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from statveil import errors
 from statveil.cli.meanings import MEANINGS
+from statveil.core import errors
 from tests.cli.stories import run, told
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from statveil import errors
+from statveil.core import errors
 from tests.cli.stories import failing, run, told
 
 

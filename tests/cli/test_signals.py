@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 SLOW = """
-import signal, statveil.folder, time, sys
+import signal, statveil.jobs.tables.folder, time, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite under nohup or in the background hands on that they are ignored
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def slow(*_, **__):
     print("ready", flush=True)
     {inside}
-real, statveil.folder.protect_table = statveil.folder.protect_table, slow
+real, statveil.jobs.tables.folder.protect_table = statveil.jobs.tables.folder.protect_table, slow
 from statveil.cli import main
 main()
 """

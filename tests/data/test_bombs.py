@@ -17,7 +17,7 @@ MOST_RESIDENT = 512 << 10  # KiB, as the kernel counts it
 READ_ALL = """
 import json, sys
 from statveil.data.readers import read_microdata
-from statveil.errors import StatveilError
+from statveil.core.errors import StatveilError
 told = []
 for path in sys.argv[1:]:
     try:

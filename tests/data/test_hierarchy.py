@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from statveil.core.errors import FormatError, HierarchyError, InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.errors import FormatError, HierarchyError, InputError
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:

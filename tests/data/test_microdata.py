@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from statveil.core.errors import UnknownColumn
 from statveil.data.readers import read_microdata
-from statveil.errors import UnknownColumn
 
 
 def test_the_codes_of_a_column_are_distinct_texts_in_the_order_of_text() -> None:

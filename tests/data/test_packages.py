@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 import xlsxwriter
 
+from statveil.core.errors import BackendMissing, FormatError, InputError
 from statveil.data import packages
 from statveil.data.readers import read_microdata
-from statveil.errors import BackendMissing, FormatError, InputError
-from statveil.table.spec import TableSpec
-from statveil.table.tabulate import tabulate
+from statveil.tables.spec import TableSpec
+from statveil.tables.tabulate.tabulate import tabulate
 
 pyreadstat = pytest.importorskip("pyreadstat")
 

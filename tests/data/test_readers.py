@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from statveil.core.errors import FormatError, InputError, StatveilError, UnknownColumn
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.errors import FormatError, InputError, StatveilError, UnknownColumn
 
 
 def written(folder: Path, content: str | bytes, name: str = "firms.csv") -> Path:

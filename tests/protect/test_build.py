@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
+from statveil.jobs.tables.released import requirements_of
 from statveil.protect.options import NO_LIMIT
-from statveil.workflow.requirements import requirements_of
 from tests.audit.stories import TOTAL, A, B, C, audit, row, sensitivity_of
 
 UNIT = sv.Options(weights="unit")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.protect.options import Limits
-from statveil.protect.search import NO_MULTIPLIERS, Found, Search
-from statveil.protect.watch import _Part
+from statveil.core.limits import Limits
+from statveil.protect.run.record import _Part
+from statveil.protect.search.state import NO_MULTIPLIERS, Found, Search
 from tests.protect.problems import problem_of
 
 ROW = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.protect.system import problem_of
+from tests.formats.systems import VILLAGE
 from tests.protect.problems import small_problems
-from tests.table.exchange.systems import VILLAGE
 
 DOWN = np.array([-500, -500, 0, 0])
 """The vets go down by their level of 5, in hundredths, and so does the total."""

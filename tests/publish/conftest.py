@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from statveil.audit.report import AuditReport, Check
+from statveil.core.outcome import Ending
+from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
 from statveil.protect.adjustment import Adjustment, TracePoint
-from statveil.provenance import Provenance
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
-from statveil.solve.outcome import Ending
-from statveil.table.protected import ProtectedTable
-from statveil.table.spec import Dimension
-from statveil.table.table import Table, View
+from statveil.tables.spec import Dimension
+from statveil.tables.table import ProtectedTable, Table, View
 
 Leaves = Mapping[tuple[str, ...], int]
 MakeRelease = Callable[..., Any]

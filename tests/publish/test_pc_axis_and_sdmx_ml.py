@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from statveil.core.errors import BackendMissing, InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.errors import BackendMissing, InputError
-from statveil.publish import export, pc_axis, positions, sdmx_ml
+from statveil.publish.formats import export, pc_axis, positions, sdmx_ml
 
 MakeRelease = Callable[..., Any]
 GENERIC = "{http://www.sdmx.org/resources/sdmxml/schemas/v2_1/data/generic}"

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from statveil.data.hierarchy import Hierarchy
-from statveil.publish import export
+from statveil.publish.formats import export
 
 MakeRelease = Callable[..., Any]
 Cells = dict[tuple[str, ...], Decimal]

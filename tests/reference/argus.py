@@ -11,11 +11,11 @@ from decimal import Context, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from statveil.argus.commands import Batch
-from statveil.data.argus.metadata import Metadata, Role, read_metadata
-from statveil.data.argus.records import record_rows
-from statveil.table.exchange.argus.cells import CellTable
-from statveil.table.exchange.linear import LinearSystem
+from statveil.formats.argus.batch_commands import Batch
+from statveil.formats.argus.cells import CellTable
+from statveil.formats.argus.metadata import Metadata, Role, read_metadata
+from statveil.formats.argus.records import record_rows
+from statveil.formats.system import LinearSystem
 
 Said = list[tuple[Any, ...]]
 LONGEST_EXACT = 9

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from statveil.protect.infeasible.requirements import Requirement
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.requirements import Requirement
 
 FAR = 10_000
 """No deviation of a small table need be larger."""

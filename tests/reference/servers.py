@@ -10,8 +10,8 @@ import numpy as np
 import statveil as sv
 from statveil.audit.attacks.public import Catalogue, PublicAxis, PublicTable, Register, Request, Trace
 from statveil.audit.attacks.truth import Truth
-from statveil.errors import DisclosureRefused
-from statveil.table.spec import Dimension
+from statveil.core.errors import DisclosureRefused
+from statveil.tables.spec import Dimension
 
 RULES = (sv.PPercent(10), sv.MinimumFrequency(3, level=10))
 MEASURES = ("turnover", "wages")

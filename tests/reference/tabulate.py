@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from statveil.data.hierarchy import Hierarchy
-from statveil.table.spec import TableSpec
+from statveil.tables.spec import TableSpec
 
 Record = Mapping[str, Any]
 

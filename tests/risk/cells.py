@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from statveil.data.hierarchy import Hierarchy
-from statveil.table.spec import Dimension
-from statveil.table.table import Table, View
+from statveil.tables.spec import Dimension
+from statveil.tables.table import Table, View
 from tests.reference.rules import Cell, Respondent, frequency, total
 
 

@@ -22,9 +22,9 @@ import pytest
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.readers import read_microdata
 from statveil.risk.assess import assess
-from statveil.risk.rules import PPercent
-from statveil.table.spec import TableSpec
-from statveil.table.tabulate import tabulate
+from statveil.risk.rules.all import PPercent
+from statveil.tables.spec import TableSpec
+from statveil.tables.tabulate.tabulate import tabulate
 
 UNSAFE, EMPTY = 3, 14
 Places = dict[str, tuple[int, int]]

@@ -8,8 +8,8 @@ import sys
 import time
 from typing import Any
 
-from statveil.errors import InfeasibleProblem
-from statveil.solve.isolate import Send
+from statveil.core.errors import InfeasibleProblem
+from statveil.solve.processes import Send
 
 
 def count_to(number: int, send: Send) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.audit.report import AuditReport, Check
-from statveil.table.spec import Dimension
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.tables.spec import Dimension
 
 
 @dataclass(frozen=True, kw_only=True)

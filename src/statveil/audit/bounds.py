@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import AnyArray, BoolArray, IntArray
-from statveil.audit.reach import SAFE, Reach, System, exact_product
-from statveil.errors import AuditFailed, InputError
-from statveil.table.exchange.certificate import COVER, Apart, Cases, Certificate, Combination, Multipliers, Node, read_certificate
-from statveil.table.exchange.files import read_system
-from statveil.table.exchange.linear import LinearSystem
+from statveil.audit.implied_bounds import SAFE, Reach, System, exact_product
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.core.errors import AuditFailed, InputError
+from statveil.formats.certificate import COVER, Apart, Cases, Certificate, Combination, Multipliers, Node, read_certificate
+from statveil.formats.system import LinearSystem
+from statveil.formats.system_files import read_system
 
 WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
 FINEST_SCALE = 2_000

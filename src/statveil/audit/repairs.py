@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from statveil.arrays import IntArray
 from statveil.audit.report import Check
-from statveil.errors import InputError
-from statveil.table.exchange.linear import LinearSystem
-from statveil.table.exchange.repairs import Relaxation
+from statveil.core.arrays import IntArray
+from statveil.core.errors import InputError
+from statveil.formats.repairs import Relaxation
+from statveil.formats.system import LinearSystem
 
 
 def eased_system(system: LinearSystem, repairs: Sequence[Relaxation]) -> LinearSystem:

@@ -13,14 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from statveil.arrays import AnyArray, IntArray
 from statveil.audit.repairs import check_repairs, eased_system, further
 from statveil.audit.report import AuditReport, Check
-from statveil.errors import InputError
-from statveil.table.exchange.files import read_system
-from statveil.table.exchange.linear import LinearSystem
-from statveil.table.exchange.repairs import Relaxation, read_repairs
-from statveil.table.exchange.solution import Solution, read_solution
+from statveil.core.arrays import AnyArray, IntArray
+from statveil.core.errors import InputError
+from statveil.formats.repairs import Relaxation, read_repairs
+from statveil.formats.solution import Solution, read_solution
+from statveil.formats.system import LinearSystem
+from statveil.formats.system_files import read_system
 
 SHOWN = 10
 """Findings written out per check; all are counted."""

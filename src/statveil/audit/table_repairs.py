@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, IntArray
-from statveil.table.exchange.repairs import Relaxation
-from statveil.table.table import View
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.formats.repairs import Relaxation
+from statveil.tables.table import View
 
 BOUNDS, PROTECTION = ("lower", "upper"), ("protection-down", "protection-up")
 

@@ -13,14 +13,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.table_repairs import BOUNDS, PROTECTION, Ends, Given, Kinds, RepairAsked
-from statveil.provenance import Provenance, sha256
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.core.provenance import Provenance, sha256
+from statveil.formats.repairs import Relaxation
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
-from statveil.table.exchange.repairs import Relaxation
-from statveil.table.protected import ProtectedTable
-from statveil.table.table import Table, View
+from statveil.tables.table import ProtectedTable, Table, View
+
+
+def check_means(value: IntArray, released: IntArray, sets: Sequence[tuple[str, IntArray]]) -> Check:
+    """Whether the values over each named set of cells add up to the same before and after, to the unit."""
+    wrong = [words for words, cells in sets if sum(map(int, value[cells])) != sum(map(int, released[cells]))]
+    words = "Every mean that is said to be kept is kept to the unit"
+    return Check(name="means", words=words, checked=len(sets), faults=len(wrong), findings=tuple(wrong))
+
 
 SHOWN = 10
 """Findings written out per check; all are counted."""

@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from statveil.cli.adjust import adjust
-from statveil.cli.anonymise import anonymise
-from statveil.cli.argus import argus
-from statveil.cli.attack import attack
-from statveil.cli.audit_log import audit_log
-from statveil.cli.bench import bench
-from statveil.cli.check_bound import check_bound
-from statveil.cli.convert import convert
-from statveil.cli.generate import generate
+from statveil.cli.commands.adjust import adjust
+from statveil.cli.commands.anonymise import anonymise
+from statveil.cli.commands.argus import argus
+from statveil.cli.commands.attack import attack
+from statveil.cli.commands.audit_log import audit_log
+from statveil.cli.commands.bench import bench
+from statveil.cli.commands.check_bound import check_bound
+from statveil.cli.commands.convert import convert
+from statveil.cli.commands.generate import generate
+from statveil.cli.commands.risk import risk
+from statveil.cli.commands.serve import keys, serve
+from statveil.cli.commands.tradeoff import tradeoff
 from statveil.cli.options import AsJsonOption, DebugOption, ForceOption, OutOption, SecondsOption
 from statveil.cli.polite import polite
-from statveil.cli.risk import risk
-from statveil.cli.serve import keys, serve
-from statveil.cli.tradeoff import tradeoff
 
 app = typer.Typer(
     name="statveil",
@@ -61,7 +61,7 @@ def demo(
     """Invent enterprises, protect their turnover, and show where everything is."""
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator, show_release
-        from statveil.demo import run_demo
+        from statveil.jobs.demo.demo import run_demo
 
         with narrator(as_json=as_json) as tell:
             outcome = run_demo(out or Path("demo"), records=records, seconds=seconds, force=force, on_progress=tell)
@@ -82,8 +82,8 @@ def protect(
     """Protect the table of a job file and write what may be published."""
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator, show_release
-        from statveil.folder import protect_to_folder
-        from statveil.job import read_job
+        from statveil.jobs.table_job import read_job
+        from statveil.jobs.tables.folder import protect_to_folder
 
         chosen = read_job(job).within(seconds)
         folder = out or job.with_name(f"{job.stem}-release")
@@ -116,7 +116,7 @@ def audit(
     """Check the public numbers of a release folder again, from the records up."""
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import show_audit
-        from statveil.recheck import audit_folder
+        from statveil.jobs.recheck import audit_folder
 
         report = audit_folder(folder)
         show_audit(report, as_json=as_json)
@@ -131,7 +131,7 @@ def init(
 ) -> None:
     """Write a commented job file to start from."""
     with polite(as_json=False, debug=debug):
-        from statveil.template import write_template
+        from statveil.jobs.template import write_template
 
         write_template(path)
         typer.echo(f"Wrote {path}. Edit it, then: statveil protect {path}")

@@ -17,11 +17,11 @@ from statveil.audit.repairs import in_words as repairs_in_words
 from statveil.audit.repairs import weakened
 from statveil.audit.report import AuditReport, Check
 from statveil.cli.signals import told_to_stop
-from statveil.folder import FolderRelease, audit_figures, figures
+from statveil.core.limits import OnProgress, Progress
+from statveil.core.outcome import Ending
+from statveil.jobs.systems import AdjustedSystem
+from statveil.jobs.tables.folder import FolderRelease, audit_figures, figures
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.options import OnProgress, Progress
-from statveil.solve.outcome import Ending
-from statveil.workflow.systems import AdjustedSystem
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import NamedTuple
 
-from statveil import errors
-from statveil.errors import InputError
+from statveil.core import errors
+from statveil.core.errors import InputError
 
 
 class Meaning(NamedTuple):

@@ -11,7 +11,7 @@ import typer
 
 from statveil.cli import INTERRUPTED
 from statveil.cli.signals import deafen, told_to_stop
-from statveil.errors import EngineFailed, StatveilError
+from statveil.core.errors import EngineFailed, StatveilError
 
 INTERNAL_ERROR = 1
 STOPPED = ("Stopped before the release was complete.", "Nothing was released.")

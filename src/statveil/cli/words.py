@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from statveil.errors import InputError
+from statveil.core.errors import InputError
 
 if TYPE_CHECKING:
-    from statveil.protect.quality.keep import Keep
+    from statveil.protect.keep.wishes import Keep
 
 LISTED = ("mean", "variance", "correlation", "slope", "measures")
 """Keys of --keep that may be given several times."""
@@ -18,7 +18,7 @@ KNOWN = (*LISTED, "within", "senses", "by", "widen")
 
 def keep_from(words: Sequence[str]) -> Keep:
     """`what=cells` words, and `within`, `senses`, `by` and `widen` in the same way, as what is to be kept."""
-    from statveil.protect.quality.keep import Keep
+    from statveil.protect.keep.wishes import Keep
 
     asked: dict[str, Any] = {}
     for word in words:

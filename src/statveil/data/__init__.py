@@ -1,0 +1,1 @@
+"""Records in: readers, trees of codes, and the engine that queries run on."""

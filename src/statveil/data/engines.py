@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import duckdb
 import pyarrow as pa
 
-from statveil.errors import EngineFailed, FormatError, InputError, StatveilError
+from statveil.core.errors import EngineFailed, FormatError, InputError, StatveilError
 
 MEMORY_LIMIT = "2GB"
 """Beyond this the engine spills to a private temporary folder."""

@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from statveil.core.errors import HierarchyError
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter
-from statveil.errors import HierarchyError
 
 DEFAULT_TOTAL = "Total"
 CHOOSE_TOTAL = "Choose another code for the total: Hierarchy.flat(codes, total='All'), or total = \"All\" in a job file."

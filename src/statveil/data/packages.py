@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from statveil.errors import BackendMissing, FormatError
+from statveil.core.errors import BackendMissing, FormatError
 
 STATS_READERS = {
     ".sav": "read_sav",

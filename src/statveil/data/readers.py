@@ -15,11 +15,11 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from statveil.core.errors import FormatError, InputError
 from statveil.data.engines import Engine, engine_over_arrow, engine_over_csv, engine_over_parquet
 from statveil.data.microdata import DecimalMark, Microdata
 from statveil.data.packages import EXCEL_ENDINGS, STATS_ENDINGS, read_sheet, read_stats
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter, transcode
-from statveil.errors import FormatError, InputError
 
 PARQUET_ENDINGS = {".parquet", ".pq", ".parq"}
 MOST_COLUMNS = 10_000

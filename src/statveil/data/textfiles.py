@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from statveil.errors import FormatError, InputError
+from statveil.core.errors import FormatError, InputError
 
 DELIMITERS = (";", ",", "\t", "|")
 _SAMPLE_RECORDS = 50

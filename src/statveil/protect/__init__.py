@@ -1,0 +1,1 @@
+"""Sensitive cells to a protected table: controlled tabular adjustment. The verb is `adjust`."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from statveil.arrays import IntArray, frozen_array
-from statveil.solve.outcome import Ending
-from statveil.table.exchange.certificate import Certificate
+from statveil.core.arrays import IntArray, frozen_array
+from statveil.core.outcome import Ending
+from statveil.formats.certificate import Certificate
 
 if TYPE_CHECKING:
-    from statveil.protect.quality.result import Quality
+    from statveil.protect.keep.result import Quality
 
 BoundBy = Literal["cuts", "tree", "solver"]
 

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
-from statveil.errors import InputError
+from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
+from statveil.core.errors import InputError
 from statveil.protect.options import NO_LIMIT, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.risk.sensitivity import Sensitivity
-from statveil.table.relations import relations
-from statveil.table.table import Table
+from statveil.tables.relations import relations
+from statveil.tables.table import Table
 
 NEXT_TO_NOTHING = 0.001
 """Positions that a cell counts for which is published at none."""

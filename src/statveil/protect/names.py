@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.table.table import Table
+from statveil.tables.table import Table
 
 MOST_NAMED = 8
 """Cells of a relation that are named; more are counted."""

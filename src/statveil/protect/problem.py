@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
-from statveil.errors import InputError
+from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
+from statveil.core.errors import InputError
 from statveil.protect.options import NO_LIMIT, Norm, Variant
 
 NEAR_LARGEST = LARGEST_EXACT // 8

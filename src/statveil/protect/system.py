@@ -8,12 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, FloatArray
-from statveil.errors import InputError
-from statveil.protect.options import Norm, Variant, known
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray
+from statveil.core.errors import InputError
+from statveil.core.limits import known
+from statveil.formats.system import LinearSystem
+from statveil.formats.system_files import read_system, write_system
+from statveil.protect.options import Norm, Variant
 from statveil.protect.problem import ProtectionProblem
-from statveil.table.exchange.files import read_system, write_system
-from statveil.table.exchange.linear import LinearSystem
 
 SystemWeights = Literal["file", "unit", "value", "inverse"]
 

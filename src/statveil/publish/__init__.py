@@ -1,1 +1,1 @@
-"""Release -> reader: data files and the report. Nothing here sees a table whose audit has not passed."""
+"""Releases to readers. A `Release` or `FileRelease` cannot exist unless its audit passed; only they are written."""

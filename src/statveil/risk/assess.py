@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from statveil.arrays import BoolArray, IntArray, frozen_array
-from statveil.errors import RuleError
+from statveil.core.arrays import BoolArray, IntArray, frozen_array
+from statveil.core.errors import RuleError
 from statveil.risk.decisions import Decisions, decide
-from statveil.risk.finding import Finding, percent_of_value
-from statveil.risk.manual import Waiver
-from statveil.risk.respondents import RespondentRule
-from statveil.risk.rules import Rule
-from statveil.risk.sensitivity import Sensitivity
-from statveil.table.table import Table
+from statveil.risk.rules.all import Rule
+from statveil.risk.rules.manual import Waiver
+from statveil.risk.rules.respondents import RespondentRule
+from statveil.risk.sensitivity import Finding, Sensitivity, percent_of_value
+from statveil.tables.table import Table
 
 
 def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statveil.arrays import BoolArray, FloatArray, IntArray
-from statveil.errors import RuleError
-from statveil.risk.exact import ceil_amount, exact, floor_amount
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.core.errors import RuleError
 from statveil.risk.labels import find_cell, in_words
-from statveil.risk.manual import Manual, Waiver
-from statveil.risk.manual_cell import ManualCell
+from statveil.risk.rules.exact import ceil_amount, exact, floor_amount
+from statveil.risk.rules.manual import Manual, ManualCell, Waiver
 from statveil.risk.sensitivity import UNBOUNDED
-from statveil.table.table import Table
+from statveil.tables.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

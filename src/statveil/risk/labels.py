@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from statveil.errors import RuleError
-from statveil.table.table import Table, View
+from statveil.core.errors import RuleError
+from statveil.tables.table import Table, View
 
 
 def find_cell(table: Table, labels: Mapping[str, str], view: str | None) -> int:

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from statveil.arrays import IntArray, frozen_array
+from statveil.core.arrays import IntArray, frozen_array
+from statveil.core.errors import InputError, RuleError
 from statveil.data.microdata import Microdata
-from statveil.errors import InputError, RuleError
 from statveil.risk.assess import assess
-from statveil.risk.rules import Rule, contributions_needed
+from statveil.risk.rules.all import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
-from statveil.table.levels import Grid
-from statveil.table.linked import CellSet, Equation
-from statveil.table.spec import TableSpec
-from statveil.table.table import Table, View
-from statveil.table.tabulate import tabulate
+from statveil.tables.levels import Grid
+from statveil.tables.linked import CellSet, Equation
+from statveil.tables.spec import TableSpec
+from statveil.tables.table import Table, View
+from statveil.tables.tabulate.tabulate import tabulate
 
 
 @dataclass(frozen=True, kw_only=True)

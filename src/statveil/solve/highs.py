@@ -13,10 +13,10 @@ import highspy
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import FloatArray, IntArray
-from statveil.errors import SolverFailed
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.errors import SolverFailed
+from statveil.core.outcome import Ending
 from statveil.solve.model import LinearModel, Solution
-from statveil.solve.outcome import Ending
 
 Algorithm = Literal["simplex", "ipm", "choose"]
 OnIncumbent = Callable[[FloatArray, float], None]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import BoolArray, FloatArray
-from statveil.solve.outcome import Ending
+from statveil.core.arrays import BoolArray, FloatArray
+from statveil.core.outcome import Ending
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 import piqp
 from scipy.sparse import csc_matrix, csr_matrix, diags
 
-from statveil.arrays import FloatArray
+from statveil.core.arrays import FloatArray
 
 
 def least_squares(*, weight: FloatArray, matrix: csr_matrix, rhs: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray | None:

@@ -12,7 +12,7 @@ from statveil.audit.attacks.case import Attacker, Case, Effort
 from statveil.audit.attacks.journal import Journal
 from statveil.audit.attacks.public import Door
 from statveil.audit.attacks.truth import Truth
-from statveil.errors import DisclosureRefused
+from statveil.core.errors import DisclosureRefused
 from tests.reference.servers import RULES, Server, Village
 
 LITTLE = Effort(tables=24, rows=4, sets=50, pairs=40, cells=15, reversals=2)

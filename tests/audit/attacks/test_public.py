@@ -11,8 +11,8 @@ import statveil as sv
 from statveil.audit.attacks.journal import Answered, Journal, summed_up
 from statveil.audit.attacks.public import Axis, PublicAxis, PublicTable, Register, Request, sums_of
 from statveil.audit.attacks.truth import Truth
-from statveil.errors import InputError, OutOfTime
-from statveil.table.spec import Dimension
+from statveil.core.errors import InputError, OutOfTime
+from statveil.tables.spec import Dimension
 from tests.audit.attacks.stories import village
 from tests.reference.servers import Bare, Server
 

@@ -6,10 +6,10 @@ from functools import cache
 
 import pytest
 
-from statveil.attacked.reverse import reverse_by_adjustment
 from statveil.audit.attacks.suite import ATTACKS, THREATS, attack_all
 from statveil.audit.attacks.verdict import Status, SuiteReport
-from statveil.errors import InputError
+from statveil.core.errors import InputError
+from statveil.jobs.attack.systems import reverse_by_adjustment
 from tests.audit.attacks.stories import LITTLE, Workshop, case, village
 from tests.reference import servers
 from tests.reference.servers import Server

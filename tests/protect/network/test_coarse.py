@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 
+from statveil.protect.network.bounds.coarse_bound import CoarseBound
+from statveil.protect.network.bounds.cover import dual_bound, shortages
 from statveil.protect.network.coarse import Coarse
-from statveil.protect.network.coarse_bound import CoarseBound
-from statveil.protect.network.cover import dual_bound, shortages
 from statveil.protect.network.engine import all_up
 from statveil.protect.problem import ProtectionProblem
+from tests.protect.network.bounds.test_cover import network_of, open_somewhere
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
-from tests.protect.network.test_cover import network_of, open_somewhere
 from tests.reference.cta import cheapest_cost
 
 RELAXED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

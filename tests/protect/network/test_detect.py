@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, vstack
 
-from statveil.examples.one_hierarchy import SHAPES, one_hierarchy_system
-from statveil.protect.independent import independent_rows
 from statveil.protect.network import detect as module
-from statveil.protect.network.detect import Network, detect
-from statveil.protect.network.lowest_terms import lowest_terms
+from statveil.protect.network.detect import Network, detect, lowest_terms
+from statveil.protect.presolve.redundant_relations import independent_rows
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import problem_of as problem_of_system
+from statveil_lab.generators.one_hierarchy import SHAPES, one_hierarchy_system
 from tests.protect.network.tables import THREE_LEVELS, hierarchy_relations, small_hierarchies, small_hierarchy
 from tests.protect.problems import problem_of, small_problems, two_way_relations
 

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from scipy.sparse import csr_matrix
 
-from statveil.errors import InputError
-from statveil.examples.one_hierarchy import Filling, Shape, one_hierarchy_system
+from statveil.core.errors import InputError
+from statveil.core.limits import Limits
 from statveil.protect.network import engine
 from statveil.protect.network.detect import detect
-from statveil.protect.options import NO_LIMIT, Limits
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.reduce import reduce_problem
-from statveil.protect.search import Search
+from statveil.protect.search.state import Search
 from statveil.protect.system import problem_of as system_problem
+from statveil_lab.generators.one_hierarchy import Filling, Shape, one_hierarchy_system
 from tests.protect.network.tables import hierarchy_relations, hierarchy_values, small_hierarchies, small_hierarchy
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost

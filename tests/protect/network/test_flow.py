@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from statveil.errors import InputError
+from statveil.core.errors import InputError
 from statveil.protect.network import flow, simplex
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.flow import FlowProgram

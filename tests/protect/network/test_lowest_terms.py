@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from statveil.protect.cta import adjust
-from statveil.protect.network.lowest_terms import lowest_terms
-from statveil.protect.options import Limits
+from statveil.core.limits import Limits
+from statveil.protect.adjust import adjust
+from statveil.protect.network.detect import lowest_terms
 from tests.protect.network.tables import small_hierarchy
 from tests.protect.problems import problem_of
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from statveil.examples.one_hierarchy import Filling, Shape, one_hierarchy_system
+from statveil.core.limits import Limits
 from statveil.protect.network import engine
 from statveil.protect.network.coarse import Coarse
 from statveil.protect.network.square_flips import _prices, cool_squares, groups_of
 from statveil.protect.network.squares import Newton, SquaresProgram
-from statveil.protect.options import Limits
-from statveil.protect.search import Search
+from statveil.protect.search.state import Search
 from statveil.protect.system import problem_of
+from statveil_lab.generators.one_hierarchy import Filling, Shape, one_hierarchy_system
 from tests.protect.network.tables import small_hierarchies
 from tests.protect.network.test_flow import open_somewhere, program_of, some_senses
 from tests.protect.network.test_squares import tight_and_heavy

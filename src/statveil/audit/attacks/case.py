@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.audit.attacks.journal import Journal, Releases, Sightings, summed_up
 from statveil.audit.attacks.public import Catalogue, Door, Register
-from statveil.audit.attacks.system import Reverse
+from statveil.audit.attacks.targets.system import Reverse
 from statveil.audit.attacks.truth import TrueCells, Truth
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from statveil.arrays import AnyArray, IntArray
 from statveil.audit.attacks.public import Catalogue, Door, PublicTable, Register, Request, Trace
-from statveil.errors import OutOfTime, ServerClosed, StatveilError
+from statveil.core.arrays import AnyArray, IntArray
+from statveil.core.errors import OutOfTime, ServerClosed, StatveilError
 
 PATIENCE = 5.0
 """Seconds: a server that takes longer to refuse a table is not asked for others of the same dimensions."""

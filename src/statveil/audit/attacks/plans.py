@@ -8,7 +8,7 @@ import numpy as np
 
 from statveil.audit.attacks.case import Attacker
 from statveil.audit.attacks.public import Axis, Request
-from statveil.table.spec import Dimension
+from statveil.tables.spec import Dimension
 
 NARROW = 12
 """Dimensions with at most this many finest codes are filtered code by code."""

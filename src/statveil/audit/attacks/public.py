@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.core.errors import InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.errors import InputError
-from statveil.table.spec import Dimension
+from statveil.tables.spec import Dimension
 
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 

@@ -5,34 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 
-from statveil.audit.attacks import (
+from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.many_tables import (
     averaging,
-    backwards,
-    coalitions,
     complement,
     counts,
     differencing,
-    digits,
-    geographies,
-    holdings,
     identity,
     levels,
-    lower_sense,
-    minimal,
     partitions,
     periods,
     ratios,
-    rotation,
     senses,
-    side_channels,
+    slivers,
+)
+from statveil.audit.attacks.one_table import (
+    backwards,
+    coalitions,
+    digits,
+    geographies,
+    holdings,
+    lower_sense,
+    minimal,
     single_table,
     singletons,
-    slivers,
     zeros,
 )
-from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.service import rotation, side_channels
 from statveil.audit.attacks.verdict import Number, SuiteReport, Verdict
-from statveil.errors import InputError
+from statveil.core.errors import InputError
 
 _MODULES: Sequence[ModuleType] = (
     averaging, complement, senses, identity, slivers, differencing, geographies, levels, partitions, backwards, ratios, counts,

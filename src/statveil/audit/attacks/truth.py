@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from statveil.arrays import AnyArray, BoolArray, IntArray
 from statveil.audit.attacks.public import PublicTable, Register, Request
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.risk.assess import assess
-from statveil.risk.frequency import MinimumFrequency
-from statveil.risk.rules import Rule
-from statveil.table.table import Table
+from statveil.risk.rules.all import Rule
+from statveil.risk.rules.frequency import MinimumFrequency
+from statveil.tables.table import Table
 
 TOP = 4
 """Largest contributions kept per cell."""

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from statveil.arrays import BoolArray, FloatArray, IntArray
-from statveil.protect.dice import CHANCES, EXPONENTIAL, STEP, below, mixed
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.protect.network.detect import Network
 from statveil.protect.problem import ProtectionProblem
 

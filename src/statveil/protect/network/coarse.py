@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
+from statveil.core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
 from statveil.protect.network.detect import Network
 from statveil.protect.network.flow import FlowProgram
 from statveil.protect.options import NO_LIMIT

@@ -16,21 +16,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from statveil.arrays import FloatArray, IntArray
-from statveil.errors import InputError
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.errors import InputError
+from statveil.core.limits import Limits
 from statveil.protect.network import anneal
+from statveil.protect.network.bounds.lower_bound import MOST_FOR_CAPACITY, LowerBound
 from statveil.protect.network.coarse import Coarse
-from statveil.protect.network.detect import Network, detect
+from statveil.protect.network.detect import Network, detect, in_lowest_terms
 from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, SensesProgram, soft_bounds, whole_costs
 from statveil.protect.network.greedy import balance
-from statveil.protect.network.lower_bound import MOST_FOR_CAPACITY, LowerBound
-from statveil.protect.network.lowest_terms import in_lowest_terms
 from statveil.protect.network.polish import flips_of, polish
 from statveil.protect.network.square_flips import cool_squares, groups_of
 from statveil.protect.network.squares import SquaresProgram
-from statveil.protect.options import Limits
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search import Search
+from statveil.protect.search.state import Search
 
 QUICK, QUICK_HEAT = 5, 0.03
 """Sweeps of the annealing that follows greedy balance, and its first temperature: as good as twenty from chance."""

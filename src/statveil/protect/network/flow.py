@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from statveil.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
-from statveil.errors import InputError
+from statveil.core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
+from statveil.core.errors import InputError
 from statveil.protect.network import simplex
 from statveil.protect.network.detect import Network
 from statveil.protect.options import NO_LIMIT

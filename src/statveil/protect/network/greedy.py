@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from statveil.arrays import FloatArray, IntArray
-from statveil.protect.dice import STEP, mixed
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.compiled_random import STEP, mixed
 from statveil.protect.network.anneal import Choices
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from statveil.arrays import FloatArray, IntArray
+from statveil.core.arrays import FloatArray, IntArray
 from statveil.protect.network import simplex
 from statveil.protect.network.flow import FlowProgram
 

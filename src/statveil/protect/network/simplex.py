@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from statveil.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 PENALTY = 2**48
 """Cost of a unit outside the bounds, unless a network turns out to need more."""

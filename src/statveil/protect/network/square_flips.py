@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from statveil.arrays import BoolArray, FloatArray, IntArray
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.network.flow import SensesProgram
 
 TEMPERATURES = (0.0, 0.3, 0.1, 0.03, 0.01, 0.0)

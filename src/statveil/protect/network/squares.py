@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import coo_matrix, csc_matrix
 from scipy.sparse.linalg import splu
 
-from statveil.arrays import FloatArray, IntArray
+from statveil.core.arrays import FloatArray, IntArray
 from statveil.protect.network.flow import FARTHEST, Flow, FlowProgram, whole_costs
 
 STEPS, HALVINGS = 300, 80

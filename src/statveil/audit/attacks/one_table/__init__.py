@@ -1,0 +1,1 @@
+"""Attacks on one released table, one threat a file."""

@@ -1,0 +1,1 @@
+"""Attacks on the server itself: its key and its side channels."""

@@ -1,0 +1,1 @@
+"""What can be attacked, brought into the form that the attacks understand."""

@@ -1,0 +1,62 @@
+"""When to stop, where a run stands, and checks at the door that every folder shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from statveil.core.errors import InputError
+
+
+def known(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a word that is not among the allowed ones."""
+    if value not in allowed:
+        raise InputError(f"Unknown {name} {value!r}. Known: {', '.join(allowed)}.")
+
+
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Refuse a thing of another type."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be {kind.__name__}, not {type(value).__name__}.", hint=f"Write {name}={kind.__name__}(...).")
+
+
+def check_seed(seed: object) -> None:
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise InputError("The seed must be a whole number, zero or more.")
+
+
+def is_finite(number: object) -> bool:
+    return isinstance(number, Real | Decimal | np.number) and not isinstance(number, bool) and math.isfinite(number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When to stop: after so many seconds, or once the certified gap is this small (0.01 is 1%)."""
+
+    seconds: float = 60.0
+    gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (is_finite(self.seconds) and self.seconds > 0):
+            raise InputError("Limits: seconds must be a positive number.")
+        if not (is_finite(self.gap) and self.gap >= 0):
+            raise InputError("Limits: gap must be zero or more.")
+
+
+class Progress(NamedTuple):
+    """Where a run stands. Objective and bound are infinite until there is one."""
+
+    stage: str
+    seconds: float
+    objective: float
+    bound: float
+    seconds_left: float
+
+
+OnProgress = Callable[[Progress], None]

@@ -1,0 +1,102 @@
+"""The secret key: everything that must stay the same for ever is drawn from it. It never shows in text, logs or the store."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import stat
+from hashlib import blake2b
+from pathlib import Path
+
+from statveil.core.errors import InputError
+
+KEY_BYTES = 32
+MODE = 0o600
+
+
+class SecretKey:
+    """A key of 32 bytes or more, from a file of mode 0600 or from the environment. `counter` is the file beside it (F18)."""
+
+    __slots__ = ("_key", "counter")
+
+    def __init__(self, key: bytes, *, counter: Path | None = None) -> None:
+        if len(key) < KEY_BYTES:
+            raise InputError(f"The secret key has fewer than {KEY_BYTES} bytes.", hint="Let the server make one: key file new.")
+        self._key = blake2b(key, digest_size=64).digest()
+        self.counter = counter
+
+    def __repr__(self) -> str:
+        return "SecretKey(***)"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> str:
+        raise TypeError("A secret key is not written anywhere.")
+
+    def with_counter(self, counter: Path) -> SecretKey:
+        """The same key with another counter file: for a store that is thrown away."""
+        other = SecretKey.__new__(SecretKey)
+        other._key, other.counter = self._key, counter
+        return other
+
+    def digest(self, purpose: str, *parts: bytes, size: int = 16) -> bytes:
+        """A keyed digest of the parts for one purpose; each part's length goes before it."""
+        found = blake2b(key=self._key, digest_size=size, person=purpose.encode()[:16])
+        for part in parts:
+            found.update(len(part).to_bytes(8, "little"))
+            found.update(part)
+        return found.digest()
+
+    def hasher(self, purpose: str, *prefix: bytes, size: int = 16) -> blake2b:
+        """A keyed hash to copy and go on with: for many digests that begin alike."""
+        found = blake2b(key=self._key, digest_size=size, person=purpose.encode()[:16])
+        for part in prefix:
+            found.update(len(part).to_bytes(8, "little"))
+            found.update(part)
+        return found
+
+    def matches(self, purpose: str, check: bytes, *parts: bytes) -> bool:
+        return hmac.compare_digest(self.digest(purpose, *parts, size=len(check)), check)
+
+    @classmethod
+    def from_file(cls, path: Path, *, counter: Path | None = None) -> SecretKey:
+        """The key in hexadecimal, in a file that only its owner may read."""
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            raise InputError(f"The key file {path} cannot be opened.", hint="`statveil serve --new-key FILE` makes one.") from None
+        with os.fdopen(handle, "rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                raise InputError(f"The key file {path} may be read by others (mode {mode:04o}).", hint=f"chmod 600 {path}")
+            text = file.read(4096)
+        return cls(_bytes_of(text, str(path)), counter=counter or path.with_name(path.name + ".counter"))
+
+    @classmethod
+    def from_environment(cls, name: str, *, counter: Path) -> SecretKey:
+        text = os.environ.get(name)
+        if not text:
+            raise InputError(f"The environment variable {name} holds no key.", hint="Set it, or name a key file.")
+        return cls(_bytes_of(text.encode(), f"The environment variable {name}"), counter=counter)
+
+
+def new_key_file(path: Path) -> None:
+    """Write a new key; an existing file is never overwritten."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
+    except FileExistsError:
+        raise InputError(f"{path} exists.", hint="A key is never overwritten: choose another name.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(KEY_BYTES) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _bytes_of(text: bytes, origin: str) -> bytes:
+    try:
+        return bytes.fromhex(text.strip().decode("ascii"))
+    except (ValueError, UnicodeDecodeError):
+        raise InputError(f"{origin} does not hold a key in hexadecimal.") from None

@@ -1,1 +1,0 @@
-"""Safe files from job to folder: release, report, job file."""

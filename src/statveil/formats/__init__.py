@@ -1,0 +1,1 @@
+"""Files that hold linear systems, solutions, certificates, and what tau-ARGUS reads and writes."""

@@ -1,0 +1,157 @@
+"""Certificates of lower bounds: multipliers as integers, from which anybody can work the bound out again (see docs/methods.md).
+
+All multipliers are integers over one power of two, 2**scale. A certificate says: no whole safe table costs less than `bound`,
+and only tables that cost less than `worth` need be looked at to see it.
+In the file every row of integers is one string, so that no reader takes them for floating-point numbers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from statveil.core.errors import FormatError
+
+FORMAT = "statveil bound certificate 1"
+COVER = -1
+"""In the place of a polygon's longest cell: the cut is a cover."""
+DEEPEST = 220
+"""Proofs within proofs, in a file; no search of our own nests as many."""
+GZIP = b"\x1f\x8b"
+
+Whole = tuple[int, ...]
+
+
+class Combination(NamedTuple):
+    """A relation that follows from the system's own: the sum of factor times relation."""
+
+    relations: Whole
+    factors: Whole
+
+
+class Multipliers(NamedTuple):
+    """Multipliers of relations (of either sign), and of cuts (zero or more).
+
+    Relations are numbered from zero; the derived ones follow the system's own.
+    """
+
+    relations: Whole
+    factors: Whole
+    cut_relations: Whole
+    cut_cells: Whole
+    cut_factors: Whole
+
+
+class Cases(NamedTuple):
+    """Either the cell does not fall, or it does not rise: a proof for each."""
+
+    cell: int
+    up: Node
+    down: Node
+
+
+class Apart(NamedTuple):
+    """Proofs that speak of different cells; what they prove adds up."""
+
+    parts: tuple[Node, ...]
+
+
+Node = Multipliers | Cases | Apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    cells: int
+    relations: int
+    scale: int
+    worth: int
+    bound: int
+    """Over 2**scale, as `worth` and the multipliers are."""
+    derived: tuple[Combination, ...]
+    proof: Node
+
+    @property
+    def by_cases(self) -> bool:
+        return _has_cases(self.proof)
+
+
+def write_certificate(certificate: Certificate, path: str | Path, *, compressed: bool = False) -> None:
+    """Write compact JSON; the same certificate gives the same bytes."""
+    content = {
+        "format": FORMAT,
+        "cells": certificate.cells,
+        "relations": certificate.relations,
+        "scale": certificate.scale,
+        "worth": str(certificate.worth),
+        "bound": str(certificate.bound),
+        "derived": [[_joined(row) for row in combination] for combination in certificate.derived],
+        "proof": _as_json(certificate.proof),
+    }
+    text = (json.dumps(content, separators=(",", ":")) + "\n").encode("ascii")
+    Path(path).write_bytes(gzip.compress(text, mtime=0) if compressed else text)
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """Read a certificate; anything that is not one is refused."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+        content = json.loads(gzip.decompress(data) if data.startswith(GZIP) else data)
+        if content["format"] != FORMAT:
+            raise ValueError
+        return Certificate(
+            cells=_number(content["cells"]),
+            relations=_number(content["relations"]),
+            scale=_number(content["scale"]),
+            worth=int(content["worth"]),
+            bound=int(content["bound"]),
+            derived=tuple(Combination(*map(_split, combination)) for combination in content["derived"]),
+            proof=_node(content["proof"], depth=0),
+        )
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist.") from None
+    except RecursionError:
+        raise FormatError(f"{path} is refused: its proof is nested more than {DEEPEST} deep.") from None
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
+        hint = f"It should be JSON with format {FORMAT!r}."
+        raise FormatError(f"{path} is not a certificate of a bound, or it is damaged.", hint=hint) from None
+
+
+def _has_cases(node: Node) -> bool:
+    return isinstance(node, Cases) or (isinstance(node, Apart) and any(map(_has_cases, node.parts)))
+
+
+def _as_json(node: Node) -> Any:
+    if isinstance(node, Cases):
+        return [node.cell, _as_json(node.up), _as_json(node.down)]
+    if isinstance(node, Apart):
+        return {"apart": [_as_json(part) for part in node.parts]}
+    return dict(zip(Multipliers._fields, map(_joined, node), strict=True))
+
+
+def _node(content: Any, *, depth: int) -> Node:
+    if depth > DEEPEST:
+        raise RecursionError
+    if isinstance(content, list):
+        cell, up, down = content
+        return Cases(_number(cell), _node(up, depth=depth + 1), _node(down, depth=depth + 1))
+    if "apart" in content:
+        return Apart(tuple(_node(part, depth=depth + 1) for part in content["apart"]))
+    return Multipliers(*(_split(content[name]) for name in Multipliers._fields))
+
+
+def _joined(row: Whole) -> str:
+    return " ".join(map(str, row))
+
+
+def _split(row: str) -> Whole:
+    return tuple(map(int, row.split()))
+
+
+def _number(content: Any) -> int:
+    if not isinstance(content, int):
+        raise TypeError
+    return content

@@ -1,0 +1,190 @@
+"""JJ files: any linear system of cells as text, the form of tau-ARGUS, sdcTable and RCTA.
+
+A file is read to plain arrays in integer units of 10**-decimals, with as many decimals as its values, right-hand sides and
+levels have (six at most). What has more is rounded to the safe side: levels up, bounds inwards.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.core.errors import TableNotAdditive
+from statveil.formats.system import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem, how_to_mend
+from statveil.formats.text.amounts import Numbers, Rounding, Units
+from statveil.formats.text.lines import Block, TextLines, Words
+from statveil.formats.text.scan import COUNT, GRAMMAR, find_repeated, scan_relations
+from statveil.formats.text.typeset import Amounts, Choices, lines_of, relation_lines
+
+_FIELDS = 9
+_TOO_LARGE = "an amount is too large to be computed exactly (2^53 units or more)"
+
+
+def read_text(path: str | Path, *, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
+    """Read a JJ file.
+
+    A table that does not add up is refused unless `non_additive` allows it. A level below zero is refused unless
+    `negative_levels` allows it: then it says that nothing is asked on that side, as a level of zero does.
+    """
+    text = TextLines(Path(path))
+    text.constant("0")
+    cells = _read_cells(text)
+    terms = _read_relations(text, cells.value.digits.size)
+    text.finish("the last relation it announced")
+    system = _in_units(cells, terms, negative_levels=negative_levels)
+    _check_sums(system, terms.block, non_additive=non_additive)
+    return system
+
+
+def write_text(system: LinearSystem, path: str | Path) -> None:
+    """Write a JJ file that reads back to the same system."""
+    size, decimals = system.value.size, system.decimals
+    amounts = [Amounts(each, decimals) for each in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)]
+    letters, status = np.unique(system.status, return_inverse=True)
+    costs, cost = np.unique(system.cost, return_inverse=True)
+    cells: list[Amounts | Choices] = [
+        Amounts(np.arange(size), 0),
+        amounts[0],
+        Choices([repr(each) for each in costs.tolist()], cost),
+        Choices([str(each) for each in letters], status),
+        *amounts[1:],
+        Choices(["0"], np.zeros(size, dtype=np.int64)),
+    ]
+    matrix = system.relations
+    with Path(path).open("wb") as file:
+        file.write(f"0\n{size}\n".encode("ascii"))
+        file.writelines(lines_of(cells))
+        file.write(f"{system.rhs.size}\n".encode("ascii"))
+        file.writelines(relation_lines(matrix.indptr, matrix.indices, matrix.data, Amounts(system.rhs, decimals)))
+
+
+class _Cells(NamedTuple):
+    block: Block
+    value: Numbers
+    cost: FloatArray
+    status: AnyArray
+    lower: Numbers
+    upper: Numbers
+    lower_level: Numbers
+    upper_level: Numbers
+
+
+class _Terms(NamedTuple):
+    block: Block
+    matrix: csr_matrix
+    rhs: Numbers
+
+
+def _read_cells(text: TextLines) -> _Cells:
+    block = text.block(text.count("the number of cells"), "a cell")
+    words = block.table(_FIELDS, least=_FIELDS - 1, words="a cell has nine fields: index value cost status lb ub lpl upl spl")
+    words.require_numbering(0)
+    return _Cells(
+        block=block,
+        value=words.numbers(1, "value"),
+        cost=_costs(words),
+        status=words.letters(3, STATUSES, "status"),
+        lower=words.numbers(4, "lower bound"),
+        upper=words.numbers(5, "upper bound"),
+        lower_level=words.numbers(6, "lower protection level"),
+        upper_level=words.numbers(7, "upper protection level"),
+    )
+
+
+def _costs(words: Words) -> FloatArray:
+    """Costs as the nearest doubles; the few that need care are left to Python."""
+    numbers = words.numbers(2, "cost")
+    cost, sure = numbers.in_doubles()
+    for row in np.flatnonzero(~sure).tolist():
+        cost[row] = float(words.block.words(row)[2])
+    words.block.refuse(~(np.isfinite(cost) & (cost >= 0)), "the cost must be a number, zero or more")
+    return cost
+
+
+def _read_relations(text: TextLines, cells: int) -> _Terms:
+    block = text.block(text.count("the number of relations"), "a relation")
+    size = block.numbers.size
+    most = int(np.count_nonzero(text.data == ord("(")))
+    digits, powers = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int16)
+    starts, columns, factors = np.zeros(size + 1, dtype=np.int64), np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
+    row, fault = scan_relations(text.data, block.begins, block.ends, digits, powers, starts, columns, factors)
+    rhs = block.numbers_of(digits, powers, "right-hand side")
+    if fault == GRAMMAR:
+        raise block.fault(row, "a relation reads: rhs n : cell (factor) cell (factor) ..., with whole factors")
+    if fault == COUNT:
+        raise block.fault(row, "the relation has another number of terms than it says")
+    columns, factors = columns[: starts[-1]], factors[: starts[-1]]
+    _check_columns(block, starts, columns, cells)
+    matrix = csr_matrix((factors, columns, starts), shape=(size, cells))
+    matrix.eliminate_zeros()
+    return _Terms(block, matrix, rhs)
+
+
+def _check_columns(block: Block, starts: IntArray, columns: IntArray, cells: int) -> None:
+    outside = (columns < 0) | (columns >= cells)
+    if outside.any():
+        row = int(np.searchsorted(starts, np.argmax(outside), side="right")) - 1
+        raise block.fault(row, f"a relation names a cell outside 0 to {cells - 1}")
+    twice = find_repeated(starts, columns, np.full(cells, -1, dtype=np.int64))
+    if twice >= 0:
+        raise block.fault(twice, "the relation names a cell twice", hint="Add its factors up, or mend the index.")
+
+
+def _in_units(cells: _Cells, terms: _Terms, *, negative_levels: bool) -> LinearSystem:
+    decimals = _decimals_of(cells, terms)
+    value = cells.value.in_units(decimals)
+    cells.block.refuse(value.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
+    rhs = terms.rhs.in_units(decimals)
+    terms.block.refuse(rhs.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
+    lower, upper = cells.lower.in_units(decimals, Rounding.UP).units, cells.upper.in_units(decimals, Rounding.DOWN).units
+    cells.block.refuse(lower > upper, "the lower bound is above the upper bound")
+    return LinearSystem(
+        relations=terms.matrix,
+        rhs=rhs.units,
+        value=value.units,
+        cost=cells.cost,
+        status=cells.status,
+        lower=lower,
+        upper=upper,
+        lower_level=_level(cells, cells.lower_level, value, decimals, negative=negative_levels),
+        upper_level=_level(cells, cells.upper_level, value, decimals, negative=negative_levels),
+        decimals=decimals,
+    )
+
+
+def _decimals_of(cells: _Cells, terms: _Terms) -> int:
+    """Enough for values and right-hand sides; for levels as many as leave every amount small enough to be exact."""
+    least = min(MOST_DECIMALS, max(cells.value.decimals, terms.rhs.decimals))
+    wanted = min(MOST_DECIMALS, max(cells.lower_level.decimals, cells.upper_level.decimals))
+    amounts = (cells.value, cells.lower_level, cells.upper_level, terms.rhs)
+    fitting = (d for d in range(wanted, least, -1) if not any(each.in_units(d).too_large.any() for each in amounts))
+    return next(fitting, least)
+
+
+def _level(cells: _Cells, level: Numbers, value: Units, decimals: int, *, negative: bool) -> IntArray:
+    """Levels rounded up; where the value itself was rounded, by one unit more, so that the true one is protected."""
+    if not negative:
+        cells.block.refuse(
+            level.digits < 0,
+            "a protection level is below zero",
+            hint="Mend it, or allow it: --negative-levels, in Python negative_levels=True.",
+        )
+    asked = level._replace(digits=np.maximum(level.digits, 0)).in_units(decimals, Rounding.UP)
+    cells.block.refuse(asked.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
+    return asked.units + (~value.exact & (asked.units > 0))
+
+
+def _check_sums(system: LinearSystem, block: Block, *, non_additive: bool) -> None:
+    sizes = abs(system.relations).astype(np.float64) @ np.abs(system.value).astype(np.float64)
+    block.refuse(sizes >= LARGEST_SUM, "the factors are too large to add up exactly")
+    broken = system.relations @ system.value != system.rhs
+    if broken.any() and not non_additive:
+        raise TableNotAdditive(
+            f"{block.file}, line {block.numbers[np.argmax(broken)]}: the relation does not add up"
+            f" ({np.count_nonzero(broken)} of {broken.size} do not).",
+            hint=how_to_mend(system, broken),
+        )

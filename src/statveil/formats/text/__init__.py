@@ -1,0 +1,1 @@
+"""Exact decimal numbers in text files, read and written by the million."""

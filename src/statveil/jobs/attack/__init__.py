@@ -1,0 +1,1 @@
+"""Release folders and linear systems as targets of the attacks."""

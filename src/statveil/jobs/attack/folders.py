@@ -1,0 +1,137 @@
+"""Release folders as a case: the numbers in their public files, the records they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from statveil.audit.attacks.case import Attacker, Case, Effort
+from statveil.audit.attacks.journal import Answered, Journal
+from statveil.audit.attacks.public import Axis, Catalogue, PublicAxis, PublicTable, Request
+from statveil.audit.attacks.targets.records import read_records
+from statveil.audit.attacks.targets.system import Reverse
+from statveil.audit.attacks.truth import Truth
+from statveil.core.errors import InputError
+from statveil.jobs.recheck import read_protected, read_run
+from statveil.jobs.table_job import Job, read_job
+from statveil.jobs.tables.folder import JOB_FILE, PUBLIC
+from statveil.protect.options import Options
+from statveil.publish.formats.files import file_word, paths_of
+from statveil.risk.rules.all import Rule
+from statveil.risk.rules.concentration import PPercent
+from statveil.risk.rules.respondents import RespondentRule
+from statveil.tables.spec import Dimension, TableSpec
+from statveil.tables.table import ProtectedTable, View
+from statveil.tables.tabulate.tabulate import tabulate
+
+USUAL_PERCENT, USUAL_CAP = 10.0, 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Release:
+    job: Job
+    specs: list[TableSpec]
+    protected: ProtectedTable
+
+
+def folder_case(folders: Sequence[Path], *, effort: Effort, reverse: Reverse | None) -> Case:
+    """One or several releases of the same records: what an attacker who has them all can do."""
+    releases = [_read(folder) for folder in folders]
+    first = releases[0]
+    _check_same(releases)
+    dimensions = _dimensions(releases)
+    measures = {spec.measure or "count": spec.measure for release in releases for spec in release.specs}
+    register, values, decimals = read_records(first.job.microdata, dimensions, measures, holding=first.specs[0].holding)
+    _check_units(releases, decimals)
+    options, rules = first.job.options(), _plain_rules(first.job.rules())
+    catalogue = Catalogue(
+        dimensions=dimensions,
+        measures=tuple(measures),
+        counts="count" if None in measures.values() else None,
+        percent=_percent(rules),
+        cap=float(options.cap or USUAL_CAP),
+        most_change=_most_change(options),
+    )
+    answers = [_answered(spec, view, release.protected) for release in releases for spec, view in _shown(release)]
+    journal = Journal(register, catalogue, answers=answers)
+    truth = Truth(register, values, rules, zeros_count=True)
+    return Case(attacker=Attacker(journal=journal, effort=effort), truth=truth, reverse=reverse)
+
+
+def _read(folder: Path) -> _Release:
+    run = read_run(folder)
+    job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
+    specs = job.specs()
+    for spec in specs:
+        if any((spec.weight, spec.shadow, spec.request, spec.waiver)):
+            raise InputError(
+                f"Table {spec.name!r} uses weights, a shadow variable, requests or waivers, which the attacks on records do not know.",
+                hint="Write the system with `statveil adjust` or `statveil convert` and attack its .jj and .sol files.",
+            )
+    links = job.links()
+    table = tabulate(job.microdata, specs, equations=links.equations, sets=links.sets)
+    protected, _ = read_protected(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
+    return _Release(job=job, specs=specs, protected=protected)
+
+
+def _check_same(releases: Sequence[_Release]) -> None:
+    files = {release.job.path(release.job.parts.data.file).resolve() for release in releases}
+    holdings = {release.specs[0].holding for release in releases}
+    if len(files) > 1 or len(holdings) > 1:
+        raise InputError(
+            "The releases are not of the same records.", hint="Attack together only releases of one file and one holding column."
+        )
+
+
+def _check_units(releases: Sequence[_Release], decimals: dict[str, int]) -> None:
+    for release in releases:
+        for spec in release.specs:
+            if release.protected.decimals != decimals[spec.measure or "count"]:
+                raise InputError(
+                    f"Table {spec.name!r} is published with other decimals than its records have.",
+                    hint="The attacks compare whole units; publish as many decimals as the records have.",
+                )
+
+
+def _dimensions(releases: Sequence[_Release]) -> tuple[Dimension, ...]:
+    """All dimensions of all tables; the same name must mean the same tree."""
+    found: dict[str, Dimension] = {}
+    for release in releases:
+        for view in release.protected.views:
+            for dimension in view.dimensions:
+                if found.setdefault(dimension.name, dimension) != dimension:
+                    raise InputError(f"Dimension {dimension.name!r} has different trees in these releases.")
+    return tuple(found.values())
+
+
+def _shown(release: _Release) -> list[tuple[TableSpec, View]]:
+    return list(zip(release.specs, release.protected.views, strict=True))
+
+
+def _plain_rules(rules: Sequence[Rule]) -> list[Rule]:
+    strangers = [rule for rule in rules if not isinstance(rule, RespondentRule)]
+    if strangers:
+        raise InputError("The job names cells by hand; the attacks on records know rules only.", hint="Attack its .jj and .sol files.")
+    return list(rules)
+
+
+def _percent(rules: Sequence[Rule]) -> float:
+    return max((float(rule.p) for rule in rules if isinstance(rule, PPercent)), default=USUAL_PERCENT)
+
+
+def _most_change(options: Options) -> float | None:
+    percent = [options.bounds.percent_down, options.bounds.percent_up]
+    return None if None in percent else max(float(each) for each in percent if each is not None) / 100
+
+
+def _answered(spec: TableSpec, view: View, protected: ProtectedTable) -> Answered:
+    """A view as an answer: positions that hold no record are empty zeros."""
+    axes = tuple(PublicAxis(id=dimension.name, codes=dimension.codes) for dimension in view.dimensions)
+    values = np.zeros([len(axis.codes) for axis in axes], dtype=np.int64)
+    values[tuple(view.coordinates.T)] = protected.value[view.cell]
+    request = Request(axes=tuple(Axis(id=axis.id, codes=axis.codes) for axis in axes), measure=spec.measure or "count")
+    table = PublicTable(axes=axes, values=values, shown=np.ones(values.shape, dtype=np.bool_), decimals=protected.decimals)
+    return Answered(request=request, table=table)

@@ -1,0 +1,371 @@
+"""A batch file checked from its first line to its last before anything runs: order, files, variables, and what we do not do.
+
+A command that statveil does not carry out is refused by its name. Nothing is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from statveil.core.errors import InputError
+from statveil.formats.argus.apriori import Action, Apriori, read_apriori
+from statveil.formats.argus.batch_commands import (
+    Batch,
+    Command,
+    Note,
+    OpenData,
+    OpenMetadata,
+    Plain,
+    ReadMicrodata,
+    ReadTable,
+    Recode,
+    SafetyRule,
+    Solver,
+    SpecifyTable,
+    Suppress,
+    UseApriori,
+    WriteTable,
+)
+from statveil.formats.argus.lines import Line, base_name, find_file
+from statveil.formats.argus.metadata import Metadata, Role, Variable, read_metadata
+from statveil.formats.argus.tab import FREQUENCY_RESPONSE
+from statveil.formats.argus.trees import read_recoding
+from statveil.jobs.batch.recode import Recoder
+from statveil.jobs.batch.rules import RuleSet, rule_set
+
+FORMATS = {1: "CSV", 2: "pivot", 3: "code-value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
+INTERMEDIATE = 5
+PUBLIC_FORMATS = (1, 2, 3)
+"""Formats that withhold or adjust unsafe values, so that somebody may publish them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePlan:
+    """One table: where it comes from and by which rules. `read` is None until the data are read."""
+
+    number: int
+    data: Path
+    metadata: Metadata
+    ready: bool
+    spec: SpecifyTable
+    rules: RuleSet
+    folders: tuple[Path, ...]
+    read: ReadTable | None = None
+    recodings: Mapping[str, Recoder] = field(default_factory=dict)
+    """By the name of the variable; the last one counts."""
+
+    @property
+    def variables(self) -> list[Variable]:
+        return [variable for variable in (self.metadata.find(name) for name in self.spec.dimensions) if variable]
+
+    @property
+    def counts(self) -> bool:
+        return self.spec.response.casefold() == FREQUENCY_RESPONSE
+
+
+@dataclass(frozen=True, kw_only=True)
+class AprioriStep:
+    table: int
+    lines: tuple[Apriori, ...]
+    command: UseApriori
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuppressStep:
+    """Tables that are adjusted together: one, or all of them linked."""
+
+    tables: tuple[int, ...]
+    command: Suppress
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteStep:
+    table: int
+    file: Path
+    command: WriteTable
+
+
+Step = AprioriStep | SuppressStep | WriteStep
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """Tables and the steps that follow; CLEAR begins a new one."""
+
+    tables: tuple[TablePlan, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    sessions: tuple[Session, ...]
+    log: Path | None = None
+    version_files: tuple[Path, ...] = ()
+    sources: tuple[Path, ...] = ()
+
+    @property
+    def targets(self) -> list[Path]:
+        steps = [step for session in self.sessions for step in session.steps if isinstance(step, WriteStep)]
+        beside = [step.file.with_suffix(".rda") for step in steps if step.command.format == INTERMEDIATE]
+        return [*(step.file for step in steps), *beside, *([self.log] if self.log else []), *self.version_files]
+
+
+def make_plan(batch: Batch, *, out: Path | None = None, data: Path | None = None) -> Plan:
+    """Check everything that can be checked before the data are read."""
+    planner = _Planner(batch.path, out or batch.path.parent, [batch.path.parent, *([data] if data else [])])
+    for command in batch.commands:
+        planner.take(command)
+    return planner.finish()
+
+
+def refused(line: Line, what: str, *, hint: str = "") -> InputError:
+    return InputError(f"{line.file}, line {line.number}: {what} is not done by statveil.", hint=hint)
+
+
+@dataclass
+class _Open:
+    """What the lines so far have opened."""
+
+    data: OpenData | None = None
+    data_file: Path | None = None
+    metadata: Metadata | None = None
+    spec: SpecifyTable | None = None
+    rule: SafetyRule | None = None
+    tables: list[TablePlan] = field(default_factory=list)
+    read: bool = False
+    steps: list[Step] = field(default_factory=list)
+
+
+class _Planner:
+    def __init__(self, path: Path, out: Path, folders: Sequence[Path]) -> None:
+        self.path, self.out, self.folders = path, out, tuple(folders)
+        self.open = _Open()
+        self.sessions: list[Session] = []
+        self.log: Path | None = None
+        self.version_files: list[Path] = []
+        self.sources: list[Path] = [path]
+
+    def take(self, command: Command) -> None:  # noqa: C901, PLR0912 - one line for each command
+        match command:
+            case OpenData():
+                self._open_data(command)
+            case OpenMetadata():
+                self._open_metadata(command)
+            case SpecifyTable():
+                self._specify(command)
+            case SafetyRule():
+                self._rule(command)
+            case ReadMicrodata() | ReadTable():
+                self._read(command)
+            case UseApriori():
+                self._apriori(command)
+            case Suppress():
+                self._suppress(command)
+            case WriteTable():
+                self._write(command)
+            case Recode():
+                self._recode(command)
+            case Solver(name=name) if name != "FREE":
+                raise refused(command.line, f"SOLVER {name}", hint="statveil has its own solvers: write FREE, or leave the line out.")
+            case Note(name="LOGBOOK"):
+                self.log = self._target(command.file)
+            case Note():
+                self.version_files.append(self._target(command.file))
+            case Plain(name="CLEAR"):
+                self._close()
+            case Plain(name=name) if name != "SILENT":
+                raise refused(command.line, name, hint="Leave the line out." if name == "GOINTERACTIVE" else "")
+            case _:
+                pass
+
+    def finish(self) -> Plan:
+        self._close()
+        if not any(session.steps for session in self.sessions):
+            raise InputError(f"{self.path.name} writes nothing.", hint="Add a WRITETABLE command.")
+        return Plan(sessions=tuple(self.sessions), log=self.log, version_files=tuple(self.version_files), sources=tuple(self.sources))
+
+    def _close(self) -> None:
+        self._settle_table()
+        if self.open.tables and not self.open.read:
+            raise InputError(f"{self.path.name} specifies tables that it never reads.", hint="Add READMICRODATA or READTABLE.")
+        if self.open.tables:
+            self.sessions.append(Session(tables=tuple(self.open.tables), steps=tuple(self.open.steps)))
+        self.open = _Open()
+
+    def _open_data(self, command: OpenData) -> None:
+        self._settle_table()
+        if self.open.read or (self.open.tables and not (command.table and self.open.tables[0].ready)) or self.open.data:
+            raise command.line.fault("data are open already", hint="CLEAR closes them. Only ready tables come from several files.")
+        self.open.data, self.open.data_file = command, self._existing(command.line, command.file)
+
+    def _open_metadata(self, command: OpenMetadata) -> None:
+        if self.open.data is None or self.open.metadata is not None:
+            raise command.line.fault("OPENMETADATA follows OPENMICRODATA or OPENTABLEDATA")
+        self.open.metadata = read_metadata(self._existing(command.line, command.file), table=self.open.data.table)
+
+    def _specify(self, command: SpecifyTable) -> None:
+        self._settle_table()
+        if self.open.metadata is None or self.open.read:
+            raise command.line.fault("SPECIFYTABLE follows OPENMETADATA, and comes before the data are read")
+        _check_variables(command, self.open.metadata)
+        self.open.spec = command
+
+    def _rule(self, command: SafetyRule) -> None:
+        if self.open.spec is None or self.open.rule is not None:
+            raise command.line.fault("SAFETYRULE follows SPECIFYTABLE")
+        self.open.rule = command
+
+    def _settle_table(self) -> None:
+        """What SPECIFYTABLE and SAFETYRULE said becomes a table."""
+        now = self.open
+        if now.spec is None or now.metadata is None or now.data_file is None or now.data is None:
+            return
+        rules = rule_set(now.rule)
+        if not rules.all and not now.data.table:
+            raise now.spec.line.fault("the table has no rule", hint="Records need a SAFETYRULE such as P(10,1).")
+        _check_rules(rules, now.spec, now.metadata)
+        folders = tuple(dict.fromkeys([*([now.metadata.path.parent] if now.metadata.path else []), now.data_file.parent, *self.folders]))
+        now.tables.append(
+            TablePlan(
+                number=len(now.tables) + 1,
+                data=now.data_file,
+                metadata=now.metadata,
+                ready=now.data.table,
+                spec=now.spec,
+                rules=rules,
+                folders=folders,
+            )
+        )
+        now.spec = now.rule = None
+        if now.data.table:
+            now.data = now.data_file = now.metadata = None
+
+    def _read(self, command: ReadMicrodata | ReadTable) -> None:
+        self._settle_table()
+        if not self.open.tables or self.open.read:
+            raise command.line.fault("data are read once, after SPECIFYTABLE and SAFETYRULE")
+        if isinstance(command, ReadTable) != self.open.tables[0].ready:
+            raise command.line.fault("READMICRODATA reads records, READTABLE reads ready tables")
+        if isinstance(command, ReadTable):
+            self.open.tables = [replace(table, read=command) for table in self.open.tables]
+        self.open.read = True
+
+    def _require_read(self, line: Line, table: int) -> None:
+        if not self.open.read:
+            raise line.fault("the data are not read yet", hint="READMICRODATA or READTABLE comes first.")
+        if table > len(self.open.tables):
+            raise line.fault(f"there is no table {table}", hint=f"{len(self.open.tables)} tables were specified.")
+
+    def _is_adjusted(self, table: int) -> bool:
+        return any(isinstance(step, SuppressStep) and table in step.tables for step in self.open.steps)
+
+    def _apriori(self, command: UseApriori) -> None:
+        self._require_read(command.line, command.table)
+        if self._is_adjusted(command.table):
+            raise command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
+        dimensions = len(self.open.tables[command.table - 1].spec.dimensions)
+        lines = read_apriori(self._existing(command.line, command.file), separator=command.separator, dimensions=dimensions)
+        for said in lines:
+            if said.action in (Action.SECONDARY, Action.SECONDARY_MANUAL) and said.line:
+                raise refused(said.line, f"the action {said.action} (secondary suppression)", hint="An adjusted table has none.")
+        self.open.steps.append(AprioriStep(table=command.table, lines=lines, command=command))
+
+    def _recode(self, command: Recode) -> None:
+        self._require_read(command.line, command.table)
+        table = self.open.tables[command.table - 1]
+        if table.ready:
+            raise command.line.fault("a ready table cannot be recoded: RECODE is for records")
+        if self._is_adjusted(command.table) or any(getattr(step, "table", 0) == command.table for step in self.open.steps):
+            raise command.line.fault("RECODE comes before APRIORI, SUPPRESS and WRITETABLE of its table")
+        variable = _known(command.line, table.metadata, command.variable)
+        if variable not in table.variables:
+            raise command.line.fault(f"{command.variable!r} does not span table {command.table}")
+        level = command.by in list("123456789")
+        how: Recoder = int(command.by) if level else read_recoding(self._existing(command.line, command.by))
+        recodings = {**table.recodings, variable.name: how}
+        self.open.tables[command.table - 1] = replace(table, recodings=recodings)
+
+    def _suppress(self, command: Suppress) -> None:
+        if command.method != "CTA":
+            raise refused(command.line, f"SUPPRESS {command.method}", hint="statveil protects by adjustment: SUPPRESS CTA(table).")
+        self._require_read(command.line, command.table)
+        tables = self.open.tables if command.table == 0 else [self.open.tables[command.table - 1]]
+        if len(tables) > 1 and any(table.ready or table.recodings for table in tables):
+            raise refused(
+                command.line,
+                "SUPPRESS CTA(0) (all tables linked) of ready or recoded tables",
+                hint="Shared cells are found by their records: open the records, recoded before. Or protect each table by its number.",
+            )
+        self.open.steps.append(SuppressStep(tables=tuple(table.number for table in tables), command=command))
+
+    def _write(self, command: WriteTable) -> None:
+        self._require_read(command.line, command.table)
+        adjusted = self._is_adjusted(command.table)
+        if command.format == 7:
+            raise refused(command.line, "WRITETABLE in format 7 (cell key)")
+        for option in ("SO", "AR", "AO", "AD", "AC"):
+            if command.options.get(option):
+                raise refused(command.line, f"WRITETABLE with the option {option}+")
+        if command.format in (4, 5) and adjusted:
+            raise refused(
+                command.line, f"WRITETABLE in format {command.format} ({FORMATS[command.format]}) after CTA", hint="Use 1, 2 or 3."
+            )
+        if command.format in PUBLIC_FORMATS and not adjusted and not command.options.get("AS"):
+            raise refused(
+                command.line,
+                f"WRITETABLE in format {command.format} of a table that is not protected",
+                hint="Put SUPPRESS CTA(table) before it; or write an internal file: AS+, or format 4, 5 or 6.",
+            )
+        self.open.steps.append(WriteStep(table=command.table, file=self._target(command.file), command=command))
+
+    def _existing(self, line: Line, written: str) -> Path:
+        file = find_file(written, list(self.folders))
+        if file is None:
+            raise InputError(
+                f"{line.file}, line {line.number}: there is no file {written!r}.", hint="It may lie beside the batch file, or in --data."
+            )
+        self.sources.append(file)
+        return file
+
+    def _target(self, written: str) -> Path:
+        """Where a file is written: a path of another system keeps its last part only."""
+        path = Path(written)
+        foreign = "\\" in written or (len(written) > 1 and written[1] == ":")
+        return self.out / base_name(written) if foreign else self.out / path
+
+
+def _check_variables(command: SpecifyTable, metadata: Metadata) -> None:
+    for name in command.dimensions:
+        variable = _known(command.line, metadata, name)
+        if not variable.recodable:
+            raise command.line.fault(f"{name!r} cannot span a table", hint="Such a variable has the tag <RECODEABLE> in the .rda file.")
+    if len({name.casefold() for name in command.dimensions}) < len(command.dimensions):
+        raise command.line.fault("a variable spans the table twice")
+    if command.response.casefold() != FREQUENCY_RESPONSE:
+        variable = _known(command.line, metadata, command.response)
+        if not variable.numeric and variable.role is not Role.FREQUENCY:
+            raise command.line.fault(f"the response {command.response!r} is not numeric")
+    for other in (command.shadow, command.cost if command.cost not in ("-1", "-2", "-3") else None):
+        if other is not None and not _known(command.line, metadata, other).numeric:
+            raise command.line.fault(f"{other!r} is not numeric")
+    if command.cost == "-3":
+        raise refused(command.line, "the cost function -3 (distance)", hint="Use a cost variable, -1 (frequency) or -2 (unity).")
+
+
+def _known(line: Line, metadata: Metadata, name: str) -> Variable:
+    variable = metadata.find(name)
+    if variable is None:
+        names = ", ".join(repr(each.name) for each in metadata.variables)
+        raise line.fault(f"the .rda file has no variable {name!r}", hint=f"Its variables: {names}.")
+    return variable
+
+
+def _check_rules(rules: RuleSet, spec: SpecifyTable, metadata: Metadata) -> None:
+    line = rules.line or spec.line
+    needs = [(Role.WEIGHT, rules.weighted, "WGT(1)"), (Role.HOLDING, any(each.holdings for each in rules.asked), "a rule about holdings")]
+    needs.append((Role.REQUEST, rules.requested and metadata.dialect != "table", "REQ"))
+    for role, needed, what in needs:
+        if needed and not metadata.of_role(role):
+            raise line.fault(f"{what} needs a variable with the tag <{role}>, and the .rda file has none")

@@ -1,0 +1,176 @@
+"""`run_batch`: a batch file from its first line to its last. All files that it writes appear together, or none does."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from statveil.core.atomic import check_targets
+from statveil.core.limits import Limits, OnProgress
+from statveil.formats.argus.batch_commands import read_batch
+from statveil.formats.argus.cells import Status
+from statveil.jobs.batch.decisions import decide
+from statveil.jobs.batch.linked import link, parts_of
+from statveil.jobs.batch.plan import AprioriStep, Plan, Session, SuppressStep, WriteStep, make_plan
+from statveil.jobs.batch.results import write_result
+from statveil.jobs.batch.tables import ReadyTable, all_rules, read_tables
+from statveil.jobs.tables.parameters import as_json
+from statveil.jobs.tables.protect import protect_assessed
+from statveil.protect.options import Options
+from statveil.publish.release import Release
+from statveil.tables.relations import relations
+from statveil.tables.table import ProtectedTable
+from statveil.version import VERSION
+
+_PREFIX = ".statveil-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchSettings:
+    """What tau-ARGUS hides of RCTA: how long, how close, by which method and seed; and the options of the adjustment."""
+
+    limits: Limits = field(default_factory=Limits)
+    method: str = "auto"
+    seed: int = 0
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchResult:
+    """What a batch did: the releases by table, the files written, and what it had to say."""
+
+    releases: tuple[Release, ...] = field(repr=False)
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def run_batch(
+    path: str | Path,
+    *,
+    settings: BatchSettings | None = None,
+    out: str | Path | None = None,
+    data: str | Path | None = None,
+    on_progress: OnProgress | None = None,
+) -> BatchResult:
+    """Run a .arb file. Its files are looked for beside it and in `data`; what it writes goes beside it, or into `out`."""
+    plan = make_plan(read_batch(path), out=Path(out) if out else None, data=Path(data) if data else None)
+    check_targets(plan.targets, sources=plan.sources)
+    with _outbox() as box:
+        runner = _Runner(settings or BatchSettings(), on_progress, box)
+        for session in plan.sessions:
+            runner.run(session)
+        _write_notes(plan, runner.notes, box)
+        files = box.deliver(plan.sources)
+    return BatchResult(releases=tuple(runner.releases), files=tuple(files), notes=tuple(runner.notes))
+
+
+def _write_notes(plan: Plan, notes: list[str], box: _Outbox) -> None:
+    for file in plan.version_files:
+        box.place(file).write_text(f"statveil {VERSION}\n", encoding="utf-8")
+    if plan.log:
+        box.place(plan.log).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
+
+
+class _Runner:
+    """The state of a run: tables, releases and notes."""
+
+    def __init__(self, settings: BatchSettings, on_progress: OnProgress | None, box: _Outbox) -> None:
+        self.settings, self.on_progress, self.box = settings, on_progress, box
+        self.releases: list[Release] = []
+        self.notes: list[str] = []
+
+    def run(self, session: Session) -> None:
+        tables = dict(enumerate(read_tables(session.tables), start=1))
+        protected: dict[int, ProtectedTable] = {}
+        for number, ready in tables.items():
+            self.notes.append(f"Table {number}: {_counts(ready)}")
+        for step in session.steps:
+            match step:
+                case AprioriStep():
+                    tables[step.table] = self._decide(step, tables[step.table])
+                case SuppressStep():
+                    protected |= self._protect({number: tables[number] for number in step.tables})
+                case WriteStep():
+                    self._write(step, tables[step.table], protected.get(step.table))
+
+    def _decide(self, step: AprioriStep, ready: ReadyTable) -> ReadyTable:
+        decided, faults = decide(ready, step.lines, ignore_errors=step.command.ignore_errors)
+        self.notes.append(f"Table {step.table}: {len(step.lines) - len(faults)} of {len(step.lines)} a-priori lines followed")
+        self.notes += [f"  not followed: {fault}" for fault in faults]
+        return decided
+
+    def _protect(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
+        """Adjust the tables as one problem, and tell the numbers of each."""
+        chosen, each = self.settings, list(tables.values())
+        table, sensitivity = link(each)
+        release = protect_assessed(
+            table,
+            sensitivity,
+            options=chosen.options,
+            method=chosen.method,
+            limits=chosen.limits,
+            seed=chosen.seed,
+            on_progress=self.on_progress,
+            asked={"tables": [_spec_words(ready) for ready in each], "rules": [as_json(all_rules(ready)) for ready in each]},
+        )
+        self.releases.append(release)
+        linked = " together with the others" if len(tables) > 1 else ""
+        self.notes += [f"Table {number}: adjusted{linked} and audited, gap {release.gap:.4%}" for number in tables]
+        return dict(zip(tables, parts_of(release, each), strict=True))
+
+    def _write(self, step: WriteStep, ready: ReadyTable, released: ProtectedTable | None) -> None:
+        write_result(step.command, ready, released, self.box.place(step.file), self.settings.options)
+        self.notes.append(f"Table {step.table}: written to {step.file.name}")
+
+
+def _spec_words(ready: ReadyTable) -> dict[str, Any]:
+    spec = ready.plan.spec
+    words = {"dimensions": list(spec.dimensions), "response": spec.response, "shadow": spec.shadow, "cost": spec.cost}
+    return {**words, "power": str(spec.power), "weighted": ready.plan.rules.weighted}
+
+
+def _counts(ready: ReadyTable) -> str:
+    unsafe = sum(Status(int(status)).unsafe for status in ready.statuses)
+    read = ready.plan.read
+    off = int(np.count_nonzero(relations(ready.table) @ ready.table.value)) if read and read.totals == 2 else 0
+    return f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
+
+
+class _Outbox:
+    """Files on their way: each is written in a hidden folder beside its target, and moved when all are there."""
+
+    def __init__(self) -> None:
+        self.folders: list[tuple[Path, Path]] = []
+
+    def place(self, target: Path) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target.parent))
+        self.folders.append((folder, target.parent))
+        return folder / target.name
+
+    def deliver(self, sources: Sequence[Path]) -> list[Path]:
+        """Move everything, files that came along (.rda, .hrc) as well, but never over a file that was read."""
+        moves = [(file, home / file.name) for folder, home in self.folders for file in sorted(folder.iterdir())]
+        targets = [target for _, target in moves]
+        check_targets(targets, sources=sources)
+        for file, target in moves:
+            file.replace(target)
+        return targets
+
+
+@contextmanager
+def _outbox() -> Iterator[_Outbox]:
+    box = _Outbox()
+    try:
+        yield box
+    finally:
+        for folder, _ in box.folders:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(folder)

@@ -1,0 +1,300 @@
+"""From a planned table to cells with statuses: records tabulated or a ready table read, the rules asked, the office's word laid over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from statveil.core.arrays import FloatArray, IntArray, frozen_array
+from statveil.core.errors import InputError, RuleError
+from statveil.data.hierarchy import Hierarchy
+from statveil.data.microdata import Microdata
+from statveil.formats.argus.cells import CellTable, Status
+from statveil.formats.argus.metadata import Role, Variable
+from statveil.formats.argus.records import REQUESTED, REQUESTED_FIRST, REQUESTED_SECOND, dimension_trees, missing_codes, read_records
+from statveil.formats.argus.tab import Wanted, read_cells
+from statveil.formats.argus.tables import cell_of_rows, table_of
+from statveil.formats.argus.trees import Recoding
+from statveil.jobs.batch.plan import TablePlan
+from statveil.jobs.batch.recode import recoded
+from statveil.jobs.batch.rules import SMALLEST_PERCENT, RuleSet, status_of
+from statveil.risk.assess import assess
+from statveil.risk.labels import find_cell
+from statveil.risk.rules.all import MinimumFrequency, Rule, contributions_needed
+from statveil.risk.rules.manual import Manual, ManualCell
+from statveil.risk.sensitivity import Sensitivity
+from statveil.tables.spec import Dimension, TableSpec
+from statveil.tables.table import Table
+from statveil.tables.tabulate.tabulate import tabulate
+
+
+class Judged(NamedTuple):
+    """A table with the rules that judge it."""
+
+    table: Table
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadyTable:
+    """A table as read, and the rules that are about it. `also` holds the same table with other respondents, and the rules for it:
+    holdings beside records, or those who asked by the second request code. `records` and `spec` are there where it is made from records.
+
+    `said` is the office's word on single cells so far, `waived` the cells of missing codes that MIS(1) calls safe; `cost` is what a
+    unit's change of each cell costs, None by the default.
+    """
+
+    plan: TablePlan
+    table: Table = field(repr=False)
+    own: tuple[Rule, ...]
+    also: tuple[Judged, ...] = field(default=(), repr=False)
+    records: Microdata | None = field(default=None, repr=False)
+    spec: TableSpec | None = field(default=None, repr=False)
+    said: tuple[ManualCell, ...] = field(default=(), repr=False)
+    waived: tuple[ManualCell, ...] = field(default=(), repr=False)
+    cost: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def margin(self) -> Decimal | Fraction:
+        """The percentage for unsafe cells without levels; of zero percent, one published unit is left."""
+        return self.plan.rules.margin or SMALLEST_PERCENT
+
+    @property
+    def manual(self) -> Manual:
+        """All that is said of single cells; what the office says of a waived cell counts more."""
+        named = [said.cell for said in self.said if said.status]
+        return Manual([*self.said, *(waived for waived in self.waived if waived.cell not in named)], level=self.margin)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """The verdict of all rules, and of the office."""
+        manual = self.manual
+        found = assess(self.table, [*self.own, manual])
+        cleared = Manual([said for said in manual.cells if said.status == "safe"])
+        for other in self.also:
+            found = _joined(found, assess(other.table, [*other.rules, cleared]))
+        if self.cost is None:
+            return found
+        return replace(found, weight=frozen_array(np.where(np.isnan(found.weight), self.cost, found.weight)))
+
+    @cached_property
+    def statuses(self) -> IntArray:
+        """tau-ARGUS's status of each cell: what a rule found comes before what was said by hand."""
+        sensitivity = self.sensitivity
+        status = np.full(self.table.size, int(Status.SAFE), dtype=np.int64)
+        for said in self.said:
+            mark = {"safe": Status.SAFE_MANUAL, "frozen": Status.PROTECTED}.get(said.status or "")
+            if mark:
+                status[find_cell(self.table, said.cell, said.view)] = mark
+        status[sensitivity.sensitive] = int(Status.UNSAFE_MANUAL)
+        ranked = sorted(self.plan.rules.all, key=status_of, reverse=True)
+        for rule in ranked:
+            status[sensitivity.reasons.get(rule.words, np.zeros(0, bool)).nonzero()[0]] = int(status_of(rule))
+        return status
+
+
+def _joined(found: Sensitivity, other: Sensitivity) -> Sensitivity:
+    """Two verdicts on the same cells: what either calls sensitive, with the stricter level."""
+    clash = np.flatnonzero(other.sensitive & found.frozen)
+    if clash.size:
+        raise RuleError("A cell is frozen, but a rule calls it sensitive.", hint="Declare it safe, or do not freeze it.")
+    return replace(
+        found,
+        sensitive=frozen_array(found.sensitive | other.sensitive),
+        lower_level=frozen_array(np.maximum(found.lower_level, other.lower_level)),
+        upper_level=frozen_array(np.maximum(found.upper_level, other.upper_level)),
+        reasons={**other.reasons, **found.reasons},
+    )
+
+
+def read_tables(plans: Sequence[TablePlan]) -> list[ReadyTable]:
+    """All tables of a session; records are read once."""
+    records: dict[object, Microdata] = {}
+    found = []
+    for plan in plans:
+        if plan.ready:
+            found.append(_ready(plan))
+        else:
+            key = (plan.data, id(plan.metadata))
+            records[key] = records.get(key) or read_records(plan.data, plan.metadata)
+            found.append(_tabulated(plan, records[key]))
+    return found
+
+
+def _tabulated(plan: TablePlan, data: Microdata) -> ReadyTable:
+    rules, metadata = plan.rules, plan.metadata
+    top = max(1, contributions_needed(rules.all), 2)
+    trees = {each.name: dimension_trees(data, metadata, each, folders=plan.folders) for each in plan.variables}
+    if plan.recodings:
+        changed = {
+            each.name: recoded(trees[each.name], plan.recodings[each.name], each) for each in plan.variables if each.name in plan.recodings
+        }
+        trees |= {name: tree for name, (tree, _) in changed.items()}
+        data = read_records(plan.data, metadata, recoded={name: codes for name, (_, codes) in changed.items()})
+    spec = _spec(plan, trees)
+    holding = metadata.of_role(Role.HOLDING)[0].name if any(rule.holdings for rule in rules.asked) else None
+    groups = [(rules.of_records(), None, False), (rules.of_holdings(), holding, False)]
+    groups += [(rules.of_records(second=True), None, True), (rules.of_holdings(second=True), holding, True)]
+    judged = [
+        Judged(tabulate(data, replace(spec, holding=owner, request=_request_column(rules, second=second)), top=top), asked)
+        for asked, owner, second in groups
+        if asked
+    ]
+    table, own = judged[0]
+    missing = _missing_cells(plan, table) if rules.missing_is_safe else ()
+    return ReadyTable(
+        plan=plan,
+        table=table,
+        own=own,
+        also=tuple(judged[1:]),
+        records=data,
+        spec=spec,
+        waived=missing,
+        cost=_record_cost(plan, data, spec, table),
+    )
+
+
+def _request_column(rules: RuleSet, *, second: bool) -> str | None:
+    """Who asked for protection: by either code, or where the percentages differ by the one or the other."""
+    if not rules.requested:
+        return None
+    if not any(rule.second for rule in rules.asked):
+        return REQUESTED
+    return REQUESTED_SECOND if second else REQUESTED_FIRST
+
+
+def _spec(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> TableSpec:
+    metadata, response = plan.metadata, None if plan.counts else plan.metadata.find(plan.spec.response)
+    shadow = metadata.find(plan.spec.shadow) if plan.spec.shadow else None
+    weight = metadata.of_role(Role.WEIGHT)[0].name if plan.rules.weighted else None
+    return TableSpec(
+        dimensions=trees,
+        measure=response.name if response else None,
+        shadow=shadow.name if shadow and shadow is not response else None,
+        weight=weight,
+        decimals=response.decimals if response else 0,
+        name=f"table {plan.number}",
+    )
+
+
+def _missing_cells(plan: TablePlan, table: Table) -> tuple[ManualCell, ...]:
+    """Cells with a code that means missing, declared safe: MIS(1) asks for it."""
+    view = table.views[0]
+    codes = {
+        variable.name: set(missing_codes(_with_new_missing(plan, variable), dimension.codes)) for variable, dimension in _pairs(plan, table)
+    }
+    places = [[place for place, code in enumerate(each.codes) if code in codes[each.name]] for each in view.dimensions]
+    rows = np.logical_or.reduce([np.isin(view.coordinates[:, axis], place) for axis, place in enumerate(places)])
+    # Equal cells are one cell: a total that holds records with a missing code only is one of these too.
+    alone = rows & ~np.isin(view.cell, view.cell[~rows])
+    return tuple(ManualCell(cell=_labels(table, row), status="safe") for row in np.flatnonzero(alone).tolist())
+
+
+def _with_new_missing(plan: TablePlan, variable: Variable) -> Variable:
+    """A recoding may name further codes that mean missing."""
+    how = plan.recodings.get(variable.name)
+    return replace(variable, missing=(*variable.missing, *how.missing)) if isinstance(how, Recoding) else variable
+
+
+def _pairs(plan: TablePlan, table: Table) -> list[tuple[Variable, Dimension]]:
+    return list(zip(plan.variables, table.views[0].dimensions, strict=True))
+
+
+def _labels(table: Table, row: int) -> dict[str, str]:
+    view = table.views[0]
+    return {each.name: each.codes[place] for each, place in zip(view.dimensions, view.coordinates[row].tolist(), strict=True)}
+
+
+def _record_cost(plan: TablePlan, data: Microdata, spec: TableSpec, table: Table) -> FloatArray | None:
+    """What a unit's change costs: the inverse of the cost variable, of the frequency, or one. None is the inverse of the value."""
+    cost = plan.spec.cost
+    if cost == "-2":
+        return np.ones(table.size)
+    if cost == "-1":
+        return _inverse(table.frequency / 10.0**table.frequency_scale, plan)
+    variable = plan.metadata.find(cost) if cost else None
+    if variable is None or variable.name == spec.measure:
+        return None if plan.spec.power == 1 else _inverse(np.abs(table.value) / 10.0**table.scale, plan)
+    sums = tabulate(data, replace(spec, measure=variable.name, shadow=None, decimals=None), top=1)
+    return _inverse(np.abs(sums.value) / 10.0**sums.scale, plan)
+
+
+def _inverse(cost: FloatArray, plan: TablePlan) -> FloatArray:
+    return np.asarray(np.maximum(cost, 1e-6) ** -float(plan.spec.power))
+
+
+def _ready(plan: TablePlan) -> ReadyTable:
+    spec = plan.spec
+    named = None if spec.cost in (None, "-1", "-2") else spec.cost
+    wanted = Wanted(dimensions=spec.dimensions, response=spec.response, shadow=spec.shadow, cost=named)
+    cells = read_cells(plan.data, plan.metadata, wanted=wanted, folders=plan.folders)
+    if cells.shadow is not None and spec.shadow is None:
+        cells = replace(cells, shadow=None)  # a shadow variable serves where the table asks for it
+    _check_answers(plan, cells)
+    response = plan.metadata.find(spec.response)
+    totals = plan.read.totals if plan.read else 0
+    table = table_of(cells, recompute=totals == 1, non_additive=totals == 2, decimals=response.decimals if response else 0)
+    if plan.rules.missing_is_safe:
+        raise InputError(f"Table {plan.number}: MIS(1) needs the records.", hint="Give cells of a missing code the status S, and drop MIS.")
+    said, cost = said_by_statuses(table, cells), _file_cost(plan, table, cells)
+    return ReadyTable(plan=plan, table=table, own=plan.rules.all, said=said, cost=cost)
+
+
+def _check_answers(plan: TablePlan, cells: CellTable) -> None:
+    """Rules that the file cannot answer are refused by what it lacks."""
+    line = plan.rules.line or plan.spec.line
+    if cells.frequency is None and any(isinstance(rule, MinimumFrequency) for rule in plan.rules.all):
+        raise line.fault("FREQ needs the frequency of every cell, and the .rda file has no variable with the tag <FREQUENCY>")
+    if plan.rules.requested:
+        raise line.fault("REQ needs the records: a ready table does not tell who asked for protection")
+    if not plan.rules.all and not plan.metadata.of_role(Role.STATUS):
+        raise line.fault("the table has neither rules nor statuses", hint="Add a SAFETYRULE, or a variable with the tag <STATUS>.")
+
+
+def said_by_statuses(table: Table, cells: CellTable) -> tuple[ManualCell, ...]:
+    """Statuses of the file: U is sensitive and P is frozen, whatever is recomputed; S and M are left to the rules."""
+    cell, said = cell_of_rows(table, cells), []
+    for row in np.flatnonzero(cell >= 0).tolist():
+        status, labels = Status(int(cells.status[row])), dict(zip((each.name for each in cells.dimensions), cells.codes(row), strict=True))
+        if status.unsafe:
+            lower, upper = _levels(cells, row)
+            said.append(ManualCell(cell=labels, status="sensitive", lower=lower, upper=upper))
+        elif status is Status.PROTECTED:
+            said.append(ManualCell(cell=labels, status="frozen"))
+    return tuple(said)
+
+
+def _levels(cells: CellTable, row: int) -> tuple[Fraction | None, Fraction | None]:
+    """The file's protection levels, if it gives both and one is more than zero."""
+    found = [None if column is None or column.missing[row] else column for column in (cells.lower, cells.upper)]
+    lower, upper = [None if column is None else Fraction(int(column.units[row]), 10**column.decimals) for column in found]
+    return (lower, upper) if lower is not None and upper is not None and lower + upper > 0 else (None, None)
+
+
+def _file_cost(plan: TablePlan, table: Table, cells: CellTable) -> FloatArray | None:
+    cost = plan.spec.cost
+    if cost == "-2":
+        return np.ones(table.size)
+    if cost == "-1" and cells.frequency is None:
+        raise plan.spec.line.fault("the cost function -1 needs frequencies, and the .rda file has none")
+    if cost == "-1":
+        return _inverse(np.maximum(table.frequency, 0).astype(np.float64), plan)
+    if cost is None or cells.cost is None or (cost.casefold() == plan.spec.response.casefold() and plan.spec.power == 1):
+        return None
+    cell = cell_of_rows(table, cells)
+    given = np.full(table.size, np.nan)
+    rows = np.flatnonzero((cell >= 0) & ~cells.cost.missing)
+    given[cell[rows]] = np.abs(cells.cost.units[rows]) / 10.0**cells.cost.decimals
+    given = np.where(np.isnan(given), np.abs(table.value) / 10.0**table.scale, given)
+    return _inverse(given, plan)
+
+
+def all_rules(ready: ReadyTable) -> list[Rule]:
+    """Every rule that was applied, the office's word last: what the provenance tells."""
+    return [*ready.plan.rules.all, ready.manual]

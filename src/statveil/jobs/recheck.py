@@ -1,0 +1,240 @@
+"""A release folder audited again: the numbers in its public files, which are what readers see, against the records."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from statveil.audit.report import AuditReport, Check
+from statveil.audit.tables import audit_table, labels
+from statveil.core.arrays import BoolArray, IntArray
+from statveil.core.errors import AuditFailed, FormatError, InputError
+from statveil.core.provenance import Provenance
+from statveil.formats.repairs import Relaxation, read_repairs
+from statveil.jobs.staging import MADE_BY, RUN_FILE
+from statveil.jobs.table_job import Job, read_job
+from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes
+from statveil.jobs.tables.keeping import options_with, recheck_means
+from statveil.jobs.tables.parameters import WIDENED, as_json, keep_as_json, links_as_json, repair_as_json
+from statveil.jobs.tables.released import requirements_of
+from statveil.publish.formats.files import file_word, paths_of
+from statveil.publish.formats.read_back import PublicTable, read_public_csv
+from statveil.risk.rules.all import Rule
+from statveil.risk.sensitivity import Sensitivity
+from statveil.risk.unions import judge
+from statveil.tables.spec import TableSpec
+from statveil.tables.table import ProtectedTable, Table, View
+
+NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
+SHOWN = 10
+WORDS = "Every number in the public CSV has its place, once, and is the same wherever its cell is shown"
+
+
+def audit_folder(folder: Path) -> AuditReport:
+    """Every check anew, on the numbers in the public CSV files, from the records up."""
+    run = read_run(folder)
+    contents = _check_contents(run.get("files"), file_hashes(folder))
+    job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
+    if "csv" not in job.parts.output.formats:
+        raise AuditFailed("The release has no public CSV file, so no check could be made.", hint="Add csv to output.formats.")
+    provenance = read_provenance(folder / PROVENANCE_FILE)
+    try:
+        rules, options = job.rules(), options_with(job.options(), job.keep(), provenance.parameters.get(WIDENED))
+        specs, asked = job.specs(), requirements_of(options, job.repair())
+        table, sensitivity = judge(job.microdata, specs, rules, job.links())
+    except InputError as error:
+        raise AuditFailed(
+            f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",
+            hint=f"These checks could not be made: {NEED_RECORDS}. {error.hint}",
+        ) from None
+    protected, placed = _read_public(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
+    recorded = {part: words for part, words in provenance.parameters.items() if part != WIDENED}
+    same_job = _check_job(asked_for(job, specs, rules), recorded)
+    repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
+    found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
+    return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))
+
+
+def _check_means(job: Job, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
+    """The means that the job asks to be kept, where it asks for any; in a trade-off a mean is weighed, not kept."""
+    keep = job.keep()
+    if keep is None or keep.mean is None or job.parts.tradeoff is not None:
+        return []
+    return [recheck_means(table, sensitivity, job.options(), keep, protected.value)]
+
+
+def _check_contents(written: Any, present: Mapping[str, str]) -> Check:
+    """Every file is the one that the run wrote; `written` and `present` are hashes by name."""
+    if not isinstance(written, Mapping) or not {JOB_FILE, PROVENANCE_FILE} <= set(written):
+        findings = [f"{RUN_FILE}: the hashes of the files are missing"]
+    else:
+        names = sorted({*written, *present})
+        findings = [f"{name}: {_fate(name, written, present)}" for name in names if written.get(name) != present.get(name)]
+    return _check("contents", "Every public file, the job and the provenance are as the release wrote them", len(present), findings)
+
+
+def _fate(name: str, written: Mapping[str, Any], present: Mapping[str, str]) -> str:
+    if name not in present:
+        return "missing"
+    return "changed since the release" if name in written else "not part of the release"
+
+
+def asked_for(job: Job, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> dict[str, Any]:
+    """What the job asks, in the words of the provenance."""
+    chosen = job.parts.protection
+    parts = {
+        "tables": specs,
+        "rules": rules,
+        "options": job.options(),
+        "limits": job.limits(),
+        "method": chosen.method,
+        "seed": chosen.seed,
+    }
+    asked = {name: as_json(part) for name, part in parts.items()} | links_as_json(job.links())
+    asked |= repair_as_json(job.repair()) | keep_as_json(job.keep())
+    return asked if job.parts.tradeoff is None else asked | {"tradeoff": as_json(job.parts.tradeoff.model_dump())}
+
+
+def _check_job(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> Check:
+    findings = [
+        f"{part}: {JOB_FILE} and {PROVENANCE_FILE} differ" for part in sorted({*asked, *recorded}) if asked.get(part) != recorded.get(part)
+    ]
+    return _check("job", "The job is the one the release was made by", len(asked), findings)
+
+
+def _check(name: str, words: str, checked: int, findings: Sequence[str]) -> Check:
+    return Check(name=name, words=words, checked=checked, faults=len(findings), findings=tuple(findings[:SHOWN]))
+
+
+def _read_public(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable, Check]:
+    try:
+        return read_protected(table, files)
+    except InputError as error:
+        raise AuditFailed(f"The public files cannot be read: {error.message}", hint=error.hint) from None
+
+
+def _read_repairs(path: Path, decimals: int) -> tuple[Relaxation, ...]:
+    try:
+        return read_repairs(path, decimals=decimals)
+    except FormatError:
+        raise AuditFailed(
+            f"{path.name} is missing or damaged: what gave in the repair cannot be checked.", hint="Take it from the release again."
+        ) from None
+
+
+def read_run(folder: Path) -> Mapping[str, Any]:
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}.")
+    try:
+        run = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+        if run["made_by"] == MADE_BY and isinstance(run["paths_from"], str):
+            return dict(run)
+    except FileNotFoundError:
+        raise InputError(
+            f"{folder} is no release folder: it has no {RUN_FILE}.", hint="Name a folder that `statveil protect` wrote."
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise FormatError(f"{folder / RUN_FILE} is not a run file of statveil.", hint="Take it from the release again.")
+
+
+def read_provenance(path: Path) -> Provenance:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Provenance(
+            parameters=dict(content["parameters"]),
+            input_hash=content["input"],
+            release_hash=content["release"],
+            software=content["software"],
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        raise AuditFailed(
+            f"{path.name} is missing or damaged: the hashes cannot be checked.", hint="Take it from the release again."
+        ) from None
+
+
+def read_protected(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable, Check]:
+    """The table that the files show (one per view), and a check of how they show it."""
+    value = np.zeros(table.size, dtype=np.int64)
+    known = np.zeros(table.size, dtype=np.bool_)
+    checked, findings = 0, list[str]()
+    for view, file in zip(table.views, files, strict=True):
+        shown = _Shown(view, read_public_csv(file, view.dimensions), table.decimals)
+        fresh = ~known[view.cell]
+        value[view.cell[fresh]] = shown.released[fresh]
+        known[view.cell] = True
+        clash = value[view.cell] != shown.released
+        clashes = [f"{labels(view, view.coordinates[row])} of {view.name}: differs from its other place" for row in np.flatnonzero(clash)]
+        checked += shown.rows
+        findings += [*shown.findings, *clashes]
+    for union in table.unions:
+        if union.cell >= table.shown:
+            value[union.cell] = value[union.members].sum()
+    return ProtectedTable(views=table.views, value=value, decimals=table.decimals), _check("files", WORDS, checked, findings)
+
+
+class _Shown:
+    """What one file shows of one view: `released` at the view's positions, and `findings` on anything out of place."""
+
+    def __init__(self, view: View, public: PublicTable, decimals: int) -> None:
+        self.rows = public.units.size
+        self.findings: list[str] = []
+        self.released = np.zeros(view.cell.size, dtype=np.int64)
+        if public.dimensions != tuple(dimension.name for dimension in view.dimensions):
+            self.findings.append(f"{view.name}: the columns are not the table's dimensions")
+            return
+        units, whole = _published_units(public, decimals)
+        keys, placed = _keys(view, public)
+        self._place(view, keys, units, placed & whole & ~public.missing)
+        self._complain(view, "codes that the table lacks", ~placed)
+        self._complain(view, "a number with other decimals", ~whole)
+        self._complain(view, "a position more than once", placed & _repeated(keys))
+        self._complain(view, "a missing number where the table has a cell", placed & public.missing & np.isin(keys, _own_keys(view)))
+
+    def _place(self, view: View, keys: IntArray, units: IntArray, usable: BoolArray) -> None:
+        own = _own_keys(view)
+        at = np.searchsorted(own, keys)
+        inside = np.minimum(at, max(own.size - 1, 0))
+        hit = usable & (own[inside] == keys) if own.size else np.zeros(keys.size, dtype=np.bool_)
+        self.released[inside[hit]] = units[hit]
+        self._complain(view, "a number where the table is empty", usable & ~hit & (units != 0))
+
+    def _complain(self, view: View, words: str, rows: BoolArray) -> None:
+        self.findings += [f"line {int(row) + 2} of {view.name}: {words}" for row in np.flatnonzero(rows)]
+
+
+def _published_units(public: PublicTable, decimals: int) -> tuple[IntArray, BoolArray]:
+    """The numbers in units of 10**-decimals, and which of them are whole in these units."""
+    if public.decimals != max(decimals, 0):
+        return public.units, public.missing
+    unit = 10 ** max(-decimals, 0)
+    return public.units // unit, (public.units % unit == 0) | public.missing
+
+
+def _keys(view: View, public: PublicTable) -> tuple[IntArray, BoolArray]:
+    """One number per row that stands for its position, and whether all its codes are the table's."""
+    keys = np.zeros(public.units.size, dtype=np.int64)
+    placed = np.ones(public.units.size, dtype=np.bool_)
+    for axis, dimension in enumerate(view.dimensions):
+        positions = np.array([dimension.position.get(code, -1) for code in public.codes[axis]], dtype=np.int64)[public.index[:, axis]]
+        placed &= positions >= 0
+        keys = keys * len(dimension.codes) + positions
+    return np.where(placed, keys, -1), placed
+
+
+def _own_keys(view: View) -> IntArray:
+    shape = [len(dimension.codes) for dimension in view.dimensions]
+    strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
+    return np.asarray(view.coordinates @ strides)
+
+
+def _repeated(keys: IntArray) -> BoolArray:
+    _, first = np.unique(keys, return_index=True)
+    repeated = np.ones(keys.size, dtype=np.bool_)
+    repeated[first] = False
+    return repeated

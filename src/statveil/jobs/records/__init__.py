@@ -1,0 +1,1 @@
+"""A file of records from job to audited folder."""

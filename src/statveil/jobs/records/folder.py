@@ -1,0 +1,114 @@
+"""A safe file as a folder: written in full or not at all.
+
+public/            what may leave the office: the safe file
+internal/          confidential: the report on risk and loss, the mapping value by value
+certificate.json   what was done and checked; it tells the rule, so it stays in the office
+job.toml, run.json the job as it was given; when, how long, with what result
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from statveil.core.limits import OnProgress
+from statveil.jobs.record_job import FileJob
+from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
+from statveil.publish.file_release import FileRelease, apply_plan
+from statveil.records.plan import plan_recoding
+from statveil.records.write.formats import format_of
+from statveil.version import VERSION
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileFolder:
+    """A release and where its files are; `files` maps what a file is to its path."""
+
+    release: FileRelease
+    folder: Path
+    files: Mapping[str, Path]
+    seconds: float
+
+
+def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_progress: OnProgress | None = None) -> FileFolder:
+    """Plan, write, audit and report; the folder appears only when all of that went well."""
+    output, recoding = job.parts.output, job.parts.recoding
+    name = Path(output.file).name
+    format_of(Path(name))
+    with staged(folder, force=force) as place:
+        started, clock = datetime.now(UTC), time.monotonic()
+        plan = plan_recoding(
+            job.microdata,
+            job.keys(),
+            method=recoding.method,
+            objective=recoding.objective,
+            recoding=recoding.fixed,
+            limits=job.limits(),
+            seed=recoding.seed,
+            on_progress=on_progress,
+        )
+        (place / "public").mkdir()
+        (place / "internal").mkdir(mode=0o700)
+        release = apply_plan(
+            job.microdata,
+            plan,
+            place / "public" / name,
+            drop=output.drop,
+            key=output.key,
+            sensitive=output.sensitive,
+            earlier=[job.base / each for each in output.earlier],
+            waiver=output.waiver,
+            attacks=output.attacks,
+            job=job.content,
+        )
+        files = {
+            "safe file": release.path,
+            "report": release.to_report(place / "internal" / "report.html"),
+            "mapping": release.to_mapping(place / "internal" / "mapping.csv"),
+            "certificate": release.to_certificate(place / "certificate.json"),
+            "job": _write(place / "job.toml", job.text),
+        }
+        seconds = time.monotonic() - clock
+        run = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), **figures(release)}
+        files["run"] = _write(place / RUN_FILE, _run_text(run, place))
+    return FileFolder(release=release, folder=folder, files=_moved(files, place, folder), seconds=seconds)
+
+
+def figures(release: FileRelease) -> dict[str, Any]:
+    """The result in numbers, for the one who ran the job."""
+    plan = release.plan
+    return {
+        "records": plan.coded.records,
+        "recoding": plan.recoding,
+        "blanks": plan.suppression.blanks,
+        "cost": plan.cost,
+        "bound": plan.bound,
+        "ending": str(plan.ending),
+        "method": plan.method,
+        "unsafe": dict(release.unsafe),
+        "attacks": {each.name: {"value": each.value, "limit": each.limit, "passed": each.passed} for each in release.attacks},
+        "audit": {
+            "passed": release.audit.passed,
+            "checks": [{"name": c.name, "checked": c.checked, "faults": c.faults} for c in release.audit.checks],
+        },
+        "software": {"statveil": VERSION},
+    }
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _run_text(run: Mapping[str, Any], place: Path) -> str:
+    written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
+    return json.dumps({"made_by": MADE_BY, "entries": written, **run}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _moved(files: Mapping[str, Path], source: Path, target: Path) -> dict[str, Path]:
+    return {words: target / path.relative_to(source) for words, path in files.items()}

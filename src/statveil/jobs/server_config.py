@@ -1,0 +1,320 @@
+"""The server's configuration: one TOML file that says what may be asked, and how it is protected.
+
+Paths start from the folder of the file. Unknown keys are refused.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from statveil.core.errors import FormatError, InputError
+from statveil.core.secret import SecretKey
+from statveil.jobs.schema import (
+    DimensionPart,
+    DominancePart,
+    MinimumFrequencyPart,
+    Number,
+    Part,
+    PPercentPart,
+    PriorPosteriorPart,
+    wrong_keys,
+)
+from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior
+from statveil.risk.rules.respondents import RespondentRule
+
+LONGEST_NAME = 200
+"""Characters of a name or code in a request; nothing real is longer."""
+Mode = Literal["anchored", "section4"]
+GuardAction = Literal["log", "virtual", "refuse"]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+
+
+class ServedDimensionPart(DimensionPart):
+    """A dimension as in a job file, with a label, labels of codes, and names for its levels, from the one below the total down.
+
+    With several hierarchies `levels` is a list of lists, one for each; they share the name of the lowest level.
+    """
+
+    label: str | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    levels: list[str] | list[list[str]] | None = None
+
+
+class MeasurePart(Part):
+    """Something to add up: a column, or the number of records (`count = true`)."""
+
+    id: Name
+    column: str | None = None
+    count: bool = False
+    label: str | None = None
+    unit: str = ""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.count == (self.column is not None):
+            raise PydanticCustomError("one_kind", "{words}", {"words": "needs either column or count = true."})
+        return self
+
+
+ServedRulePart = Annotated[
+    MinimumFrequencyPart | DominancePart | PPercentPart | PriorPosteriorPart,
+    Field(discriminator="type"),
+]
+"""Rules that judge a cell by its own respondents; lists of cells by label cannot be consistent for all tables."""
+
+
+class NoisePart(Part):
+    """Anchored mode: the permanent change of every holding's values, in percent: at least `least`, below `most`."""
+
+    least: Number = 12
+    most: Number = 20
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not 0 < self.least < self.most < 100:
+            raise PydanticCustomError("noise", "{words}", {"words": "needs 0 < least < most < 100."})
+        return self
+
+
+class GuardPart(Part):
+    """The differencing guard. `records`: largest difference of two cells, in records, that it looks at.
+
+    `log` tells the officer, `virtual` protects the difference like a sensitive cell as well, `refuse` refuses the request.
+    Budgets are numbers of near-duplicates after which requests that make more of them are refused (None: no limit).
+    """
+
+    action: GuardAction | None = None
+    records: Annotated[int, Field(ge=1, le=5)] = 2
+    budget: Annotated[int, Field(ge=0)] | None = None
+    budget_per_client: Annotated[int, Field(ge=0)] | None = None
+
+
+class DatasetPart(Part):
+    id: Name
+    file: str
+    unit: str | list[str]
+    dimensions: Annotated[dict[Name, ServedDimensionPart], Field(min_length=1)]
+    measure: Annotated[list[MeasurePart], Field(min_length=1)]
+    rule: Annotated[list[ServedRulePart], Field(min_length=1)]
+    holding: str | None = None
+    label: str | None = None
+    mode: Mode = "anchored"
+    filters: list[str] = Field(default_factory=list)
+    populations: list[str] = Field(default_factory=list)
+    small_counts: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    noise: NoisePart = NoisePart()
+    cap: Number = 2
+    guard: GuardPart = GuardPart()
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: Literal[".", ","] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat_in_one_word(cls, content: Any) -> Any:
+        """`size = "flat"` says the same as `size = {}`."""
+        if not isinstance(content, Mapping) or not isinstance(content.get("dimensions"), Mapping):
+            return content
+        return {**content, "dimensions": {name: {} if tree == "flat" else tree for name, tree in content["dimensions"].items()}}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        units = [self.unit] if isinstance(self.unit, str) else self.unit
+        private = {*units, self.holding, *(each.column for each in self.measure)}
+        faults = [
+            (name in private, f"{name!r} names single respondents or their values and cannot be a dimension.") for name in self.dimensions
+        ]
+        faults += [(name not in self.dimensions, f"the filter {name!r} is not one of the dimensions.") for name in self.filters]
+        faults += [(name not in self.filters, f"{name!r} of populations is not one of the filters.") for name in self.populations]
+        ids = [each.id for each in self.measure]
+        faults += [(len(set(ids)) < len(ids), "two measures have the same id."), (not 1 <= self.cap <= 100, "cap must be from 1 to 100.")]
+        faults += [
+            (
+                len(units) > 1 and self.holding is None,
+                "where several columns name a record, holding must name the respondent: else one in two years would be two respondents.",
+            )
+        ]
+        for wrong, words in faults:
+            if wrong:
+                raise PydanticCustomError("dataset", "{words}", {"words": words})
+        return self
+
+    @property
+    def unit_columns(self) -> tuple[str, ...]:
+        return (self.unit,) if isinstance(self.unit, str) else tuple(self.unit)
+
+    @property
+    def open_populations(self) -> tuple[str, ...]:
+        """Dimensions whose filters make populations. In the paper's mode none: it gives every record in the difference of two (T07)."""
+        return tuple(self.populations) if self.mode == "anchored" else ()
+
+    @property
+    def guard_action(self) -> GuardAction:
+        """The paper's mode shows the paper's behaviour; the anchored one keeps differences safe too."""
+        return self.guard.action or ("virtual" if self.mode == "anchored" else "log")
+
+    def rules(self) -> list[RespondentRule]:
+        return [_RULES[part.type](**part.model_dump(exclude={"type"}, exclude_none=True)) for part in self.rule]
+
+
+_RULES: Mapping[str, Callable[..., RespondentRule]] = {
+    "minimum-frequency": MinimumFrequency,
+    "dominance": Dominance,
+    "p-percent": PPercent,
+    "prior-posterior": PriorPosterior,
+}
+
+
+class KeyPart(Part):
+    """Where the secret key is: a file of mode 0600, or an environment variable and a file for its counter."""
+
+    file: str | None = None
+    environment: str | None = None
+    counter: str | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.file is None) == (self.environment is None):
+            raise PydanticCustomError("place", "{words}", {"words": "needs either file or environment."})
+        if self.environment is not None and self.counter is None:
+            words = "with environment also needs counter: a file that lies where the key is kept, not with the store."
+            raise PydanticCustomError("place", "{words}", {"words": words})
+        return self
+
+
+class StorePart(Part):
+    """`sqlite` with a file, or a PostgreSQL address. `lock_seconds`: how long a request waits for the store.
+
+    Less than `web.answer_seconds`: who meets a store that is locked is told so (503), and is not promised a table (202).
+    """
+
+    file: str | None = None
+    url: str | None = None
+    lock_seconds: Number = 4
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.file is None) == (self.url is None):
+            raise PydanticCustomError("place", "{words}", {"words": "needs either file (SQLite) or url (postgresql://...)."})
+        if self.url is not None and not self.url.startswith(("postgresql://", "postgres://")):
+            raise PydanticCustomError("place", "{words}", {"words": "url must begin with postgresql://; for SQLite give file."})
+        return self
+
+
+class LimitsPart(Part):
+    """`cells`: positions of a table with all its totals, shown or not. `seconds`: time for protecting one table."""
+
+    cells: Annotated[int, Field(ge=1, le=2_000_000)] = 200_000
+    seconds: Number = 30
+
+
+class WebPart(Part):
+    """How the server listens; read by the web part of the server only.
+
+    `state` is a folder for what the processes share: the audit log and the file of API keys, unless these are named, and counts that
+    may be lost. `answer_seconds`: who waits longer is told to come back. Each process makes one table at a time; `waiting` may wait.
+    """
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8420
+    workers: Annotated[int, Field(ge=1, le=64)] = 2
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    allow_plain_http: bool = False
+    proxies: list[str] = Field(default_factory=list)
+    state: str = "state"
+    api_keys: str | None = None
+    anonymous: bool = False
+    journal: str | None = None
+    requests_per_minute: Annotated[int, Field(ge=1)] = 600
+    answer_seconds: Annotated[Number, Field(gt=0, le=60)] = 5
+    waiting: Annotated[int, Field(ge=0, le=1000)] = 16
+    memory_megabytes: Annotated[int, Field(ge=256)] = 2048
+
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> Self:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise PydanticCustomError("tls", "{words}", {"words": "needs tls_certificate and tls_key, or neither."})
+        return self
+
+
+class ServerConfigFile(Part):
+    dataset: Annotated[list[DatasetPart], Field(min_length=1)]
+    key: KeyPart
+    store: StorePart
+    limits: LimitsPart = LimitsPart()
+    web: WebPart = WebPart()
+
+
+class ServerConfig:
+    """A checked configuration; `base` is the folder its paths start from."""
+
+    def __init__(self, parts: ServerConfigFile, base: Path) -> None:
+        self.parts, self.base = parts, base
+
+    @property
+    def datasets(self) -> Sequence[DatasetPart]:
+        return self.parts.dataset
+
+    @property
+    def limits(self) -> LimitsPart:
+        return self.parts.limits
+
+    @property
+    def store(self) -> StorePart:
+        return self.parts.store
+
+    @property
+    def web(self) -> WebPart:
+        return self.parts.web
+
+    def path(self, written: str) -> Path:
+        return self.base / written
+
+    def key(self) -> SecretKey:
+        part = self.parts.key
+        counter = None if part.counter is None else self.path(part.counter)
+        if part.file is not None:
+            return SecretKey.from_file(self.path(part.file), counter=counter)
+        assert part.environment is not None
+        assert counter is not None
+        return SecretKey.from_environment(part.environment, counter=counter)
+
+
+def read_config(path: Path) -> ServerConfig:
+    """Read and check a configuration file."""
+    try:
+        content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path} is not valid TOML: {error}.", hint="Text stands in quotes.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", hint="`statveil serve --demo` needs no file.") from None
+    return check_config(content, base=path.parent)
+
+
+def check_config(content: Mapping[str, Any], *, base: Path) -> ServerConfig:
+    """The configuration that such a content makes, or an InputError that says what is wrong with each key."""
+    try:
+        parts = ServerConfigFile.model_validate(content)
+    except ValidationError as error:
+        raise wrong_keys(error, _path) from None
+    ids = [each.id for each in parts.dataset]
+    if len(set(ids)) < len(ids):
+        raise InputError("Two datasets have the same id.")
+    return ServerConfig(parts, base)
+
+
+def _path(location: Sequence[str | int]) -> str:
+    words: list[str] = []
+    for step in location:
+        if isinstance(step, int):
+            words[-1] += f"[{step + 1}]"
+        elif step not in _RULES:
+            words.append(step)
+    return ".".join(words) or "the configuration"

@@ -1,0 +1,1 @@
+"""A table from records to an audited release and its folder."""

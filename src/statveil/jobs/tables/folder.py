@@ -1,0 +1,272 @@
+"""A release as a folder: written in full or not at all.
+
+public/           what may leave the office: the table in each format, the external report
+internal/         confidential, only on request: the table with originals, statuses and reasons, the internal report
+repairs.json      only where the job allows a repair: all that gave, which may be nothing; confidential
+provenance.json   software, parameters, seed and hashes; it holds the rules, so it stays in the office
+job.toml          the job as it was given
+run.json          when, how long, with what result, where the job's paths start from, and the hash of each file to be audited
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from statveil.audit.report import AuditReport
+from statveil.core.errors import BackendMissing, InputError
+from statveil.core.limits import OnProgress
+from statveil.formats.repairs import write_repairs
+from statveil.jobs.schema import FileFormat, TradeoffPart
+from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
+from statveil.jobs.systems import quality_figures
+from statveil.jobs.table_job import Job
+from statveil.jobs.tables.parameters import as_json, keep_as_json
+from statveil.jobs.tables.protect import protect_table
+from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
+from statveil.publish.formats.files import ending, file_word
+from statveil.publish.release import Edition, Release
+from statveil.version import VERSION
+
+JOB_FILE = "job.toml"
+PROVENANCE_FILE = "provenance.json"
+REPAIRS_FILE = "repairs.json"
+PUBLIC = "public"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderRelease:
+    """A release and where its files are; `files` maps what a file is to its path."""
+
+    release: Release
+    folder: Path
+    files: Mapping[str, Path]
+    seconds: float
+
+
+def protect_to_folder(
+    job: Job, folder: Path, *, internal: bool = False, force: bool = False, on_progress: OnProgress | None = None
+) -> FolderRelease:
+    """Protect the job's table, audit it, and write everything into the folder."""
+    with staged(folder, force=force) as place:
+        release, seconds, files = run_in(place, job, internal=internal, paths_from=relative(job.base, folder), on_progress=on_progress)
+    return FolderRelease(release=release, folder=folder, files=moved(files, place, folder), seconds=seconds)
+
+
+def run_in(
+    place: Path, job: Job, *, internal: bool, paths_from: str, on_progress: OnProgress | None
+) -> tuple[Release, float, dict[str, Path]]:
+    """Protect the job's table and write its files into `place`, which lies on the way to its folder."""
+    _check_formats(job)
+    started, clock = datetime.now(UTC), time.monotonic()
+    release = protect(job, on_progress=on_progress)
+    files = write_release(place, job, release, internal=internal, paths_from=paths_from, started=started, clock=clock)
+    return release, time.monotonic() - clock, files
+
+
+def write_release(
+    place: Path, job: Job, release: Release, *, internal: bool, paths_from: str, started: datetime, clock: float
+) -> dict[str, Path]:
+    """Write all files of a release of the job, which was begun at `started` (`clock` on the monotonic clock)."""
+    files = _write_public(release, job, place / PUBLIC)
+    if internal or job.parts.output.internal:
+        files |= _write_internal(release, job, place / "internal")
+    if job.parts.repair is not None:
+        files["repairs"] = _write_repairs(release, job.parts.repair.order, place / REPAIRS_FILE)
+    files["provenance"] = _write_text(place / PROVENANCE_FILE, release.provenance.to_json())
+    files["job"] = _write_text(place / JOB_FILE, job.text)
+    seconds = time.monotonic() - clock
+    files["run"] = place / RUN_FILE
+    run = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "paths_from": paths_from, **figures(release)}
+    run["software"] = {"statveil": VERSION}
+    _write_text(files["run"], _run_text(run, place))
+    return files
+
+
+def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
+    """The one call: the job's data through tabulation, rules, adjustment and audit; with [tradeoff], a point of the front."""
+    if job.parts.tradeoff is not None:
+        return released_point(job, front_of(job, on_progress=on_progress))
+    links = job.links()
+    return protect_table(
+        job.microdata,
+        job.specs(),
+        rules=job.rules(),
+        options=job.options(),
+        method=job.parts.protection.method,
+        limits=job.limits(),
+        seed=job.parts.protection.seed,
+        on_progress=on_progress,
+        job=job.content,
+        equations=links.equations,
+        sets=links.sets,
+        search_sets=links.search_sets,
+        repair=job.repair(),
+        keep=job.keep(),
+    )
+
+
+def front_of(job: Job, *, on_progress: OnProgress | None = None) -> TableTradeoff:
+    """The front of the job's table."""
+    if job.parts.repair is not None:
+        raise InputError("repair: a trade-off keeps all that was asked; nothing gives.", hint="Leave out [repair] or [tradeoff].")
+    links, asked = job.links(), tradeoff_part(job)
+    return tradeoff_table(
+        job.microdata,
+        job.specs(),
+        rules=job.rules(),
+        keep=job.keep(),
+        points=asked.points,
+        options=job.options(),
+        method=job.parts.protection.method,
+        limits=job.limits(),
+        seed=job.parts.protection.seed,
+        on_progress=on_progress,
+        equations=links.equations,
+        sets=links.sets,
+        search_sets=links.search_sets,
+    )
+
+
+def released_point(job: Job, found: TableTradeoff) -> Release:
+    """The point of the front that the job asks for."""
+    asked = tradeoff_part(job)
+    point = None if asked.point == "recommended" else asked.point
+    return found.release(point, job=job.content, asked=keep_as_json(job.keep()) | {"tradeoff": as_json(asked.model_dump())})
+
+
+def tradeoff_part(job: Job) -> TradeoffPart:
+    return job.parts.tradeoff or TradeoffPart()
+
+
+def figures(release: Release) -> dict[str, Any]:
+    """The result in numbers for the one who ran the job (they hint at the sensitive cells: not for publication); infinite ones are None."""
+    adjustment = release.adjustment
+    return {
+        "cells": int(release.protected.value.size),
+        "sensitive": int(release.sensitivity.sensitive.sum()),
+        "objective": _finite(adjustment.objective),
+        "bound": _finite(adjustment.bound),
+        "gap": _finite(adjustment.gap),
+        "ending": str(adjustment.ending),
+        "method": adjustment.method,
+        "repairs": len(release.relaxations),
+        "protection_weakened": release.protection_weakened,
+        "audit": audit_figures(release.audit),
+        **quality_figures(adjustment),
+    }
+
+
+def audit_figures(report: AuditReport) -> dict[str, Any]:
+    checks = [{"name": check.name, "words": check.words, "checked": check.checked, "faults": check.faults} for check in report.checks]
+    return {"passed": report.passed, "checks": checks}
+
+
+def moved(files: Mapping[str, Path], source: Path, target: Path) -> dict[str, Path]:
+    return {words: target / path.relative_to(source) for words, path in files.items()}
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _check_formats(job: Job) -> None:
+    """Say now, not after the optimisation, that a format cannot be written."""
+    for wanted, package, extra in (("excel", "xlsxwriter", "excel"), ("sdmx-ml", "pysdmx", "sdmx")):
+        if wanted in job.parts.output.formats and find_spec(package) is None:
+            raise BackendMissing(f"output.formats: {wanted} needs the package {package}.", hint=f"pip install 'statveil[{extra}]'")
+
+
+def relative(base: Path, folder: Path) -> str:
+    """The way from the release folder to the folder where the job's paths start."""
+    try:
+        return Path(os.path.relpath(base.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # another drive
+        return base.resolve().as_posix()
+
+
+def _write_public(release: Release, job: Job, folder: Path) -> dict[str, Path]:
+    folder.mkdir()
+    files = _write_tables(release, job, folder, "external", job.parts.output.formats)
+    files["report"] = release.to_report(folder / "report.html")
+    return files
+
+
+def _write_internal(release: Release, job: Job, folder: Path) -> dict[str, Path]:
+    folder.mkdir(mode=0o700)
+    files = _write_tables(release, job, folder, "internal", ["csv"])
+    files["internal report"] = release.to_report(folder / "report-internal.html", edition="internal")
+    return files
+
+
+def _write_tables(release: Release, job: Job, folder: Path, edition: Edition, formats: Sequence[FileFormat]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    name = file_word(job.name)
+    for wanted in dict.fromkeys(formats):
+        settings = {"version": job.parts.output.sdmx_csv} if wanted == "sdmx-csv" else {}
+        for path in _write_table(release, folder / name, edition, wanted, settings):
+            stem = path.name.removesuffix(ending(path))
+            view = "" if stem in (name, f"{name}-internal") else f" {stem}"
+            files[f"{'internal ' if edition == 'internal' else ''}{wanted}{view}"] = path
+    return files
+
+
+def _write_table(release: Release, stem: Path, edition: Edition, wanted: FileFormat, settings: Mapping[str, Any]) -> list[Path]:
+    """One format; the name ends so that two formats never share a file."""
+    if wanted in _OF_BOTH_EDITIONS:
+        mark = "-internal" if edition == "internal" and wanted == "csv" else ""
+        write, ending_ = _OF_BOTH_EDITIONS[wanted]
+        return write(release, stem.with_name(f"{stem.name}{mark}{ending_}"), edition=edition)
+    write_public, ending_ = _PUBLIC_ONLY[wanted]
+    return write_public(release, stem.with_name(f"{stem.name}{ending_}"), **settings)
+
+
+_OF_BOTH_EDITIONS: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
+    "csv": (Release.to_csv, ".csv"),
+    "parquet": (Release.to_parquet, ".parquet"),
+    "excel": (Release.to_excel, ".xlsx"),
+}
+_PUBLIC_ONLY: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
+    "json-stat": (Release.to_json_stat, ".json"),
+    "sdmx-csv": (Release.to_sdmx_csv, ".sdmx.csv"),
+    "sdmx-ml": (Release.to_sdmx_ml, ".xml"),
+    "pc-axis": (Release.to_pc_axis, ".px"),
+}
+
+
+def _write_repairs(release: Release, order: Sequence[str], path: Path) -> Path:
+    write_repairs(release.relaxations, order, path, decimals=release.protected.decimals, words=release.repairs_in_words())
+    return path
+
+
+def _write_text(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _run_text(run: Mapping[str, Any], place: Path) -> str:
+    written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
+    return json.dumps({"made_by": MADE_BY, "entries": written, **run, "files": file_hashes(place)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of all that is public, of the job, the provenance and the repairs, by path within the folder."""
+    public = [path for path in (folder / PUBLIC).rglob("*") if not path.is_dir()]
+    files = [path for path in (folder / JOB_FILE, folder / PROVENANCE_FILE, folder / REPAIRS_FILE) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): _hash(path) for path in sorted(files + public)}
+
+
+def _hash(path: Path) -> str:
+    if not path.is_file():  # a link that leads nowhere, a pipe
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

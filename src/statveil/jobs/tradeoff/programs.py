@@ -1,0 +1,284 @@
+"""Linear programs for points of the front: distortion and caps are columns like the changes themselves (S1 section 5, paragraph 35).
+
+With the senses fixed, everything but V = Var(y) / Var(a) is linear in the deviations y (S1 section 3.2): the slope is 1 + L, the
+variance ratio 1 + 2 L + V, and 1 - corr^2 = (V - L^2) / (1 + 2 L + V). V is convex: the square of each
+deviation is no less than any of its tangents, a few of which stand for it (over many cells: tangents of V itself, at the tables met
+so far); what is not convex is taken linear at the last table. So the least distortion, the least change
+within a distortion, and the smallest percentages that both leave possible are linear programs over the same rows: each term of the
+distortion has a column that is no less than its pieces, and each percentage is a column that bounds its cells.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack, vstack
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.jobs.tradeoff.front import distortion_of, mean_scale
+from statveil.protect.fixed_senses import FixedSenses, make_whole
+from statveil.protect.keep.tabu.objective import moments_of
+from statveil.protect.keep.wishes import Target
+from statveil.protect.problem import ProtectionProblem
+from statveil.solve.model import LinearModel
+
+SIMPLEX_UP_TO = 3_000
+MOST_TANGENTS = 8
+"""Tangents of V kept beside the first; each is a row as long as its set of cells."""
+MOST_SQUARES = 3_000
+"""Cells of a set up to which each has a column for its square."""
+TOUCHING = (1.0, 1.4, 2.0, 3.0, 5.0, 9.0)
+"""Where the tangents of a square touch it, in multiples of what the cell moves by at the least."""
+NEXT_TO_NOTHING, ROUNDING, LEAST_RATIO, SMALL_SHARE = 1e-9, 1e-6, 1e-3, 0.02
+MORE_CHANGE = 0.05
+"""What the change may grow by, as a share, where the percentages are to be small."""
+
+
+class Piece(NamedTuple):
+    """A linear function of the deviations that a term is no less than: factor y + shift over the cells of a target.
+
+    With `squares`, the mean square of the deviations by Var(a) is added, which column `target` of these stands for.
+    """
+
+    cells: IntArray
+    factor: FloatArray
+    shift: float
+    squares: float = 0.0
+    target: int = -1
+
+
+Term = list[Piece]
+"""One term of the distortion: the largest of its pieces, and zero."""
+
+
+class Tangent(NamedTuple):
+    """V(y) >= factor y + shift over the cells of a target, with equality where it touches; with `squares`, plus their mean square."""
+
+    factor: FloatArray
+    shift: float
+    squares: float = 0.0
+
+
+class Squares(NamedTuple):
+    """The column for the mean square of a target's deviations by Var(a), times `scale`."""
+
+    column: int
+    scale: float
+
+
+class Point(NamedTuple):
+    """A solution: deviations before they are made whole, what they cost, and how much they distort."""
+
+    deviation: FloatArray
+    cost: float
+    distortion: float
+
+
+class FrontProgram:
+    """The programs of one problem with one choice of senses; it learns tangents from every solution."""
+
+    def __init__(self, problem: ProtectionProblem, targets: Sequence[Target], senses: IntArray) -> None:
+        self.problem, self.targets, self.senses = problem, targets, senses
+        self.fixed = FixedSenses(problem)
+        self._nearest = FixedSenses(dataclasses.replace(problem, norm="l2"))
+        self.base = self.fixed.model(senses)
+        self._squares = [self._with_squares(target) for target in targets]
+        self._tangents: list[list[Tangent]] = [[] for _ in targets]
+        self._learn(least_moves(problem, senses))
+
+    def least_distortion(self, near: FloatArray, change: float, *, seconds: float) -> Point | None:
+        """The least distortion with no more than this change."""
+        wide, scale = self._with_terms(self._terms(near))
+        budget = csr_matrix(wide.cost)
+        price = np.concatenate([np.zeros(self.base.cost.size), scale.min() / scale])
+        most = np.array([change * self.fixed.price / self.fixed.unit])
+        return self._solved(_with_rows(dataclasses.replace(wide, cost=price), budget, most), seconds=seconds)
+
+    def least_change(self, near: FloatArray, distortion: float, *, seconds: float) -> Point | None:
+        """The least change with no more than this distortion, as the pieces at `near` tell it."""
+        return self._solved(self._within(self._terms(near), distortion), seconds=seconds)
+
+    def smallest_caps(self, point: Point, *, seconds: float) -> Point | None:
+        """The smallest percentages with no more than the point's distortion, and a little more than its change.
+
+        Two columns: t with rise, fall <= t level for the sensitive cells, and u with rise, fall <= u |value| for the others; each counts
+        in shares of what it is at the point.
+        """
+        model = self._within(self._terms(point.deviation), point.distortion * (1 + ROUNDING))
+        width, used = model.cost.size, np.maximum(largest_moves(self.problem, self.senses, point.deviation), NEXT_TO_NOTHING)
+        budget = hstack([csr_matrix(model.cost), csr_matrix((1, 2))], format="csr")
+        most = point.cost * (1 + MORE_CHANGE) * self.fixed.price / self.fixed.unit
+        wide = _with_columns(model, np.concatenate([np.zeros(width), 1.0 / used]), 2)
+        wide = _with_rows(wide, *self._cap_rows(width))
+        return self._solved(_with_rows(wide, budget, np.array([most])), seconds=seconds)
+
+    def whole(self, point: Point, *, seconds: float) -> IntArray | None:
+        """The whole, additive, safe table next to a point."""
+        deviation = make_whole(self._nearest, self.senses, point.deviation, seconds=seconds)
+        return deviation if deviation is not None and self.problem.accepts(deviation) else None
+
+    def _terms(self, near: FloatArray) -> list[Term]:
+        found: list[Term] = []
+        for number, (target, known) in enumerate(zip(self.targets, self._tangents, strict=True)):
+            exact = [square_tangent(target, near)] if self._squares[number] else []
+            found += [[piece._replace(target=number) for piece in term] for term in terms_of(target, near, [*known, *exact])]
+        return found
+
+    def _with_squares(self, target: Target) -> Squares | None:
+        """Columns for the squares of a target's deviations, in shares of the least, and one for their mean by Var(a)."""
+        moving, unit = self.fixed.moving, self.fixed.unit
+        if not (target.variance or target.correlation) or target.size > MOST_SQUARES:
+            return None
+        place = np.full(self.problem.size, -1)
+        place[moving] = np.arange(moving.size)
+        cells = target.cells[place[target.cells] >= 0]
+        least = np.maximum(reaches(self.problem, self.senses)[cells] * np.where(self.problem.sensitive[cells], 1.0, SMALL_SHARE), 1.0)
+        width, count = self.base.cost.size, cells.size
+        each, rise = np.arange(count), place[cells]
+        rows = list[csr_matrix]()
+        for touch in TOUCHING:  # q >= 2 t (rise + fall) / least - t^2
+            values = np.concatenate([np.tile(2 * touch * unit / least, 2), np.full(count, -1.0)])
+            columns = np.concatenate([rise, moving.size + rise, width + each])
+            rows.append(csr_matrix((values, (np.tile(each, 3), columns)), shape=(count, width + count + 1)))
+        share = least * least / (target.size * target.variance_before)
+        scale = 1.0 / float(share.max(initial=1e-30))
+        total = csr_matrix(np.concatenate([np.zeros(width), share * scale, [-1.0]]))
+        self.base = _with_columns(self.base, np.concatenate([self.base.cost, np.zeros(count + 1)]), count + 1)
+        upper = np.concatenate([np.repeat(np.square(TOUCHING), count), [0.0]])
+        self.base = _with_rows(self.base, csr_matrix(vstack([*rows, total], format="csr")), upper)
+        return Squares(width + count, scale)
+
+    def _learn(self, deviation: FloatArray) -> None:
+        for target, known in zip(self.targets, self._tangents, strict=True):
+            if target.variance or target.correlation:
+                known.append(tangent_of(target, deviation))
+                del known[1 : max(len(known) - MOST_TANGENTS, 1)]
+
+    def _within(self, terms: Sequence[Term], distortion: float) -> LinearModel:
+        wide, scale = self._with_terms(terms)
+        row = csr_matrix(np.concatenate([np.zeros(self.base.cost.size), scale.min() / scale]))
+        return _with_rows(wide, row, np.array([distortion * scale.min()]))
+
+    def _with_terms(self, terms: Sequence[Term]) -> tuple[LinearModel, FloatArray]:
+        """The base with a column for each term, scaled so that the largest factor of its pieces is one, and a row for each piece."""
+        width, moving, unit = self.base.cost.size, self.fixed.moving, self.fixed.unit
+        scale = np.array([1.0 / max(float(np.abs(piece.factor).max()) * unit for piece in term) for term in terms])
+        lines, upper = list[csr_matrix](), list[float]()
+        for number, term in enumerate(terms):
+            for piece in term:
+                factor = np.zeros(self.problem.size)
+                factor[piece.cells] = piece.factor * (unit * scale[number])
+                own = factor[moving]
+                rest = np.zeros(width - 2 * own.size + len(terms))
+                rest[width - 2 * own.size + number] = -1.0
+                squares = self._squares[piece.target]
+                if piece.squares and squares is not None:
+                    rest[squares.column - 2 * own.size] = piece.squares * scale[number] / squares.scale
+                lines.append(csr_matrix(np.concatenate([own, -own, rest])))
+                upper.append(-piece.shift * scale[number])
+        wide = _with_columns(self.base, np.concatenate([self.base.cost, np.zeros(len(terms))]), len(terms))
+        return _with_rows(wide, csr_matrix(vstack(lines, format="csr")), np.array(upper)), scale
+
+    def _cap_rows(self, width: int) -> tuple[csr_matrix, FloatArray]:
+        """Rows rise_i + fall_i - reach_i t <= 0, t the first cap for sensitive cells and the second for the others that have a size."""
+        moving, unit = self.fixed.moving, self.fixed.unit
+        reach = reaches(self.problem, self.senses)[moving] / unit
+        bound = np.flatnonzero(reach > 0)
+        each = np.arange(bound.size)
+        which = np.where(self.problem.sensitive[moving[bound]], width, width + 1)
+        ones, shape = np.ones(bound.size), (bound.size, width + 2)
+        rows = csr_matrix((ones, (each, bound)), shape=shape) + csr_matrix((ones, (each, moving.size + bound)), shape=shape)
+        return csr_matrix(rows - csr_matrix((reach[bound], (each, which)), shape=shape)), np.zeros(bound.size)
+
+    def _solved(self, model: LinearModel, *, seconds: float) -> Point | None:
+        from statveil.solve import highs
+
+        solution = highs.solve(model, seconds=seconds, algorithm="simplex" if self.fixed.moving.size < SIMPLEX_UP_TO else "ipm")
+        if solution.x is None:
+            return None
+        deviation = self.fixed.deviation(solution.x)
+        self._learn(deviation)
+        return Point(deviation, float(self.problem.weight @ np.abs(deviation)), distortion_of(self.targets, deviation))
+
+
+def tangent_of(target: Target, deviation: FloatArray) -> Tangent:
+    """V(y) = Var(y) / Var(a) touches 2 (y0 - mean) y / (n Var) - V(y0) at y0."""
+    own = deviation[target.cells]
+    factor = 2 * (own - own.mean()) / (target.size * target.variance_before)
+    return Tangent(factor, -moments_of(target, own).spread)
+
+
+def square_tangent(target: Target, near: FloatArray) -> Tangent:
+    """V(y) = mean square - mean^2 by Var(a), the square of the mean by its tangent: never too small, and right at `near`."""
+    mean = float(near[target.cells].mean())
+    by = target.variance_before
+    return Tangent(np.full(target.size, -2 * mean / (target.size * by)), mean * mean / by, 1.0)
+
+
+def terms_of(target: Target, near: FloatArray, known: Sequence[Tangent]) -> list[Term]:
+    """The terms of a set of cells. What is not convex, L^2 and the variance ratio where it is below one, is linear at `near`."""
+    cells, terms = target.cells, list[Term]()
+    if target.mean:
+        both = np.full(target.size, 1.0 / mean_scale(target))
+        terms.append([Piece(cells, sign * both, 0.0) for sign in (1, -1)])
+    if not target.spread:
+        return terms
+    now, gradient = moments_of(target, near[cells]), target.gradient
+    here = tangent_of(target, near)
+    if target.correlation:
+        ratio, line = max(now.variance_ratio, LEAST_RATIO), 2 * now.linear * gradient
+        shift = now.linear * now.linear
+        terms.append(
+            [Piece(cells, (each.factor - line) / ratio, (each.shift + shift) / ratio, each.squares / ratio) for each in (here, *known)]
+        )
+    if target.slope:
+        terms.append([Piece(cells, sign * gradient, 0.0) for sign in (1, -1)])
+    if target.variance:
+        above = [Piece(cells, 2 * gradient + each.factor, each.shift, each.squares) for each in (here, *known)]
+        terms.append([*above, Piece(cells, -(2 * gradient + here.factor), -here.shift)])
+    return terms
+
+
+def least_moves(problem: ProtectionProblem, senses: IntArray) -> FloatArray:
+    """Every sensitive cell at its level on the side it goes to, all others where they are: no table, but V is hardly smaller anywhere."""
+    return np.where(senses > 0, problem.upper_level, np.where(senses < 0, -problem.lower_level, 0)).astype(np.float64)
+
+
+def reaches(problem: ProtectionProblem, senses: IntArray) -> FloatArray:
+    """What the caps are multiples of: a sensitive cell's level on the side it goes to, any other cell's own size."""
+    level = np.where(senses > 0, problem.upper_level, problem.lower_level)
+    return np.where(problem.sensitive, level, np.abs(problem.value)).astype(np.float64)
+
+
+def largest_moves(problem: ProtectionProblem, senses: IntArray, deviation: FloatArray | IntArray) -> FloatArray:
+    """The caps that a table uses: the largest move of a sensitive cell in levels, and that of any other in shares of its value.
+
+    Cells that the caps say nothing of, those with no level or no value, are left out.
+    """
+    reach = reaches(problem, senses)
+    moved = np.divide(np.abs(deviation), reach, out=np.zeros(reach.size), where=reach > 0)
+    return np.array([float(moved[group].max(initial=0.0)) for group in (problem.sensitive, ~problem.sensitive)])
+
+
+def _with_columns(model: LinearModel, cost: FloatArray, count: int) -> LinearModel:
+    """So many columns more, from zero up, and the cost of all."""
+    return dataclasses.replace(
+        model,
+        cost=cost,
+        matrix=hstack([model.matrix, csr_matrix((model.matrix.shape[0], count))], format="csr"),
+        lower=np.concatenate([model.lower, np.zeros(count)]),
+        upper=np.concatenate([model.upper, np.full(count, np.inf)]),
+    )
+
+
+def _with_rows(model: LinearModel, rows: csr_matrix, upper: FloatArray) -> LinearModel:
+    """More rows, each no more than `upper`."""
+    return dataclasses.replace(
+        model,
+        matrix=vstack([model.matrix, rows], format="csr"),
+        row_lower=np.concatenate([model.row_lower, np.full(upper.size, -np.inf)]),
+        row_upper=np.concatenate([model.row_upper, upper]),
+    )

@@ -1,0 +1,234 @@
+"""The verb: a front of safe tables from the least total change to the least distortion, with a point to recommend."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from statveil.audit.report import AuditReport
+from statveil.audit.systems import audit_system
+from statveil.core.arrays import IntArray, frozen_array
+from statveil.core.errors import AuditFailed, InputError
+from statveil.core.limits import Limits, OnProgress, Progress, check_kind, check_seed
+from statveil.formats.system import LinearSystem
+from statveil.jobs.tradeoff.explore import Candidate, Plan, Said, explore
+from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
+from statveil.jobs.tradeoff.programs import largest_moves
+from statveil.protect.adjust import GRACE, adjust
+from statveil.protect.adjustment import Adjustment
+from statveil.protect.keep.tabu.objective import Outcome, outcomes
+from statveil.protect.keep.wishes import Keep, Target, targets_of
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.system import system_of
+from statveil.solve.processes import Halt, run_isolated
+
+POINTS = 15
+PLAIN_SHARE = 0.4
+"""Part of the time that the plain table may take: the other points start from its senses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontPoint:
+    """A safe, audited table and what it is worth. Confidential."""
+
+    change: float
+    """Total weighted change: the objective of the plain adjustment."""
+    distortion: float
+    """S1's measure over the sets of cells asked for: zero when no statistic changed."""
+    cap: float
+    """The largest move of a sensitive cell, in multiples of its protection level."""
+    percent: float
+    """The largest move of any other cell, in percent of its value."""
+    outcomes: tuple[Outcome, ...]
+    """Mean, correlation, slope and variance ratio of each set of cells."""
+    by: str
+    """The way it was found."""
+    deviation: IntArray = field(repr=False)
+    audit: AuditReport = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tradeoff:
+    """The front: `points` in ascending order of change, none better than another in both change and distortion.
+
+    `tighter` are tables off the front that get by with smaller caps than any table that is as good in both. `plain` is what
+    the plain adjustment found, and proved. `complete` tells whether the search ended by itself rather than by time or by a signal.
+    """
+
+    points: tuple[FrontPoint, ...]
+    knee: int
+    tighter: tuple[FrontPoint, ...]
+    plain: Adjustment = field(repr=False)
+    keep: Keep
+    words: tuple[str, ...]
+    """The sets of cells, and what is kept over each."""
+    tried: int
+    seed: int
+    seconds: float
+    complete: bool
+
+    @property
+    def recommended(self) -> FrontPoint:
+        return self.points[self.knee]
+
+
+def tradeoff(
+    problem: ProtectionProblem,
+    *,
+    keep: Keep | None = None,
+    points: int = POINTS,
+    method: str = "auto",
+    limits: Limits | None = None,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> Tradeoff:
+    """What keeping statistics costs: tables between the least change and the least distortion of the statistics in `keep`.
+
+    Without `keep`: mean, variance, correlation and slope of the sensitive cells. Caps are free within the problem's bounds; each point
+    tells the percentages it needs. Every point is whole, safe, additive and audited. Ctrl-C ends the search with the front so far.
+    """
+    limits, keep = Limits() if limits is None else limits, DEFAULT if keep is None else keep
+    _check(problem, keep, points, limits, seed)
+    targets = targets_of(keep, problem)
+    watch = _Watch(problem, targets, limits, on_progress)
+    plain = adjust(
+        problem,
+        method=method,
+        limits=dataclasses.replace(limits, seconds=PLAIN_SHARE * limits.seconds),
+        seed=seed,
+        on_progress=watch.pass_on,
+    )
+    watch.bound = plain.bound
+    watch.hear(Candidate(plain.deviation, "plain"))
+    complete = True
+    if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
+        plan = Plan(points, watch.seconds_left, seed)
+        calls = [(explore, (problem, targets, keep, plain.deviation, plan))]
+        halt = run_isolated(calls, seconds=plan.seconds + GRACE, on_message=watch.hear)
+        complete = halt is Halt.FINISHED and watch.seconds_left > 0
+    watch.say("auditing the front")
+    return _settled(watch, plain, keep, points, seed, complete=complete)
+
+
+def check_keep(keep: Keep) -> None:
+    """Refuse what a front has no use for: it goes from the least change to the least distortion, within the bounds given."""
+    check_kind("keep", keep, Keep)
+    if keep.measures:
+        raise InputError("The trade-off is about mean, variance, correlation and slope.", hint="Leave the measures out.")
+    usual = {field.name: field.default for field in dataclasses.fields(Keep)}
+    for name in ("within", "senses", "by", "coefficients", "widen"):
+        if getattr(keep, name) != usual[name]:
+            raise InputError(f"The trade-off has no use for {name!r} of what is to be kept.", hint=f"Leave out {name}, or the trade-off.")
+
+
+def _check(problem: ProtectionProblem, keep: Keep, points: int, limits: Limits, seed: int) -> None:
+    check_kind("problem", problem, ProtectionProblem)
+    check_keep(keep)
+    check_kind("limits", limits, Limits)
+    check_seed(seed)
+    if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= 200:
+        raise InputError("The number of points must be a whole number from 1 to 200.")
+    if problem.norm != "l1":
+        raise InputError("The trade-off weighs sums of absolute changes.", hint="Choose norm 'l1'.")
+
+
+class _Heard(NamedTuple):
+    """A table that the problem accepts, with its objectives."""
+
+    candidate: Candidate
+    change: float
+    distortion: float
+    cap: float
+    percent: float
+
+
+class _Watch:
+    """What the parent knows: the clock, and the tables heard of. It believes nothing: a table counts only if the problem accepts it."""
+
+    def __init__(self, problem: ProtectionProblem, targets: Sequence[Target], limits: Limits, on_progress: OnProgress | None) -> None:
+        self.problem, self.targets, self.limits, self._tell = problem, targets, limits, on_progress
+        self.began = time.monotonic()
+        self.found: list[_Heard] = []
+        self.bound = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    @property
+    def seconds_left(self) -> float:
+        return max(self.limits.seconds - self.seconds, 0.0)
+
+    def say(self, stage: str) -> None:
+        if self._tell is not None:
+            least = min((each.change for each in self.found), default=math.inf)
+            self._tell(Progress(stage, self.seconds, least, self.bound, self.seconds_left))
+
+    def pass_on(self, progress: Progress) -> None:
+        """Progress of the plain adjustment, with the clock of the whole."""
+        if self._tell is not None:
+            self._tell(progress._replace(stage=f"plain: {progress.stage}", seconds=self.seconds, seconds_left=self.seconds_left))
+
+    def hear(self, news: Candidate | Said) -> None:
+        if isinstance(news, Said):
+            self.say(news.words)
+        elif self.problem.accepts(news.deviation):
+            senses = self.problem.senses_of(news.deviation)
+            cap, share = largest_moves(self.problem, senses, news.deviation).tolist()
+            change, distortion = self.problem.cost(news.deviation), distortion_of(self.targets, news.deviation)
+            self.found.append(_Heard(news, change, distortion, cap, 100 * share))
+
+
+def _settled(watch: _Watch, plain: Adjustment, keep: Keep, points: int, seed: int, *, complete: bool) -> Tradeoff:
+    """The tables that no other beats, audited."""
+    _, change, distortion, cap, percent = zip(*watch.found, strict=True)
+    whole_front = non_dominated(change, distortion).tolist()
+    front = _thinned(watch.found, whole_front, points)
+    tighter = [place for place in non_dominated(change, distortion, cap, percent).tolist() if place not in whole_front]
+    system = system_of(watch.problem)
+    return Tradeoff(
+        points=tuple(_point(watch, watch.found[place], system) for place in front),
+        knee=knee([change[place] for place in front], [distortion[place] for place in front]),
+        tighter=tuple(_point(watch, watch.found[place], system) for place in _thinned(watch.found, tighter, points)),
+        plain=plain,
+        keep=keep,
+        words=tuple(_in_words(target) for target in watch.targets),
+        tried=len(watch.found),
+        seed=seed,
+        seconds=watch.seconds,
+        complete=complete,
+    )
+
+
+def _thinned(found: Sequence[_Heard], places: list[int], most: int) -> list[int]:
+    if not places:
+        return []
+    kept = spread_out([found[place].change for place in places], [found[place].distortion for place in places], most)
+    return [places[number] for number in kept]
+
+
+def _point(watch: _Watch, heard: _Heard, system: LinearSystem) -> FrontPoint:
+    """The independent audit's word on a table, and what it is worth."""
+    deviation = heard.candidate.deviation
+    report = audit_system(system, watch.problem.value + deviation, variant=watch.problem.variant)
+    if not report.passed:
+        raise AuditFailed("The independent audit found faults in a table of the front; nothing is shown.", hint=str(report))
+    return FrontPoint(
+        change=heard.change,
+        distortion=heard.distortion,
+        cap=heard.cap,
+        percent=heard.percent,
+        outcomes=outcomes(watch.targets, deviation),
+        by=heard.candidate.by,
+        deviation=frozen_array(deviation),
+        audit=report,
+    )
+
+
+def _in_words(target: Target) -> str:
+    asked = [what for what in ("mean", "variance", "correlation", "slope") if getattr(target, what)]
+    return f"{', '.join(asked)} of {target.words}"

@@ -1,0 +1,161 @@
+"""The verb: adjust a problem to a close safe table within limits (controlled tabular adjustment)."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statveil.core.arrays import IntArray
+from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
+from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
+from statveil.core.outcome import Ending
+from statveil.protect.adjustment import Adjustment
+from statveil.protect.bounds.certificate import certify
+from statveil.protect.infeasible.explain import SECONDS, explain
+from statveil.protect.presolve.components import Components, components_of
+from statveil.protect.presolve.reduce import Reduction, reduce_problem
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.run.record import PROVED, Watch
+from statveil.protect.run.warm_up import make_ready
+from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
+from statveil.solve.processes import Halt, run_isolated
+
+if TYPE_CHECKING:
+    from statveil.protect.keep.wishes import Keep
+
+GRACE = 1.0
+"""Seconds a child may overrun before it is killed."""
+CHECK_SHARE, CHECK_PER_CELL, UNEVEN_PER_CELL, MOST_OF_THE_TIME = 0.03, 3.5e-6, 7e-6, 0.35
+"""What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell, more where weights
+differ (their products need integers of more than 64 bits), up to a larger share."""
+
+
+def adjust(
+    problem: ProtectionProblem,
+    *,
+    method: str = "auto",
+    start: IntArray | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+    keep: Keep | None = None,
+) -> Adjustment:
+    """The best safe table that the method finds within the limits, with a lower bound on the best possible.
+
+    The work is done in processes of its own, killed at the limit. Ctrl-C ends it early; the best table so far is returned.
+    `start` holds senses to begin with (+1 up, -1 down, 0 not sensitive); method "fixed" keeps them. `settings` are the
+    method's own, such as the number of groups or blocks. `keep` names statistics to keep: then the method's table is where the
+    search for one that keeps them begins.
+    """
+    limits = Limits() if limits is None else limits
+    check_kind("limits", limits, Limits)
+    _check(problem, start, seed)
+    chosen = dict(settings or {})
+    check_method(method, chosen, start)
+    if keep is not None:
+        from statveil.protect.keep.adjust_keeping import adjust_keeping
+        from statveil.protect.keep.wishes import Keep
+
+        check_kind("keep", keep, Keep)
+        return adjust_keeping(problem, keep, method=method, start=start, settings=chosen, limits=limits, seed=seed, on_progress=on_progress)
+    watch = Watch(limits, on_progress)
+    with watch.excused():
+        make_ready("search", watch.say)
+    watch.say("preparing")
+    reduction = reduce_problem(problem)
+    components = components_of(reduction.problem)
+    watch.expect(reduction, components)
+    watch.say(_in_words(reduction, components))
+    halt = _run(watch, method, chosen, start, seed)
+    if not watch.has_table or not reduction.feasible:
+        raise _no_table(problem, watch, halt, limits)
+    return _answer(problem, watch, method, seed)
+
+
+def _answer(problem: ProtectionProblem, watch: Watch, method: str, seed: int) -> Adjustment:
+    """The best table found, and the bound as far as it is certified."""
+    deviation = watch.table()
+    objective = problem.cost(deviation)
+    certified = certify(watch.reduction, watch.proof(), objective)
+    bound, bound_by = watch.settle(objective, certified)
+    return Adjustment(
+        deviation=deviation,
+        senses=problem.senses_of(deviation),
+        objective=objective,
+        bound=bound,
+        bound_by=bound_by,
+        certified_bound=certified.bound if certified else 0.0,
+        certificate=certified.certificate if certified else None,
+        ending=Ending.OPTIMAL if objective <= bound * (1 + PROVED) else Ending.FEASIBLE,
+        trace=tuple(watch.trace),
+        method=method,
+        seed=seed,
+        seconds=watch.seconds,
+    )
+
+
+def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | None, seed: int) -> Halt:
+    """Work on all components until they end, the time is up, or nothing better is possible."""
+    reduction, components, limits = watch.reduction, watch.components, watch.limits
+    if not reduction.feasible:
+        watch.infeasible = True
+        return Halt.FINISHED
+    senses = None if start is None else reduction.restrict(start)
+    plan = plan_jobs(components, method, settings, Task(senses, limits, seed))
+    if any(job.team.method == "network" for jobs in plan for job in jobs):
+        with watch.excused():
+            make_ready("network", watch.say)
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds - _kept_for_checks(reduction.original, limits), 0.1))
+    calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
+    try:
+        return run_isolated(calls, seconds=left.seconds + GRACE, on_message=watch.hear)
+    except SolverFailed:
+        if not watch.has_table:
+            raise
+        watch.say("a process failed; the best table so far is kept")
+        return Halt.FINISHED
+
+
+def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
+    even = bool((problem.weight == problem.weight[:1]).all())
+    per_cell = CHECK_PER_CELL if even else UNEVEN_PER_CELL
+    return min(CHECK_SHARE * limits.seconds + per_cell * problem.size, MOST_OF_THE_TIME * limits.seconds)
+
+
+def _in_words(reduction: Reduction, components: Components) -> str:
+    """What preprocessing found, as a stage of the run."""
+    forced = reduction.forced.cell.size
+    parts = [f"{reduction.original.size:,} cells reduced to {components.cells.size:,}"]
+    parts += [f"{len(components):,} components"] if len(components) > 1 else []
+    parts += [f"{forced:,} {'sense' if forced == 1 else 'senses'} forced"] if forced else []
+    return ", ".join(parts)
+
+
+def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> None:
+    check_seed(seed)
+    if start is not None and not np.array_equal(np.abs(start), problem.sensitive.astype(np.int64)):
+        raise InputError("The start must hold +1 or -1 for each sensitive cell and 0 for the others.")
+
+
+def _no_table(problem: ProtectionProblem, watch: Watch, halt: Halt, limits: Limits) -> Exception:
+    if halt is Halt.INTERRUPTED:
+        return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
+    in_time = watch.seconds < limits.seconds - _kept_for_checks(problem, limits)
+    ended = halt is Halt.FINISHED and in_time  # a method that the clock stopped ends by itself too
+    watch.say("looking for what clashes")
+    explanation = explain(problem, seconds=SECONDS if watch.infeasible or ended else min(SECONDS, limits.seconds))
+    if explanation is not None:
+        return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
+    if watch.infeasible:
+        return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
+    if ended:
+        return InfeasibleProblem(
+            "No safe table was found within the bounds given.",
+            hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.",
+        )
+    return OutOfTime(f"No safe table was found within {limits.seconds:g} seconds.", hint="Give more time, or wider bounds.")

@@ -1,0 +1,207 @@
+"""From multipliers found by a search to a certificate that the independent checker accepts (audit.bounds).
+
+The search works in doubles and on the reduced problem. Here its multipliers are written as whole numbers over a power of two, for the
+relations and cells of the original. What the reduction knew and the checker cannot see by itself, cells that only several
+relations together make equal, is shown to it as derived relations. The bound is then what the checker finds, not what was hoped for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import splu
+
+from statveil.audit.bounds import bound_of
+from statveil.audit.implied_bounds import Reach
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.core.errors import AuditFailed
+from statveil.formats import certificate as written
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.presolve.reduce import Reduction
+from statveil.protect.presolve.redundant_relations import independent_relations
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.state import Apart, Multipliers, Proof, Split
+
+BITS = 40
+"""Binary places of the smallest weight that a certificate keeps."""
+MOST_FOR_TIES = 10_000
+"""Relations up to which combinations of them are looked for that show a tie."""
+LARGEST_DENOMINATOR = 60
+NEARLY_WHOLE = 1e-6
+Certificate = written.Certificate
+
+
+class Certified(NamedTuple):
+    """A certificate and what it proves, as a double that is not above it."""
+
+    certificate: Certificate
+    bound: float
+
+
+def certify(reduction: Reduction, proof: Proof, objective: float) -> Certified | None:
+    """The certificate of a proof found on the reduced problem, for tables cheaper than `objective`; None if the checker refuses it."""
+    problem = reduction.original
+    scale = _scale(problem.weight)
+    draft = Certificate(
+        cells=problem.size,
+        relations=int(problem.rhs.size),
+        scale=scale,
+        worth=math.ceil(Fraction(objective) * 2**scale),
+        bound=0,
+        derived=_derived(reduction),
+        proof=_Translation(reduction, scale).node(proof),
+    )
+    try:
+        bound = bound_of(problem, draft)
+    except AuditFailed:
+        return None
+    return Certified(dataclasses.replace(draft, bound=math.floor(bound * 2**scale)), _not_above(bound))
+
+
+def _scale(weight: FloatArray) -> int:
+    """Binary places that keep the weights: all of them if that takes few more than are needed, for then costs are whole multiples."""
+    if weight.size == 0:
+        return 0
+    enough = max(0, BITS - math.frexp(float(weight.min()))[1])
+    exact = max(each.as_integer_ratio()[1].bit_length() - 1 for each in np.unique(weight).tolist())
+    return max(enough, exact) if exact <= enough + BITS // 2 else enough
+
+
+def _not_above(number: Fraction) -> float:
+    near = float(number)
+    return near if Fraction(near) <= number else math.nextafter(near, -math.inf)
+
+
+class _Translation:
+    """Multipliers of the reduced problem's relations as those of the original's, in whole units of 2**-scale."""
+
+    def __init__(self, reduction: Reduction, scale: int) -> None:
+        self.scale = scale
+        self.relation, self.times = _original_relations(reduction)
+        cells = np.flatnonzero(reduction.group >= 0)[::-1]
+        self.cell = np.zeros(reduction.problem.size, dtype=np.int64)
+        self.cell[reduction.group[cells]] = cells  # the first of each group
+        self.sign = reduction.sign
+
+    def node(self, proof: Proof) -> written.Node:
+        if isinstance(proof, Split):
+            cell = int(self.cell[proof.cell])
+            up, down = (proof.up, proof.down) if self.sign[cell] > 0 else (proof.down, proof.up)  # it may go opposite to its group
+            return written.Cases(cell, self.node(up), self.node(down))
+        if isinstance(proof, Apart):
+            return written.Apart(tuple(map(self.node, proof.parts)))
+        return self._leaf(proof)
+
+    def _leaf(self, proof: Multipliers) -> written.Multipliers:
+        relations = np.flatnonzero(proof.relations)
+        factors = self._whole(proof.relations[relations] * self.times[relations])
+        cut_factors = self._whole(proof.cut * np.abs(self.times[proof.cut_relation]))
+        kept = [k for k, factor in enumerate(cut_factors) if factor > 0]
+        cells = np.where(proof.cut_cell == written.COVER, written.COVER, self.cell[proof.cut_cell])
+        return written.Multipliers(
+            relations=tuple(self.relation[relations].tolist()),
+            factors=tuple(factors),
+            cut_relations=tuple(self.relation[proof.cut_relation[kept]].tolist()),
+            cut_cells=tuple(cells[kept].tolist()),
+            cut_factors=tuple(cut_factors[k] for k in kept),
+        )
+
+    def _whole(self, factors: FloatArray) -> list[int]:
+        return [round(factor) for factor in np.ldexp(factors, self.scale).tolist()]
+
+
+def _original_relations(reduction: Reduction) -> tuple[IntArray, FloatArray]:
+    """For each reduced relation an original one that says the same, and how many times it; zero times where there is none."""
+    reduced = reduction.problem.relations.tocsr()
+    moving = np.flatnonzero(reduction.group >= 0)
+    tie = csr_matrix((reduction.sign[moving], (moving, reduction.group[moving])), shape=(reduction.group.size, reduced.shape[1]))
+    ours = (reduction.original.relations @ tie).tocsr()
+    keys = np.random.Generator(np.random.PCG64(17)).integers(2**63, size=reduced.shape[1], dtype=np.int64).astype(np.uint64)
+    (own_marks, own_lead), (marks, lead) = _marks(ours, keys), _marks(reduced, keys)
+    marks_in_order, first = np.unique(own_marks, return_index=True)
+    if first.size == 0:
+        return np.zeros(lead.size, dtype=np.int64), np.zeros(lead.size)
+    at = np.minimum(np.searchsorted(marks_in_order, marks), first.size - 1)
+    return first[at], np.where(marks_in_order[at] == marks, lead / own_lead[first[at]], 0.0)
+
+
+def _marks(matrix: csr_matrix, keys: AnyArray) -> tuple[AnyArray, FloatArray]:
+    """A 64-bit mark of each row that does not change with its scale, and the scale. A wrong match would only weaken the bound."""
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    lengths = np.diff(matrix.indptr)
+    lead = np.ones(lengths.size)
+    full = np.flatnonzero(lengths)
+    divisor = np.gcd.reduceat(np.abs(matrix.data), matrix.indptr[full]) if full.size else np.zeros(0, dtype=np.int64)
+    lead[full] = divisor * np.sign(matrix.data[matrix.indptr[full]])
+    plain = matrix.data // np.repeat(lead, lengths).astype(np.int64)
+    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(keys[matrix.indices] * plain.astype(np.uint64))])
+    return running[matrix.indptr[1:]] - running[matrix.indptr[:-1]], lead
+
+
+def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
+    """Combinations of relations that show the ties which no single relation shows."""
+    problem, moving = reduction.original, reduction.group >= 0
+    if problem.rhs.size > MOST_FOR_TIES or np.unique(reduction.group[moving]).size == moving.sum():
+        return ()
+    none = csr_matrix(np.zeros((0, problem.rhs.size), dtype=np.int64))
+    reach = Reach(problem, none, np.ones(problem.size, dtype=np.int64), NO_LIMIT)
+    reach.exhaust()
+    unseen = [] if reach.impossible else _unseen_ties(reduction, reach)
+    if not unseen:
+        return ()
+    rows = independent_relations(_as_problem(reach))
+    basis = reach.matrix[rows].astype(np.float64)
+    solver = splu((basis @ basis.T).tocsc())
+    found = []
+    for one, other, turn in unseen:
+        target = np.zeros(reach.matrix.shape[1])
+        target[one], target[other] = 1.0, -float(turn)
+        factors = _rational(solver.solve(basis @ target))
+        if factors is not None:
+            used = np.flatnonzero(factors)
+            found.append(written.Combination(tuple(rows[used].tolist()), tuple(factors[used].tolist())))
+    return tuple(found)
+
+
+def _unseen_ties(reduction: Reduction, reach: Reach) -> list[tuple[int, int, int]]:
+    """Groups of the checker (one, other, turn) that the reduction holds for equal or opposite."""
+    first: dict[int, tuple[int, int]] = {}
+    unseen = set()
+    for cell in np.flatnonzero((reduction.group >= 0) & (reach.group >= 0)).tolist():
+        group, sign = int(reach.group[cell]), int(reach.sign[cell] * reduction.sign[cell])
+        head, head_sign = first.setdefault(int(reduction.group[cell]), (group, sign))
+        if head != group:
+            unseen.add((head, group, head_sign * sign))
+    return sorted(unseen)
+
+
+def _as_problem(reach: Reach) -> ProtectionProblem:
+    """The relations among the checker's groups as a problem of their own."""
+    size = reach.matrix.shape[1]
+    nothing = np.zeros(size, dtype=np.int64)
+    return ProtectionProblem(
+        relations=reach.matrix,
+        rhs=reach.right,
+        value=nothing,
+        weight=np.ones(size),
+        lower=np.full(size, -NO_LIMIT),
+        upper=np.full(size, NO_LIMIT),
+        sensitive=np.zeros(size, dtype=np.bool_),
+        lower_level=nothing,
+        upper_level=nothing,
+    )
+
+
+def _rational(factors: FloatArray) -> IntArray | None:
+    """Whole numbers proportional to the factors, if they have a small common denominator. The checker sees whether they are right."""
+    for denominator in range(1, LARGEST_DENOMINATOR + 1):
+        whole = np.rint(factors * denominator)
+        if np.abs(factors * denominator - whole).max(initial=0.0) < NEARLY_WHOLE:
+            return whole.astype(np.int64)
+    return None

@@ -1,0 +1,143 @@
+"""A whole table that meets what is asked, where searching bound by bound takes too long.
+
+A cell that nothing bounds follows from any relation in which its factor is 1 or -1, and takes every whole value: both are left out,
+exactly, in integers. What remains is a few relations of bounded cells, small enough for a solver's search for whole numbers. The cells left
+out are worked out from its answer, and the table is checked against everything that was asked: the solver's word alone counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from statveil.core.arrays import FloatArray
+from statveil.protect.infeasible.requirements import Requirement, meets
+from statveil.protect.problem import ProtectionProblem
+from statveil.solve.model import LinearModel
+
+FARTHEST = 1e7
+"""Units that a guarded cell is taken to move at most: switches with larger factors are not exact enough for a solver."""
+MOST_NODES = 20_000
+SECONDS = 5.0
+"""What a search may take; a clock is the last resort where nodes are slow."""
+NO_CELL = -1
+
+
+class _Row(NamedTuple):
+    """Factors by cell, and what they must add up to."""
+
+    factors: dict[int, int]
+    total: int
+
+
+def whole_table(problem: ProtectionProblem, asked: Iterable[Requirement]) -> dict[int, int] | None:
+    """Deviations by cell (others stay) that meet all that is asked; None if none was found, which proves nothing."""
+    asked = frozenset(asked)
+    bounded = {each.place for each in asked if each.kind != "relation"}
+    rows, followers = _substituted({each.place: _row(problem, each.place) for each in asked if each.kind == "relation"}, bounded)
+    found = _search(problem, asked, list(rows.values()))
+    if found is None:
+        return None
+    for cell, row in reversed(followers):
+        rest = sum(factor * found.get(other, 0) for other, factor in row.factors.items() if other != cell)
+        found[cell] = (row.total - rest) * row.factors[cell]
+    return found if meets(problem, asked, found) else None
+
+
+def _row(problem: ProtectionProblem, relation: int) -> _Row:
+    part = slice(problem.relations.indptr[relation], problem.relations.indptr[relation + 1])
+    terms = zip(problem.relations.indices[part].tolist(), problem.relations.data[part].tolist(), strict=True)
+    return _Row(dict(terms), int(problem.residual[relation]))
+
+
+def _substituted(rows: dict[int, _Row], bounded: set[int]) -> tuple[dict[int, _Row], list[tuple[int, _Row]]]:
+    """Rows without free cells of factor 1 or -1, as far as possible, and the row from which each of those follows, in order."""
+    rows = dict(rows)
+    rows_of: dict[int, set[int]] = {}
+    for number, row in rows.items():
+        for cell in row.factors:
+            rows_of.setdefault(cell, set()).add(number)
+    followers: list[tuple[int, _Row]] = []
+    while True:
+        free = (cell for cell, where in rows_of.items() if cell not in bounded and any(abs(rows[at].factors[cell]) == 1 for at in where))
+        cell = min(free, key=lambda each: (len(rows_of[each]), each), default=NO_CELL)
+        if cell == NO_CELL:
+            return rows, followers
+        number = min((at for at in rows_of[cell] if abs(rows[at].factors[cell]) == 1), key=lambda at: (len(rows[at].factors), at))
+        source = rows.pop(number)
+        followers.append((cell, source))
+        for other in source.factors:
+            rows_of[other].discard(number)
+        for at in sorted(rows_of.pop(cell)):
+            rows[at] = _without(rows[at], cell, source)
+            for other in source.factors:
+                if other in rows_of:
+                    (rows_of[other].add if other in rows[at].factors else rows_of[other].discard)(at)
+
+
+def _without(row: _Row, cell: int, source: _Row) -> _Row:
+    """The row less as many times the source as takes the cell out of it."""
+    times = row.factors[cell] * source.factors[cell]
+    factors = dict(row.factors)
+    for other, factor in source.factors.items():
+        factors[other] = factors.get(other, 0) - times * factor
+    return _Row({other: factor for other, factor in factors.items() if factor}, row.total - times * source.total)
+
+
+def _search(problem: ProtectionProblem, asked: frozenset[Requirement], rows: list[_Row]) -> dict[int, int] | None:
+    """Whole deviations of the cells that are left: those of the rows, and those of which something is asked."""
+    from statveil.solve import highs
+
+    of_cells = [each for each in sorted(asked) if each.kind != "relation"]
+    cells = sorted({cell for row in rows for cell in row.factors} | {each.place for each in of_cells})
+    if not cells:
+        return {} if not any(row.total for row in rows) else None
+    at = {cell: place for place, cell in enumerate(cells)}
+    lower, upper = np.full(len(cells), -np.inf), np.full(len(cells), np.inf)
+    for kind, cell in of_cells:
+        low, high = _interval(problem, kind, cell)
+        lower[at[cell]], upper[at[cell]] = max(lower[at[cell]], low), min(upper[at[cell]], high)
+    guarded = [each.place for each in of_cells if each.kind == "protection"]
+    solution = highs.solve(_model(problem, rows, at, guarded, lower, upper), seconds=SECONDS, nodes=MOST_NODES)
+    return None if solution.x is None else {cell: round(float(solution.x[place])) for cell, place in at.items()}
+
+
+def _interval(problem: ProtectionProblem, kind: str, cell: int) -> tuple[float, float]:
+    """Deviations that a requirement allows, but for the gap that protection leaves."""
+    return {
+        "lower": (float(problem.free.low[cell]), np.inf),
+        "upper": (-np.inf, float(problem.free.high[cell])),
+        "exactness": (-float(problem.lower_level[cell]), float(problem.upper_level[cell])),
+        "protection": (-np.inf, np.inf),
+    }[kind]
+
+
+def _model(
+    problem: ProtectionProblem, rows: list[_Row], at: dict[int, int], guarded: list[int], lower: FloatArray, upper: FloatArray
+) -> LinearModel:
+    """Columns: deviations, then a switch for each guarded cell (1 up). Rows: relations; z >= up and z <= -down by the switch."""
+    levels = [float(problem.lower_level[cell] + problem.upper_level[cell]) for cell in guarded]
+    known = np.concatenate([lower[np.isfinite(lower)], upper[np.isfinite(upper)]])
+    reach = min(float(np.abs(known).sum()) + sum(levels) + sum(abs(row.total) for row in rows) + 1.0, FARTHEST)
+    entries = [(row, at[cell], float(factor)) for row, each in enumerate(rows) for cell, factor in each.factors.items()]
+    least, most = [float(row.total) for row in rows], [float(row.total) for row in rows]
+    for place, cell in enumerate(guarded, start=len(at)):
+        down, up = float(problem.lower_level[cell]), float(problem.upper_level[cell])
+        entries += [(len(least), at[cell], 1.0), (len(least), place, -(up + reach))]
+        entries += [(len(least) + 1, at[cell], 1.0), (len(least) + 1, place, -(down + reach))]
+        least, most = [*least, -reach, -np.inf], [*most, np.inf, -down]
+    width = len(at) + len(guarded)
+    row_of, column_of, factors = (np.array(each) for each in zip(*entries, strict=True)) if entries else (np.zeros(0),) * 3
+    matrix = csr_matrix((factors, (row_of.astype(np.int64), column_of.astype(np.int64))), shape=(len(least), width))
+    return LinearModel(
+        cost=np.zeros(width),
+        matrix=matrix,
+        row_lower=np.array(least),
+        row_upper=np.array(most),
+        lower=np.concatenate([lower, np.zeros(len(guarded))]),
+        upper=np.concatenate([upper, np.ones(len(guarded))]),
+        whole=np.ones(width, dtype=np.bool_),
+    )

@@ -1,0 +1,1 @@
+"""The tabu search of S1 section 4 on the true statistics."""

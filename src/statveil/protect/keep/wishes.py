@@ -1,0 +1,269 @@
+"""What is to be kept, and over which cells: the user's wishes, checked at the door, and what they mean for one problem."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.core.errors import InputError
+from statveil.core.limits import check_kind, is_finite, known
+from statveil.core.statistics import variance_of
+from statveil.protect.keep.tabu.measures import Measure, measure_named
+from statveil.protect.problem import ProtectionProblem
+
+Senses = Literal["auto", "free", "fixed", "searched"]
+By = Literal["both", "programs", "tabu"]
+Named = Literal["sensitive", "all"]
+CRITERIA = ("mean", "variance", "correlation", "slope")
+NAMED: Mapping[str, str] = {"sensitive": "the sensitive cells", "all": "all cells"}
+
+
+class Cells(NamedTuple):
+    """A list of cells by their numbers, and what to call it."""
+
+    numbers: tuple[int, ...]
+    words: str
+
+
+Where = Named | str | Cells | Sequence[int] | Mapping[str, Any]
+"""`"sensitive"`, `"all"`, numbers of cells, a mark for each cell, `"relation:3"` (the parts of that relation), `"cells:3,5,8"`; in a table
+also {dimension: code} (a row) and {dimension: level} (0 is the total). Dimensions that are not named there stand at their finest codes."""
+
+
+class Coefficients(NamedTuple):
+    """What each term of the objective counts for: `change` in shares of the plain table's cost, the others as in S1 section 4."""
+
+    change: float = 1.0
+    correlation: float = 1000.0
+    slope: float = 1000.0
+    variance: float = 1000.0
+    measures: float = 1000.0
+
+
+DEFAULT = Coefficients()
+"""A hundredth of a statistic counts for ten times the plain table's change: first the statistics, then the change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keep:
+    """Statistics to keep, each over one set of cells or several.
+
+    mean: kept exactly, to the published unit. variance, correlation (of released with true values), slope (of released on true values):
+        as close as can be; or, with `within`, at least that close to one, and then with the least change.
+    measures: more to keep, by tabu search alone: "chi-square", "cramers-v", "ranks", "quantiles", "gini", "distance", or functions of
+        (true, released) values of all cells that are zero when nothing is lost.
+    senses: of the linear programs: `free` (a mixed-integer program), `fixed` (those of the plain table), `searched`; `auto` chooses.
+    by: linear `programs`, `tabu` search, or `both`, the second from where the first ended.
+    coefficients: what the terms of the tabu search's objective count for.
+    widen: caps to try in turn, as multiples of the protection levels, where what is asked cannot be met within the bounds given.
+    """
+
+    mean: Where | Sequence[Where] | None = None
+    variance: Where | Sequence[Where] | None = None
+    correlation: Where | Sequence[Where] | None = None
+    slope: Where | Sequence[Where] | None = None
+    measures: Sequence[str | Callable[[AnyArray, AnyArray], float] | Measure] = ()
+    within: float | None = None
+    senses: Senses = "auto"
+    by: By = "both"
+    coefficients: Coefficients = DEFAULT
+    widen: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        for what in CRITERIA:
+            object.__setattr__(self, what, _as_lists(getattr(self, what)))
+        known("senses", self.senses, ("auto", "free", "fixed", "searched"))
+        known("way to keep statistics", self.by, ("both", "programs", "tabu"))
+        if self.within is not None and not (is_finite(self.within) and 0 <= self.within < 1):
+            raise InputError("Keep: within is a distance from one, from 0 to less than 1.", hint="For example within=0.005.")
+        check_kind("coefficients", self.coefficients, Coefficients)
+        if not all(is_finite(each) and each >= 0 for each in self.coefficients):
+            raise InputError("Keep: coefficients must be numbers, zero or more.")
+        _check_list("widen", self.widen, "caps, such as widen=[1.5, 2]")
+        _check_list("measures", self.measures, "names and functions, such as measures=['ranks']")
+        caps = [*self.widen]
+        if not all(is_finite(cap) and cap >= 1 for cap in caps) or caps != sorted(set(caps)):
+            raise InputError("Keep: widen lists caps, multiples of the protection level of one or more, each larger than the last.")
+        if not self.asked and not self.measures:
+            raise InputError("Keep: nothing is to be kept.", hint="For example Keep(mean='sensitive', slope='sensitive').")
+        if self.measures and self.by == "programs":
+            raise InputError("Keep: measures are kept by tabu search, not by linear programs.", hint="Leave out by, or say by='tabu'.")
+        object.__setattr__(self, "measures", tuple(measure_named(each) for each in self.measures))
+        object.__setattr__(self, "widen", tuple(float(cap) for cap in caps))
+
+    @cached_property
+    def asked(self) -> tuple[tuple[str, Where], ...]:
+        """(criterion, cells) one by one."""
+        return tuple((what, where) for what in CRITERIA for where in several(getattr(self, what)))
+
+    def settled(self, resolve: Callable[[Where], Where]) -> Keep:
+        """The same wishes with each set of cells as `resolve` knows it."""
+        found = {what: [resolve(where) for where in several(getattr(self, what))] or None for what in CRITERIA}
+        return dataclasses.replace(self, **found)  # type: ignore[arg-type]
+
+
+def _check_list(name: str, given: object, of: str) -> None:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"Keep: {name} is a list of {of}.")
+
+
+def _as_lists(where: Any) -> Any:
+    """Sets of cells as the provenance can hold them: names, codes, and lists of Python numbers or marks."""
+    if where is None or isinstance(where, str | Mapping | Cells):
+        return where
+    if isinstance(where, np.ndarray) and where.ndim == 1 and where.size:
+        return where.tolist()
+    if (isinstance(where, np.ndarray) and where.ndim != 1) or not isinstance(where, Iterable):
+        raise InputError("Keep: a set of cells is 'sensitive', 'all', or a list of whole numbers.")
+    if not (listed := [each if _is_number(each) else _as_lists(each) for each in where]):
+        raise InputError("Keep: a list of cells is empty.", hint="Name cells, or leave the statistic out.")
+    return listed
+
+
+def several(where: Where | Sequence[Where] | None) -> list[Where]:
+    """One set of cells or a list of them, as a list: numbers in a row are one set, and so are marks."""
+    if where is None:
+        return []
+    if isinstance(where, str | Mapping | Cells | np.ndarray) or all(_is_number(each) for each in where):
+        return [where]  # type: ignore[list-item]
+    return list(where)  # type: ignore[arg-type]
+
+
+def _is_number(each: object) -> bool:
+    return isinstance(each, int | np.integer | np.bool_)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A set of cells of one problem and what is to be kept over it."""
+
+    words: str
+    cells: IntArray
+    value: FloatArray
+    mean: bool
+    variance: bool
+    correlation: bool
+    slope: bool
+
+    @property
+    def size(self) -> int:
+        return int(self.cells.size)
+
+    @property
+    def spread(self) -> bool:
+        """Whether a statistic is asked that is about how the cells differ."""
+        return self.variance or self.correlation or self.slope
+
+    @cached_property
+    def variance_before(self) -> float:
+        return variance_of(self.value)
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """g with L(y) = g y: Cov(a, y) / Var(a) as a linear function of the deviations (S1 section 3.2)."""
+        return np.asarray((self.value - self.value.mean()) / (self.size * self.variance_before))
+
+
+def targets_of(keep: Keep, problem: ProtectionProblem) -> list[Target]:
+    """The wishes in terms of the problem's cells, one target for each set of cells.
+
+    Which cells are sensitive is not the user's choice: where there are none, or none that differ, there is nothing to keep over them.
+    """
+    wished: dict[tuple[int, ...], tuple[str, set[str]]] = {}
+    for what, where in keep.asked:
+        found = cells_of(where, problem)
+        wished.setdefault(found.numbers, (found.words, set()))[1].add(what)
+    targets = [_target(problem, Cells(numbers, words), criteria) for numbers, (words, criteria) in wished.items() if numbers]
+    return [kept for target in targets if (kept := _meaningful(target)) is not None]
+
+
+def _meaningful(target: Target) -> Target | None:
+    """The target without a spread of cells that do not differ; None where nothing else is asked."""
+    if not target.spread or target.variance_before > 0:
+        return target
+    if target.words != NAMED["sensitive"]:
+        which = "a single cell has" if target.size == 1 else "cells that do not differ have"
+        raise InputError(f"Keep: {which} no variance, correlation or slope to keep: {target.words}.")
+    return dataclasses.replace(target, variance=False, correlation=False, slope=False) if target.mean else None
+
+
+def _target(problem: ProtectionProblem, cells: Cells, criteria: set[str]) -> Target:
+    numbers = np.array(cells.numbers, dtype=np.int64)
+    return Target(
+        words=cells.words,
+        cells=numbers,
+        value=problem.value[numbers].astype(np.float64),
+        mean="mean" in criteria,
+        variance="variance" in criteria,
+        correlation="correlation" in criteria,
+        slope="slope" in criteria,
+    )
+
+
+def cells_of(where: Where, problem: ProtectionProblem) -> Cells:
+    """The cells that are meant."""
+    if isinstance(where, Cells):
+        numbers, words = where
+    elif isinstance(where, str):
+        numbers, words = _cells_named(where, problem)
+    elif isinstance(where, Mapping):
+        raise InputError("Keep: cells by the codes of dimensions can be named in a table only.", hint="Give numbers of cells.")
+    else:
+        numbers = _numbers(where, problem.size)
+        words = _listed(numbers)
+    if not numbers and words == NAMED["sensitive"]:
+        return Cells((), words)
+    if not numbers:
+        raise InputError(f"Keep: there are no cells in {words!r}.")
+    if min(numbers) < 0 or max(numbers) >= problem.size:
+        raise InputError("Keep: a cell is named that does not exist.", hint=f"Cells go from 0 to {problem.size - 1}.")
+    return Cells(tuple(sorted(set(numbers))), words)
+
+
+def _listed(numbers: Sequence[object]) -> str:
+    count = len(set(numbers))
+    return f"{count:,} {'cell' if count == 1 else 'cells'} listed"
+
+
+def _numbers(where: Any, cells: int) -> tuple[int, ...]:
+    """The cells of a list of numbers, or of a list with a mark for every cell."""
+    given = np.asarray(where)
+    if isinstance(where, Iterable) and any(isinstance(each, bool | np.bool_) for each in where):
+        if given.dtype != np.bool_ or given.shape != (cells,):
+            raise InputError(f"Keep: marks of cells are one for each of the {cells:,} cells.")
+        return tuple(np.flatnonzero(given).tolist())
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise InputError("Keep: a set of cells is 'sensitive', 'all', or a list of whole numbers.")
+    return tuple(given.tolist())
+
+
+def _cells_named(where: str, problem: ProtectionProblem) -> tuple[tuple[int, ...], str]:
+    if where == "sensitive":
+        return tuple(np.flatnonzero(problem.sensitive).tolist()), NAMED[where]
+    if where == "all":
+        return tuple(range(problem.size)), NAMED[where]
+    kind, _, rest = where.partition(":")
+    numbers = [word.strip() for word in rest.split(",")]
+    if kind in ("relation", "cells") and all(word.isascii() and word.isdigit() and len(word) < 12 for word in numbers):
+        if kind == "cells":
+            return tuple(int(word) for word in numbers), _listed(numbers)
+        if len(numbers) == 1 and int(numbers[0]) < problem.rhs.size:
+            return _parts(problem, int(numbers[0])), f"the parts of relation {numbers[0]}"
+    raise InputError(f"Keep: {where!r} names no set of cells.", hint="Known: sensitive, all, relation:N, cells:N,N,...")
+
+
+def _parts(problem: ProtectionProblem, relation: int) -> tuple[int, ...]:
+    """The cells of a relation but for the one that is alone with its sign: the total."""
+    matrix = problem.relations
+    part = slice(matrix.indptr[relation], matrix.indptr[relation + 1])
+    cells, negative = matrix.indices[part], matrix.data[part] < 0
+    for side in (negative, ~negative):
+        if side.sum() == 1 and side.size > 2:
+            return tuple(cells[~side].tolist())
+    return tuple(cells.tolist())

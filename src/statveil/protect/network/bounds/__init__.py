@@ -1,0 +1,1 @@
+"""Lower bounds on networks: covers, polygons, capacities, and the coarse table."""

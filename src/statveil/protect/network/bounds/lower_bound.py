@@ -1,0 +1,151 @@
+"""The lower bound of a network, and how far each subtable is from it (METHODS 5): the cover as one more flow, polygons where that is
+far, capacities where those bind, and the coarse table's where totals are sensitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.protect.bounds.cuts import bound_by_cuts
+from statveil.protect.network.bounds.capacity import CapacityProgram
+from statveil.protect.network.bounds.coarse_bound import CoarseBound
+from statveil.protect.network.bounds.cover import cover_multipliers, dual_bound, shortages
+from statveil.protect.network.bounds.polygon import Blocks, joined, some
+from statveil.protect.network.coarse import Coarse
+from statveil.protect.network.detect import Network
+from statveil.protect.search.state import Multipliers, Search
+
+WHOLE_BLOCK = 20_000
+"""Cells up to which the polygon program is solved for the table as a whole."""
+MOST_FOR_CAPACITY = 300_000
+"""Cells up to which the polygon program with capacities is solved for the whole table; beyond, for the coarse one only."""
+FAR_SMALL, FAR_LARGE = 0.002, 0.01
+"""Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
+NEGLIGIBLE = 0.2
+"""Share of the average below which a subtable's gap is left alone."""
+
+
+class LowerBound:
+    """The multipliers that prove the bound of a search, raised from stage to stage."""
+
+    def __init__(self, search: Search, network: Network, coarse: Coarse) -> None:
+        self.search, self.problem, self.network, self.coarse = search, search.problem, network, coarse
+        self.mixed = bool((self.problem.sensitive & coarse.totals).any())
+        self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
+        self.shortage = shortages(search.problem)
+        self.blocks: Blocks | None = None
+        self.knows_capacities = False
+
+    def by_cover(self) -> None:
+        self.search.enter("lower bound")
+        if self.problem.norm != "l1":
+            bound_by_cuts(self.search)
+        else:
+            multipliers = cover_multipliers(self.problem, self.network, self.shortage)
+            self.blocks = Blocks(self.problem, self.shortage, multipliers, worth=self.search.objective)
+            self.tell_bound()
+
+    def tell_bound(self) -> None:
+        assert self.blocks is not None
+        self.offer_bound(self.blocks.multipliers)
+
+    def offer_bound(self, multipliers: Multipliers) -> None:
+        bound = dual_bound(self.problem, multipliers, self.shortage, worth=self.search.objective)
+        self.search.offer_bound(bound, multipliers)
+
+    def raise_further(self, share: float = 0.5) -> None:
+        """Polygons, then capacities if the bound is still far; where totals are sensitive, their relations and the coarse table first.
+
+        The program with capacities may take this share of the time.
+        """
+        if not self.mixed:
+            self.by_polygons()
+            if self.search.objective > self.search.bound * (1 + FAR_LARGE) and not self.knows_capacities:
+                self.by_capacities(share)
+        elif self.blocks is not None and not self.search.done:
+            self.search.enter("bounding with totals")
+            bound = CoarseBound(self.coarse, self.shortage)
+            if self.problem.size <= WHOLE_BLOCK:  # beyond, the coarse table has the same cuts where they matter
+                self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
+                self.tell_bound()
+            multipliers = bound.multipliers(seconds=self.search.seconds_left / 2)
+            if multipliers is not None:
+                self.offer_bound(multipliers)
+            self.by_capacities(share, bound)
+
+    def by_capacities(self, share: float = 0.5, coarse: CoarseBound | None = None) -> None:
+        """The polygon program that keeps relations and bounds as well, with the cuts known; for relations of totals, the coarse table's."""
+        if self.blocks is None or self.search.done or self.problem.size > MOST_FOR_CAPACITY:
+            return
+        self.knows_capacities = True  # another time would bring the same
+        self.search.enter("bounding with capacities")
+        cuts = self.blocks.multipliers
+        if coarse is not None:
+            cuts = joined(coarse.all_cuts, some(cuts, ~np.isin(cuts.cut_relation, coarse.relations)))
+        program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
+        self.offer_bounds(program.rounds(seconds=share * self.search.seconds_left))
+
+    def offer_bounds(self, rounds: Iterable[Multipliers]) -> None:
+        for multipliers in rounds:
+            self.offer_bound(multipliers)
+            if self.search.done:
+                return
+
+    def by_polygons(self) -> None:
+        """Polygons: the table as a whole if it is small, else the subtables with the widest gaps, and then with their neighbours."""
+        search, blocks = self.search, self.blocks
+        enough = FAR_SMALL if self.problem.size <= WHOLE_BLOCK else FAR_LARGE
+        if blocks is None or search.objective <= search.bound * (1 + enough) or search.done:
+            return
+        search.enter("raising the bound")
+        likely = self.likely()
+        if self.problem.size <= WHOLE_BLOCK:
+            blocks.raise_block(np.arange(self.problem.rhs.size), likely, seconds=search.seconds_left / 2)
+            self.tell_bound()
+            return
+        for table in np.flatnonzero(self.far()):
+            if search.seconds_left <= 0:
+                return
+            blocks.raise_block(self.relations_of(np.array([table])), likely, seconds=search.seconds_left)
+        self.tell_bound()
+        blocks.raise_block(self.relations_of(self.around(np.flatnonzero(self.far()))), likely, seconds=search.seconds_left / 2)
+        self.tell_bound()
+
+    def likely(self) -> BoolArray:
+        """Cells that may be above their least size in a cheap table: those of the best one, sensitive ones, and those between subtables."""
+        network, best = self.network, self.search.best
+        between = network.subtable[network.tail] != network.subtable[network.head]
+        return np.asarray(self.problem.sensitive | between | ((best != 0) if best is not None else True))
+
+    def around(self, tables: IntArray) -> IntArray:
+        """These subtables and those above and below them."""
+        network = self.network
+        first, second = network.subtable[network.tail], network.subtable[network.head]
+        between = (first != second) & (first >= 0) & (second >= 0)
+        among = np.isin(np.arange(network.subtable.max(initial=0) + 1), tables)
+        return np.unique(np.concatenate([tables, second[between & among[first]], first[between & among[second]]]))
+
+    def relations_of(self, tables: IntArray) -> IntArray:
+        network = self.network
+        return np.sort(network.relation[np.isin(network.subtable, tables) & (network.relation >= 0)])
+
+    def far(self) -> BoolArray:
+        """Subtables that carry more than a negligible part of the gap; all where nothing is known. The last entry is the ground's."""
+        tables = int(self.network.subtable.max(initial=-1)) + 1
+        if self.blocks is None or self.search.best is None:
+            return np.append(np.ones(tables, dtype=np.bool_), False)
+        gap = self.gap_by_table()
+        return np.append(gap > NEGLIGIBLE * gap.sum() / max(tables, 1), False)
+
+    def gap_by_table(self) -> FloatArray:
+        assert self.blocks is not None, "gaps are known once there is a bound"
+        assert self.search.best is not None, "and a table"
+        by_cell, by_relation = self.blocks.gap_at(np.abs(self.search.best).astype(np.float64))
+        network = self.network
+        tables = int(network.subtable.max(initial=-1)) + 1
+        inner = network.relation >= 0
+        gap = np.bincount(network.subtable[inner], weights=by_relation[network.relation[inner]], minlength=tables)
+        return np.asarray(gap + np.bincount(np.maximum(self.table_of, 0), weights=by_cell, minlength=tables))

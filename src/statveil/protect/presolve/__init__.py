@@ -1,0 +1,1 @@
+"""The same problem with fewer cells and relations, and the way back."""

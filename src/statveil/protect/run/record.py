@@ -1,0 +1,201 @@
+"""The parent's record of a run. It verifies every table itself: a child's word is a claim."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from statveil.core.arrays import IntArray
+from statveil.core.errors import SolverFailed
+from statveil.core.limits import Limits, OnProgress, Progress
+from statveil.protect.adjustment import BoundBy, TracePoint
+from statveil.protect.bounds.certificate import Certified
+from statveil.protect.presolve.components import Components
+from statveil.protect.presolve.reduce import Reduction
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.methods import News
+from statveil.protect.search.state import NO_MULTIPLIERS, ROUNDING, Apart, Found, Multipliers, Proof, leaves, renumbered
+
+PROVED = 1e-6
+"""Relative distance between objective and bound at which a table counts as optimal."""
+MOST_FOR_CASES = 200_000_000
+"""Leaves times cells up to which proofs by cases of several components are put together."""
+TOGETHER = 0.02
+"""Seconds within which improvements of several components are one point of the trace."""
+
+
+class Watch:
+    """Best tables, bounds and proofs, component by component; their sums are those of the whole."""
+
+    def __init__(self, limits: Limits, on_progress: OnProgress | None) -> None:
+        self.limits = limits
+        self.infeasible = False
+        self.trace: list[TracePoint] = []
+        self._tell: Callable[[Progress], None] = on_progress or (lambda _: None)
+        self._began = time.monotonic()
+        self._parts: list[_Part] = []
+        self._objectives, self._bounds, self._fixed_cost = np.full(1, np.inf), np.zeros(1), 0.0
+
+    def expect(self, reduction: Reduction, components: Components) -> None:
+        """The news to come are about these."""
+        self.reduction, self.components = reduction, components
+        self._fixed_cost = reduction.fixed_cost + components.whole.cost(components.settled)
+        self._parts = [_Part(self.limits.gap) for _ in range(len(components))]
+        self._objectives, self._bounds = np.full(len(components), np.inf), np.zeros(len(components))
+        self._open = len(components)
+        self._record()
+
+    @contextlib.contextmanager
+    def excused(self) -> Iterator[None]:
+        """What is done inside does not count in the time."""
+        began = time.monotonic()
+        yield
+        self._began += time.monotonic() - began
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def objective(self) -> float:
+        """Infinite until every component has a table."""
+        return self._fixed_cost + float(self._objectives.sum())
+
+    @property
+    def bound(self) -> float:
+        return self._fixed_cost + float(self._bounds.sum())
+
+    @property
+    def has_table(self) -> bool:
+        return bool(np.isfinite(self._objectives).all())
+
+    def say(self, stage: str) -> None:
+        self._tell(Progress(stage, self.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - self.seconds)))
+
+    def hear(self, news: News) -> bool:
+        """Take in a team's news; tell whether the best possible table is known, so that nobody need go on."""
+        component, rank, found = news
+        part = self._parts[component]
+        self.infeasible |= found.infeasible
+        part.hear(rank, self.components.problem(component), found)
+        settled = part.settles(rank)
+        self._objectives[component], self._bounds[component] = part.known.objective, part.known.bound
+        self._record()
+        if not found.ended:
+            self.say(found.stage if len(self._parts) == 1 else f"{len(self._parts):,} components")
+        self._open -= settled
+        return self._open == 0
+
+    def _record(self) -> None:
+        point = TracePoint(self.seconds, self.objective, self.bound)
+        if self.trace and self.trace[-1][1:] == point[1:]:
+            return
+        if len(self._parts) > 1 and len(self.trace) > 1 and point.seconds - self.trace[-2].seconds < TOGETHER:
+            self.trace.pop()
+        self.trace.append(point)
+
+    def table(self) -> IntArray:
+        """The best table of all components together, as deviations of the original's cells, checked on the original."""
+        parts = [part.known.best for part in self._parts if part.known.best is not None]
+        deviation = self.reduction.expand(self.components.joined(parts))
+        if not self.reduction.original.accepts(deviation):
+            raise SolverFailed("The table found does not hold on the original.", hint="Nothing was released. This is a fault: report it.")
+        return deviation
+
+    def proof(self) -> Proof:
+        """The best proof of the bound, for the reduced problem."""
+        if self.components.is_whole:
+            return self._parts[0].known.proof
+        by_cases = [number for number, part in enumerate(self._parts) if not isinstance(part.known.proof, Multipliers)]
+        if sum(leaves(self._parts[number].known.proof) for number in by_cases) * self.components.whole.size > MOST_FOR_CASES:
+            by_cases = []
+        plain = self.components.added_up(
+            [NO_MULTIPLIERS if number in by_cases else part.known.plain for number, part in enumerate(self._parts)]
+        )
+        return Apart((plain, *(self._lifted(number) for number in by_cases))) if by_cases else plain
+
+    def _lifted(self, component: int) -> Proof:
+        """A component's proof in the whole's numbering."""
+        parts = self.components
+        return renumbered(self._parts[component].known.proof, parts.rows_of(component), parts.cells_of(component), parts.whole.rhs.size)
+
+    def settle(self, objective: float, certified: Certified | None) -> tuple[float, BoundBy]:
+        """The bound to report: what the independent checker confirmed, unless a solver claims more. It closes the trace."""
+        by: BoundBy
+        claims = self.components.tried_all or any(part.known.claimed > part.known.proved for part in self._parts)
+        claimed = self._fixed_cost + sum(max(part.known.claimed, part.known.proved) for part in self._parts) if claims else 0.0
+        bound, by = min(self.bound, objective), "solver"
+        if certified is not None and claimed <= certified.bound * (1 + PROVED):
+            bound, by = certified.bound, "tree" if certified.certificate.by_cases else "cuts"
+        if self.trace and self.trace[-1].bound != bound:
+            self.trace.append(TracePoint(self.seconds, objective, bound))
+        return bound, by
+
+
+class _Known:
+    """The best table, bound and proof of one component, as far as some of the teams have told."""
+
+    def __init__(self) -> None:
+        self.best: IntArray | None = None
+        self.objective, self.bound, self.proved, self.claimed = float("inf"), 0.0, 0.0, 0.0
+        self.proof: Proof = NO_MULTIPLIERS
+        self.plain = NO_MULTIPLIERS
+        self.rank, self._refuted = 0, False
+
+    def weigh(self, found: Found) -> None:
+        """Keep the best bound, the best proof, the best of those without cases, and apart from them the best claim of a solver."""
+        if found.bound > found.proved and not self._refuted:
+            self.claimed = max(self.claimed, found.bound)
+        self.bound = max(self.bound, found.proved, self.claimed)
+        if found.proof is not None and found.proved > self.proved:
+            self.proof, self.proved = found.proof, found.proved
+            self.plain = found.proof if isinstance(found.proof, Multipliers) else self.plain
+        self._refute()
+
+    def compare(self, rank: int, objective: float, deviation: IntArray) -> None:
+        """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""
+        if (objective, rank) < (self.objective, self.rank):
+            self.best, self.objective, self.rank = deviation, objective, rank
+            self._refute()
+
+    def _refute(self) -> None:
+        """A verified table that costs less than a solver's claim shows the claim false: that solver is not believed again here."""
+        if self.claimed > max(self.objective * (1 + ROUNDING), self.proved):
+            self._refuted, self.claimed, self.bound = True, 0.0, self.proved
+
+
+class _Part:
+    """What is known of one component: from all teams, and from the first alone.
+
+    Where a gap is asked for and the first team reaches it by itself, its answer is the answer, and nothing that others found
+    meanwhile counts: who was quicker must not matter. For the same reason an optimum that another team found waits until the first
+    one has ended, which may find a table as good.
+    """
+
+    def __init__(self, gap: float) -> None:
+        self._gap, self._settled, self._first_ended = gap, False, False
+        self.known, self._first = _Known(), _Known()
+
+    def hear(self, rank: int, problem: ProtectionProblem, found: Found) -> None:
+        """Take in a team's news, unless all is settled."""
+        if self._settled:
+            return
+        self._first_ended |= found.ended and rank == 0
+        safe = found.deviation is not None and problem.accepts(found.deviation)
+        for known in (self.known, self._first) if rank == 0 else (self.known,):
+            known.weigh(found)
+            if safe and found.deviation is not None:
+                known.compare(rank, problem.cost(found.deviation), found.deviation)
+
+    def settles(self, rank: int) -> bool:
+        """Whether enough is known by now, and was not before."""
+        if self._settled:
+            return False
+        if self._gap > 0 and self._first.objective - self._first.bound <= self._gap * self._first.bound:
+            self.known, self._settled = self._first, True
+        elif self.known.objective <= self.known.bound * (1 + PROVED):
+            self._settled = rank == self.known.rank == 0 or self._first_ended
+        return self._settled

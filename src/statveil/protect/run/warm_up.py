@@ -1,0 +1,136 @@
+"""Compiled loops, made ready before the clock of the first run starts.
+
+The first use after an installation compiles them, which takes longer than a short time limit allows. What numba keeps on disk serves
+every later process; a mark beside it tells that it is there for these very sources.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numba
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.errors import OutOfTime
+from statveil.core.limits import Limits
+from statveil.protect.network import simplex
+from statveil.protect.network.detect import detect
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.presolve.reduce import reduce_problem
+from statveil.protect.presolve.redundant_relations import independent_relations
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.methods import Task, Team, run_method
+from statveil.solve.processes import Halt, run_isolated
+
+Part = Literal["search", "network"]
+LONGEST = 600.0
+"""Seconds after which compiling is given up; what is missing is then compiled on the way."""
+
+
+def make_ready(part: Part, tell: Callable[[str], None]) -> None:
+    """Compile this part once after an installation. Without a place to keep the result that would help nobody, and is left."""
+    mark = _mark(part)
+    if mark is None or mark.exists():
+        return
+    tell("compiling, once after an installation")
+    if run_isolated([(COMPILE[part], ())], seconds=LONGEST, on_message=lambda _: None) is Halt.INTERRUPTED:
+        raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
+    with contextlib.suppress(OSError):
+        for old in mark.parent.glob(f"ready-{part}-*"):
+            old.unlink(missing_ok=True)
+        mark.touch()
+
+
+def _mark(part: Part) -> Path | None:
+    """The file that tells that these sources are compiled; none where numba has no folder to keep its results in."""
+    kept = simplex.solve_all.stats.cache_path
+    if kept is None or not os.access(kept, os.W_OK):
+        return None
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    words = [sys.version, numba.__version__, *(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sources)]
+    return Path(kept) / f"ready-{part}-{hashlib.sha256(chr(10).join(words).encode()).hexdigest()[:16]}"
+
+
+def compile_network(send: Callable[[object], None]) -> None:
+    """Run what networks need on a small table with a hierarchy and sensitive totals, with equal and with unequal weights."""
+    _run(_example("unit"), Team("network", {}))
+    _run(_example("inverse"), Team("network", {}))
+
+
+def compile_search(send: Callable[[object], None]) -> None:
+    """Run what every table needs, role by role; to see that one is a network, or none, is part of it."""
+    detect(_example("unit"))
+    independent_relations(_example("unit"))
+    for role in ("proof", "search", "blocks"):
+        _run(_example("unit"), Team("auto", {"role": role}))
+    _run(_three_way(), Team("walk", {"rounds": 1}))
+    _run(_three_way(), Team("messages", {"tries": 1}))
+
+
+def _example(weights: Literal["unit", "inverse"]) -> ProtectionProblem:
+    """Four groups of five rows by five columns, each with its total: every fifth cell is sensitive, totals too."""
+    groups = np.repeat(np.arange(4), 5)
+    tree = np.vstack([np.eye(20), groups == np.arange(4)[:, None], np.ones(20)])
+    parts = np.vstack([np.hstack([tree[20:24], -np.eye(4), np.zeros((4, 1))]), [*np.zeros(20), *np.ones(4), -1]])
+    return _sensitive(_additive([Dimension(tree, parts), _flat(5)]), every=5, weights=weights)
+
+
+def _three_way() -> ProtectionProblem:
+    return _sensitive(_additive([_flat(4)] * 3), every=4, weights="unit")
+
+
+class Dimension(NamedTuple):
+    """codes x leaves: which leaves a code adds up; relations x codes: parts less total."""
+
+    codes: FloatArray
+    relations: FloatArray
+
+
+def _flat(size: int) -> Dimension:
+    return Dimension(np.vstack([np.eye(size), np.ones(size)]), np.array([[*np.ones(size), -1.0]]))
+
+
+def _additive(dimensions: Sequence[Dimension]) -> tuple[IntArray, csr_matrix]:
+    """Values of all cells of a table made of these dimensions, and its relations: one Kronecker product a dimension."""
+    leaves = np.random.default_rng(0).integers(5, 1000, math.prod(codes.shape[1] for codes, _ in dimensions))
+    value = _product([codes for codes, _ in dimensions]) @ leaves
+    others = [np.eye(codes.shape[0]) for codes, _ in dimensions]
+    relations = [_product([*others[:k], rows, *others[k + 1 :]]) for k, (_, rows) in enumerate(dimensions)]
+    return value.astype(np.int64), csr_matrix(np.vstack(relations).astype(np.int64))
+
+
+def _product(matrices: Sequence[FloatArray]) -> FloatArray:
+    return np.asarray(reduce(np.kron, matrices), dtype=np.float64)  # type: ignore[arg-type]
+
+
+def _sensitive(table: tuple[IntArray, csr_matrix], *, every: int, weights: Literal["unit", "inverse"]) -> ProtectionProblem:
+    value, relations = table
+    level = np.where(np.arange(value.size) % every == 0, value // 10 + 1, 0)
+    return ProtectionProblem(
+        relations=relations,
+        rhs=np.zeros(relations.shape[0], dtype=np.int64),
+        value=value,
+        weight=np.ones(value.size) if weights == "unit" else 1 / value,
+        lower=np.zeros_like(value),
+        upper=np.full_like(value, NO_LIMIT),
+        sensitive=level > 0,
+        lower_level=level,
+        upper_level=level,
+    )
+
+
+def _run(problem: ProtectionProblem, team: Team) -> None:
+    run_method(reduce_problem(problem).problem, team, Task(None, Limits(seconds=LONGEST), 0), lambda _: None)
+
+
+COMPILE: Mapping[Part, Callable[..., None]] = {"search": compile_search, "network": compile_network}

@@ -1,0 +1,169 @@
+"""The whole problem as one mixed-integer program (S3, eq. 4), solved to the proof when it is small enough."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack, vstack
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.outcome import Ending
+from statveil.protect.bounds.branch_and_bound import prove_by_tree
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.start import balance
+from statveil.protect.search.state import Search
+from statveil.solve.model import LinearModel
+
+MOST_TO_PRICE = 10
+"""Cells with a choice up to which every choice of senses is priced by a program of its own."""
+
+
+def solve_exactly(search: Search) -> None:
+    """Branch and bound from the best table known: our own for a while, whose tree is certified, then the solver's.
+
+    Its senses are priced again and verified; its bound is offered. For L2 the solver's program is a proposal only, with absolute
+    changes instead of squares (whose optimum is a bound: of whole numbers no square is smaller); a few senses are all priced.
+    """
+    from statveil.solve import highs
+
+    if search.best is None:
+        balance.run(search)
+    if search.problem.norm == "l2":
+        price_all_senses(search)
+    else:
+        prove_by_tree(search)
+    if search.done:
+        return
+    search.enter("branch and bound")
+    program = Disjunctions(search)
+
+    def improved(columns: FloatArray, bound: float) -> None:
+        if not program.truncated:
+            search.offer_bound(program.in_costs(bound))
+        search.try_senses(program.senses(columns))
+
+    start = program.columns(search.best) if search.best is not None else None
+    solution = highs.solve(
+        program.model, seconds=search.seconds_left, gap=search.limits.gap / (1 + search.limits.gap), start=start, on_incumbent=improved
+    )
+    if solution.x is not None:
+        search.try_senses(program.senses(solution.x))
+    if solution.ending is Ending.INFEASIBLE and search.best is None and not program.truncated:
+        search.prove_infeasible()
+    elif np.isfinite(solution.bound) and not program.truncated:
+        search.offer_bound(program.in_costs(solution.bound))
+
+
+def price_all_senses(search: Search) -> None:
+    """Every choice of senses in turn, where there are few cells that have one."""
+    problem = search.problem
+    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    if choice.size > MOST_TO_PRICE:
+        return
+    search.enter("pricing all senses")
+    senses = balance.all_up(problem)
+    for signs in product((1, -1), repeat=choice.size):
+        if search.done:
+            return
+        senses[choice] = signs
+        search.try_senses(senses)
+
+
+def all_that_is_forced(problem: ProtectionProblem) -> float:
+    """What all levels and all that is not additive come to: as far as a cell is let go where nothing bounds it."""
+    levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
+    return float(levels.sum() + np.abs(problem.residual).sum() + 1)
+
+
+class Disjunctions:
+    """The program in columns rise, fall, and one y per cell with a choice (1 up, 0 down).
+
+    The switch between the senses is as tight as the bounds and the incumbent allow, for a loose one lets a solver
+    leave a cell under-protected within its tolerances. Where neither says anything, a cell's reach is taken to be all that is
+    forced on the table together; `truncated` tells so, for then "infeasible" would prove nothing.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self.problem, self.fixed = search.problem, search.program
+        problem, moving, unit = search.problem, search.program.moving, search.program.unit
+        self.choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+        forced = np.where(problem.can_go_up, 1, -1) * (problem.sensitive & ~(problem.can_go_up & problem.can_go_down))
+        lower, upper = self.fixed.column_bounds(problem.allowed(forced))
+        upper = np.minimum(upper, self._reach(search))
+        endless = np.isinf(upper)
+        self.truncated = bool(endless.any())
+        upper = np.where(endless, all_that_is_forced(problem) / unit, upper)
+        place = np.full(problem.size, -1)
+        place[moving] = np.arange(moving.size)
+        self.at = place[self.choice]
+        lower[self.at], lower[moving.size + self.at] = 0.0, 0.0
+        up_level, down_level = problem.up.low[self.choice] / unit, -problem.down.high[self.choice] / unit
+        up_most, down_most = np.maximum(upper[self.at], up_level), np.maximum(upper[moving.size + self.at], down_level)
+        if problem.variant == "exact":
+            up_most, down_most = up_level, down_level
+        switches = self._switches(up_level, up_most, down_level, down_most)
+        relations = hstack([self.fixed.matrix, csr_matrix((self.fixed.matrix.shape[0], self.choice.size))], format="csr")
+        rest = self.fixed.residual
+        count = self.choice.size
+        cuts, cut_rhs = self._cuts(search)
+        none = np.full(count, np.inf)
+        self.model = LinearModel(
+            cost=np.concatenate([self.fixed.cost, np.zeros(count)]),
+            matrix=vstack([relations, switches, cuts], format="csr"),
+            row_lower=np.concatenate([rest, np.zeros(count), -none, down_level, -none, cut_rhs]),
+            row_upper=np.concatenate([rest, none, np.zeros(count), none, down_most, np.full(cut_rhs.size, np.inf)]),
+            lower=np.concatenate([lower, np.zeros(count)]),
+            upper=np.concatenate([upper, np.ones(count)]),
+            whole=np.concatenate([np.zeros(lower.size, dtype=np.bool_), np.ones(count, dtype=np.bool_)]),
+        )
+
+    def _cuts(self, search: Search) -> tuple[csr_matrix, FloatArray]:
+        """The inequalities of the lower bound in |z| = rise + fall: without them the relaxation knows nothing (METHODS 5)."""
+        width = 2 * self.fixed.moving.size + self.choice.size
+        if search.cuts is None:
+            return csr_matrix((0, width)), np.zeros(0)
+        sizes = search.cuts.matrix[:, self.fixed.moving]
+        return hstack([sizes, sizes, csr_matrix((sizes.shape[0], self.choice.size))], format="csr"), search.cuts.rhs / self.fixed.unit
+
+    def _reach(self, search: Search) -> FloatArray:
+        """No cell need move further than would cost as much as the incumbent, by the floors and by the lower bound's reduced costs."""
+        from statveil.protect.bounds.cuts import least_sizes
+
+        problem = search.problem
+        if not np.isfinite(search.objective):
+            return np.full(2 * self.fixed.moving.size, np.inf)
+        least = least_sizes(problem)
+        spare = least + (search.objective - problem.weight @ least) / problem.weight
+        if search.cuts is not None:
+            dear = search.cuts.reduced > 1e-9 * problem.weight
+            by_proof = (search.objective - search.cuts.bound) / np.where(dear, search.cuts.reduced, 1.0)
+            spare = np.where(dear, np.minimum(spare, least + by_proof), spare)
+        return np.tile((spare[self.fixed.moving] * (1 + 1e-6) + 1) / self.fixed.unit, 2)
+
+    def _switches(self, up_level: FloatArray, up_most: FloatArray, down_level: FloatArray, down_most: FloatArray) -> csr_matrix:
+        """rise >= level y;  rise <= most y;  fall + level y >= level;  fall + most y <= most."""
+        count, half = self.choice.size, self.fixed.moving.size
+        each = np.arange(count)
+
+        def block(column: IntArray, factor: FloatArray) -> csr_matrix:
+            one = csr_matrix((np.ones(count), (each, column)), shape=(count, 2 * half + count))
+            return csr_matrix(one + csr_matrix((factor, (each, 2 * half + each)), shape=one.shape))
+
+        rise, fall = self.at, half + self.at
+        return csr_matrix(vstack([block(rise, -up_level), block(rise, -up_most), block(fall, down_level), block(fall, down_most)]))
+
+    def in_costs(self, objective: float) -> float:
+        """A solver's objective in the problem's own costs."""
+        return objective * self.fixed.unit / self.fixed.price
+
+    def senses(self, columns: FloatArray) -> IntArray:
+        senses = np.where(self.problem.sensitive, np.where(self.problem.can_go_up, 1, -1), 0).astype(np.int64)
+        senses[self.choice] = np.where(columns[2 * self.fixed.moving.size :] > 0.5, 1, -1)
+        return senses
+
+    def columns(self, deviation: IntArray) -> FloatArray:
+        """A table as a start for the solver."""
+        z = deviation[self.fixed.moving] / self.fixed.unit
+        up = (deviation[self.choice] > 0).astype(np.float64)
+        return np.concatenate([np.maximum(z, 0.0), np.maximum(-z, 0.0), up])

@@ -1,0 +1,1 @@
+"""Local search: from a safe table to a better one."""

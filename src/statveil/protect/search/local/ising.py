@@ -1,0 +1,235 @@
+"""Ising polish (METHODS 4): anneal the senses on the L2 cost of absorbing the imbalance they leave.
+
+With every sensitive cell at its level, z = middle + half * s, the relations are out by d(s) = r - A_S z. The other cells (and
+overshoot) absorb d at a least weighted square cost d' G+ d with G = A W^-1 A', a quadratic form in the signs s. It is cheap to
+anneal and close to the truth; each state found is then priced by one linear program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csc_matrix, csr_matrix, diags, identity
+from scipy.sparse.linalg import splu
+
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
+from statveil.core.errors import InputError
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.rounding import Parts
+from statveil.protect.search.start import balance, messages
+from statveil.protect.search.state import Search
+
+MOST_SENSITIVE = 4_000
+MOST_RELATIONS = 30_000
+DENSE_UP_TO = 3_000
+LARGE = 1_000
+SWEEPS_COLD_START = 800
+SWEEPS_BALANCE = 3_200
+SWEEPS_BALANCE_LARGE = 12_800
+"""Balancing on large tables: a few seconds with all that follows. Many such starts do as well as a few longer ones, and sooner."""
+SWEEPS_WARM_START = 1_600
+POLISHES_IF_LARGE = 4
+"""Warm starts from the same balanced senses, of which the one of least energy is priced: a program takes longer than several of them."""
+SWEEPS_FROM_BEST = 100
+COLD, BLOCK = 1e-3, 1_024
+REACH = 5.0
+"""Times the starting heat: the most that a flip may cost for a mate to be tried with it."""
+TEMPERATURES = (0.05, 0.2, 0.5)
+"""Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
+STARTS_IN_VAIN, HOPELESS = 8, 5
+"""Cold starts in vain after which no more are made, if none before brought anything; and by what patience is then divided."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IsingForm:
+    """E(s) = s' couple s + 2 field' s over the sensitive cells, scaled to a mean diagonal of one."""
+
+    cells: IntArray
+    couple: FloatArray
+    field: FloatArray
+    closed: BoolArray
+    mates: csr_matrix
+    """Which sensitive cells share a relation."""
+
+    def energy(self, senses: IntArray) -> float:
+        signs = senses[self.cells].astype(np.float64)
+        return float(signs @ self.couple @ signs + 2 * self.field @ signs)
+
+
+def run(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
+    """Method `ising`: cold starts and tries from the best, each priced by one program."""
+    if not fits(search.problem):
+        raise InputError(f"Method 'ising' needs at most {MOST_SENSITIVE} sensitive cells.", hint="Use 'anneal' or 'auto'.")
+    search.enter("polishing senses")
+    if search.start is not None:
+        search.try_senses(search.start)
+    polish(search, restarts=restarts, patience=patience)
+
+
+def fits(problem: ProtectionProblem) -> bool:
+    """Whether the dense form is affordable."""
+    return bool(0 < problem.sensitive.sum() <= MOST_SENSITIVE and problem.relations.shape[0] <= MOST_RELATIONS)
+
+
+def ising_form(problem: ProtectionProblem, parts: Parts | None = None) -> IsingForm:
+    """Build the form: one factorisation and as many solves as there are sensitive cells; over the parts where those are few."""
+    cells = np.flatnonzero(problem.sensitive)
+    up, down = problem.upper_level[cells].astype(np.float64), problem.lower_level[cells].astype(np.float64)
+    forced = _Forced(cells, half=(up + down) / 2, middle=(up - down) / 2)
+    if parts is not None and _fits_parts(problem, parts):
+        couple, field = _form_by_parts(problem, parts, forced)
+    else:
+        couple, field = _form_by_relations(problem, forced)
+    scale = float(np.abs(np.diag(couple)).mean()) or 1.0
+    choice = (problem.can_go_up & problem.can_go_down)[cells]
+    shared = abs(problem.relations[:, cells])
+    mates = csr_matrix(shared.T @ shared)
+    mates.setdiag(0)
+    mates.eliminate_zeros()
+    return IsingForm(cells=cells, couple=(couple + couple.T) / (2 * scale), field=field / scale, closed=~choice, mates=mates)
+
+
+def _fits_parts(problem: ProtectionProblem, parts: Parts) -> bool:
+    """Whether there are many relations, few parts, and no cell that may not absorb: the form over parts lets every cell."""
+    all_absorb = problem.variant == "at-least" and bool((problem.free.low < problem.free.high).all())
+    return all_absorb and parts.part.size <= DENSE_UP_TO < problem.relations.shape[0]
+
+
+class _Forced(NamedTuple):
+    """What the senses force on the sensitive cells: middle + half * s."""
+
+    cells: IntArray
+    half: FloatArray
+    middle: FloatArray
+
+
+def _form_by_relations(problem: ProtectionProblem, forced: _Forced) -> tuple[FloatArray, FloatArray]:
+    """Coupling and field from G: what the relations are out by, absorbed by the cells that can move."""
+    absorbing = (problem.free.low < problem.free.high) & ~(problem.sensitive & (problem.variant == "exact"))
+    moving = np.flatnonzero(absorbing)
+    relations = problem.relations.astype(np.float64)
+    through = relations[:, moving]
+    absorb = (through @ diags(1.0 / problem.weight[moving]) @ through.T).tocsc()
+    absorb = absorb + 1e-9 * float(np.abs(absorb.diagonal()).mean()) * identity(absorb.shape[0], format="csc")
+    solve = _dense_solver(absorb) if absorb.shape[0] <= DENSE_UP_TO else splu(absorb).solve
+    bring = (relations[:, forced.cells] @ diags(forced.half)).tocsc()
+    solved = solve(np.column_stack([bring.toarray(), relations[:, forced.cells] @ forced.middle - problem.residual]))
+    return np.asarray(bring.T @ solved[:, :-1]), np.asarray(bring.T @ solved[:, -1])
+
+
+def _form_by_parts(problem: ProtectionProblem, parts: Parts, forced: _Forced) -> tuple[FloatArray, FloatArray]:
+    """The same from the parts, which are far fewer than relations: a table z = S y + c as near as can be to what is forced.
+
+    Its least weighted square distance from t is (t - c)' (W - W S H^-1 S' W) (t - c) with H = S' W S.
+    """
+    weighted = diags(problem.weight) @ parts.sums.astype(np.float64)
+    solve = _dense_solver((parts.sums.T @ weighted).tocsc())
+    target = -parts.constant.astype(np.float64)
+    target[forced.cells] += forced.middle
+    bring = diags(forced.half) @ weighted[forced.cells]
+    solved = solve(np.column_stack([bring.T.toarray(), weighted.T @ target]))
+    couple = np.diag(forced.half**2 * problem.weight[forced.cells]) - bring @ solved[:, :-1]
+    return couple, forced.half * (problem.weight * target)[forced.cells] - bring @ solved[:, -1]
+
+
+def _dense_solver(matrix: csc_matrix) -> Callable[[FloatArray], FloatArray]:
+    """With many right-hand sides a small dense factorisation beats a sparse one by far."""
+    factor = cho_factor(matrix.toarray())
+    return lambda right: np.asarray(cho_solve(factor, right))
+
+
+def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
+    """Cold starts, then tries from the best senses until `patience` of them in a row bring nothing. Work limits, not clocks.
+
+    Where the starts bring nothing, as on tables so tight that hardly any senses leave a table, the tries soon end as well.
+    """
+    problem, before = search.problem, search.objective
+    form = ising_form(problem, search.program.parts)
+    idle = turn = 0
+    for number in range(restarts):
+        if search.done or (idle >= STARTS_IN_VAIN and search.objective == before):
+            break
+        idle = 0 if search.try_senses(_fresh(search, form, number)) else idle + 1
+    patience = patience if search.objective < before else patience // HOPELESS
+    idle = 0
+    while search.best is not None and idle < patience and not search.done:
+        signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
+        better = search.try_senses(_annealed(search, form, signs, SWEEPS_FROM_BEST, TEMPERATURES[turn % len(TEMPERATURES)]))
+        idle, turn = 0 if better else idle + 1, turn + 1
+
+
+def _fresh(search: Search, form: IsingForm, number: int) -> IntArray:
+    """New senses: from chance and hot, or from senses balanced relation by relation and only warm, which suits large tables.
+
+    They are balanced by messages where those pay and settle, else by annealing.
+    """
+    large = form.cells.size >= LARGE
+    if number % 2 == 0 and not large:
+        signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
+        return _annealed(search, form, signs, SWEEPS_COLD_START, 2.0)
+    settled = messages.settled_senses(search) if messages.pays(search.problem) else None
+    sweeps = SWEEPS_BALANCE_LARGE if large else SWEEPS_BALANCE
+    senses = balance.anneal_senses(search, sweeps=sweeps, narrow=large) if settled is None else settled
+    balanced = senses[form.cells].astype(np.float64)
+    if not large:
+        return _annealed(search, form, balanced, SWEEPS_WARM_START, 0.2)
+    polishes = POLISHES_IF_LARGE if search.seconds_left > 0 else 1
+    return min((_annealed(search, form, balanced, SWEEPS_WARM_START, 0.1) for _ in range(polishes)), key=form.energy)
+
+
+def _annealed(search: Search, form: IsingForm, signs: FloatArray, sweeps: int, heat: float) -> IntArray:
+    problem = search.problem
+    forced = np.where(problem.can_go_up, 1, -1)[form.cells]
+    signs = np.where(form.closed, forced, signs).astype(np.float64)
+    senses = np.zeros(problem.size, dtype=np.int64)
+    word = np.uint64(search.rng.integers(2**63))
+    _anneal_signs(form.couple, form.field, form.mates.indptr, form.mates.indices, signs, form.closed, sweeps, heat, word, EXPONENTIAL)
+    senses[form.cells] = signs.astype(np.int64)
+    return senses
+
+
+@njit(cache=True, fastmath=True, inline="always")
+def _turn(i, couple, local, signs):  # type: ignore[no-untyped-def]
+    """Flip a sign and bring the local fields up to date; a plain loop, three times quicker than whole arrays."""
+    twice, row = 2.0 * signs[i], couple[i]
+    for k in range(local.size):
+        local[k] -= twice * row[k]
+    signs[i] = -signs[i]
+
+
+@njit(cache=True, fastmath=True)
+def _anneal_signs(couple, field, mates_at, mates, signs, closed, sweeps, heat, word, draws):  # type: ignore[no-untyped-def]
+    """Metropolis over single flips and over pairs that share a relation, local fields kept up to date; ends cold, signs in place.
+
+    When it is cold a single flip unbalances its relations too much; flipped together with a mate, what one takes the other gives.
+    """
+    local, own = couple @ signs + field, np.diag(couple).copy()
+    blocks = max(1, sweeps * signs.size // BLOCK)
+    cooling, temperature = (COLD / heat) ** (1.0 / blocks), heat
+    for _ in range(blocks):
+        temperature *= cooling
+        for _ in range(BLOCK):
+            word += STEP
+            dice = mixed(word)
+            i = below(dice >> np.uint64(32), signs.size)
+            if closed[i]:
+                continue
+            change = 4.0 * (own[i] - signs[i] * local[i])
+            if change <= temperature * draws[np.int64(dice & np.uint64(CHANCES - 1))]:
+                _turn(i, couple, local, signs)
+            elif change <= REACH * heat and mates_at[i + 1] > mates_at[i]:
+                word += STEP
+                dice = mixed(word)
+                j = mates[mates_at[i] + below(dice >> np.uint64(32), mates_at[i + 1] - mates_at[i])]
+                if closed[j]:
+                    continue
+                change += 4.0 * (own[j] - signs[j] * local[j]) + 8.0 * signs[i] * signs[j] * couple[i, j]
+                if change <= temperature * draws[np.int64(dice & np.uint64(CHANCES - 1))]:
+                    _turn(i, couple, local, signs)
+                    _turn(j, couple, local, signs)

@@ -1,0 +1,25 @@
+"""Neighbourhoods reopened (METHODS 4, "structured LNS"): the senses of cells near one another chosen anew by branch and bound.
+
+A block is small enough for the solver to finish, and its cells share relations, so that what one takes another can give.
+"""
+
+from __future__ import annotations
+
+from statveil.protect.search.start import balance
+from statveil.protect.search.state import Search
+from statveil.protect.search.subproblem import improve_block, nearest_choices, open_choices
+
+LONGEST_BLOCK = 10.0
+"""Seconds for one block; the nodes end it sooner as a rule, so that runs repeat."""
+
+
+def run(search: Search, *, sizes: tuple[int, ...] = (30, 15, 60), nodes: int = 200, patience: int = 60) -> None:
+    """Method `nearby`: blocks around random cells, sizes in turn, until `patience` of them in a row bring nothing."""
+    balance.begin(search)
+    search.enter("reopening neighbourhoods")
+    choices = open_choices(search.problem).size
+    idle = turn = 0
+    while search.best is not None and choices and idle < patience and not search.done:
+        block = nearest_choices(search, min(sizes[turn % len(sizes)], choices))
+        better = improve_block(search, block, seconds=LONGEST_BLOCK, nodes=nodes)
+        idle, turn = 0 if better else idle + 1, turn + 1

@@ -1,0 +1,1 @@
+"""The methods of S0, as the paper has them."""

@@ -1,0 +1,160 @@
+"""Method `learn`: the parametric image learning of S0 section 5 (equations in `image`).
+
+S0 gives the principle and leaves the specification to a later paper: a diversified sample of goal vectors is put to the image,
+resistances are recorded, part of the binaries are tentatively fixed at the directions they prefer, the rest is solved, and the
+whole is repeated from what was found ("a good solution at one level is likely to lead to good solutions at adjacent levels").
+The details here are ours:
+- Goals are drawn around an anchor: the best table's senses, or before there is one the directions learnt so far. A table and its
+  mirror image often cost the same, so directions can only be learnt relative to each other.
+- The binaries left open are those that resist the anchor most, after those long open in vain have had their turn.
+- Where the first rest has no table, the senses with every goal UP are priced (a table without upper bounds can always meet
+  them), so that the next round has a table to learn from.
+- Where a rest is solved to the proof without gain, more are left open next time; where it runs out of time, fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.core.errors import InputError
+from statveil.core.outcome import Ending
+from statveil.protect.search.exact import Disjunctions
+from statveil.protect.search.papers.image import ParametricImage, resistance
+from statveil.protect.search.start.balance import all_up
+from statveil.protect.search.state import Search
+
+REVERSED = 0.1
+"""Share of the goals of a sample that go against the anchor."""
+FIRST_ROUND = 4
+"""The first round, which has no table to build on, learns from so many times as many goal vectors."""
+KEPT = 0.5
+"""How much of what was learnt in one round counts in the next."""
+TIRED = 0.5
+"""What one round spent open in vain takes from a binary's claim to be open; the strongest claim of a goal vector is about one."""
+LEARNING_SHARE = 0.4
+"""Learning stops for the round after this share of the time left, so that large tables are left time for the rest."""
+REST_SHARE = 0.1
+"""The rest is given at most this share of the whole time; while there is no table, a third of what is left."""
+
+
+def run(search: Search, *, goals: int = 8, free: float = 0.5, opened: int = 40, rounds: int = 200, penalty: float = 10.0) -> None:
+    """Learn from `goals` goal vectors a round, `free` the share of binaries without a goal; solve for `opened` of them.
+
+    At first no more than half of the binaries are opened; rests solved without gain raise the number. Ends after `rounds`, or
+    once the rest with every binary open was solved, or when the image has no table even relaxed. A start given is priced and
+    becomes the first anchor.
+    """
+    if goals < 1 or opened < 1 or not 0 <= free < 1:
+        raise InputError("Method 'learn' needs goals and opened of 1 or more, and free between 0 and 1.")
+    search.enter("learning senses")
+    if search.start is not None:
+        search.try_senses(search.start)
+    memory = Memory(search, opened)
+    for turn in range(rounds):
+        if search.done:
+            return
+        search.enter(f"learning senses, round {turn + 1}")
+        samples = goals * (FIRST_ROUND if search.best is None and turn == 0 else 1)
+        answered = memory.learn(samples, free, penalty)
+        if answered and memory.solve_rest():
+            return
+        if search.best is None and turn == 0:
+            search.try_senses(all_up(search.problem))
+        elif not answered:
+            return
+
+
+class Memory:
+    """What was learnt: `lean` (positive: resists DN more than UP) and `tired`, for each cell with a choice."""
+
+    def __init__(self, search: Search, opened: int) -> None:
+        self.search, problem = search, search.problem
+        self.cells = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+        self.opened = min(opened, (self.cells.size + 1) // 2)
+        self.lean: FloatArray = search.rng.normal(scale=1e-6, size=self.cells.size)
+        self.tired = np.zeros(self.cells.size)
+
+    def anchor(self) -> IntArray:
+        """The best table's senses, else the start's, else the directions learnt so far."""
+        search = self.search
+        if search.best is not None:
+            return search.problem.senses_of(search.best)[self.cells]
+        return np.where(self.lean > 0, 1, -1) if search.start is None else search.start[self.cells]
+
+    def learn(self, samples: int, free: float, penalty: float) -> bool:
+        """Put goal vectors to the image and add up the resistances; whether there was any answer."""
+        image = ParametricImage(self.search, penalty=penalty)
+        self.lean *= KEPT
+        until, answered = (1 - LEARNING_SHARE) * self.search.seconds_left, False
+        for _ in range(samples):
+            goals = draw_goals(self.anchor(), free, self.search.rng)
+            answer = image.answer(goals, seconds=self.search.seconds_left - until)
+            if answer is None:
+                break
+            up, down = resistance(goals, answer, image.large)
+            self.lean += down - up
+            answered = True
+            if self.search.seconds_left <= until:
+                break
+        return answered
+
+    def solve_rest(self) -> bool:
+        """Fix the binaries that agree with the anchor most, solve for the others; whether the whole problem was solved."""
+        anchor, search = self.anchor(), self.search
+        left_open = most_resisting(self.lean * anchor + TIRED * self.tired, self.opened)
+        before = search.objective
+        seconds = search.seconds_left / 3 if search.best is None else REST_SHARE * search.limits.seconds
+        ending = solve_open(search, left_open, anchor, seconds=seconds)
+        if search.objective < before:
+            self.tired[:] = 0
+        else:
+            self.tired[left_open] += 1
+            wider = ending in (Ending.OPTIMAL, Ending.INFEASIBLE)
+            self.opened = max(2, round(self.opened * (1.3 if wider else 0.7)) + wider)
+        return bool(left_open.all()) and ending in (Ending.OPTIMAL, Ending.INFEASIBLE)
+
+
+def draw_goals(anchor: IntArray, free: float, rng: np.random.Generator) -> IntArray:
+    """Goals at the anchor's directions, a few reversed, a share of the binaries without one."""
+    draw = rng.random(anchor.size)
+    goals = np.where(rng.random(anchor.size) < REVERSED, -anchor, anchor)
+    return np.where(draw < free, 0, goals)
+
+
+def most_resisting(agreement: FloatArray, count: int) -> BoolArray:
+    """The `count` binaries that agree least."""
+    chosen = np.zeros(agreement.size, dtype=np.bool_)
+    chosen[np.argsort(agreement, kind="stable")[:count]] = True
+    return chosen
+
+
+def solve_open(search: Search, left_open: BoolArray, directions: IntArray, *, seconds: float) -> Ending:
+    """The MILP with all binaries but the open ones fixed at these directions, from the best table where that keeps them."""
+    from statveil.solve import highs
+
+    program = Disjunctions(search)
+    model = program.model
+    first = model.cost.size - left_open.size
+    lower, upper = model.lower.copy(), model.upper.copy()
+    lower[first:] = np.where(left_open, 0.0, directions > 0)
+    upper[first:] = np.where(left_open, 1.0, directions > 0)
+
+    def improved(columns: FloatArray, _: float) -> None:
+        search.try_senses(program.senses(columns))
+
+    start = None if search.best is None else program.columns(search.best)
+    solution = highs.solve(
+        replace(model, lower=lower, upper=upper),
+        seconds=min(seconds, search.seconds_left),
+        gap=search.limits.gap / (1 + search.limits.gap),
+        start=start,
+        on_incumbent=improved,
+    )
+    if solution.x is not None:
+        search.try_senses(program.senses(solution.x))
+    if left_open.all() and search.problem.norm == "l1" and np.isfinite(solution.bound):
+        search.offer_bound(program.in_costs(solution.bound))
+    return solution.ending

@@ -1,0 +1,1 @@
+"""First tables and first senses, before anything is improved."""

@@ -1,0 +1,181 @@
+"""The state that every sense method works on: the problem, the clock, the best table and the best bound so far.
+
+It lives in the isolated child. Whatever improves is sent to the parent at once, so that nothing is lost when the child is killed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.limits import Limits
+from statveil.formats import certificate
+from statveil.protect.fixed_senses import FixedSenses, adjust_with_senses
+from statveil.protect.problem import ProtectionProblem
+
+COVER = certificate.COVER
+"""In the place of a polygon's longest cell: the cut is a cover."""
+
+
+class Multipliers(NamedTuple):
+    """Dual multipliers from which a lower bound follows by weak duality (METHODS 5), in cost per unit of deviation.
+
+    `relations` has one for each relation A z = r, of either sign (or is empty: all zero). Each cut has a relation, the cell
+    that is taken for the longest (`COVER` for a cover cut), and an amount of zero or more:
+        polygon:  |c_i| u_i <= sum over k != i of |c_k| u_k + |r|           with u = |z|
+        cover:    sum |c_k| u_k >= sum over the sensitive of |c_k| least_k + d
+    Relations and cells are those of the problem searched, written as they stand there; the certificate translates them to the
+    original. Any numbers give a valid bound, so they need not be exact: the certificate rounds them and works the bound out anew.
+    """
+
+    relations: FloatArray
+    cut_relation: IntArray
+    cut_cell: IntArray
+    cut: FloatArray
+
+
+NO_MULTIPLIERS = Multipliers(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+"""They prove what every cell costs at the least by itself."""
+
+
+class Split(NamedTuple):
+    """A proof by cases: the cell goes up, or it goes down."""
+
+    cell: int
+    up: Proof
+    down: Proof
+
+
+class Apart(NamedTuple):
+    """Proofs about cells that no relation joins: what they prove adds up."""
+
+    parts: tuple[Proof, ...]
+
+
+Proof = Multipliers | Split | Apart
+
+
+def leaves(proof: Proof) -> int:
+    """How many sets of multipliers a proof has."""
+    if isinstance(proof, Multipliers):
+        return 1
+    return sum(map(leaves, proof.parts if isinstance(proof, Apart) else (proof.up, proof.down)))
+
+
+def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Proof:
+    """The proof of a part of a problem in the numbering of the whole: its relations are `rows` of `count`, its cells are `cells`."""
+    if isinstance(proof, Split):
+        return Split(int(cells[proof.cell]), renumbered(proof.up, rows, cells, count), renumbered(proof.down, rows, cells, count))
+    if isinstance(proof, Apart):
+        return Apart(tuple(renumbered(part, rows, cells, count) for part in proof.parts))
+    relations = np.zeros(count)
+    relations[rows] = proof.relations if proof.relations.size else 0.0
+    cut_cell = np.where(proof.cut_cell == COVER, COVER, cells[proof.cut_cell])
+    return Multipliers(relations, rows[proof.cut_relation], cut_cell, proof.cut)
+
+
+ROUNDING = 1e-6
+"""Relative distance by which a solver's bound may pass a table's cost without being false."""
+
+
+class Found(NamedTuple):
+    """News from a search: a better table (`deviation`), a better `bound`, proof that there is none, only a new `stage`, or its end.
+
+    `proof` shows how far up the bound is `proved`; where `bound` is above that, it is as claimed by a solver.
+    """
+
+    stage: str
+    bound: float
+    proved: float = 0.0
+    deviation: IntArray | None = None
+    infeasible: bool = False
+    proof: Proof | None = None
+    ended: bool = False
+    """By itself, not by the clock."""
+
+
+class BoundProof(NamedTuple):
+    """What the lower bound rests on: inequalities matrix |z| >= rhs, and what a unit more of each |z| costs beyond the bound.
+
+    `relation` and `cell` tell what each inequality is, as in `Multipliers`.
+    """
+
+    matrix: csr_matrix
+    rhs: FloatArray
+    reduced: FloatArray
+    bound: float
+    relation: IntArray
+    cell: IntArray
+
+
+class Search:
+    """What a method needs and may do. `offer` believes nothing: a deviation counts only if the problem accepts it."""
+
+    def __init__(self, problem: ProtectionProblem, limits: Limits, seed: int, send: Callable[[Found], None]) -> None:
+        self.problem = problem
+        self.limits = limits
+        self.rng = np.random.Generator(np.random.PCG64(seed))
+        self.stage = "start"
+        self.start: IntArray | None = None
+        self.cuts: BoundProof | None = None
+        self.best: IntArray | None = None
+        self.objective = float("inf")
+        self.bound = 0.0
+        self.proved = 0.0
+        self._send = send
+        self._began = time.monotonic()
+
+    @cached_property
+    def program(self) -> FixedSenses:
+        return FixedSenses(self.problem)
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.limits.seconds - (time.monotonic() - self._began))
+
+    @property
+    def done(self) -> bool:
+        """Out of time, or as good as asked."""
+        return self.seconds_left <= 0 or self.objective - self.bound <= max(self.limits.gap, 1e-9) * self.bound
+
+    def enter(self, stage: str) -> None:
+        self.stage = stage
+        self._send(Found(stage, self.bound, self.proved))
+
+    def offer(self, deviation: IntArray | None) -> bool:
+        """Keep a table if it is safe and better than the best; tell whether it was."""
+        if deviation is None or not self.problem.accepts(deviation):
+            return False
+        objective = self.problem.cost(deviation)
+        if objective >= self.objective:
+            return False
+        self.best, self.objective = deviation, objective
+        self._send(Found(self.stage, self.bound, self.proved, deviation))
+        return True
+
+    def offer_bound(self, bound: float, proof: Proof | None = None) -> None:
+        """Raise the lower bound. It never passes the incumbent: that would only show rounding in the last digits.
+
+        A solver's claim above the incumbent by more than that is false, and not heard. A proof that falls short of a solver's
+        claim is sent all the same: it is worth more.
+        """
+        if proof is None and bound > self.objective * (1 + ROUNDING):
+            return
+        bound = min(bound, self.objective)
+        if bound > (self.proved if proof is not None else self.bound):
+            self.bound = max(self.bound, bound)
+            self.proved = bound if proof is not None else self.proved
+            self._send(Found(self.stage, self.bound, self.proved, proof=proof))
+
+    def try_senses(self, senses: IntArray) -> bool:
+        """Price senses exactly: continuous program, made whole, offered."""
+        return self.offer(adjust_with_senses(self.program, senses, seconds=max(self.seconds_left, 0.1), worth=self.objective))
+
+    def prove_infeasible(self) -> None:
+        self._send(Found(self.stage, self.bound, self.proved, infeasible=True))

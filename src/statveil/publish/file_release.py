@@ -1,0 +1,246 @@
+"""The gate for files: a `FileRelease` exists only if the independent audit of the written file passed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from statveil.audit.attacks.records import Attack, Edit, Exposed
+from statveil.audit.attacks.records import attacks as make_attacks
+from statveil.audit.records import FileStatement, audit_file, compare_releases
+from statveil.audit.report import AuditReport, Check
+from statveil.core.arrays import BoolArray
+from statveil.core.atomic import check_targets, written_together
+from statveil.core.errors import AuditFailed
+from statveil.core.limits import known
+from statveil.data.microdata import Microdata
+from statveil.data.readers import read_microdata
+from statveil.data.textfiles import require_file
+from statveil.records.keys import MISSING_LABEL
+from statveil.records.measures import released_codes
+from statveil.records.plan import FilePlan
+from statveil.records.suppress.blanks import row_amount
+from statveil.records.suppress.wildcard import written_codes
+from statveil.records.write.formats import refuse_unfit_names
+from statveil.records.write.safe_file import write_safe_file
+from statveil.version import VERSION
+
+
+def exposed(plan: FilePlan) -> Exposed:
+    found = plan.suppression
+    return Exposed(
+        fields=plan.keys.names,
+        released=released_codes(plan),
+        truth=written_codes(found.problem, found.key),
+        records=found.records,
+        amount=row_amount(found.problem, found.key, found.records),
+        tables=plan.coded.tables,
+        decoys=plan.keys.candidates > 0,
+        edits=_edits(plan),
+        refined={place: _alone(plan, place) for place, level in enumerate(plan.levels) if level},
+    )
+
+
+def _edits(plan: FilePlan) -> list[Edit]:
+    """Edit rules speak of original values; a new value fits where all old ones behind it do."""
+    names, found = plan.keys.names, list[Edit]()
+    for rule in plan.keys.edits:
+        when = {names.index(name): _within(plan, names.index(name), set(values)) for name, values in rule.when.items()}
+        for name, value in rule.then.items():
+            place = names.index(name)
+            if value in plan.coded.values[place]:
+                level = plan.coded.levels[place][plan.levels[place]]
+                found.append(Edit(when=when, place=place, code=int(level.code[plan.coded.values[place].index(value)])))
+    return found
+
+
+def _within(plan: FilePlan, place: int, values: set[str]) -> frozenset[int]:
+    level = plan.coded.levels[place][plan.levels[place]]
+    outside = {int(level.code[code]) for code, value in enumerate(plan.coded.values[place]) if value not in values}
+    return frozenset(range(level.size)) - outside
+
+
+def _alone(plan: FilePlan, place: int) -> BoolArray:
+    """New codes with a single old one behind them, written in another way."""
+    level, old = plan.coded.levels[place][plan.levels[place]], plan.coded.values[place]
+    alone = np.bincount(level.code, minlength=level.size) == 1
+    kept = [int(new) for code, new in enumerate(level.code) if level.values[new] == old[code]]
+    alone[kept] = False
+    return np.asarray(alone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRelease:
+    """A safe file that lies at `path`, with the audit that it passed. The plan is confidential and never shows up in `repr`."""
+
+    path: Path
+    file_hash: str
+    audit: AuditReport
+    unsafe: Mapping[str, int | None]
+    """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
+    attacks: tuple[Attack, ...] = field(repr=False)
+    """What somebody who knows the method could still find out, in figures with their limits (THREATS M03 to M05)."""
+    plan: FilePlan = field(repr=False)
+    data: Microdata = field(repr=False)
+    dropped: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    """Columns whose diversity within classes the report tells."""
+    earlier: Sequence[str] = ()
+    """Releases of the same records that this one was compared with."""
+    waiver: str | None = None
+    key: str | None = field(default=None, repr=False)
+    """The secret of the shuffle, as it was given."""
+    job: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.audit.passed:
+            raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(self.audit))
+
+    def certificate(self) -> dict[str, Any]:
+        """What was done and what was checked, as JSON. It holds the rule and the threshold: for the office, not for readers."""
+        plan = self.plan
+        return {
+            "software": {"statveil": VERSION},
+            "file": {"name": self.path.name, "sha256": self.file_hash, "records": plan.coded.records},
+            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "counting": plan.keys.counting,
+                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables]},
+            "recoding": plan.recoding,
+            "blanks": plan.suppression.blanks,
+            "cost": {"total": plan.cost, "recoding": plan.recoding_cost, "blanks": plan.suppression.cost, "bound": plan.bound,
+                     "ending": str(plan.ending), "method": plan.method, "seed": plan.seed},
+            "unsafe after release": dict(self.unsafe),
+            "notes": dict(plan.suppression.notes),
+            "attacks": [{"name": a.name, "words": a.words, "value": a.value, "limit": a.limit, "passed": a.passed,
+                         "findings": list(a.findings)} for a in self.attacks],
+            "audit": {"passed": self.audit.passed,
+                      "checks": [{"name": c.name, "words": c.words, "checked": c.checked, "faults": c.faults,
+                                  "findings": list(c.findings)} for c in self.audit.checks]},
+        }  # fmt: skip
+
+    def to_certificate(self, path: str | Path) -> Path:
+        target = Path(path)
+        target.write_text(json.dumps(self.certificate(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+        return target
+
+    def to_mapping(self, path: str | Path) -> Path:
+        """The recoding value by value: field, old, new."""
+        import csv
+
+        target = Path(path)
+        with target.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["field", "old", "new"])
+            writer.writerows([name, old, new] for name, mapping in self.plan.mapping().items() for old, new in mapping.items())
+        return target
+
+    def to_report(self, path: str | Path) -> Path:
+        from statveil.publish.report.records.report import write_file_report
+
+        return write_file_report(self, Path(path))
+
+
+def apply_plan(
+    data: Microdata,
+    plan: FilePlan,
+    to: str | Path,
+    *,
+    drop: Sequence[str] = (),
+    key: str | None = None,
+    sensitive: Sequence[str] = (),
+    earlier: Sequence[str | Path] = (),
+    waiver: str | None = None,
+    attacks: str = "report",
+    job: Mapping[str, Any] | None = None,
+) -> FileRelease:
+    """Write the safe file, audit what was written, and put it in place only if the audit passed.
+
+    The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out;
+    `key` is the secret of the shuffle; `earlier` names safe files of the same records that are out already, and `waiver` says why a value
+    may all the same be blank in one and open in the other (it is written into the certificate). Attacks by somebody who knows
+    the method are made and reported; with `attacks="refuse"` nothing is released where one exceeds its limit.
+    """
+    known("way with attacks", attacks, ("report", "refuse"))
+    target = Path(to)
+    refuse_unfit_names(target, [name for name in data.columns if name not in drop])
+    check_targets([target], sources=[Path(data.origin)])
+    data.require(sensitive)
+    for path in earlier:
+        require_file(Path(path))
+    attacked = make_attacks(exposed(plan))
+    if attacks == "refuse" and not all(each.passed for each in attacked):
+        raise AuditFailed(
+            "An attack by somebody who knows the method finds out too much; nothing is released.",
+            hint="; ".join(f"{each.name}: {each.value:.1%}, limit {each.limit:.0%}" for each in attacked if not each.passed)
+            + ". Ask for candidates=3, or other recodings.",
+        )
+    with written_together([target]) as [place]:
+        write_safe_file(data, plan, place, drop=drop, key=key)
+        written = read_microdata(place, **_as_written(place))
+        found = audit_file(data, written, statement_of(plan, drop))
+        return FileRelease(
+            path=target,
+            file_hash=_hash(place),
+            audit=AuditReport(checks=(*found.report.checks, _against_earlier(written, earlier, plan.keys.names, waiver))),
+            unsafe=found.unsafe,
+            attacks=attacked,
+            plan=plan,
+            data=data,
+            dropped=tuple(drop),
+            sensitive=tuple(sensitive),
+            earlier=tuple(str(path) for path in earlier),
+            waiver=waiver,
+            key=key,
+            job=job or {},
+        )
+
+
+def _against_earlier(new: Microdata, earlier: Sequence[str | Path], fields: Sequence[str], waiver: str | None) -> Check:
+    """Released twice, a value blank in one file must not be open in the other, unless somebody answers for it (THREATS M07)."""
+    compared = {str(path): compare_releases(new, read_microdata(path), fields) for path in earlier}
+    faults = sum(sum(each.differ.values()) for each in compared.values())
+    words = "No value is blank here and open in an earlier release of the same records, or the other way round"
+    apart = [path for path, each in compared.items() if not each.joined]
+    findings = tuple(f"{Path(path).name}: not checked, no other columns tell which records are the same" for path in apart)
+    if apart and len(apart) == len(compared):
+        words = f"{words} (not checked)"
+    if faults and waiver and waiver.strip():
+        words, findings, faults = f"{words} (waived)", (f"{faults:,} values, waived: {waiver.strip()}", *findings), 0
+    return Check(name="earlier", words=words, checked=len(compared) - len(apart), faults=faults, findings=findings)
+
+
+def _as_written(place: Path) -> dict[str, Any]:
+    return {"delimiter": ",", "encoding": "utf-8"} if place.suffix.lower() == ".csv" else {}
+
+
+def statement_of(plan: FilePlan, drop: Sequence[str] = ()) -> FileStatement:
+    """The plan as the plain promise that the audit compares with."""
+    keys = plan.keys
+    recoded = {name: {old: new for old, new in mapping.items() if old != MISSING_LABEL or keys.missing == "unknown"}
+               for name, mapping in plan.mapping().items()}  # fmt: skip
+    return FileStatement(
+        fields=keys.names,
+        tables=tuple((tuple(keys.names[place] for place in places), threshold) for places, threshold in keys.tables()),
+        rule=keys.rule,
+        blanks=plan.suppression.blanks,
+        recoded=recoded,
+        missing=keys.missing,
+        missing_codes=keys.missing_texts(),
+        missing_label=MISSING_LABEL,
+        weight=keys.weight if keys.counting == "weights" else None,
+        linked=keys.linked,
+        dropped=tuple(drop),
+        caps=keys.caps,
+        household=keys.household,
+        shared=keys.shared,
+    )
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

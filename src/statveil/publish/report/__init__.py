@@ -1,0 +1,1 @@
+"""Reports in one HTML file that needs no network."""

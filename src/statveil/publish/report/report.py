@@ -1,0 +1,174 @@
+"""The report: one HTML file that needs no network, to be read by the person who signs the release.
+
+The internal edition shows originals and is marked confidential on every page. The external edition is a function of the released
+numbers, their labels and the software alone: no original, no status, no count, no objective, no rule and no seed (THREATS T20).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statveil.core.errors import InputError
+from statveil.core.toml import to_toml
+from statveil.publish.formats.files import write_bytes
+from statveil.publish.formats.numbers import grouped, percent
+from statveil.publish.report import comparison
+from statveil.publish.report.changes import Changes, measure
+from statveil.publish.report.charts import all_charts
+from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
+from statveil.publish.report.repairs import public_checks, repair_section
+from statveil.publish.report.slices import internal_slice, released_slice
+from statveil.publish.report.utility import utility_by_subset
+from statveil.publish.report.utility_public import released_statistics
+from statveil.publish.report.utility_tables import utility_charts, utility_section
+
+if TYPE_CHECKING:
+    from statveil.publish.release import Edition, Release
+
+MOST_PARAMETERS = 200_000
+
+
+def write_report(release: Release, path: Path, *, edition: Edition = "external") -> Path:
+    """Write the report and return its path."""
+    return write_bytes(path, report_html(release, edition).encode())
+
+
+def report_html(release: Release, edition: Edition) -> str:
+    if edition == "external":
+        return render("external.html", _external(release))
+    if edition == "internal":
+        return render("internal.html", _internal(release))
+    raise InputError(f"Unknown edition {edition!r}. Known: external, internal.")
+
+
+def _common(release: Release) -> dict[str, Any]:
+    views = release.protected.views
+    return {
+        "title": ", ".join(view.name for view in views),
+        "axes": [(view.name, " × ".join(dimension.name for dimension in view.dimensions)) for view in views],
+        "software": ", ".join(f"{name} {version}" for name, version in release.provenance.software.items()),
+        "release_hash": release.provenance.release_hash,
+        "css": asset("templates/report.css"),
+        "script": asset("templates/report.js"),
+    }
+
+
+def _external(release: Release) -> dict[str, Any]:
+    views = release.protected.views
+    slices = [released_slice(release, view) for view in views]
+    return {
+        **_common(release),
+        "checks": public_checks(release.audit),
+        "decimals": release.protected.decimals,
+        "left_out": _left_out(slices),
+        "statistics": released_statistics(release.protected),
+        "page_data": json_for_page({"slices": slices}),
+    }
+
+
+def _internal(release: Release) -> dict[str, Any]:
+    changes = measure(release)
+    slices = [internal_slice(release, view, changes) for view in release.protected.views]
+    compared = comparison.before_and_after(release, changes)
+    found = utility_by_subset(release, changes)
+    charts = all_charts(changes, release.adjustment) | utility_charts(changes, found)
+    return {
+        **_common(release),
+        "repairs": repair_section(release),
+        "sentences": summary(release, changes),
+        "kept": [] if release.adjustment.quality is None else release.adjustment.quality.in_words(),
+        "figures": key_figures(release, changes),
+        "checks": release.audit.checks,
+        "by_status": comparison.by_status(changes),
+        "by_level": comparison.by_level(changes),
+        "by_reason": comparison.by_reason(release),
+        "left_out": _left_out(slices),
+        "utility": utility_section(release, changes, found),
+        "compared": compared,
+        "from_zero": int((~np.isfinite(changes.relative)).sum()),
+        "charts": list(charts),
+        "adjustment": release.adjustment,
+        "ending": ENDINGS[release.adjustment.ending],
+        "input_hash": release.provenance.input_hash,
+        "parameters": _parameters(release),
+        "job": to_toml(release.job) if release.job else "",
+        "vega": [asset(f"static/{name}") for name in VEGA],
+        "page_data": json_for_page({"slices": slices, "charts": charts, "compared": compared}),
+    }
+
+
+def _parameters(release: Release) -> str:
+    text = json.dumps(release.provenance.parameters, indent=1, ensure_ascii=False, sort_keys=True, default=str)
+    return text if len(text) <= MOST_PARAMETERS else f"{text[:MOST_PARAMETERS]}\n... cut here; the provenance file has them all."
+
+
+def _left_out(slices: list[dict[str, Any]]) -> list[str]:
+    """What of a large table is not shown, in words."""
+    return [
+        f"{view['name']}: {len(dimension['codes'])} of the {dimension['all']:,} codes of {dimension['name']} are shown,"
+        " the highest levels first and then the largest."
+        for view in slices
+        for dimension in view["dimensions"]
+        if len(dimension["codes"]) < dimension["all"]
+    ]
+
+
+def summary(release: Release, changes: Changes) -> list[str]:
+    """The release in a few sentences."""
+    cells, sensitive = changes.original.size, int(changes.sensitive.sum())
+    others = int((changes.changed & ~changes.sensitive).sum())
+    if not sensitive:
+        return [f"None of the {cells:,} cells is sensitive.", _others_sentence(others), "The independent audit found no fault."]
+    words = "is sensitive. It has" if sensitive == 1 else "are sensitive. Each has"
+    moved = f"Of the {cells:,} cells, {sensitive:,} ({percent(sensitive / cells)}) {words} been moved to a safe value."
+    return [moved, _others_sentence(others), _quality_sentence(release, changes), "The independent audit found no fault."]
+
+
+def _others_sentence(others: int) -> str:
+    if not others:
+        return "No other cell was changed."
+    return f"{others:,} other {'cell was' if others == 1 else 'cells were'} adjusted so that every total still adds up."
+
+
+def _quality_sentence(release: Release, changes: Changes) -> str:
+    share = percent(_share_of_total(changes))
+    adjustment = release.adjustment
+    if adjustment.gap == 0:
+        return f"All changes together come to {share} of the sum of the cells, proved to be the best possible."
+    if not np.isfinite(adjustment.gap):
+        return f"All changes together come to {share} of the sum of the cells; how far that is from the best possible is not known."
+    return f"All changes together come to {share} of the sum of the cells, certified within {percent(adjustment.gap)} of the best possible."
+
+
+def _share_of_total(changes: Changes) -> float:
+    total = float(np.abs(changes.original).astype(np.float64).sum())
+    return float(np.abs(changes.change).astype(np.float64).sum()) / total if total else 0.0
+
+
+def key_figures(release: Release, changes: Changes) -> list[tuple[str, str, str]]:
+    """Name, figure, remark."""
+    cells, adjustment = changes.original.size, release.adjustment
+    every = np.ones(cells, dtype=np.bool_)
+    return [
+        ("Cells", f"{cells:,}", "distinct, totals included"),
+        ("Sensitive", comparison.count(changes.sensitive), _share_of(changes.sensitive)),
+        ("Changed", comparison.count(changes.changed), _share_of(changes.changed)),
+        ("Total change", grouped(_rounded(changes, every, release.protected.decimals), min(release.protected.decimals, 0)),
+         f"{percent(_share_of_total(changes))} of the sum of the cells"),
+        ("From best possible", "0%" if adjustment.gap == 0 else percent(adjustment.gap), f"certified; {ENDINGS[adjustment.ending]}"),
+        ("Time", f"{adjustment.seconds:,.1f} s", f"method {adjustment.method}"),
+    ]  # fmt: skip
+
+
+def _share_of(members: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    return f"{percent(float(members.mean()))} of the cells" if members.size else ""
+
+
+def _rounded(changes: Changes, every: np.ndarray[Any, np.dtype[np.bool_]], decimals: int) -> int:
+    """The sum of all changes in whole units (or in the published thousands)."""
+    unit = int(10 ** (changes.decimals - min(decimals, 0)))
+    return (comparison.total_change(changes, every) + unit // 2) // unit

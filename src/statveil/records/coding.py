@@ -1,0 +1,322 @@
+"""Records as distinct keys: the one pass over the file after which only different keys are looked at.
+
+The engine groups by the key fields; everything above sees each different key once, with the number of its records (and their weights).
+Where it matters which of its records are blanked, those of different cost or weight are told apart as keys of their own: whatever is
+then said of a part of a key is exact. Keys are sorted, so that no result depends on the order of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.errors import FormatError, InputError
+from statveil.data.engines import Session, column, scalar_row
+from statveil.data.microdata import Microdata
+from statveil.records.keys import MISSING_LABEL, KeyVariables
+from statveil.records.recode.recodings import Resolved, resolve
+from statveil.tables.tabulate.columns import NumberColumn
+
+UNKNOWN = -1
+WEIGHT_DECIMALS = 6
+WEIGHT_UNIT = 10**WEIGHT_DECIMALS
+LARGEST_TOTAL = 9 * 10**12
+"""Of the weights, so that their sums in units of 10**-6 are whole numbers of 64 bits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """One way to write a field: the new code of each old code."""
+
+    name: str
+    code: IntArray
+    values: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CodedFile:
+    """The different keys of a file. `codes[field, key]` is the place of a value in `values[field]`, or UNKNOWN."""
+
+    keys: KeyVariables
+    values: tuple[tuple[str, ...], ...]
+    levels: tuple[tuple[Level, ...], ...]
+    codes: IntArray
+    count: IntArray
+    weight: IntArray
+    """Sum of the weights in units of 10**-6; the count itself where there are no weights."""
+    mass: FloatArray
+    """What a blank of cost 1 costs in all records of the key."""
+    numbers: IntArray
+    """By which equal keys are told apart, one row for each of `telling(keys)`: what one record has, in units of 10**-6."""
+    households: Households | None
+
+    @property
+    def records(self) -> int:
+        return int(self.count.sum())
+
+    @property
+    def size(self) -> int:
+        return int(self.count.size)
+
+    @property
+    def amount(self) -> IntArray:
+        """What is compared with the threshold."""
+        return self.weight if self.keys.counting == "weights" else self.count
+
+    @property
+    def unit(self) -> int:
+        """What `amount` counts for one record, or for a weight of 1."""
+        return WEIGHT_UNIT if self.keys.counting == "weights" else 1
+
+    @cached_property
+    def tables(self) -> list[tuple[tuple[int, ...], int]]:
+        """Combinations and thresholds in the unit of `amount`."""
+        return [(places, threshold * self.unit) for places, threshold in self.keys.tables()]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Households:
+    """The members of each household, one row a record: `key[i]` of household `home[i]`. Sorted by household, then key.
+
+    Records without a household are each one of their own, with an empty name.
+    """
+
+    names: pa.Array
+    home: IntArray
+    key: IntArray
+
+
+def telling(keys: KeyVariables) -> list[str]:
+    """Columns of costs and weights by which equal keys are told apart: where a key's records may be blanked in different ways.
+
+    Rule `original` alone blanks all records of a key alike, and needs no more than their sums.
+    """
+    moved = keys.rule != "original" or bool(keys.caps) or keys.candidates > 0
+    cost = [keys.record_cost] if keys.record_cost and (moved or keys.household) else []
+    weight = [keys.weight] if keys.weight and keys.counting == "weights" and moved else []
+    return list(dict.fromkeys([*cost, *weight]))
+
+
+def code_file(data: Microdata, keys: KeyVariables, *, apart: bool = True) -> CodedFile:
+    """Group the records by their key, and `apart` by what `telling` names, and turn values into numbers."""
+    wanted = [*keys.names, *(name for name in (keys.weight, keys.record_cost, keys.household) if name)]
+    data.require(wanted)
+    data.require([name for group in keys.linked for name in group])
+    with data.engine.session() as session:
+        lend_missing(session, keys)
+        _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
+        told = telling(keys) if apart else []
+        found = session.query(_grouped(data, keys, told))
+        members = session.query(_members(data, keys, told)) if keys.household else None
+    if not found.num_rows:
+        raise InputError(f"{data.origin} has no records.", hint="There is nothing to protect.")
+    values, levels, codes = _coded(found, keys)
+    numbers = _numbers(found, told)
+    order = np.lexsort((*numbers[::-1], *codes[::-1])) if told else key_order(codes, [len(each) for each in values])
+    count = _whole(found["records"])[order]
+    weight = _whole(found["weight"])[order] if keys.weight else count
+    mass = _whole(found["cost"])[order] / WEIGHT_UNIT if keys.record_cost else count.astype(np.float64)
+    codes, numbers = np.ascontiguousarray(codes[:, order]), numbers[:, order]
+    households = None if members is None else _households(members, keys, values, codes, numbers)
+    return CodedFile(keys=keys, values=values, levels=levels, codes=codes, count=count, weight=weight, mass=mass, numbers=numbers,
+                     households=households)  # fmt: skip
+
+
+def key_text(data: Microdata, keys: KeyVariables, name: str) -> str:
+    """A key field in a query: text, or NULL where it is missing. Codes that a user calls missing are."""
+    identifier = f"CAST({column(data.engine, name)} AS VARCHAR)"
+    text = f"NULLIF({identifier}, '')"
+    if not keys.missing_codes.get(name):
+        return text
+    listed = f"SELECT code FROM missing_codes WHERE place = {keys.names.index(name)}"
+    return f"CASE WHEN trim({identifier}) IN ({listed}) THEN NULL ELSE {text} END"
+
+
+def lend_missing(session: Session, keys: KeyVariables) -> None:
+    """The codes that mean missing, as a table: a user's words never enter a query."""
+    rows = [(keys.names.index(name), code) for name, codes in keys.missing_texts().items() for code in codes]
+    places, codes = pa.array([place for place, _ in rows], pa.int32()), pa.array([code for _, code in rows], pa.string())
+    session.lend("missing_codes", pa.table({"place": places, "code": codes}))
+
+
+def number_texts(data: Microdata, told: Sequence[str]) -> list[str]:
+    """The numbers by which equal keys are told apart, in a query, as n0, n1, ..."""
+    return [f"{number_column(data, name).units(WEIGHT_DECIMALS)} AS n{place}" for place, name in enumerate(told)]
+
+
+def number_column(data: Microdata, name: str) -> NumberColumn:
+    return NumberColumn(name=name, identifier=column(data.engine, name), mark=data.decimal or ".")
+
+
+def _refuse_bad_numbers(session: Session, data: Microdata, names: Sequence[str]) -> None:
+    for name in names:
+        number = number_column(data, name)
+        units = number.units(WEIGHT_DECIMALS)
+        bad = f"NOT coalesce({number.is_number} AND NOT {number.is_negative}, false)"
+        large = f"coalesce({number.is_number} AND {units} IS NULL, false)"
+        count = scalar_row(session.query(f"SELECT count(*) FILTER ({bad}) AS bad FROM records"))["bad"]
+        if count:
+            place = data.engine.place(session.first(bad))
+            raise FormatError(
+                f"{data.origin}: column {name!r} has {count:,} values that are no number of zero or more, the first in {place}.",
+                hint="Weights and costs must be there for every record.",
+            )
+        found = scalar_row(session.query(f"SELECT count(*) FILTER ({large}) AS large, coalesce(sum({units}), 0) AS total FROM records"))
+        if found["large"] or found["total"] > LARGEST_TOTAL * WEIGHT_UNIT:
+            raise InputError(
+                f"{data.origin}: the numbers of column {name!r} are too large: together they exceed {LARGEST_TOTAL:,}.",
+                hint="Give weights and costs in larger units.",
+            )
+
+
+def _grouped(data: Microdata, keys: KeyVariables, told: Sequence[str]) -> str:
+    raw = [column(data.engine, name) for name in (*keys.names, *told)]
+    sums = ["count(*) AS records"]
+    for label, name in (("weight", keys.weight), ("cost", keys.record_cost)):
+        if name:
+            sums.append(f"sum({number_column(data, name).units(WEIGHT_DECIMALS)}) AS {label}")
+    inner = f"SELECT {', '.join(dict.fromkeys(raw))}, {', '.join(sums)} FROM records GROUP BY {', '.join(dict.fromkeys(raw))}"
+    texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)]
+    texts += number_texts(data, told)
+    names = [*(f"k{place}" for place in range(len(keys.names))), *(f"n{place}" for place in range(len(told)))]
+    totals = [f"CAST(sum({label}) AS BIGINT) AS {label}" for label in ("records", *_extra(keys))]
+    outer = f"SELECT {', '.join(texts)}, records{''.join(f', {label}' for label in _extra(keys))} FROM ({inner})"
+    return f"SELECT {', '.join(names)}, {', '.join(totals)} FROM ({outer}) GROUP BY {', '.join(names)}"
+
+
+def _extra(keys: KeyVariables) -> list[str]:
+    return [label for label, name in (("weight", keys.weight), ("cost", keys.record_cost)) if name]
+
+
+def _members(data: Microdata, keys: KeyVariables, told: Sequence[str]) -> str:
+    texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)] + number_texts(data, told)
+    home = household_text(data, keys)
+    names = ["home", *(f"k{place}" for place in range(len(keys.names))), *(f"n{place}" for place in range(len(told)))]
+    return (
+        f"SELECT {', '.join(names)}, count(*) AS records FROM (SELECT {home}, {', '.join(texts)} FROM records) GROUP BY {', '.join(names)}"
+    )
+
+
+def household_text(data: Microdata, keys: KeyVariables) -> str:
+    """The household's identifier in a query; empty where it is missing."""
+    return f"coalesce(CAST({column(data.engine, keys.household or '')} AS VARCHAR), '') AS home"
+
+
+def _whole(column_: pa.ChunkedArray) -> IntArray:
+    return np.asarray(column_.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _numbers(found: pa.Table, told: Sequence[str]) -> IntArray:
+    return np.array([_whole(found[f"n{place}"]) for place in range(len(told))], dtype=np.int64).reshape(len(told), found.num_rows)
+
+
+def _coded(found: pa.Table, keys: KeyVariables) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[Level, ...], ...], IntArray]:
+    values, levels, rows = [], [], []
+    for place, name in enumerate(keys.names):
+        text = found[f"k{place}"].combine_chunks()
+        distinct = sorted(str(value) for value in pc.unique(text).drop_null().to_pylist())
+        code = pc.index_in(text, value_set=pa.array(distinct, pa.string())).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
+        category = keys.missing == "category" and text.null_count > 0
+        if category and MISSING_LABEL in distinct:
+            raise InputError(
+                f"Column {name!r} has missing values and also the code {MISSING_LABEL!r}.", hint="Use missing='unknown', or recode it."
+            )
+        rows.append(np.where(code < 0, len(distinct) if category else UNKNOWN, code).astype(np.int32))
+        levels.append(tuple(_level(each, category=category) for each in resolve(keys.menu(name), distinct, column=name)))
+        values.append((*distinct, MISSING_LABEL) if category else tuple(distinct))
+    return tuple(values), tuple(levels), np.stack(rows)
+
+
+def _level(resolved: Resolved, *, category: bool) -> Level:
+    """A missing value that counts as a category keeps its own code whatever the recoding."""
+    codes = [*resolved.code, len(resolved.values)] if category else resolved.code
+    names = (*resolved.values, MISSING_LABEL) if category else tuple(resolved.values)
+    return Level(name=resolved.name, code=np.asarray(codes, dtype=np.int32), values=names)
+
+
+def key_order(codes: IntArray, sizes: Sequence[int]) -> IntArray:
+    """The order of keys by their codes."""
+    span = np.prod([float(size + 1) for size in sizes])
+    if span < 2.0**62:
+        return np.argsort(mixed(codes, sizes), kind="stable")
+    return np.lexsort(codes[::-1])
+
+
+def mixed(codes: IntArray, sizes: Sequence[int]) -> IntArray:
+    """A key as one number: each code a digit of its own base."""
+    index = np.zeros(codes.shape[1], dtype=np.int64)
+    for row, size in zip(codes, sizes, strict=True):
+        index = index * (size + 1) + (row + 1)
+    return index
+
+
+def _households(members: pa.Table, keys: KeyVariables, values: Sequence[Sequence[str]], codes: IntArray, numbers: IntArray) -> Households:
+    found = np.stack([codes_of(members[f"k{place}"].combine_chunks(), values[place], keys) for place in range(len(keys.names))])
+    told = [f"n{place}" for place in range(len(numbers))]
+    key = key_places(np.concatenate([codes, numbers]), np.concatenate([found, _numbers(members, told)]))
+    names = pa.array(sorted(pc.unique(members["home"]).to_pylist()), pa.string())
+    home = pc.index_in(members["home"].combine_chunks(), value_set=names).to_numpy(zero_copy_only=False).astype(np.int64)
+    order = np.lexsort((key, home))
+    times = _whole(members["records"])[order]
+    home, key = np.repeat(home[order], times), np.repeat(key[order], times)
+    if names[0].as_py() == "":
+        alone = int((home == 0).sum())
+        home = np.where(home == 0, np.cumsum(home == 0) - 1, home + alone - 1)
+        names = pa.concat_arrays([pa.array([""] * alone, pa.string()), names[1:]])
+    return Households(names=names, home=home, key=key)
+
+
+def codes_of(text: pa.Array, values: Sequence[str], keys: KeyVariables) -> IntArray:
+    category = keys.missing == "category" and len(values) > 0 and values[-1] == MISSING_LABEL and text.null_count > 0
+    listed = values[:-1] if category else values
+    code = pc.index_in(text, value_set=pa.array(list(listed), pa.string())).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
+    return np.where(code < 0, len(values) - 1 if category else UNKNOWN, code).astype(np.int32)
+
+
+def key_places(codes: IntArray, wanted: IntArray) -> IntArray:
+    """Where each wanted key stands among the sorted keys."""
+    both = np.concatenate([codes, wanted], axis=1)
+    _, inverse = np.unique(both, axis=1, return_inverse=True)
+    inverse = inverse.ravel()
+    place = np.empty(inverse.max() + 1, dtype=np.int64)
+    place[inverse[: codes.shape[1]]] = np.arange(codes.shape[1])
+    return np.asarray(place[inverse[codes.shape[1] :]], dtype=np.int64)
+
+
+def finest(coded: CodedFile) -> tuple[int, ...]:
+    return (0,) * len(coded.values)
+
+
+def narrowed(coded: CodedFile, chosen: Mapping[str, str]) -> CodedFile:
+    """The same file with no choice in the fields named: their menus hold that recoding and nothing else."""
+    level_of(coded, chosen)
+    levels = [
+        tuple(level for level in menu if chosen.get(name, level.name) == level.name)
+        for name, menu in zip(coded.keys.names, coded.levels, strict=True)
+    ]
+    return replace(coded, levels=tuple(levels))
+
+
+def level_of(coded: CodedFile, chosen: Mapping[str, str]) -> tuple[int, ...]:
+    """The levels by name; fields not named stay as they are."""
+    found = []
+    for place, name in enumerate(coded.keys.names):
+        names = [level.name for level in coded.levels[place]]
+        wanted = chosen.get(name, names[0])
+        if wanted not in names:
+            raise InputError(f"{name!r} has no recoding {wanted!r}.", hint=f"Known: {', '.join(names)}.")
+        found.append(names.index(wanted))
+    strange = [name for name in chosen if name not in coded.keys.names]
+    if strange:
+        raise InputError(f"{strange[0]!r} is not a key field.", hint=f"Key fields: {', '.join(coded.keys.names)}.")
+    return tuple(found)

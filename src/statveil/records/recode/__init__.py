@@ -1,0 +1,1 @@
+"""Which fields are written how coarsely: menus, costs, search and proof."""

@@ -1,0 +1,219 @@
+"""What a recoding costs, thousands of times a second.
+
+The cost of a recoding is its own plus that of the cheapest blanks under it (S4's complete model (3)). Between two recodings that differ
+in one field only the tables with that field change: their unsafe flags are kept per (table, levels of its fields), the keys' patterns
+are updated bit by bit, and the cheapest blanks of every pattern ever seen are remembered.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.records.coding import CodedFile
+from statveil.records.frequencies import (
+    MANY_KEYS,
+    NONE,
+    LevelMaps,
+    Words,
+    distinct_patterns,
+    pattern_hash,
+    side_by_side,
+    tables_below,
+    unsafe_flags,
+)
+from statveil.records.suppress.covers import cheapest_covers
+from statveil.records.suppress.problem import SuppressionProblem, entropy, problem_of
+
+CACHE_BYTES = 1 << 30
+
+Levels = tuple[int, ...]
+
+
+def recoding_costs(coded: CodedFile) -> list[FloatArray]:
+    """d of S4, by field and level: the user's, or weight x records x (1 - H_level / H_as_it_is)."""
+    given, found = coded.keys.recoding_costs, list[FloatArray]()
+    for field, name in enumerate(coded.keys.names):
+        levels = coded.levels[field]
+        if isinstance(given, Mapping):
+            found.append(np.array([float(given.get(name, {}).get(level.name, 0.0)) for level in levels]))
+            continue
+        finest = entropy(coded, field, np.arange(len(coded.values[field])))
+        kept = [entropy(coded, field, level.code) / finest if finest > 0 else 1.0 for level in levels]
+        found.append(coded.keys.recoding_weight * coded.records * (1.0 - np.array(kept)))
+    return found
+
+
+@njit(cache=True)
+def _update(flags, old, word, bit, patterns):  # type: ignore[no-untyped-def]
+    mark = np.uint64(1) << np.uint64(bit)
+    for key in range(flags.size):
+        if flags[key] != old[key]:
+            patterns[key, word] ^= mark
+
+
+@njit(cache=True)
+def _price(patterns, mass, known, cost, slots, missing):  # type: ignore[no-untyped-def]
+    """Sum of mass x cost over the keys whose pattern is known; the places of those whose is not, and how many."""
+    total, strange, mask = 0.0, 0, np.uint64(slots.size - 1)
+    for key in range(patterns.shape[0]):
+        empty = True
+        for word in range(patterns.shape[1]):
+            if patterns[key, word]:
+                empty = False
+                break
+        if empty:
+            continue
+        place = pattern_hash(patterns[key]) & mask
+        found = -1
+        while slots[place] >= 0:
+            same = True
+            for word in range(patterns.shape[1]):
+                if known[slots[place], word] != patterns[key, word]:
+                    same = False
+                    break
+            if same:
+                found = slots[place]
+                break
+            place = (place + np.uint64(1)) & mask
+        if found >= 0:
+            total += mass[key] * cost[found]
+        else:
+            missing[strange] = key
+            strange += 1
+    return total, strange
+
+
+@njit(cache=True)
+def _enter(known, first, last, slots):  # type: ignore[no-untyped-def]
+    mask = np.uint64(slots.size - 1)
+    for number in range(first, last):
+        place = pattern_hash(known[number]) & mask
+        while slots[place] >= 0:
+            place = (place + np.uint64(1)) & mask
+        slots[place] = number
+
+
+class _Memo:
+    """Cost of the cheapest blanks by pattern, in an open hash table."""
+
+    def __init__(self, words: int) -> None:
+        self.known: Words = np.zeros((1024, words), dtype=np.uint64)
+        self.cost = np.zeros(1024)
+        self.size = 0
+        self.slots: IntArray = np.full(4096, -1, dtype=np.int64)
+
+    def add(self, patterns: Words, cost: FloatArray) -> None:
+        first, last = self.size, self.size + len(patterns)
+        if last > len(self.known):
+            room = max(2 * len(self.known), last)
+            known, kept = np.zeros((room, self.known.shape[1]), dtype=np.uint64), np.zeros(room)
+            known[:first], kept[:first] = self.known[:first], self.cost[:first]
+            self.known, self.cost = known, kept
+        self.known[first:last], self.cost[first:last] = patterns, cost
+        self.size = last
+        if 4 * last > self.slots.size:
+            self.slots = np.full(1 << int(8 * last - 1).bit_length(), -1, dtype=np.int64)
+            first = 0
+        _enter(self.known, first, last, self.slots)
+
+
+@dataclass(kw_only=True)
+class Evaluator:
+    """Costs of recodings, incrementally from the one asked for last. `evaluations` counts the different ones priced."""
+
+    coded: CodedFile
+
+    def __post_init__(self) -> None:
+        coded = self.coded
+        self.problem: SuppressionProblem = problem_of(coded, (0,) * len(coded.values))
+        self.maps: LevelMaps = self.problem.maps
+        self.costs = recoding_costs(coded)
+        self.menu: tuple[int, ...] = tuple(len(each) for each in coded.levels)
+        self.evaluations = 0
+        self.seen: dict[Levels, float] = {}
+        self._at: Levels | None = None
+        self._flags: list[BoolArray] = []
+        self._cache: OrderedDict[tuple[int, ...], NDArray[np.uint8]] = OrderedDict()
+        self._patterns: Words = np.zeros((coded.size, (len(coded.tables) + 63) // 64), dtype=np.uint64)
+        self._memo = _Memo(self._patterns.shape[1])
+        self._missing = np.empty(coded.size, dtype=np.int64)
+        bits = tables_below(coded.tables)
+        self._below = [[t for t in range(len(coded.tables)) if int(row[t // 64]) >> (t % 64) & 1] for row in bits]
+        self._tables_of = [[t for t, (places, _) in enumerate(coded.tables) if field in places] for field in range(len(self.menu))]
+
+    def cost(self, levels: Levels) -> float:
+        """Recoding plus blanks (model (3) under rule `original`)."""
+        return self.recoding(levels) + self.blanks(levels)
+
+    def recoding(self, levels: Levels) -> float:
+        return float(sum(costs[level] for costs, level in zip(self.costs, levels, strict=True)))
+
+    def blanks(self, levels: Levels) -> float:
+        """Cost of the cheapest blanks under these levels, which may be added ones (`maps.add`)."""
+        if levels not in self.seen:
+            self.evaluations += 1
+            self._move(levels)
+            self.seen[levels] = self._priced()
+        return self.seen[levels]
+
+    def flags(self, table: int, levels: Levels) -> BoolArray:
+        """The keys whose cell in a table is unsafe; `levels` has an entry for every field.
+
+        Of many keys, only those that are not unsafe in a smaller table.
+        """
+        return np.unpackbits(self._packed(table, levels), count=self.coded.size).view(np.bool_)
+
+    def _packed(self, table: int, levels: Levels) -> NDArray[np.uint8]:
+        places, threshold = self.coded.tables[table]
+        key = (table, *(levels[place] for place in places))
+        packed = self._cache.get(key)
+        if packed is None:
+            own = [levels[place] for place in places]
+            skipped = self._skipped(table, levels)
+            packed = np.packbits(unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped))
+            self._cache[key] = packed
+            if len(self._cache) * (self.coded.size // 8 + 64) > CACHE_BYTES:
+                self._cache.popitem(last=False)
+        return packed
+
+    def _skipped(self, table: int, levels: Levels) -> BoolArray:
+        """Keys that need not be looked at, as `minimal_patterns` explains."""
+        if self.coded.size < MANY_KEYS or not self._below[table]:
+            return NONE
+        packed = np.bitwise_or.reduce([self._packed(other, levels) for other in self._below[table]])
+        return np.unpackbits(packed, count=self.coded.size).view(np.bool_)
+
+    def patterns(self, levels: Levels) -> Words:
+        self._move(levels)
+        return self._patterns
+
+    def _move(self, levels: Levels) -> None:
+        if self._at is None:
+            changed = list(range(len(self.coded.tables)))
+            self._flags = [np.zeros(self.coded.size, dtype=np.bool_) for _ in changed]
+        else:
+            fields = [field for field, (old, new) in enumerate(zip(self._at, levels, strict=True)) if old != new]
+            changed = sorted({table for field in fields for table in self._tables_of[field]})
+        for size in sorted({len(self.coded.tables[table][0]) for table in changed}):
+            alike = [table for table in changed if len(self.coded.tables[table][0]) == size]
+            for table, flags in side_by_side(lambda table: self.flags(table, levels), alike, keys=self.coded.size):
+                _update(flags, self._flags[table], table // 64, table % 64, self._patterns)
+                self._flags[table] = flags
+        self._at = levels
+
+    def _priced(self) -> float:
+        memo = self._memo
+        total, strange = _price(self._patterns, self.coded.mass, memo.known, memo.cost, memo.slots, self._missing)
+        if strange:
+            new, _ = distinct_patterns(self._patterns[self._missing[:strange]])
+            units, _ = cheapest_covers(new, self.problem.table_masks, self.problem.unit_cost)
+            memo.add(new, self.problem.mask_cost(self.problem.fields_of(units)))
+            total, _ = _price(self._patterns, self.coded.mass, memo.known, memo.cost, memo.slots, self._missing)
+        return float(total)

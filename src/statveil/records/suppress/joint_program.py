@@ -1,0 +1,296 @@
+"""Records that depend on each other, in one integer program: caps on blanks, households, and what a recount doubts.
+
+Caps on the blanks of a field tie all records together ("one very big problem", S4 s.2.1). Records that are alike are interchangeable, so
+that the program counts how many of a kind get which blanks. Given a household's shared blanks its members are independent: it counts
+shared blanks by kind of household, and covers by kind of member and shared blanks; the two meet in one equation. Under rule `recount` it
+begins as under `original` and grows by the cells that a recount calls too small, each with a choice between open and closed, as in
+`recount_program`. What it leaves out can only make things harder: its bound holds at every stage, and so does its word that nothing exists.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.errors import InputError, OutOfTime
+from statveil.records.coding import Households
+from statveil.records.frequencies import Words, distinct_patterns
+from statveil.records.households import shared_units
+from statveil.records.suppress.blanks import row_amount
+from statveil.records.suppress.covers import minimal_covers, minimal_sets
+from statveil.records.suppress.problem import SuppressionProblem
+from statveil.records.suppress.programs import Counted, Rows, solve_whole
+from statveil.records.suppress.recount_program import MOST_CELLS, PATIENCE, Cell, Doubts, useful_covers
+from statveil.solve.model import LinearModel
+
+MOST_COVERS = 2_000
+"""Ways to blank a record of one kind with cells in doubt, at most."""
+MOST_COLUMNS = 20_000
+"""Columns up to which the program may grow."""
+
+Blanked = tuple[IntArray, IntArray, IntArray]
+"""Rows of key, blank units and records; in households a row for each record, in their order."""
+
+
+class Tied(NamedTuple):
+    """The rows found, the bound proved, blanks after each stage, and whether no rows of equal cost have a lower second cost."""
+
+    rows: Blanked
+    bound: float
+    rounds: tuple[int, ...]
+    settled: bool
+
+
+class _Kind(NamedTuple):
+    """Records that are alike: how many, what a blank of cost 1 costs in one and what one adds to a cell, what is unknown, and what can
+    be blanked in them, each cover with the shared blanks of the household among its bits."""
+
+    records: int
+    mass: float
+    amount: int
+    missing: int
+    cells: tuple[Cell, ...]
+    covers: list[int]
+
+
+class _Homes(NamedTuple):
+    """Kinds of households: the (kind of record, number) of their members, how many there are, and the kind of each household."""
+
+    members: list[tuple[tuple[int, int], ...]]
+    number: IntArray
+    kind_of: IntArray
+
+
+class TiedProgram:
+    """The program as far as it has grown."""
+
+    def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
+        coded = problem.coded
+        self.problem, self.homes, self.doubts = problem, coded.households, Doubts(problem)
+        distinct, self.pattern = distinct_patterns(patterns)
+        self.required = [minimal_sets(each, problem.table_masks) for each in distinct]
+        self.mass = coded.mass / coded.count
+        self.amount = row_amount(problem, np.arange(coded.size), coded.count) // coded.count
+        self.missing = np.asarray(sum((row < 0).astype(np.int64) << field for field, row in enumerate(coded.codes)), dtype=np.int64)
+        units = shared_units(problem) if self.homes is not None else []
+        self.shared = sum(1 << unit for unit in units)
+        self.shared_sets = [sum(1 << unit for place, unit in enumerate(units) if number >> place & 1) for number in range(2 ** len(units))]
+
+    def solve(self, *, seconds: float, small: bool) -> tuple[Blanked, Counted] | None:
+        """The cheapest rows; None where the program is to be `small` and is not."""
+        found_kinds = self._kinds()
+        if found_kinds is None and not small:
+            raise InputError("Too many ways to blank a record.", hint="Use caps with fewer key fields or a lower order.")
+        if found_kinds is None or (small and sum(len(kind.covers) for kind in found_kinds[0]) > MOST_COLUMNS):
+            return None
+        kinds, kind_of = found_kinds
+        homes = None if self.homes is None else _kinds_of_homes(self.homes, kind_of)
+        columns = _Columns(kinds, [] if homes is None else self._shared_choices(kinds, homes))
+        if small and columns.size > MOST_COLUMNS:
+            return None
+        model, second = self._model(kinds, homes, columns)
+        found = solve_whole(model, second, seconds=seconds)
+        return (self._dealt(kind_of, columns, found) if homes is None else self._dealt_home(kind_of, homes, columns, found)), found
+
+    def _kinds(self) -> tuple[list[_Kind], IntArray] | None:
+        """None where a record can be blanked in too many ways."""
+        count, found = self.problem.coded.count, dict[tuple[int, float, int, int, tuple[Cell, ...]], int]()
+        kind_of = np.zeros(count.size, dtype=np.int64)
+        for key in range(count.size):
+            cells = tuple(sorted(self.doubts.doubts.get(key, ())))
+            amount = int(self.amount[key]) if cells else 0
+            alike = int(self.pattern[key]), float(self.mass[key]), amount, int(self.missing[key]), cells
+            kind_of[key] = found.setdefault(alike, len(found))
+        records = np.bincount(kind_of, weights=count, minlength=len(found)).astype(np.int64)
+        covers: dict[tuple[int, tuple[int, ...]], list[int] | None] = {}
+        kinds = []
+        for (pattern, mass, amount, missing, cells), number in found.items():
+            optional = tuple(sorted({int(self.problem.table_masks[table]) for table, _ in cells}))
+            if (pattern, optional) not in covers:
+                covers[pattern, optional] = self._covers(self.required[pattern], optional)
+            chosen = covers[pattern, optional]
+            if chosen is None:
+                return None
+            kinds.append(_Kind(int(records[number]), mass, amount, missing, cells, chosen))
+        return kinds, kind_of
+
+    def _covers(self, required: Sequence[int], optional: Sequence[int]) -> list[int] | None:
+        """With each set of shared blanks, the other blanks that hit what is left and hold nothing needless."""
+        covers: list[int] = []
+        for shared in self.shared_sets:
+            must, may = ([each & ~self.shared for each in sets if not each & shared] for sets in (required, optional))
+            if all(must):
+                may = [each for each in may if each]
+                own = useful_covers(must, may, most=MOST_COVERS) if may else minimal_covers(must)
+                if own is None:
+                    return None
+                covers += [each | shared for each in own]
+        return covers
+
+    def _shared_choices(self, kinds: Sequence[_Kind], homes: _Homes) -> list[list[int]]:
+        """The shared blanks of each kind of household with which all its members can be made safe."""
+        possible = [{cover & self.shared for cover in kind.covers} for kind in kinds]
+        return [sorted(set.intersection(*(possible[kind] for kind, _ in members))) for members in homes.members]
+
+    def _model(self, kinds: Sequence[_Kind], homes: _Homes | None, columns: _Columns) -> tuple[LinearModel, FloatArray]:
+        """n[kind, cover] records, and in households n[kind of household, shared blanks]; open[cell] for the cells in doubt."""
+        rows, cells = Rows(), sorted(self.doubts.members)
+        if homes is None:
+            for kind, each in enumerate(kinds):
+                rows.add(columns.of_kind[kind], [1.0] * len(columns.of_kind[kind]), each.records, each.records)
+        else:
+            self._join_homes(rows, homes, columns)
+        masks = self.problem.fields_of(columns.cover) & ~np.array([kinds[kind].missing for kind in columns.kind], dtype=np.int64)
+        for name, cap in self.problem.coded.keys.caps.items():
+            capped = columns.first + np.flatnonzero((masks >> self.problem.coded.keys.names.index(name)) & 1)
+            if capped.size:
+                rows.add(capped, [1.0] * capped.size, 0, cap)
+        self._bind_cells(rows, kinds, columns, cells)
+        mass = np.array([kinds[kind].mass for kind in columns.kind])
+        units = self.problem.units_of(masks)  # what is unknown in a record costs nothing there
+        none = np.zeros(columns.first), np.zeros(len(cells))
+        cost = np.concatenate([none[0], self.problem.mask_cost(self.problem.fields_of(units)) * mass, none[1]])
+        second = np.concatenate([none[0], self.problem.tie_cost(units) * mass, none[1]])
+        most = [homes.number[home] for home, _ in columns.home] if homes is not None else []
+        upper = np.array([*most, *(kinds[kind].records for kind in columns.kind), *np.ones(len(cells))], dtype=np.float64)
+        return rows.model(cost, upper), second
+
+    def _join_homes(self, rows: Rows, homes: _Homes, columns: _Columns) -> None:
+        """Every household has its shared blanks, and its members have the same."""
+        by_home: dict[int, list[int]] = {}
+        demand: dict[tuple[int, int], list[tuple[int, float]]] = {}
+        for column, (home, shared) in enumerate(columns.home):
+            by_home.setdefault(home, []).append(column)
+            for kind, number in homes.members[home]:
+                demand.setdefault((kind, shared), []).append((column, -float(number)))
+        for home, number in enumerate(homes.number):
+            chosen = by_home.get(home, [])
+            rows.add(chosen, [1.0] * len(chosen), number, number)
+        supply: dict[tuple[int, int], list[int]] = {}
+        for place, (kind, cover) in enumerate(zip(columns.kind, columns.cover.tolist(), strict=True)):
+            supply.setdefault((kind, cover & self.shared), []).append(columns.first + place)
+        for pair in sorted({*demand, *supply}):
+            own, asked = supply.get(pair, []), demand.get(pair, [])
+            rows.add([*own, *(column for column, _ in asked)], [1.0] * len(own) + [number for _, number in asked], 0, 0)
+
+    def _bind_cells(self, rows: Rows, kinds: Sequence[_Kind], columns: _Columns, cells: Sequence[Cell]) -> None:
+        """A cell in doubt is open and holds enough, or nobody shows it."""
+        owners: dict[Cell, list[int]] = {}
+        for kind, each in enumerate(kinds):
+            for cell in each.cells:
+                owners.setdefault(cell, []).append(kind)
+        for place, (table, own) in enumerate(cells):
+            every, held, is_open = list[int](), list[float](), columns.size + place
+            unit = self.problem.coded.unit
+            for kind in owners[table, own]:
+                shown = [each for each in columns.of_kind[kind]
+                         if not columns.cover[each - columns.first] & self.problem.table_masks[table]]  # fmt: skip
+                if shown:
+                    rows.add([*shown, is_open], [1.0] * len(shown) + [-float(kinds[kind].records)], -np.inf, 0)
+                    every += shown
+                    held += [kinds[kind].amount / unit] * len(shown)
+            rows.add([*every, is_open], [*held, -self.problem.coded.tables[table][1] / unit], 0, np.inf)
+
+    def _dealt(self, kind_of: IntArray, columns: _Columns, found: Counted) -> Blanked:
+        """The numbers of each kind given to its keys in order."""
+        left = [_Queue([(int(columns.cover[each - columns.first]), int(found.numbers[each])) for each in own]) for own in columns.of_kind]
+        rows = [(key, cover, taken) for key, kind in enumerate(kind_of.tolist())
+                for cover, taken in left[kind].take(int(self.problem.coded.count[key]))]  # fmt: skip
+        key, units, records = (np.array(part, dtype=np.int64) for part in zip(*rows, strict=True))
+        return key, units, records
+
+    def _dealt_home(self, kind_of: IntArray, homes: _Homes, columns: _Columns, found: Counted) -> Blanked:
+        """Each household gets its shared blanks and each of its rows a cover, in order, until the numbers are used up."""
+        assert self.homes is not None
+        choices: list[list[tuple[int, int]]] = [[] for _ in homes.members]
+        for column, (home, shared) in enumerate(columns.home):
+            choices[home].append((shared, int(found.numbers[column])))
+        covers: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for place, (kind, cover) in enumerate(zip(columns.kind, columns.cover.tolist(), strict=True)):
+            covers.setdefault((kind, cover & self.shared), []).append((cover, int(found.numbers[columns.first + place])))
+        queues = [_Queue(each) for each in choices]
+        left = {pair: _Queue(each) for pair, each in covers.items()}
+        blanks = [queues[kind].one() for kind in homes.kind_of.tolist()]
+        rows = zip(self.homes.key.tolist(), self.homes.home.tolist(), strict=True)
+        units = np.array([left[int(kind_of[key]), blanks[home]].one() for key, home in rows], dtype=np.int64)
+        return self.homes.key, units, np.ones_like(units)
+
+
+class _Columns:
+    """Columns of households (kind, shared blanks), then those of records (kind, cover)."""
+
+    def __init__(self, kinds: Sequence[_Kind], shared: Sequence[Sequence[int]]) -> None:
+        self.home = [(home, blanks) for home, choices in enumerate(shared) for blanks in choices]
+        self.first = len(self.home)
+        sizes = [len(kind.covers) for kind in kinds]
+        self.kind = [number for number, size in enumerate(sizes) for _ in range(size)]
+        self.cover = np.array([cover for kind in kinds for cover in kind.covers], dtype=np.int64)
+        starts = self.first + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.of_kind = [list(range(start, end)) for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
+        self.size = int(starts[-1])
+
+
+class _Queue:
+    """Choices with the number of times each is to be given out."""
+
+    def __init__(self, choices: Sequence[tuple[int, int]]) -> None:
+        self.left = [[choice, number] for choice, number in choices if number]
+
+    def take(self, wanted: int) -> list[tuple[int, int]]:
+        given = []
+        while wanted:
+            choice, number = self.left[0]
+            taken = min(wanted, number)
+            given.append((choice, taken))
+            wanted -= taken
+            self.left[0][1] -= taken
+            if not self.left[0][1]:
+                self.left.pop(0)
+        return given
+
+    def one(self) -> int:
+        return self.take(1)[0][0]
+
+
+def _kinds_of_homes(homes: Households, kind_of: IntArray) -> _Homes:
+    found: dict[tuple[tuple[int, int], ...], int] = {}
+    own = np.zeros(len(homes.names), dtype=np.int64)
+    bounds = np.searchsorted(homes.home, np.arange(len(homes.names) + 1))
+    for home in range(len(homes.names)):
+        kinds, number = np.unique(kind_of[homes.key[bounds[home] : bounds[home + 1]]], return_counts=True)
+        own[home] = found.setdefault(tuple(zip(kinds.tolist(), number.tolist(), strict=True)), len(found))
+    return _Homes(list(found), np.bincount(own, minlength=len(found)), own)
+
+
+def solve_tied(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> Tied | None:
+    """The optimum under the rule; None where the program grows too large, or finds nothing in time once it has grown.
+
+    Without caps a program that is too large from the beginning is not tried either: there are other ways.
+    """
+    coded = problem.coded
+    if coded.keys.rule == "recount" and coded.size * len(coded.tables) > MOST_CELLS:
+        return None
+    program, deadline = TiedProgram(problem, patterns), time.monotonic() + seconds
+    bound, rounds = 0.0, list[int]()
+    for _ in range(PATIENCE):
+        grown = len(program.doubts.members)
+        try:
+            step = program.solve(seconds=max(1.0, deadline - time.monotonic()), small=bool(grown or not coded.keys.caps))
+        except OutOfTime:
+            if not grown:
+                raise
+            return None
+        if step is None:
+            return None
+        rows, found = step
+        bound = max(bound, found.bound)
+        rounds.append(int((np.bitwise_count(problem.fields_of(rows[1])) * rows[2]).sum()))
+        if coded.keys.rule == "original" or not program.doubts.enter(*rows):
+            return Tied(rows, bound, tuple(rounds), found.settled)
+        if len(program.doubts.members) == grown:
+            return None  # the solver's rounding leaves a cell short: it would do so again
+    return None

@@ -1,0 +1,146 @@
+"""Integer programs of blanks: solved in a process of their own, checked in whole numbers, and solved again for the second cost."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.errors import InfeasibleProblem, OutOfTime, SolverFailed
+from statveil.core.outcome import Ending
+from statveil.solve.model import LinearModel
+from statveil.solve.processes import run_isolated
+
+GRACE = 5.0
+SAME_COST = 1e-9
+"""Costs that differ by this share or less are equal; costs that are whole numbers are compared exactly."""
+
+
+class Counted(NamedTuple):
+    """What an integer program chose, the bound it proved, and whether no choice of equal cost has a lower second cost."""
+
+    numbers: IntArray
+    bound: float
+    ending: Ending
+    settled: bool = False
+
+
+class Rows:
+    """Rows of a linear program, collected one by one."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, int, float]] = []
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+
+    def add(self, columns: Sequence[int] | IntArray, values: Sequence[float], lower: float, upper: float) -> None:
+        row = len(self.lower)
+        self.entries += [(row, int(column), float(value)) for column, value in zip(columns, values, strict=True)]
+        self.lower.append(lower)
+        self.upper.append(upper)
+
+    def model(self, cost: FloatArray, upper: FloatArray) -> LinearModel:
+        rows, columns, values = (np.array(part) for part in zip(*self.entries, strict=True))
+        shape = (len(self.lower), cost.size)
+        return LinearModel(
+            cost=cost,
+            matrix=csr_matrix((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape),
+            row_lower=np.array(self.lower),
+            row_upper=np.array(self.upper),
+            lower=np.zeros(cost.size),
+            upper=upper,
+            whole=np.ones(cost.size, dtype=np.bool_),
+        )
+
+
+def solve_whole(model: LinearModel, second: FloatArray, *, seconds: float) -> Counted:
+    """Solve one program in a process of its own: the least cost, and of those the least second cost."""
+    deadline = time.monotonic() + seconds
+    found = solve_each([model], seconds=seconds)
+    if found is None:
+        raise OutOfTime("The time limit came before the integer program had a solution.", hint="Give more seconds.")
+    return settle_ties([model], [second], found, seconds=deadline - time.monotonic())[0]
+
+
+def settle_ties(
+    models: Sequence[LinearModel], second: Sequence[FloatArray], found: Sequence[Counted], *, seconds: float, nodes: int | None = None
+) -> list[Counted]:
+    """Of the choices that cost no more than those found, the ones of least second cost: a second program that holds the first cost.
+
+    Only where the first program was solved to its end. Whatever the second one does not prove stays as it was, or better, but open.
+    """
+    done = [place for place, each in enumerate(found) if each.ending is Ending.OPTIMAL]
+    if not done or seconds <= 0:
+        return list(found)
+    tied = [_with_cost_held(models[place], second[place], found[place].numbers) for place in done]
+    try:
+        answers = solve_each(tied, seconds=seconds, nodes=nodes, starts=[found[place].numbers for place in done])
+    except (InfeasibleProblem, SolverFailed):
+        answers = None  # the first answers hold: only the solver can be wrong here
+    settled = list(found)
+    for place, answer in zip(done, answers or [], strict=False):
+        settled[place] = _the_better(models[place], second[place], found[place], answer)
+    return settled
+
+
+def _with_cost_held(model: LinearModel, second: FloatArray, numbers: IntArray) -> LinearModel:
+    held = float(model.cost @ numbers)
+    return replace(
+        model,
+        cost=second,
+        matrix=csr_matrix(vstack([model.matrix, csr_matrix(model.cost[None])])),
+        row_lower=np.append(model.row_lower, -np.inf),
+        row_upper=np.append(model.row_upper, held + SAME_COST * max(1.0, held)),
+    )
+
+
+def _the_better(model: LinearModel, second: FloatArray, first: Counted, answer: Counted) -> Counted:
+    """The answer to the second program if its costs, worked out here, are what it was asked for."""
+    before, after = (float(model.cost @ each.numbers) for each in (first, answer))
+    least, proved = float(second @ answer.numbers), float(second @ first.numbers)
+    if after > before + 2 * SAME_COST * max(1.0, before) or least > proved:
+        return first
+    bound = math.ceil(answer.bound - 1e-6) if np.all(second == np.round(second)) else answer.bound
+    return Counted(answer.numbers, first.bound, first.ending, settled=least <= bound + SAME_COST * max(1.0, least))
+
+
+def solve_each(
+    models: Sequence[LinearModel], *, seconds: float, nodes: int | None = None, starts: Sequence[IntArray] | None = None
+) -> list[Counted] | None:
+    """Solve programs one after another in a process of their own; None where one has no solution when the time is up.
+
+    What the solver claims is checked in whole numbers.
+    """
+    heard: list[Any] = []
+    run_isolated([(_solve, (list(models), seconds, nodes, starts))], seconds=seconds + GRACE, on_message=heard.append)
+    if any(ending is Ending.INFEASIBLE for ending, _, _ in heard):
+        raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
+    if len(heard) < len(models) or any(x is None for _, x, _ in heard):
+        return None
+    return [_checked(model, *each) for model, each in zip(models, heard, strict=True)]
+
+
+def _checked(model: LinearModel, ending: Ending, x: FloatArray, bound: float) -> Counted:
+    count = np.round(x).astype(np.int64)
+    value = model.matrix @ count
+    if (count < 0).any() or (value < model.row_lower - 1e-6).any() or (value > model.row_upper + 1e-6).any():
+        raise SolverFailed("The solver's choice of blanks does not hold in whole numbers.", hint="Please report this.")
+    return Counted(count, float(bound), ending)
+
+
+def _solve(
+    models: Sequence[LinearModel], seconds: float, nodes: int | None, starts: Sequence[IntArray] | None, send: Callable[[Any], None]
+) -> None:
+    from statveil.solve.highs import solve
+
+    deadline = time.monotonic() + seconds
+    for number, model in enumerate(models):
+        start = None if starts is None else starts[number].astype(np.float64)
+        found = solve(model, seconds=deadline - time.monotonic(), gap=0.0, nodes=nodes, start=start)
+        send((found.ending, found.x, found.bound))

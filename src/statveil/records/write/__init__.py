@@ -1,0 +1,1 @@
+"""The safe file on disk: CSV, Parquet, SPSS, Stata."""

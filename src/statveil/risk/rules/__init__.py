@@ -1,0 +1,1 @@
+"""The sensitivity rules (docs/rules.md)."""

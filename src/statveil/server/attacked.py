@@ -1,0 +1,190 @@
+"""A table service in this process as a case: the officer's configuration on a store and with a key made for the occasion."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from statveil.audit.attacks.case import Attacker, Case, Effort
+from statveil.audit.attacks.journal import Journal
+from statveil.audit.attacks.public import Catalogue, Door, PublicAxis, PublicTable, Request
+from statveil.audit.attacks.targets.records import read_records
+from statveil.audit.attacks.targets.sums import added_up
+from statveil.audit.attacks.targets.system import Reverse
+from statveil.audit.attacks.truth import Truth
+from statveil.core.errors import InputError
+from statveil.core.secret import SecretKey, new_key_file
+from statveil.data.hierarchy import Hierarchy
+from statveil.data.microdata import Microdata
+from statveil.data.readers import read_microdata
+from statveil.jobs.server_config import DatasetPart, ServerConfig, check_config
+from statveil.risk.rules.concentration import PPercent
+from statveil.server.engine.answer import AnsweredTable
+from statveil.server.engine.described import Dataset
+from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.engine.service import TableService
+from statveil.tables.spec import Dimension
+
+USUAL_PERCENT = 10.0
+_NEAR = re.compile(r"(\d+) near-duplicates")
+LEAST_CHANGE = 0.005
+"""How far, as a share, values wander from one period to the next in T21."""
+
+
+class ServiceDoor:
+    """Asks a service about one of its data sets."""
+
+    def __init__(self, service: TableService, part: DatasetPart, dataset: str) -> None:
+        self._service, self._dataset = service, dataset
+        self.catalogue = catalogue_of(service.datasets[dataset], part)
+
+    def ask(self, request: Request) -> PublicTable:
+        return added_up(lambda one: table_of(self._service.answer(query_of(one, self._dataset))), request, self.catalogue)
+
+
+def query_of(request: Request, dataset: str) -> TableQuery:
+    choices = tuple(DimensionChoice(id=axis.id, codes=axis.codes) for axis in request.axes)
+    return TableQuery(dataset=dataset, measure=request.measure, dimensions=choices, filters=dict(request.filters), totals=request.totals)
+
+
+def table_of(answer: AnsweredTable) -> PublicTable:
+    axes = tuple(PublicAxis(id=each.id, codes=each.codes) for each in answer.dimensions)
+    return PublicTable(axes=axes, values=answer.values, shown=~answer.missing, decimals=answer.decimals)
+
+
+def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
+    """What is public of a data set, the officer's settings of the method too: they are not counted as secret."""
+    dimensions = tuple(
+        Dimension(name=each.id, trees=tuple(Hierarchy(parent=dict(parents), total=each.total) for parents in each.parents))
+        for each in dataset.dimensions
+    )
+    rules = [rule for rule in part.rules() if isinstance(rule, PPercent)]
+    return Catalogue(
+        dimensions=dimensions,
+        measures=tuple(each.id for each in dataset.measures),
+        filters=tuple(each.id for each in dataset.dimensions if each.filter),
+        counts=next((each.id for each in part.measure if each.count), None),
+        percent=max((float(rule.p) for rule in rules), default=USUAL_PERCENT),
+        cap=float(part.cap),
+        most_change=float(part.noise.most) / 100 if part.mode == "anchored" else None,
+        populations=part.open_populations,
+    )
+
+
+class ServiceWorkshop:
+    """The operator's side of a service on a store of its own."""
+
+    def __init__(self, config: ServerConfig, part: DatasetPart, folder: Path) -> None:
+        self._config, self._part, self._folder = config, part, folder
+
+    def open(self) -> TableService:
+        return TableService.open(self._config, self._config.key())
+
+    def reopened(self) -> Sequence[Door]:
+        """After a restart, and a second service on the same store beside the first."""
+        return [ServiceDoor(self.open(), self._part, self._part.id) for _ in range(2)]
+
+    def rekeyed(self) -> Door:
+        other = SecretKey(secrets.token_bytes(32), counter=self._folder / "other.counter")
+        return ServiceDoor(TableService.open(self._config, other), self._part, self._part.id)
+
+    def guarded(self) -> int | None:
+        """Near-duplicates that the guard told the officer of."""
+        with closing(self.open()) as service:
+            details = [alarm.detail for alarm in service.store.alarms() if "near-duplicates" in alarm.detail]
+        return sum(int(found[1]) for detail in details if (found := _NEAR.search(detail)))
+
+    def periods(self, count: int) -> Sequence[tuple[Door, Truth]]:
+        """Further data sets with the same units and values that wander by half a percent, served with the same key."""
+        data = read_data(self._config, self._part)
+        parts = [self._period(data, number) for number in range(count)]
+        content = self._config.parts.model_dump(mode="json", exclude_none=True)
+        content = {**content, "dataset": parts, "store": {"file": str(self._folder / "periods.sqlite")}}
+        content["key"] = {"file": str(_key_file(self._folder / "periods.key"))}
+        config = check_config(content, base=self._config.base)
+        service = TableService.open(config, config.key())
+        return [(ServiceDoor(service, each, each.id), truth_of(config, each, service.datasets[each.id])) for each in config.datasets]
+
+    def _period(self, data: Microdata, number: int) -> dict[str, Any]:
+        with data.engine.session() as session:
+            table = session.query("SELECT * FROM records").rename_columns(list(data.columns))
+        dice = np.random.Generator(np.random.PCG64([21, number]))
+        for measure in self._part.measure:
+            if measure.column is not None:
+                place = table.column_names.index(measure.column)
+                table = table.set_column(place, measure.column, _wandered(table[measure.column], dice))
+        path = self._folder / f"period-{number}.parquet"
+        pq.write_table(table, path)
+        part = self._part.model_dump(mode="json", exclude_none=True)
+        return {**part, "id": f"{self._part.id}-{number}", "file": str(path)}
+
+
+def _wandered(column: pa.ChunkedArray, dice: np.random.Generator) -> pa.Array:
+    """The numbers as text, each a little higher or lower, zeros and decimals kept."""
+    found = []
+    for text, step in zip(column.to_pylist(), dice.uniform(-LEAST_CHANGE, LEAST_CHANGE, len(column)).tolist(), strict=True):
+        amount = Decimal(str(text))
+        found.append(str((amount * (1 + Decimal(step))).quantize(amount)))
+    return pa.array(found)
+
+
+def read_data(config: ServerConfig, part: DatasetPart) -> Microdata:
+    return read_microdata(config.path(part.file), delimiter=part.delimiter, encoding=part.encoding, decimal=part.decimal)
+
+
+def truth_of(config: ServerConfig, part: DatasetPart, dataset: Dataset) -> Truth:
+    """The values behind a data set, for scoring."""
+    dimensions = catalogue_of(dataset, part).dimensions
+    measures = {each.id: each.column for each in part.measure}
+    register, values, decimals = read_records(read_data(config, part), dimensions, measures, holding=part.holding, order=part.unit_columns)
+    for measure in dataset.measures:
+        if measure.decimals != decimals[measure.id]:
+            raise InputError(f"Measure {measure.id!r} is published with other decimals than its records have.")
+    counts = next((each.id for each in part.measure if each.count), None)
+    return Truth(register, values, part.rules(), counts=counts)
+
+
+def dataset_part(config: ServerConfig, dataset: str | None) -> DatasetPart:
+    """The data set of that name, or the only one."""
+    names = [each.id for each in config.datasets]
+    if dataset is None and len(names) == 1:
+        return config.datasets[0]
+    if dataset not in names:
+        raise InputError(f"Which data set? {dataset!r} is not one." if dataset else "Which data set?", hint=f"Known: {', '.join(names)}.")
+    return config.datasets[names.index(dataset)]
+
+
+def private_copy(config: ServerConfig, folder: Path, *, mode: str | None = None) -> ServerConfig:
+    """The same configuration with a store and a key of its own in `folder`: an attack never touches the real ones."""
+    content = config.parts.model_dump(mode="json", exclude_none=True)
+    content["store"] = {"file": str(folder / "store.sqlite")}
+    content["key"] = {"file": str(_key_file(folder / "server.key"))}
+    if mode is not None:
+        content["dataset"] = [{**each, "mode": mode} for each in content["dataset"]]
+    return check_config(content, base=config.base)
+
+
+def _key_file(path: Path) -> Path:
+    if not path.exists():
+        new_key_file(path)
+    return path
+
+
+def service_case(config: ServerConfig, dataset: str | None, folder: Path, *, effort: Effort, reverse: Reverse | None) -> Case:
+    """A service opened on the configuration as it is; give it a private copy."""
+    part = dataset_part(config, dataset)
+    workshop = ServiceWorkshop(config, part, folder)
+    service = workshop.open()
+    door = ServiceDoor(service, part, part.id)
+    truth = truth_of(config, part, service.datasets[part.id])
+    attacker = Attacker(journal=Journal(truth.register, door.catalogue, door), effort=effort)
+    return Case(attacker=attacker, truth=truth, workshop=workshop, reverse=reverse)

@@ -1,0 +1,1 @@
+"""The table server without its web: datasets, requests, answers."""

@@ -1,0 +1,279 @@
+"""A dataset in memory, confidential: records as numbers, with their prints and their changed values, one block per measure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from statveil.core.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray, frozen_array
+from statveil.core.errors import InputError
+from statveil.core.secret import SecretKey
+from statveil.data.engines import Session, column
+from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
+from statveil.data.microdata import Microdata, read_labels
+from statveil.data.readers import read_microdata
+from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
+from statveil.risk.rules.frequency import MinimumFrequency
+from statveil.risk.rules.respondents import RespondentRule
+from statveil.server.engine.identity import space_of, unit_prints
+from statveil.server.engine.layout import ServedDimension, served_dimension
+from statveil.server.engine.protection.reference import factors, noised
+from statveil.tables.spec import Dimension, TableSpec, Trees
+from statveil.tables.tabulate.coding import find_dimensions
+from statveil.tables.tabulate.columns import CheckedColumns, check_columns
+
+_NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
+METHOD = "settled over all dimensions"
+"""How numbers are made from all that; a store of numbers that were made otherwise is refused."""
+ROOM = 64
+"""Sums stay this many times below 2^53, so that programs in doubles see them exactly."""
+
+
+NO_PRINTS = (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MeasureBlock:
+    """The records that have something of one measure, grouped by holding: rows `start[h]` to `start[h + 1]` are holding h's."""
+
+    id: str
+    label: str
+    unit: str
+    decimals: int
+    counts: bool
+    space: bytes
+    rules: Sequence[RespondentRule]
+    smallest: int
+    """The smallest number that a cell with records may be published at; counts below it are published at it or at zero."""
+    start: IntArray
+    leaf: IntArray
+    """`leaf[d, r]`: place of record r among the leaves of dimension d."""
+    value: IntArray
+    reference: IntArray
+    """The values that answers are anchored at: the changed ones, or the true ones in the paper's mode."""
+    low: AnyArray
+    high: AnyArray
+    floor: FloatArray
+    """Per holding: how far between the level and its cap the floor of the cells lies that it leads."""
+    sign: IntArray
+    tie: AnyArray
+    """Per holding: decides who leads a cell among equals."""
+    settled: tuple[AnyArray, AnyArray] = NO_PRINTS
+    """Prints of the cells whose reference is safe and is what they are published at, in the order of their low halves."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ServedData:
+    """A dataset that can be asked: public labels, confidential blocks."""
+
+    part: DatasetPart
+    version: str
+    dimensions: tuple[ServedDimension, ...]
+    blocks: Mapping[str, MeasureBlock] = field(repr=False)
+
+    @property
+    def level_names(self) -> str:
+        """The names by which tables are asked for, besides codes; unlike labels they are for ever."""
+        return json.dumps([[each.id, [level.id for level in each.levels]] for each in self.dimensions], ensure_ascii=True)
+
+    def block(self, measure: str) -> MeasureBlock:
+        if measure not in self.blocks:
+            raise InputError(
+                f"Dataset {self.part.id!r} has no measure {measure!r}.", hint=f"Its measures: {', '.join(map(repr, self.blocks))}."
+            )
+        return self.blocks[measure]
+
+
+def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> ServedData:
+    """Read and check the records, and draw from the key all that is permanent."""
+    data = read_microdata(config.path(part.file), delimiter=part.delimiter, encoding=part.encoding, decimal=part.decimal)
+    trees = {name: _trees(config, data, name, dimension) for name, dimension in part.dimensions.items()}
+    specs = [TableSpec(dimensions=trees, measure=each.column, holding=part.holding, name=each.id) for each in part.measure]
+    with data.engine.session() as session:
+        _check_units(data, part)
+        columns = check_columns(session, data, specs)
+        full = find_dimensions(session, data, specs[0], columns.records)
+        records = _Records(session, data, part, columns)
+    words = read_labels(data.origin)
+    dimensions = tuple(
+        served_dimension(
+            each.name,
+            part.dimensions[each.name].label or words.columns.get(each.name, each.name),
+            labelled(each, part.dimensions[each.name].labels, words.values.get(each.name, {})),
+            _names(part.dimensions[each.name]),
+            filter_=each.name in part.filters,
+            population=each.name in part.open_populations,
+        )
+        for each in full
+    )
+    leaf = np.stack([records.places(dimension.full.trees[0].leaves, axis) for axis, dimension in enumerate(dimensions)])
+    prints = unit_prints(key, part.id, records.units)
+    blocks = {
+        each.id: _block(key, part, each, columns, records=records, leaf=leaf, prints=prints, value=records.amounts[place])
+        for place, each in enumerate(part.measure)
+    }
+    version = _version(key, part, columns, dimensions, prints)
+    return ServedData(part=part, version=version, dimensions=dimensions, blocks=blocks)
+
+
+def labelled(dimension: Dimension, given: Mapping[str, str], of_values: Mapping[Any, str]) -> Dimension:
+    """The dimension with labels for its codes: the officer's, else its hierarchy's, else those of the values in the file of records."""
+    unknown = sorted(set(given) - set(dimension.codes))
+    if unknown:
+        raise InputError(f"Dimension {dimension.name!r}: labels name {unknown[0]!r}, which is no code of it.", hint="Codes are text.")
+    found = {_code(value): label for value, label in of_values.items()}
+    for tree in reversed(dimension.trees):
+        found |= tree.labels
+    first = replace(dimension.trees[0], labels={code: label for code, label in {**found, **given}.items() if code in dimension.position})
+    return Dimension(name=dimension.name, trees=(first, *dimension.trees[1:]))
+
+
+def _code(value: object) -> str:
+    """A labelled value as the records have it as text; packages keep whole numbers as floats."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _trees(config: ServerConfig, data: Microdata, name: str, part: ServedDimensionPart) -> Trees:
+    """As in a job file: hierarchies from files, by digits, or flat."""
+    if part.hierarchy is not None:
+        return Hierarchy.from_csv(config.path(part.hierarchy), total=part.total)
+    if part.hierarchies is not None:
+        return [Hierarchy.from_csv(config.path(file), total=part.total) for file in part.hierarchies]
+    total = part.total or DEFAULT_TOTAL
+    if part.digits is not None:
+        return Hierarchy.from_digits(data.codes(name), digits=part.digits, total=total)
+    return None if part.total is None else Hierarchy.flat(data.codes(name), total=total)
+
+
+def _names(part: ServedDimensionPart) -> list[list[str]] | None:
+    if part.levels is None:
+        return None
+    return (
+        [[str(name) for name in each] for each in part.levels]
+        if isinstance(part.levels[0], list)
+        else [[str(each) for each in part.levels]]
+    )
+
+
+def _check_units(data: Microdata, part: DatasetPart) -> None:
+    data.require(part.unit_columns)
+    if not part.unit_columns:
+        raise InputError(f"Dataset {part.id!r}: unit must name at least one column.")
+
+
+class _Records:
+    """Ids, codes and amounts of the records in the order of their units: the order of the file decides nothing."""
+
+    def __init__(self, session: Session, data: Microdata, part: DatasetPart, columns: CheckedColumns) -> None:
+        answer = session.query(_all_records(data, part, columns))
+        self.units: list[str] = answer["unit"].to_pylist()
+        where = f"{data.origin}: %s in {' and '.join(part.unit_columns)}."
+        if None in self.units:
+            raise InputError(where % "a record has no id", hint="Every record needs a stable id.")
+        if len(set(self.units)) < len(self.units):
+            raise InputError(
+                where % "several records have the same id",
+                hint="Give unit all columns that make a record unique, such as the enterprise and the year.",
+            )
+        self.amounts = [_amounts(data, each, answer[f"amount{place}"].to_numpy()) for place, each in enumerate(part.measure)]
+        encoded = answer["holding"].combine_chunks().dictionary_encode()
+        self.holding: IntArray = encoded.indices.to_numpy().astype(np.int64)
+        self.holdings: list[str] = encoded.dictionary.to_pylist()
+        self._codes = [answer[f"code{place}"].combine_chunks().dictionary_encode() for place in range(len(part.dimensions))]
+
+    def places(self, leaves: Sequence[str], axis: int) -> IntArray:
+        """Where the records' codes of a dimension are among its leaves."""
+        place = {code: number for number, code in enumerate(leaves)}
+        encoded = self._codes[axis]
+        of_code = np.array([place[code] for code in encoded.dictionary.to_pylist()], dtype=np.int64)
+        found: IntArray = of_code[encoded.indices.to_numpy()]
+        return found
+
+
+def _all_records(data: Microdata, part: DatasetPart, columns: CheckedColumns) -> str:
+    units = [f"CAST({column(data.engine, name)} AS VARCHAR)" for name in part.unit_columns]
+    unit = " || ".join(f"length({each}) || ':' || {each}" for each in units)
+    holding = f"CAST({column(data.engine, part.holding)} AS VARCHAR)" if part.holding else unit
+    codes = [f"CAST({column(data.engine, name)} AS VARCHAR) AS code{place}" for place, name in enumerate(part.dimensions)]
+    numbers = [columns.number(each.column) for each in part.measure]
+    amounts = [
+        f"{number.units(number.decimals) if number else 'CAST(1 AS BIGINT)'} AS amount{place}" for place, number in enumerate(numbers)
+    ]
+    return f"SELECT {unit} AS unit, {holding} AS holding, {', '.join([*codes, *amounts])} FROM records ORDER BY unit"
+
+
+def _amounts(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:
+    """Whole numbers of units of the last decimal; refused where a cell could be too large to be computed with, or negative."""
+    if found.dtype != np.int64 or np.abs(found.astype(np.float64)).sum() * ROOM >= LARGEST_EXACT:
+        raise InputError(
+            f"{data.origin}: the numbers of measure {measure.id!r} are too large to be added up exactly.", hint="Use larger units."
+        )
+    if (found < 0).any():
+        raise InputError(
+            f"{data.origin}: measure {measure.id!r} has negative numbers, which the server does not publish.",
+            hint="Serve gains and losses as two measures.",
+        )
+    return found
+
+
+def _block(
+    key: SecretKey,
+    part: DatasetPart,
+    measure: MeasurePart,
+    columns: CheckedColumns,
+    *,
+    records: _Records,
+    leaf: IntArray,
+    prints: AnyArray,
+    value: IntArray,
+) -> MeasureBlock:
+    drawn = factors(key, measure.id, records.holdings)
+    kept = np.flatnonzero(value)
+    order = kept[np.argsort(records.holding[kept], kind="stable")]
+    holding = records.holding[order]
+    start = np.append(np.flatnonzero(np.diff(holding, prepend=-1)), holding.size).astype(np.int64)
+    present = holding[start[:-1]]
+    value = value[order]
+    rules = part.rules()
+    if measure.count:
+        rules = [rule for rule in rules if isinstance(rule, MinimumFrequency)]
+    decimals = columns.decimals(measure.column)
+    smallest = _smallest(part, rules) if measure.count else 1
+    changed = noised(value, drawn.sign[holding], drawn.size[holding], least=float(part.noise.least), most=float(part.noise.most))
+    reference = changed if part.mode == "anchored" else value
+    return MeasureBlock(
+        id=measure.id,
+        label=measure.label or measure.id,
+        unit=measure.unit,
+        decimals=decimals,
+        counts=measure.count,
+        space=space_of(key, part.id, measure.id),
+        rules=rules,
+        smallest=smallest,
+        start=frozen_array(start),
+        leaf=frozen_array(leaf[:, order]),
+        value=frozen_array(value),
+        reference=frozen_array(reference),
+        low=frozen_array(prints[order, 0]),
+        high=frozen_array(prints[order, 1]),
+        floor=frozen_array(drawn.floor[present]),
+        sign=frozen_array(drawn.sign[present]),
+        tie=frozen_array(drawn.tie[present]),
+    )
+
+
+def _smallest(part: DatasetPart, rules: Sequence[RespondentRule]) -> int:
+    """The smallest count that is ever published (T24): by the officer's word, or else the minimum frequency."""
+    return part.small_counts or max((rule.n for rule in rules if isinstance(rule, MinimumFrequency)), default=1)
+
+
+def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensions: Sequence[ServedDimension], prints: AnyArray) -> str:
+    """What the numbers depend on: method, records, trees, rules and mode. Keyed, or guesses of records could be checked by it."""
+    chosen = part.model_dump(mode="json", exclude=_NUMBERS_DO_NOT_DEPEND_ON)
+    trees = [[each.id, [dict(tree.parent) for tree in each.full.trees]] for each in dimensions]
+    text = json.dumps([METHOD, chosen, trees, columns.input_hash], sort_keys=True)
+    return key.digest("version", text.encode(), prints.tobytes(), size=16).hex()

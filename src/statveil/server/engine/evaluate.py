@@ -1,0 +1,153 @@
+"""How well each mode keeps the numbers, side by side, for the officer who has to choose (`statveil serve --evaluate`).
+
+Tables of each dataset are protected in both modes with stores that are thrown away. What is printed is for the office only: it
+tells how many cells are sensitive.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from statveil.core.errors import DisclosureRefused, OutOfTime
+from statveil.core.secret import SecretKey
+from statveil.jobs.server_config import Mode, ServerConfig, check_config, read_config
+from statveil.server.engine.layout import Layout
+from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.engine.service import TableService, exact_cells
+
+MODES: tuple[Mode, ...] = ("anchored", "section4")
+LARGEST, MOST_TABLES = 5_000, 40
+_LINES: tuple[tuple[str, str, str], ...] = (
+    ("tables answered", "answered", "{:.0f}"),
+    ("tables refused", "refused", "{:.0f}"),
+    ("sensitive cells, % of cells", "sensitive", "{:.1f}"),
+    ("cells at their reference, %", "at_reference", "{:.1f}"),
+    ("change of cells that are not sensitive, mean %", "safe_change", "{:.2f}"),
+    ("change of cells that are not sensitive, median %", "safe_median", "{:.2f}"),
+    ("change of sensitive cells, mean %", "sensitive_change", "{:.2f}"),
+    ("change of grand totals, mean %", "total_change", "{:.2f}"),
+    ("seconds per table, mean", "seconds", "{:.2f}"),
+)
+
+
+@dataclass
+class _Changes:
+    """What was seen of one mode, cell by cell."""
+
+    answered: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    safe: list[Any] = field(default_factory=list)
+    sensitive: list[Any] = field(default_factory=list)
+    totals: list[float] = field(default_factory=list)
+    at_reference: list[Any] = field(default_factory=list)
+
+    def figures(self) -> Mapping[str, float]:
+        safe, sensitive, there = (np.concatenate([np.zeros(0), *each]) for each in (self.safe, self.sensitive, self.at_reference))
+        cells = max(safe.size + sensitive.size, 1)
+        return {
+            "answered": self.answered,
+            "refused": self.refused,
+            "sensitive": 100 * sensitive.size / cells,
+            "at_reference": 100 * float(there.sum()) / cells,
+            "safe_change": 100 * _mean(safe),
+            "safe_median": 100 * float(np.median(safe)) if safe.size else 0.0,
+            "sensitive_change": 100 * _mean(sensitive),
+            "total_change": 100 * _mean(np.array(self.totals)),
+            "seconds": self.seconds / max(self.answered, 1),
+        }
+
+
+def _mean(array: Any) -> float:
+    return float(array.mean()) if array.size else 0.0
+
+
+def evaluation(path: Path) -> str:
+    """The comparison as text."""
+    config = read_config(path)
+    return "\n\n".join(_of_dataset(config, place) for place in range(len(config.datasets)))
+
+
+def compare(config: ServerConfig, place: int = 0) -> Mapping[Mode, Mapping[str, float]]:
+    """The figures of both modes for one dataset."""
+    return {mode: _measure(config, place, mode).figures() for mode in MODES}
+
+
+def _of_dataset(config: ServerConfig, place: int) -> str:
+    figures = compare(config, place)
+    lines = [f"Dataset {config.datasets[place].id!r}, in use: {config.datasets[place].mode}", f"{'':50}{MODES[0]:>12}{MODES[1]:>12}"]
+    lines += [f"{words:50}" + "".join(f"{form.format(figures[mode][name]):>12}" for mode in MODES) for words, name, form in _LINES]
+    return "\n".join(lines)
+
+
+def _measure(config: ServerConfig, place: int, mode: Mode) -> _Changes:
+    found = _Changes()
+    with tempfile.TemporaryDirectory(prefix="statveil-evaluate-") as folder:
+        service = TableService.open(_alone(config, place, mode, Path(folder)), _other_counter(config.key(), Path(folder)))
+        for layout in _layouts(service, config.datasets[place].id):
+            started = time.perf_counter()
+            try:
+                answer = service.answer(layout)
+            except (DisclosureRefused, OutOfTime):
+                found.refused += 1
+                continue
+            found.seconds += time.perf_counter() - started
+            _note(found, service, layout, answer.values)
+        service.close()
+    return found
+
+
+def _note(found: _Changes, service: TableService, query: TableQuery, values: Any) -> None:
+    """Compare an answer that shows all of its table with the truth."""
+    true, reference, sensitive = exact_cells(service, query)
+    filled = true > 0
+    change = np.abs(values - true)[filled] / true[filled]
+    found.answered += 1
+    found.safe.append(change[~sensitive[filled]])
+    found.sensitive.append(change[sensitive[filled]])
+    found.at_reference.append((values == reference)[filled])
+    found.totals.append(float(change[np.argmax(true[filled])]) if change.size else 0.0)
+
+
+def _layouts(service: TableService, dataset: str) -> Iterator[TableQuery]:
+    """Tables of moderate size, from few dimensions to many, the same ones each time."""
+    described = service.datasets[dataset]
+    choices = [[None, *(level.id for level in dimension.levels)] for dimension in described.dimensions]
+    given = 0
+    for chosen in sorted(product(*choices), key=lambda levels: (sum(level is not None for level in levels), str(levels))):
+        names = tuple(
+            DimensionChoice(id=dimension.id, level=level) for dimension, level in zip(described.dimensions, chosen, strict=True) if level
+        )
+        for measure in described.measures if names else ():
+            query = TableQuery(dataset=dataset, measure=measure.id, dimensions=names)
+            if _size(service, query) <= LARGEST and given < MOST_TABLES:
+                given += 1
+                yield query
+
+
+def _size(service: TableService, query: TableQuery) -> int:
+    layout: Layout = service.layout_of(query)
+    return prod(layout.shape)
+
+
+def _alone(config: ServerConfig, place: int, mode: Mode, folder: Path) -> ServerConfig:
+    """The same dataset in a mode, with a store in the folder and without limits of size."""
+    content = config.parts.model_dump(exclude_unset=True)
+    content["dataset"] = [{**content["dataset"][place], "mode": mode}]
+    content["store"] = {"file": str(folder / "store.sqlite")}
+    content["limits"] = {**content.get("limits", {}), "cells": 2_000_000}
+    return check_config(content, base=config.base)
+
+
+def _other_counter(key: SecretKey, folder: Path) -> SecretKey:
+    """The same key, with a counter that belongs to the store that is thrown away."""
+    return key.with_counter(folder / "counter")

@@ -1,0 +1,194 @@
+"""Stage one: everything about the cells of a table that is local to each cell (S2 section 4; METHODS 8).
+
+What a cell is (its print), what it adds up to, who leads it, whether it is sensitive and how far it must move: none of it depends
+on the table that the cell stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numba
+import numpy as np
+
+from statveil.core.arrays import AnyArray, IntArray, frozen_array
+from statveil.core.secret import SecretKey
+from statveil.risk.assess import assess
+from statveil.risk.rules.all import contributions_needed
+from statveil.risk.sensitivity import Sensitivity
+from statveil.server.engine.dataset import MeasureBlock
+from statveil.server.engine.identity import cell_ids
+from statveil.server.engine.layout import Layout
+from statveil.tables.cells import merge_marks
+from statveil.tables.levels import Grid, combinations
+from statveil.tables.table import Table, View
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CellTable:
+    """The distinct cells of a table, confidential, in the order of their ids: neither labels nor requests decide an order.
+
+    `table` holds them for the rules; `reference` what they add up to after the permanent changes; `leader` the number of the
+    holding that contributes most; `low` and `high` their prints.
+    """
+
+    table: Table
+    sensitivity: Sensitivity
+    ids: tuple[bytes, ...]
+    reference: IntArray
+    leader: IntArray
+    low: AnyArray
+    high: AnyArray
+
+    @property
+    def size(self) -> int:
+        return self.table.size
+
+    @property
+    def view(self) -> View:
+        return self.table.views[0]
+
+
+def tabulate_cells(key: SecretKey, block: MeasureBlock, layout: Layout, axes: Sequence[int]) -> CellTable:
+    """All cells of the table that hold a record with a value; `axes` are the numbers of its dimensions in the block."""
+    grid = Grid(dimensions=layout.cuts)
+    sums, _, _ = add_up(block, layout, axes, grid)
+    filled = np.flatnonzero(sums.count)
+    position_cell, firsts = merge_marks((sums.low[filled], sums.high[filled], sums.count[filled]))
+    at = filled[firsts]
+    ids = cell_ids(key, block.space, sums.low[at], sums.high[at], sums.count[at])
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    at = at[order]
+    view = View(
+        name=block.id,
+        dimensions=layout.cuts,
+        coordinates=frozen_array(grid.coordinates(filled)),
+        cell=frozen_array(rank[position_cell]),
+        structural=np.zeros((0, len(layout.cuts)), dtype=np.int64),
+    )
+    table = replace(rules_table(block, sums, at), views=(view,))
+    return CellTable(
+        table=table,
+        sensitivity=assess(table, block.rules),
+        ids=tuple(ids[place] for place in order),
+        reference=frozen_array(sums.reference[at]),
+        leader=frozen_array(sums.leader[at]),
+        low=frozen_array(sums.low[at]),
+        high=frozen_array(sums.high[at]),
+    )
+
+
+def rules_table(block: MeasureBlock, sums: Sums, at: IntArray) -> Table:
+    """What the rules ask about the cells at these positions."""
+    value, top = sums.value[at], np.maximum(sums.top[at], 0)
+    return Table(
+        views=(),
+        value=frozen_array(value),
+        scale=block.decimals,
+        decimals=block.decimals,
+        records=frozen_array(sums.count[at]),
+        respondents=frozen_array(sums.respondents[at]),
+        frequency=frozen_array(sums.respondents[at]),
+        frequency_scale=0,
+        magnitude=frozen_array(value),
+        top=frozen_array(top),
+        largest_unwaived=frozen_array(top[:, 0]),
+        largest_requested=frozen_array(np.full(at.size, -1, dtype=np.int64)),
+        rule_scale=block.decimals,
+        has_shadow=False,
+        input_hash="",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """By position of the grid, empty ones too."""
+
+    value: IntArray
+    reference: IntArray
+    count: IntArray
+    low: AnyArray
+    high: AnyArray
+    respondents: IntArray
+    leader: IntArray
+    top: IntArray
+
+
+def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid) -> tuple[Sums, IntArray, IntArray]:
+    """The sums, the positions of the leaf cells that hold a record, and the number of each record's leaf cell."""
+    keys = np.zeros(block.value.size, dtype=np.int64)
+    for axis, level, stride in zip(axes, layout.levels, grid.strides, strict=True):
+        keys += level.position[block.leaf[axis]] * stride
+    size = int(np.prod(grid.shape))
+    present = np.zeros(size, dtype=np.bool_)
+    present[keys] = True
+    leaves = np.flatnonzero(present)
+    number = np.zeros(size, dtype=np.int64)
+    number[leaves] = np.arange(leaves.size)
+    top = max(2, contributions_needed(block.rules))
+    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "reference", "count", "respondents")}
+    sums = Sums(
+        **whole,
+        leader=np.full(size, -1, dtype=np.int64),
+        low=np.zeros(size, dtype=np.uint64),
+        high=np.zeros(size, dtype=np.uint64),
+        top=np.full((size, top), -1, dtype=np.int64),
+    )
+    seen, given = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    leaf = number[keys]
+    for ancestor in combinations(grid, grid.coordinates(leaves)):
+        _add_level(
+            block.start, leaf, ancestor, block.value, block.reference, block.low, block.high, block.tie,
+            sums.value, sums.reference, sums.count, sums.low, sums.high, sums.respondents, sums.leader, sums.top, seen, given,
+        )  # fmt: skip
+    return sums, leaves, leaf
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_level(  # type: ignore[no-untyped-def]
+    start, leaf, ancestor, value, reference, low, high, tie,
+    sum_value, sum_reference, sum_count, sum_low, sum_high, respondents, leader, top, seen, given,
+) -> None:  # fmt: skip
+    """One combination of levels: sums and prints per position, and the largest holdings; a holding's records are added up first."""
+    touched = np.empty(start.size, np.int64)
+    for holding in range(start.size - 1):
+        count = 0
+        for row in range(start[holding], start[holding + 1]):
+            where = ancestor[leaf[row]]
+            if where < 0:
+                continue
+            sum_value[where] += value[row]
+            sum_reference[where] += reference[row]
+            sum_count[where] += 1
+            before = sum_low[where]
+            sum_low[where] = before + low[row]
+            sum_high[where] += high[row] + np.uint64(1 if sum_low[where] < before else 0)
+            if seen[where] != holding:
+                seen[where] = holding
+                given[where] = 0
+                if count == touched.size:
+                    touched = np.append(touched, np.empty(touched.size, np.int64))
+                touched[count] = where
+                count += 1
+            given[where] += value[row]
+        for where in touched[:count]:
+            respondents[where] += 1
+            _rank(top[where], leader, where, given[where], holding, tie)
+
+
+@numba.njit(cache=True, nogil=True)
+def _rank(largest: Any, leader: Any, where: int, amount: int, holding: int, tie: Any) -> None:
+    """Put the amount among the largest; of equal leaders the one whose keyed number is the larger leads."""
+    if amount > largest[0] or (amount == largest[0] and tie[holding] > tie[leader[where]]):
+        leader[where] = holding
+    place = largest.size
+    while place > 0 and largest[place - 1] < amount:
+        if place < largest.size:
+            largest[place] = largest[place - 1]
+        place -= 1
+    if place < largest.size:
+        largest[place] = amount

@@ -1,0 +1,105 @@
+"""A table of cells, confidential: what the records add up to, before any protection.
+
+A `Table` holds each *distinct* cell once. Two positions that aggregate the same records (a total and its
+only child, or the same margin in two linked tables) are one cell; every `View` says which cell stands at
+each of its positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from statveil.core.arrays import IntArray
+from statveil.tables.spec import Dimension
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtectedTable:
+    """Released numbers: `value[view.cell[i]]` stands at position i of a view, in units of 10**-decimals."""
+
+    views: tuple[View, ...]
+    value: IntArray = field(repr=False)
+    decimals: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """One table as its reader sees it: positions (rows of `coordinates`) that point at cells.
+
+    `coordinates[i, k]` is an index into `dimensions[k].codes`. Rows are in ascending lexicographic order of
+    the coordinates. Positions that hold no record are absent: they are empty, unless `structural` says that
+    they are impossible by definition (rows of coordinates as well).
+    """
+
+    name: str
+    dimensions: tuple[Dimension, ...]
+    coordinates: IntArray = field(repr=False)
+    cell: IntArray = field(repr=False)
+    structural: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EquationRows:
+    """An equation between responses, cell by cell: cell `total[i]` is the sum of the cells `parts[i]`."""
+
+    words: str
+    total: IntArray = field(repr=False)
+    parts: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnionCell:
+    """A set of cells judged as one: `cell` is the sum of `members`. `level`: the office's own word on it, in percent."""
+
+    words: str
+    cell: int
+    members: IntArray = field(repr=False)
+    level: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Cells with all that the sensitivity rules ask about them.
+
+    `value` is an exact integer in units of 10**-scale (measure decimals plus weight decimals); the table is
+    published with `decimals` decimals. The rules see respondents: holdings when the spec names a holding
+    column, records otherwise. Their contributions are absolute values of the shadow variable if there is one
+    (else of the measure), in units of 10**-rule_scale.
+    """
+
+    views: tuple[View, ...]
+    value: IntArray = field(repr=False)
+    scale: int
+    decimals: int
+    records: IntArray = field(repr=False)
+    respondents: IntArray = field(repr=False)
+    frequency: IntArray = field(repr=False)
+    """What a frequency rule compares, in units of 10**-frequency_scale: respondents, or the sum of weights."""
+    frequency_scale: int
+    magnitude: IntArray = field(repr=False)
+    """Sum of the respondents' absolute contributions: T in the rules."""
+    top: IntArray = field(repr=False)
+    """`top[i, j]`: the (j+1)-th largest respondent's contribution to cell i, zero where there is none."""
+    largest_unwaived: IntArray = field(repr=False)
+    """Largest contribution of a respondent who has not waived protection; -1 when all have."""
+    largest_requested: IntArray = field(repr=False)
+    """Largest contribution of a respondent who asked for protection; -1 when none did."""
+    rule_scale: int
+    has_shadow: bool
+    input_hash: str
+    """Hash of the records used, the same in whatever order they came."""
+    equations: tuple[EquationRows, ...] = ()
+    unions: tuple[UnionCell, ...] = ()
+    """Sets of cells. A union that no view shows is a cell of its own; such cells come after all others."""
+    leaders: IntArray | None = field(default=None, repr=False)
+    """Rows (cell, number of a respondent whose contribution to it is the largest), where they were asked for."""
+
+    @property
+    def size(self) -> int:
+        return int(self.value.size)
+
+    @property
+    def shown(self) -> int:
+        """How many cells stand at a position of a view; the rest are unions that nobody publishes."""
+        return max((int(view.cell.max(initial=-1)) for view in self.views), default=-1) + 1

@@ -1,0 +1,1 @@
+"""From records to cells with everything the rules ask about them."""

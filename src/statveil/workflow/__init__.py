@@ -1,1 +1,0 @@
-"""One call per job. The command line, the server and the page call this and nothing deeper."""

@@ -1,0 +1,172 @@
+"""Release folders and files of linear systems as cases: what is read, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from statveil.audit.attacks.case import Effort
+from statveil.audit.attacks.suite import attack_all
+from statveil.audit.attacks.targets.static import attack_system
+from statveil.audit.attacks.verdict import Status, SuiteReport
+from statveil.core.errors import InputError
+from statveil.formats.solution import Solution, write_solution
+from statveil.formats.system_files import read_system
+from statveil.jobs.attack.folders import folder_case
+from statveil.jobs.attack.systems import reverse_by_adjustment, system_case
+from statveil.jobs.systems import adjust_system
+from statveil.jobs.table_job import read_job
+from statveil.jobs.tables.folder import protect_to_folder
+
+DICE = np.random.Generator(np.random.PCG64(5))
+RECORDS = "street,trade,owner,income,hours\n" + "".join(
+    f"{street},{trade},{street}{trade}{number % 4},{int(DICE.lognormal(5, 1.5)) * 10},{number + 1}\n"
+    for street in ("N1", "N2", "S1", "S2")
+    for trade in ("vet", "baker", "smith")
+    for number in range(int(DICE.integers(1, 9)))
+)
+JOB = """
+[data]
+file = "village.csv"
+[table]
+name = "{name}"
+measure = "income"
+holding = "owner"
+{more}
+[table.dimensions]
+{dimensions}
+{rules}
+[[rule]]
+type = "minimum-frequency"
+n = 3
+level = 10
+[protection]
+{protection}
+[limits]
+seconds = 5
+"""
+P_PERCENT = '[[rule]]\ntype = "p-percent"\np = 10\n'
+BOTH = 'street = { hierarchy = "streets.csv" }\ntrade = "flat"'
+FAST = 'method = "exact"'
+
+
+@pytest.fixture(scope="module")
+def village(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("village")
+    (folder / "village.csv").write_text(RECORDS, encoding="utf-8")
+    (folder / "streets.csv").write_text("code,parent\nN,\nS,\nN1,N\nN2,N\nS1,S\nS2,S\n", encoding="utf-8")
+    (folder / "other.csv").write_text("code,parent\nE,\nW,\nN1,E\nN2,W\nS1,E\nS2,W\n", encoding="utf-8")
+    return folder
+
+
+def release(village: Path, name: str, *, dimensions: str = BOTH, more: str = "", rules: str = P_PERCENT, protection: str = FAST) -> Path:
+    path = village / f"{name}.toml"
+    path.write_text(JOB.format(name=name, dimensions=dimensions, more=more, rules=rules, protection=protection), encoding="utf-8")
+    folder = village / name
+    if not folder.exists():
+        protect_to_folder(read_job(path), folder)
+    return folder
+
+
+def attacked(*folders: Path, only: tuple[str, ...] = ()) -> SuiteReport:
+    reverse = reverse_by_adjustment(seconds=5, method="alternate")
+    return attack_all(folder_case(folders, effort=Effort(cells=20), reverse=reverse), target="village", only=only)
+
+
+def test_a_release_is_safe_by_itself_and_guessable(village: Path) -> None:
+    report = attacked(release(village, "income"))
+    assert report["T01"].passed
+    assert report["T18"].passed
+    assert report["T11"].status is Status.FAILED  # L1 leaves sensitive cells at their level
+    assert report["T20"].reason == "A release at rest has no times and no headers."
+    assert report.facts["records"] == RECORDS.count("\n") - 1
+
+
+def test_two_releases_of_the_same_records_are_compared(village: Path) -> None:
+    """By streets and by trades: the grand total is in both, and whoever has both may compare."""
+    one = release(village, "by-street", dimensions='street = { hierarchy = "streets.csv" }')
+    other = release(village, "by-trade", dimensions='trade = "flat"')
+    report = attacked(one, other, only=("T01", "T03", "T08"))
+    assert report["T01"].figures["tables"] == 2
+    assert report["T08"].figures["tables"] == 2
+
+
+def test_bounds_and_cap_of_the_job_are_known_to_the_attacker(village: Path) -> None:
+    bounded = release(village, "bounded", protection=f"{FAST}\ncap = 3\nbounds = {{ percent_down = 80, percent_up = 90 }}")
+    case = folder_case([bounded], effort=Effort(), reverse=None)
+    assert case.attacker.catalogue.most_change == 0.9
+    assert case.attacker.catalogue.cap == 3
+    assert case.attacker.catalogue.percent == 10
+
+
+def test_counts_of_records_are_a_measure(village: Path) -> None:
+    path = release(village, "heads", rules="")
+    text = (path / "job.toml").read_text().replace('measure = "income"\n', "")
+    counted = village / "heads-counted.toml"
+    counted.write_text(text, encoding="utf-8")
+    protect_to_folder(read_job(counted, base=village), village / "counted")
+    case = folder_case([village / "counted"], effort=Effort(), reverse=None)
+    assert case.attacker.catalogue.counts == "count"
+    assert case.attacker.catalogue.percent == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("weighted", {"more": 'weight = "hours"'}, "weights"),
+        ("rounded", {"more": "decimals = -1"}, "other decimals"),
+        ("manual", {"rules": '[[rule]]\ntype = "manual"\nfile = "cells.csv"\n'}, "by hand"),
+    ],
+)
+def test_what_the_attacks_on_records_do_not_know_is_refused(village: Path, name: str, settings: dict[str, str], words: str) -> None:
+    (village / "cells.csv").write_text("street,trade,status\nN1,vet,sensitive\n", encoding="utf-8")
+    folder = release(village, name, **settings)
+    with pytest.raises(InputError, match=words):
+        attacked(folder)
+
+
+def test_releases_of_different_records_are_refused(village: Path, tmp_path: Path) -> None:
+    (tmp_path / "village.csv").write_text(RECORDS, encoding="utf-8")
+    (tmp_path / "streets.csv").write_text((village / "streets.csv").read_text(), encoding="utf-8")
+    with pytest.raises(InputError, match="same records"):
+        attacked(release(village, "income"), release(tmp_path, "income"))
+
+
+def test_one_name_for_two_trees_is_refused(village: Path) -> None:
+    other = release(village, "otherwise", dimensions='street = { hierarchy = "other.csv" }\ntrade = "flat"')
+    with pytest.raises(InputError, match="different trees"):
+        attacked(release(village, "income"), other)
+
+
+JJ = """0
+4
+0 300 1 u 0 600 30 30 0
+1 500 1 s 0 1000 0 0 0
+2 200 1 u 0 400 20 20 0
+3 1000 1 s 0 2000 0 0 0
+1
+0 4 : 3 (-1) 0 (1) 1 (1) 2 (1)
+"""
+
+
+def test_a_solution_file_is_attacked_with_the_bounds_of_its_system(tmp_path: Path) -> None:
+    original = tmp_path / "small.jj"
+    original.write_text(JJ, encoding="ascii")
+    solution = adjust_system(original, method="exact").solution
+    case = system_case(original, solution, effort=Effort(), reverse=reverse_by_adjustment(seconds=5, method="alternate"))
+    report = attack_system(case, target="small")
+    assert case.published.known_bounds
+    assert report["T01"].passed
+    assert report["T08"].passed
+    assert report["T11"].status is Status.FAILED
+
+
+def test_a_solution_of_another_system_is_refused(tmp_path: Path) -> None:
+    original = tmp_path / "small.jj"
+    original.write_text(JJ, encoding="ascii")
+    value = read_system(original).value[:3]
+    write_solution(Solution(value=value, released=value, sensitive=np.zeros(3, dtype=bool), decimals=0), tmp_path / "short.sol")
+    with pytest.raises(InputError, match="has 3 cells"):
+        system_case(original, tmp_path / "short.sol", effort=Effort(), reverse=None)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from statveil.core.errors import FormatError, InputError
+from statveil.core.toml import to_toml
+from statveil.jobs.server_config import check_config, read_config
+from tests.server.village import village_content
+
+
+def refused(content: dict[str, Any]) -> str:
+    with pytest.raises(InputError) as error:
+        check_config(content, base=Path("."))
+    return str(error.value)
+
+
+def with_dataset(**changes: Any) -> dict[str, Any]:
+    return village_content(**changes)
+
+
+def test_the_village_can_be_written_as_toml_and_read_back(tmp_path: Path) -> None:
+    (tmp_path / "server.toml").write_text(to_toml(village_content()), encoding="utf-8")
+    config = read_config(tmp_path / "server.toml")
+    assert config.datasets[0].mode == "anchored"
+    assert config.path("x") == tmp_path / "x"
+    assert len(config.datasets[0].rules()) == 2
+
+
+def test_an_unknown_key_is_refused_by_its_path() -> None:
+    assert "dataset[1]: unknown key 'mod'. Did you mean 'mode'?" in refused(with_dataset(mod="anchored"))
+
+
+def test_lists_of_cells_and_zero_rules_are_no_rules_of_a_server() -> None:
+    """Rules by label are not local to the cell, and a zero that must rise would split one cell into two."""
+    for rule in ({"type": "manual", "file": "x.csv"}, {"type": "zero", "level": 1}, {"type": "waiver", "cells": []}):
+        assert "dataset[1].rule[1]" in refused(with_dataset(rule=[rule]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"filters": ["colour"]}, "the filter 'colour' is not one of the dimensions"),
+        ({"dimensions": {"turnover": {}}}, "cannot be a dimension"),
+        ({"dimensions": {"unit": {}}}, "cannot be a dimension"),
+        ({"measure": [{"id": "a", "count": True}, {"id": "a", "column": "turnover"}]}, "two measures have the same id"),
+        ({"measure": [{"id": "a"}]}, "needs either column or count = true"),
+        ({"measure": [{"id": "a", "column": "turnover", "count": True}]}, "needs either column or count = true"),
+        ({"cap": 0.5}, "cap must be from 1 to 100"),
+        ({"cap": 1e300}, "cap must be from 1 to 100"),
+        ({"unit": ["unit", "year"], "holding": None}, "holding must name the respondent"),
+        ({"noise": {"least": 20, "most": 10}}, "needs 0 < least < most < 100"),
+        ({"mode": "open"}, "'open' is not allowed"),
+        ({"dimensions": {}}, "dimensions"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(changes: dict[str, Any], words: str) -> None:
+    assert words in refused(with_dataset(**changes))
+
+
+def test_one_place_for_the_key_and_one_for_the_store() -> None:
+    content = village_content()
+    assert "needs either file or environment" in refused({**content, "key": {}})
+    assert "also needs counter" in refused({**content, "key": {"environment": "KEY"}})
+    assert "needs either file (SQLite) or url" in refused({**content, "store": {}})
+    assert "must begin with postgresql://" in refused({**content, "store": {"url": "mysql://x"}})
+    assert "Two datasets" in refused({**content, "dataset": content["dataset"] * 2})
+
+
+def test_the_key_may_be_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STATVEIL_TEST_KEY", "ab" * 32)
+    config = check_config({**village_content(), "key": {"environment": "STATVEIL_TEST_KEY", "counter": "counter"}}, base=tmp_path)
+    assert config.key().counter == tmp_path / "counter"
+
+
+def test_a_file_that_is_no_toml_or_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "server.toml").write_text("dataset = [", encoding="utf-8")
+    with pytest.raises(FormatError, match="not valid TOML"):
+        read_config(tmp_path / "server.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_config(tmp_path / "none.toml")
+
+
+def test_the_guard_protects_differences_by_default_only_where_they_are_promised() -> None:
+    assert check_config(village_content(), base=Path(".")).datasets[0].guard_action == "virtual"
+    assert check_config(village_content(mode="section4"), base=Path(".")).datasets[0].guard_action == "log"
+    assert check_config(village_content(guard={"action": "refuse"}), base=Path(".")).datasets[0].guard_action == "refuse"

@@ -1,0 +1,27 @@
+"""A linear system from Python; the command line does the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import statveil as sv
+import statveil.jobs.systems
+from tests.formats.systems import VILLAGE
+
+
+def test_a_system_asked_wrongly_is_refused(tmp_path: Path) -> None:
+    for wrong, words in (({"limits": 5}, "limits must be"), ({"options": sv.Options()}, "SystemOptions, not"), ({"seed": "one"}, "seed")):
+        with pytest.raises(sv.InputError, match=words):
+            sv.adjust_system(tmp_path / "none.jj", **wrong)  # type: ignore[arg-type]
+
+
+def test_one_call_does_it_from_python(tmp_path: Path) -> None:
+    village = tmp_path / "village.jj"
+    village.write_text(VILLAGE)
+    outcome = sv.adjust_system(village, options=sv.SystemOptions(weights="unit"))
+    assert outcome.audit.passed
+    assert outcome.solution == village.with_suffix(".sol")
+    assert np.abs(outcome.adjustment.deviation).sum() == 1000

@@ -1,0 +1,236 @@
+"""The front: non-dominated, audited, repeatable, and sure of what it is told by nobody but itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import statveil as sv
+from statveil.core.errors import AuditFailed, InputError
+from statveil.core.limits import Progress
+from statveil.core.statistics import statistics_of
+from statveil.jobs.tradeoff import tradeoff
+from statveil.jobs.tradeoff.explore import Candidate, Said
+from statveil.jobs.tradeoff.figures import front_csv, front_figures, front_json
+from statveil.jobs.tradeoff.front import DEFAULT, non_dominated
+from statveil.jobs.tradeoff.page import key_figures, sentences, tradeoff_html
+from statveil.jobs.tradeoff.programs import FrontProgram, least_moves
+from statveil.protect.keep.wishes import Keep, targets_of
+from statveil.protect.system import system_of
+from statveil.solve.processes import Halt
+from tests.jobs.tradeoff.stories import market
+
+LIMITS = sv.Limits(seconds=60)
+
+
+@pytest.fixture(scope="module")
+def front() -> sv.Tradeoff:
+    return sv.tradeoff(market(), points=3, limits=LIMITS)
+
+
+def test_no_point_of_the_front_is_beaten(front: sv.Tradeoff) -> None:
+    change, distortion = [point.change for point in front.points], [point.distortion for point in front.points]
+    assert len(front.points) >= 2
+    assert non_dominated(change, distortion).tolist() == list(range(len(front.points)))
+    assert change == sorted(change)
+    assert distortion == sorted(distortion, reverse=True)
+    assert front.recommended is front.points[front.knee]
+
+
+def test_every_point_is_audited_and_is_what_it_says(front: sv.Tradeoff) -> None:
+    problem = market()
+    for point in (*front.points, *front.tighter):
+        released = problem.value + point.deviation
+        assert point.audit.passed
+        assert sv.audit_system(system_of(problem), released).passed
+        assert point.change == problem.cost(point.deviation)
+        found, [told] = statistics_of(problem.value, released, subset=problem.sensitive), point.outcomes
+        assert (told.correlation, told.slope, told.variance_ratio) == pytest.approx((found.correlation, found.slope, found.variance_ratio))
+        assert told.mean_off == int(point.deviation[problem.sensitive].sum())
+
+
+def test_tables_beside_the_front_need_smaller_caps(front: sv.Tradeoff) -> None:
+    for beside in front.tighter:
+        for point in front.points:
+            as_good = point.change <= beside.change and point.distortion <= beside.distortion
+            assert not as_good or beside.cap < point.cap or beside.percent < point.percent
+
+
+def test_the_front_starts_at_the_least_change(front: sv.Tradeoff) -> None:
+    assert front.points[0].change <= front.plain.objective
+    assert front.points[-1].distortion < 0.7 * front.points[0].distortion
+
+
+def test_the_same_seed_gives_the_same_front(front: sv.Tradeoff) -> None:
+    again = sv.tradeoff(market(), points=3, limits=LIMITS)
+    assert front.complete
+    assert again.complete
+    for one, other in zip(front.points, again.points, strict=True):
+        assert np.array_equal(one.deviation, other.deviation)
+
+
+def scripted(problem: Any, tables: list[Any], halt: Halt) -> Callable[..., Halt]:
+    """In place of the search: these tables, and this end."""
+
+    def run(calls: Any, *, seconds: float, on_message: Callable[[Any], object]) -> Halt:
+        on_message(Said("least distortion"))
+        for table in tables:
+            on_message(Candidate(table, "somewhere"))
+        return halt
+
+    return run
+
+
+def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = market()
+    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.INTERRUPTED))
+    found = sv.tradeoff(problem, limits=LIMITS)
+    assert not found.complete
+    assert len(found.points) == 1
+    assert "stopped before its end" in " ".join(sentences(found))
+    assert "no table was found with less distortion than the plain one" in " ".join(sentences(found))
+
+
+def test_a_front_of_one_table_has_nothing_to_trade(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = market()
+    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.FINISHED))
+    assert "there is nothing to trade" in sentences(sv.tradeoff(problem, limits=LIMITS))[0]
+
+
+def test_an_unsafe_table_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = market()
+    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
+    found = sv.tradeoff(problem, limits=LIMITS)
+    assert found.tried == 1
+    assert [point.by for point in found.points] == ["plain"]
+
+
+def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Yes(sv.ProtectionProblem):
+        def accepts(self, deviation: Any) -> bool:
+            return True
+
+    problem = market()
+    fields = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
+    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
+    with pytest.raises(AuditFailed, match="nothing is shown"):
+        sv.tradeoff(Yes(**fields), limits=LIMITS)
+
+
+def test_progress_is_told_from_start_to_end() -> None:
+    heard: list[Progress] = []
+    sv.tradeoff(market(), points=1, limits=LIMITS, on_progress=heard.append)
+    stages = [progress.stage for progress in heard]
+    assert stages[0].startswith("plain: ")
+    assert "least distortion" in stages
+    assert "gap 1 of at most 1" in stages
+    assert stages[-1] == "auditing the front"
+
+
+def test_another_set_of_cells_and_other_criteria() -> None:
+    found = sv.tradeoff(market(), keep=Keep(slope=["all", "sensitive"]), points=1, limits=LIMITS)
+    assert found.words == ("slope of all cells", "slope of the sensitive cells")
+    assert all(len(point.outcomes) == 2 for point in found.points)
+    head, *lines = front_csv(found).splitlines()
+    assert head.endswith("mean_off_2,correlation_2,slope_2,variance_ratio_2")
+    assert all(len(line.split(",")) >= len(head.split(",")) for line in lines)
+    assert "slope of all cells" in tradeoff_html(found, title="x")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"within": 0.1}, "no use for 'within'"),
+        ({"senses": "fixed"}, "no use for 'senses'"),
+        ({"by": "tabu"}, "no use for 'by'"),
+        ({"coefficients": sv.Coefficients(slope=1.0)}, "no use for 'coefficients'"),
+        ({"widen": (1.5, 2)}, "no use for 'widen'"),
+        ({"measures": ["gini"]}, "mean, variance, correlation and slope"),
+    ],
+)
+def test_what_a_front_has_no_use_for_is_refused(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        sv.tradeoff(market(), keep=Keep(slope="sensitive", **change))
+
+
+def test_squares_have_no_front() -> None:
+    with pytest.raises(InputError, match="sums of absolute changes"):
+        sv.tradeoff(dataclasses.replace(market(), norm="l2"))
+
+
+def test_where_nothing_is_sensitive_there_is_one_table_and_nothing_to_trade() -> None:
+    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.zeros(25, dtype=np.bool_)), limits=LIMITS)
+    assert [(point.change, point.distortion) for point in found.points] == [(0.0, 0.0)]
+    assert "there is nothing to trade" in sentences(found)[0]
+    assert "nothing to trade" in tradeoff_html(found, title="x")
+    assert len(front_csv(found).splitlines()) == 2
+
+
+def test_one_sensitive_cell_has_a_mean_to_trade_and_dashes_for_the_rest() -> None:
+    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.arange(25) == 6), points=1, limits=LIMITS)
+    assert found.words == ("mean of the sensitive cells",)
+    assert {point.outcomes[0].slope for point in found.points} == {None}
+    assert ("Correlation", "-", "slope -") in key_figures(found)
+    assert front_csv(found).splitlines()[1].endswith(",,,")
+    assert json.loads(front_json(found))["points"][0]["sets"][0]["correlation"] is None
+    assert '<td class="number">-</td>' in tradeoff_html(found, title="x")
+
+
+@pytest.mark.parametrize("points", [0, 201, 2.5, True])
+def test_an_impossible_number_of_points_is_refused(points: Any) -> None:
+    with pytest.raises(InputError, match="from 1 to 200"):
+        sv.tradeoff(market(), points=points)
+
+
+def test_the_files_hold_the_front(front: sv.Tradeoff) -> None:
+    told = json.loads(front_json(front))
+    assert told == json.loads(json.dumps(front_figures(front)))
+    assert told["recommended"] == front.knee + 1
+    assert [point["change"] for point in told["points"]] == [point.change for point in front.points]
+    lines = front_csv(front).splitlines()
+    assert len(lines) == 1 + len(front.points)
+    assert [line.split(",")[1] for line in lines[1:]].count("yes") == 1
+
+
+def test_the_page_is_confidential_whole_and_loads_nothing(front: sv.Tradeoff) -> None:
+    html = tradeoff_html(front, title="</script><b>market")
+    assert html.count("CONFIDENTIAL") >= 2
+    assert "<b>market" not in html
+    assert "Publish one of these tables, never two" in html
+    assert not re.search(r"""<[a-z][^>]*\s(src|href)\s*=""", html.split("<script>")[0])
+    data = json.loads(re.search(r'id="page-data">(.*?)</script>', html, re.DOTALL)[1])  # type: ignore[index]
+    assert set(data["charts"]) == {"front", "statistics", "caps"}
+    kinds = [row["kind"] for row in data["charts"]["front"]["data"]["values"]]
+    assert kinds.count("recommended") == 1
+    assert "nan" not in html.split('id="page-data"')[0].lower().replace("provenance", "")
+
+
+@pytest.mark.shared
+def test_the_front_of_s1s_table_reaches_the_least_distortion_of_all_senses(shared_data: Path) -> None:
+    """4 x 9 cells, seven of them sensitive: all 128 choices of senses are tried one by one."""
+    problem = sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj", weights="unit")
+    found = sv.tradeoff(problem, points=6, limits=LIMITS)
+    assert found.points[0].change == 249250
+    assert found.points[-1].distortion <= 1.05 * least_of_all_senses(problem, 3 * 249250)
+
+
+def least_of_all_senses(problem: sv.ProtectionProblem, change: float) -> float:
+    targets, cells, least = targets_of(DEFAULT, problem), np.flatnonzero(problem.sensitive), np.inf
+    for choice in itertools.product((-1, 1), repeat=cells.size):
+        senses = np.zeros(problem.size, dtype=np.int64)
+        senses[cells] = choice
+        program, near = FrontProgram(problem, targets, senses), least_moves(problem, senses)
+        for _ in range(3):
+            point = program.least_distortion(near, change, seconds=10)
+            if point is None:
+                break
+            least, near = min(least, point.distortion), point.deviation
+    return least

@@ -1,0 +1,176 @@
+"""Why there is no safe table: the sets told are checked by trying out everything."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from statveil.core.errors import InfeasibleProblem
+from statveil.core.limits import Limits
+from statveil.protect.adjust import adjust
+from statveil.protect.infeasible.explain import Explanation, explain, minimal_clash
+from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
+from statveil.protect.infeasible.requirements import Requirement, all_requirements, meets
+from statveil.protect.names import Numbers
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.system import read_jj
+from tests.protect.problems import problem_of, small_problems
+from tests.reference.clashes import can_be_met
+
+
+def told(problem: ProtectionProblem) -> Explanation:
+    found = explain(problem)
+    assert found is not None
+    return found
+
+
+def kinds_and_places(found: Explanation) -> set[tuple[str, int]]:
+    return {(each.kind, each.place) for each in found.requirements}
+
+
+STUCK_NEIGHBOUR = problem_of(
+    [30, 20, 10],
+    [[-1, 1, 1]],
+    levels={1: 5},
+    lower=np.array([29, 0, 8]),
+    upper=np.array([31, 100, 12]),
+)
+"""20 must move by 5, but its total may move by 1 and its only neighbour by 2."""
+
+
+def test_names_the_cell_its_neighbours_and_the_relation_and_nothing_else() -> None:
+    found = told(STUCK_NEIGHBOUR)
+    assert found.minimal
+    bounds = {(side, cell) for side in ("lower", "upper") for cell in (0, 2)}
+    assert kinds_and_places(found) == {("protection", 1), ("relation", 0), *bounds}
+
+
+def test_the_public_words_hold_no_value_and_the_internal_ones_do() -> None:
+    found = told(STUCK_NEIGHBOUR)
+    public = found.public()
+    assert "cell 1 must move by its protection level or more" in public
+    assert "cell 2 must stay within its bounds" in public
+    assert "relation 0 (cell 0, cell 1, cell 2) must add up" in public
+    assert not any(amount in public for amount in ("20", "25", "15", "29", "31", "12"))
+    assert "from 20 to 15 or below, or to 25 or above" in found.internal()
+    assert "from 2.0 to 1.5 or below" in found.internal(Numbers(STUCK_NEIGHBOUR, decimals=1))
+
+
+def test_a_cell_that_cannot_reach_its_own_levels_clashes_alone() -> None:
+    alone = problem_of([20, 20], [[-1, 1]], levels={1: 5}, lower=np.array([0, 18]), upper=np.array([99, 23]))
+    found = told(alone)
+    assert kinds_and_places(found) == {("protection", 1), ("lower", 1), ("upper", 1)}
+    assert found.minimal
+    assert found.public().splitlines()[:2] == [
+        "This cannot be met, whatever the other cells do:",
+        "- cell 1 must move by its protection level or more, and must stay within its bounds",
+    ]
+
+
+def test_the_number_told_is_that_of_the_lines() -> None:
+    headline, *lines = told(STUCK_NEIGHBOUR).public().splitlines()
+    assert headline == "These 4 requirements cannot be met together, but any one fewer can:"
+    assert len([line for line in lines if line.startswith("- ")]) == 4
+
+
+def test_levels_that_clash_only_together_are_found_by_trying_senses() -> None:
+    """4 and 7 must cancel in a fixed total: they never do, though each alone could be balanced by the other."""
+    clashing = problem_of(
+        [50, 20, 30], [[-1, 1, 1]], levels={1: (4, 4), 2: (7, 7)}, variant="exact", lower=np.array([50, 0, 0]), upper=np.array([50, 99, 99])
+    )
+    found = told(clashing)
+    assert ("exactness", 1) in kinds_and_places(found)
+    assert found.minimal
+    assert "variant at-least" in found.public()
+
+
+def test_no_whole_table_though_there_is_one_with_halves() -> None:
+    """2 z = 1: no bound is in the way."""
+    odd = problem_of([0], [[2]], levels={}, rhs=np.array([1]))
+    assert kinds_and_places(told(odd)) == {("relation", 0)}
+    three = problem_of([0, 0, 0], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], levels={}, rhs=np.array([1, 0, 0]), lower=np.array([-9] * 3))
+    found = told(three)
+    assert {("relation", row) for row in range(3)} <= kinds_and_places(found)
+
+
+def test_a_feasible_problem_has_nothing_to_explain() -> None:
+    free = dataclasses.replace(STUCK_NEIGHBOUR, upper=np.array([100, 100, 100]))
+    assert explain(free) is None
+    answer = refute(free, all_requirements(free), tries=10)
+    assert isinstance(answer, Met)
+    assert meets(free, all_requirements(free), answer.deviation)
+
+
+def test_a_table_too_large_to_search_is_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("statveil.protect.infeasible.explain.MOST_TERMS", 2)
+    assert explain(STUCK_NEIGHBOUR) is None
+
+
+def test_input_that_does_not_add_up_is_part_of_the_words() -> None:
+    broken = problem_of([31, 20, 10], [[-1, 1, 1]], levels={}, lower=np.array([31, 20, 10]), upper=np.array([31, 20, 10]))
+    words = told(broken).public()
+    assert "must add up, which it does not in the input" in words
+    assert "cell 0 may not go" in words
+    assert "mend the input" in words
+
+
+def test_a_search_without_tries_left_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TooHard):
+        refute(dataclasses.replace(STUCK_NEIGHBOUR, upper=np.array([100, 100, 100])), [Requirement("protection", 1)], tries=0)
+    found = refute(STUCK_NEIGHBOUR, all_requirements(STUCK_NEIGHBOUR), tries=1)
+    assert isinstance(found, Clash)
+    smallest, minimal = minimal_clash(STUCK_NEIGHBOUR, found.requirements, tries=0)
+    assert smallest <= found.requirements
+    assert minimal  # whole tables found by substitution prove it
+    monkeypatch.setattr("statveil.protect.infeasible.explain.whole_table", lambda *_: None)
+    assert not minimal_clash(STUCK_NEIGHBOUR, found.requirements, tries=0)[1]
+
+
+def test_the_error_of_an_adjustment_carries_the_explanation() -> None:
+    with pytest.raises(InfeasibleProblem, match="No safe table exists") as failure:
+        adjust(STUCK_NEIGHBOUR, limits=Limits(seconds=5))
+    assert isinstance(failure.value.explanation, Explanation)
+    assert "These 4 requirements cannot be met together, but any one fewer can" in failure.value.hint
+
+
+@settings(max_examples=25, deadline=None)
+@given(problem=small_problems(additive=False))
+def test_what_is_told_clashes_and_any_one_fewer_does_not(problem: ProtectionProblem) -> None:
+    """The reference tries every choice of senses with an integer program each."""
+    asked = frozenset(all_requirements(problem))
+    answer = refute(problem, asked, tries=2_000)
+    if isinstance(answer, Met):
+        assert problem.accepts(np.array([answer.deviation[cell] for cell in range(problem.size)]))
+        return
+    assert not can_be_met(problem, asked)
+    smallest, minimal = minimal_clash(problem, answer.requirements, tries=2_000)
+    assert minimal
+    assert not can_be_met(problem, smallest)
+    for each in smallest:
+        assert can_be_met(problem, smallest - {each})
+
+
+SMALL = ("cox_kelly_4x9", "targus", "cox3", "hier13x7x7d", "table7", "hier13x13x7d", "table8")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_public_tables_with_tight_bounds_are_explained_within_the_time(shared_data: Path, name: str) -> None:
+    loose = read_jj(shared_data / "csplib" / f"{name}.jj", weights="unit")
+    reach = np.where(loose.sensitive, NO_LIMIT // 2, np.abs(loose.value) // 1000)
+    tight = dataclasses.replace(
+        loose, lower=np.maximum(loose.lower, loose.value - reach), upper=np.minimum(loose.upper, loose.value + reach)
+    )
+    began = time.monotonic()
+    found = told(tight)
+    assert time.monotonic() - began < 30
+    assert found.minimal
+    assert isinstance(refute(tight, found.requirements, tries=2_000), Clash)
+    for left_out in itertools.islice(found.requirements, 10):
+        assert isinstance(refute(tight, set(found.requirements) - {left_out}, tries=2_000), Met)

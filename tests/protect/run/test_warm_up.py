@@ -1,0 +1,74 @@
+"""Compiling after an installation: once, before the clock starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from statveil.core.errors import OutOfTime
+from statveil.core.limits import Limits
+from statveil.protect import adjust
+from statveil.protect.run import record, warm_up
+from statveil.solve.processes import Halt
+from statveil_lab.generators.random_tables import random_problem
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """As after an installation: nothing says that the loops are compiled."""
+    monkeypatch.setattr(warm_up, "_mark", lambda part: tmp_path / f"ready-{part}-1")
+    return tmp_path
+
+
+@pytest.mark.parametrize("part", ["search", "network"])
+def test_compiles_once_and_leaves_a_mark(fresh: Path, part: compile.Part) -> None:
+    (fresh / f"ready-{part}-0").touch()  # of an older version
+    stages: list[str] = []
+    warm_up.make_ready(part, stages.append)
+    warm_up.make_ready(part, stages.append)
+    assert stages == ["compiling, once after an installation"]
+    assert [path.name for path in fresh.iterdir()] == [f"ready-{part}-1"]
+
+
+def test_the_mark_changes_with_the_sources_and_stays_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = warm_up._mark("search")
+    assert mark is not None
+    assert mark == warm_up._mark("search")
+    assert mark != warm_up._mark("network")
+    monkeypatch.setattr(warm_up.numba, "__version__", "another")
+    assert mark != warm_up._mark("search")
+
+
+def test_nothing_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_up.os, "access", lambda path, mode: False)
+    stages: list[str] = []
+    warm_up.make_ready("network", stages.append)
+    assert stages == []
+
+
+def test_stopped_while_compiling(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_up, "run_isolated", lambda calls, **_: Halt.INTERRUPTED)
+    with pytest.raises(OutOfTime, match="before any safe table"):
+        warm_up.make_ready("search", lambda _: None)
+    assert not any(fresh.iterdir())
+
+
+def test_compiling_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(record.time, "monotonic", lambda: now[0])
+    run = record.Watch(Limits(seconds=5), None)
+    now[0] += 1
+    with run.excused():
+        now[0] += 40
+    now[0] += 2
+    assert run.seconds == 3
+
+
+def test_a_table_is_adjusted_after_its_part_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[str] = []
+    monkeypatch.setattr(adjust, "make_ready", lambda part, tell: parts.append(part))
+    adjust.adjust(random_problem((3, 3), seed=1))
+    assert parts == ["search"]
+    adjust.adjust(random_problem((3, 3), seed=1), method="network")
+    assert parts == ["search", "search", "network"]

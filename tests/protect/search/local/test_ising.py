@@ -1,0 +1,67 @@
+"""The Ising form: the same over relations and over parts; and a polish that gives up where its starts bring nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from statveil.core.arrays import IntArray
+from statveil.protect.presolve.reduce import reduce_problem
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.rounding import parts_of
+from statveil.protect.search.local import ising
+from statveil.protect.search.start import balance
+from statveil_lab.tables import linked_problem
+from tests.protect.problems import problem_of
+from tests.protect.search.stories import search_of, two_by_two
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_over_parts_the_form_is_that_over_relations(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of 169 linked cells without those that cannot move: some 120 cells and 20 parts."""
+    problem = reduce_problem(linked_problem(2, seed=seed)).problem
+    parts = parts_of(problem)
+    assert parts is not None
+    over_relations = ising.ising_form(problem)
+    monkeypatch.setattr(ising, "DENSE_UP_TO", parts.part.size)
+    monkeypatch.setattr(ising, "_form_by_relations", None)
+    over_parts = ising.ising_form(problem, parts)
+    assert np.abs(over_parts.couple - over_relations.couple).max() < 1e-6
+    assert np.abs(over_parts.field - over_relations.field).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [dataclasses.replace(reduce_problem(linked_problem(2, seed=0)).problem, variant="exact"), linked_problem(2, seed=0)],
+    ids=["sensitive cells take just their level", "zeros cannot move"],
+)
+def test_where_some_cells_absorb_nothing_the_form_is_over_relations(problem: ProtectionProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = parts_of(problem)
+    assert parts is not None
+    monkeypatch.setattr(ising, "DENSE_UP_TO", parts.part.size)
+    monkeypatch.setattr(ising, "_form_by_parts", None)
+    assert ising.ising_form(problem, parts).cells.size == problem.sensitive.sum()
+
+
+def test_energy_is_the_least_square_cost_of_absorbing() -> None:
+    """Two cells of level 5 and their total: opposite senses leave nothing to absorb; alike, 10 fall on three cells, 100/3 in squares."""
+    form = ising.ising_form(problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5}))
+    assert form.energy(np.array([1, -1, 0])) == pytest.approx(0.0, abs=1e-6)
+    assert form.energy(np.array([1, 1, 0])) == pytest.approx(form.energy(np.array([-1, -1, 0])))
+    assert form.energy(np.array([1, 1, 0])) > 1.0
+
+
+def test_where_starts_bring_nothing_the_tries_soon_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = search_of(two_by_two())
+    search.try_senses(balance.all_up(search.problem))
+    tried: list[IntArray] = []
+
+    def in_vain(senses: IntArray) -> bool:
+        tried.append(senses)
+        return False
+
+    monkeypatch.setattr(search, "try_senses", in_vain)
+    ising.polish(search, restarts=24, patience=150)
+    assert len(tried) == ising.STARTS_IN_VAIN + 150 // ising.HOPELESS

@@ -1,0 +1,90 @@
+"""Methods `hybrid` and `hybrid-swaps`: how cells are dealt and swapped, and what tying them means."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from statveil.core.errors import InputError
+from statveil.protect.search.papers import hybrid, hybrid_swaps
+from statveil_lab.generators.random_tables import random_problem
+from tests.protect.problems import problem_of
+from tests.protect.search.stories import five_in_a_row, search_of, two_by_two
+
+
+def plain_score(sides: np.ndarray, group: np.ndarray) -> int:
+    """Totals in common, pair by pair."""
+    pairs = combinations(range(group.size), 2)
+    return int(sum((sides[one] * sides[two]).sum() for one, two in pairs if group[one] == group[two]))
+
+
+def test_cells_are_dealt_from_the_largest_to_the_groups_in_turn() -> None:
+    """Levels 9, 7, 5, 3, 1 go to groups 0, 1, 0, 1, 0."""
+    assert hybrid.deal(five_in_a_row(), 2).tolist() == [0, 0, 0, 1, 1]
+    assert hybrid.deal(five_in_a_row(), 5).tolist() == [2, 0, 4, 1, 3]
+
+
+def test_the_groups_for_three_are_unions_of_those_for_six() -> None:
+    problem = random_problem((6, 6), seed=3)
+    assert np.array_equal(hybrid.deal(problem, 6) % 3, hybrid.deal(problem, 3))
+
+
+def test_there_are_no_more_groups_than_cells_and_each_number_comes_once() -> None:
+    assert [count for count, _ in hybrid.group_counts(search_of(five_in_a_row()), 16, 8)] == [5]
+    assert [count for count, _ in hybrid.group_counts(search_of(five_in_a_row()), 4, 3)] == [4, 3, 2]
+    with pytest.raises(InputError, match="1 or more"):
+        next(hybrid.group_counts(search_of(five_in_a_row()), 0, 1))
+
+
+def test_one_group_moves_all_cells_the_same_way() -> None:
+    """All five up or down by 25 in all; the total follows: 50."""
+    search = search_of(five_in_a_row())
+    hybrid.run(search, groups=1, runs=1)
+    assert search.objective == 50
+
+
+def test_two_groups_offset_each_other() -> None:
+    """9 + 5 + 1 = 15 against 7 + 3 = 10: the total takes 5."""
+    search = search_of(five_in_a_row())
+    hybrid.run(search, groups=2, runs=1)
+    assert search.objective == 30
+
+
+def test_a_group_for_each_cell_is_the_whole_problem() -> None:
+    """9 + 3 + 1 against 7 + 5: the total takes 1."""
+    search = search_of(five_in_a_row())
+    hybrid.run(search, groups=5, runs=1)
+    assert search.objective == 26
+
+
+def test_swaps_bring_the_diagonals_together() -> None:
+    """Dealt, each row is a group and its cells share the row's total; on the diagonals nothing is shared."""
+    problem = two_by_two()
+    before = hybrid_swaps.Swaps(hybrid_swaps.sides(problem), hybrid.deal(problem, 2))
+    assert (before.group.tolist(), before.score) == ([0, 0, 1, 1], 2)
+    group = hybrid_swaps.swapped_groups(search_of(problem), 2, seconds=5)
+    assert group[0] == group[3] != group[1] == group[2]
+    assert hybrid_swaps.Swaps(hybrid_swaps.sides(problem), group).score == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_swap_of_two_cells_is_left_that_lowers_the_score(seed: int) -> None:
+    problem = random_problem((5, 5), seed=seed, sensitive=0.6)
+    sides = hybrid_swaps.sides(problem).toarray()
+    dealt, group = hybrid.deal(problem, 3), hybrid_swaps.swapped_groups(search_of(problem), 3, seconds=5)
+    assert np.array_equal(np.bincount(group), np.bincount(dealt))
+    score = plain_score(sides, group)
+    assert score == hybrid_swaps.Swaps(hybrid_swaps.sides(problem), group).score <= plain_score(sides, dealt)
+    for one, two in combinations(range(group.size), 2):
+        swapped = group.copy()
+        swapped[one], swapped[two] = group[two], group[one]
+        assert plain_score(sides, swapped) >= score
+
+
+def test_a_part_and_its_total_do_not_conflict() -> None:
+    """They stand on opposite sides of their relation: moving both the same way is what additivity wants. The parts conflict."""
+    problem = problem_of([20, 30, 50], [[1, 1, -1]], levels={0: 4, 1: 5, 2: 6})
+    assert hybrid_swaps.Swaps(hybrid_swaps.sides(problem), np.array([0, 1, 0])).score == 0
+    assert hybrid_swaps.Swaps(hybrid_swaps.sides(problem), np.array([0, 0, 1])).score == 1

@@ -1,0 +1,125 @@
+"""`auto`'s teams: a first table whatever happens, and members that take turns and rest when they bring nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from statveil.core.arrays import IntArray
+from statveil.core.limits import Limits
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import choose
+from statveil.protect.search.local import dive, flips, ising, walk
+from statveil.protect.search.start import balance, sat
+from statveil.protect.search.state import Found, Search
+from statveil_lab.generators.random_tables import random_problem
+from statveil_lab.tables import linked_problem
+from tests.protect.problems import problem_of
+from tests.protect.search.stories import cube, search_of
+
+
+def listened(problem: ProtectionProblem, *, seconds: float = 30) -> tuple[Search, list[Found]]:
+    heard: list[Found] = []
+    return Search(problem, Limits(seconds=seconds), 0, heard.append), heard
+
+
+def stages(heard: list[Found]) -> list[str]:
+    return list(dict.fromkeys(found.stage for found in heard))
+
+
+def parts_up_total_down(*_: object, **__: object) -> IntArray:
+    """Senses that no table can have."""
+    return np.array([1, 1, -1])
+
+
+def three_sensitive() -> ProtectionProblem:
+    return problem_of([10, 20, 30], [[1, 1, -1]], levels={0: 4, 1: 4, 2: 4})
+
+
+def test_all_up_comes_before_the_search_for_clauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On large tight tables the clauses may take all the time; all up takes one program."""
+    monkeypatch.setattr(balance, "anneal_senses", parts_up_total_down)
+    search, heard = listened(three_sensitive())
+    choose.first_table(search)
+    assert stages(heard) == ["balancing senses", "all up", "satisfying relations"]
+    assert next(found.stage for found in heard if found.deviation is not None) == "all up"
+
+
+def test_with_a_table_known_clauses_get_few_rounds_and_no_branch_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balance, "anneal_senses", parts_up_total_down)
+    monkeypatch.setattr(sat._Senses, "solve", parts_up_total_down)
+    rounds: list[IntArray] = []
+    monkeypatch.setattr(sat._Senses, "learn", lambda self, duals, senses: rounds.append(senses))
+    search, heard = listened(three_sensitive())
+    choose.first_table(search)
+    assert len(rounds) == choose.FEW_ROUNDS
+    assert "looking for a first table" not in stages(heard)
+    assert search.best is not None
+
+
+def test_a_large_table_has_one_before_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "SLOW_PROGRAM", 1_000)
+    monkeypatch.setattr(choose, "CROWDED", 20)
+    problem = linked_problem(3, seed=1)
+    search, heard = listened(problem)
+    choose.first_table(search)
+    first = next(found for found in heard if found.deviation is not None)
+    assert first.stage == "raising parts"
+    assert first.deviation is not None
+    assert search.objective < problem.cost(first.deviation), "programs follow, and do better"
+
+
+def counted(calls: Counter[str], name: str) -> Callable[..., None]:
+    def call(*_: object, **__: object) -> None:
+        calls[name] += 1
+
+    return call
+
+
+def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve idle turns: they dive in the first, the third and the seventh; walks and kicks rest in the same way."""
+    calls: Counter[str] = Counter()
+    monkeypatch.setattr(walk, "walk_in_rounds", counted(calls, "walks"))
+    monkeypatch.setattr(ising, "polish", counted(calls, "polish"))
+    monkeypatch.setattr(flips, "flip_while_better", counted(calls, "flips"))
+    monkeypatch.setattr(flips, "kick", counted(calls, "kicks"))
+    monkeypatch.setattr(dive, "run", counted(calls, "dives"))
+    search = search_of(cube())
+    search.try_senses(balance.all_up(search.problem))
+    choose.improve(search)
+    assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3, "kicks": 3}
+
+
+def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first three dives find something, one a turn; then twelve turns are idle, in three of which they dive."""
+    dives: list[int] = []
+
+    def dived(search: Search, **_: object) -> None:
+        dives.append(len(dives))
+        search.objective -= 1.0 if len(dives) <= 3 else 0.0
+
+    monkeypatch.setattr(walk, "walk_in_rounds", counted(Counter(), "walks"))
+    monkeypatch.setattr(ising, "polish", counted(Counter(), "polish"))
+    monkeypatch.setattr(flips, "flip_while_better", counted(Counter(), "flips"))
+    monkeypatch.setattr(flips, "kick", counted(Counter(), "kicks"))
+    monkeypatch.setattr(dive, "run", dived)
+    search = search_of(cube())
+    search.try_senses(balance.all_up(search.problem))
+    choose.improve(search)
+    assert len(dives) == 3 + 3
+
+
+def test_squares_are_searched_by_two_teams() -> None:
+    """A 5 x 5 x 5 table of 38 sensitive cells: both roles go on from the first table, and find a better one."""
+    problem = dataclasses.replace(random_problem((5, 5, 5), seed=0), norm="l2")
+    assert choose.teams_for(problem) == ["search", "blocks"]
+    for role in choose.teams_for(problem):
+        search, heard = listened(problem, seconds=4)
+        choose.run(search, role=role)
+        tables = [found for found in heard if found.deviation is not None]
+        assert tables[0].stage == "balancing senses"
+        assert tables[-1].stage in ("polishing senses", "reopening neighbourhoods")

@@ -1,0 +1,302 @@
+"""Data files: the public ones tell nothing but the released numbers, the internal ones tell everything."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import fastexcel
+import jsonschema
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from statveil.core.errors import BackendMissing, FormatError, InputError
+from statveil.data.hierarchy import Hierarchy
+from statveil.publish.formats import excel, export, positions
+from statveil.publish.formats.read_back import PublicTable, read_public_csv
+
+MakeRelease = Callable[..., Any]
+WRITERS = [export.write_csv, export.write_parquet, export.write_excel, export.write_json_stat, export.write_sdmx_csv]
+
+JSON_STAT = {
+    "type": "object",
+    "required": ["version", "class", "id", "size", "dimension", "value"],
+    "properties": {
+        "version": {"const": "2.0"},
+        "class": {"const": "dataset"},
+        "label": {"type": "string"},
+        "id": {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
+        "size": {"type": "array", "items": {"type": "integer", "minimum": 1}},
+        "value": {
+            "oneOf": [
+                {"type": "array", "items": {"type": ["number", "null"]}},
+                {"type": "object", "propertyNames": {"pattern": "^[0-9]+$"}, "additionalProperties": {"type": ["number", "null"]}},
+            ]
+        },
+        "dimension": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["category"],
+                "properties": {
+                    "label": {"type": "string"},
+                    "category": {
+                        "type": "object",
+                        "required": ["index"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "index": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+                            "label": {"type": "object", "additionalProperties": {"type": "string"}},
+                            "child": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+                        },
+                    },
+                },
+            },
+        },
+        "extension": {"type": "object"},
+    },
+}
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_public_csv_has_codes_labels_and_the_value_and_nothing_else(village: Any, tmp_path: Path) -> None:
+    [path] = export.write_csv(village, tmp_path / "x.csv")
+    assert path.read_text().splitlines() == [
+        "region,region_label,trade,value",
+        "Total,Total,Total,1386623",
+        "Total,Total,baker,9000",
+        "Total,Total,vet,1377623",
+        "Total,Total,smith,0",
+        "U,Urk,Total,1004000",
+        "U,Urk,baker,5000",
+        "U,Urk,vet,999000",
+        "U,Urk,smith,",
+        "E,Ens,Total,382623",
+        "E,Ens,baker,4000",
+        "E,Ens,vet,378623",
+        "E,Ens,smith,0",
+    ]
+
+
+def test_the_internal_csv_tells_the_story_of_the_vet_of_urk(village: Any, tmp_path: Path) -> None:
+    [path] = export.write_csv(village, tmp_path / "x.csv", edition="internal")
+    rows = {(row["region"], row["trade"]): row for row in rows_of(path)}
+    vet = rows["U", "vet"]
+    assert [vet[name] for name in ("original", "adjusted", "change")] == ["777123", "999000", "221877"]
+    assert (vet["status"], vet["sense"]) == ("sensitive", "up")
+    assert vet["reasons"] == "fewer than 3 respondents; p% rule, p = 10"
+    assert (vet["lower_level"], vet["upper_level"]) == ("77712", "77712")
+    baker, smith, no_smith = rows["U", "baker"], rows["E", "smith"], rows["U", "smith"]
+    assert [baker[name] for name in ("status", "reasons", "lower_level", "sense")] == ["safe", "", "", ""]
+    assert [smith[name] for name in ("status", "original", "adjusted")] == ["empty", "", "0"]
+    assert [no_smith[name] for name in ("status", "original", "adjusted")] == ["structural zero", "", ""]
+
+
+def test_an_unknown_edition_is_refused(village: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Known: external, internal"):
+        export.write_csv(village, tmp_path / "x.csv", edition="secret")  # type: ignore[arg-type]
+
+
+LABELS = {"A": "=cmd|' /C calc'!A0", "B": "  +1", "C": "\t@x", "D": "'-quoted", "E": 'say "hi", twice\nor so', "-5": "minus five"}
+
+
+@pytest.fixture
+def nasty(make_release: MakeRelease) -> Any:
+    tree = Hierarchy(parent=dict.fromkeys(LABELS, "Total"), labels=LABELS)
+    return make_release({"=kind": tree}, {(code,): -100 * place for place, code in enumerate(LABELS, start=1)})
+
+
+def test_a_formula_in_a_label_is_guarded_and_read_back(nasty: Any, tmp_path: Path) -> None:
+    [path] = export.write_csv(nasty, tmp_path / "x.csv")
+    rows = rows_of(path)
+    texts = [row[name] for row in rows for name in ("'=kind", "'=kind_label")]
+    assert not any(text.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r")) for text in texts)
+    assert [row["value"] for row in rows][1:3] == ["-100", "-200"]
+    table = read_public_csv(path)
+    assert table.dimensions == ("=kind",)
+    assert table.codes == (("Total", *LABELS),)
+    assert table.labels == ({"Total": "Total", **LABELS},)
+    assert table.units.tolist() == [-2100, -100, -200, -300, -400, -500, -600]
+
+
+def test_no_label_is_a_formula_in_excel(nasty: Any, tmp_path: Path) -> None:
+    [path] = export.write_excel(nasty, tmp_path / "x.xlsx")
+    assert b"<f>" not in zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml")
+    frame = fastexcel.read_excel(path).load_sheet(0).to_arrow()
+    assert frame["=kind_label"].to_pylist()[1] == LABELS["A"]
+    assert frame["value"].to_pylist()[1] == -100
+
+
+@pytest.mark.parametrize(("scale", "decimals", "written"), [(0, 0, "1250"), (3, 1, "1.2"), (2, 2, "12.50"), (0, -3, "1000")])
+def test_decimals_are_constant_and_exact(make_release: MakeRelease, tmp_path: Path, scale: int, decimals: int, written: str) -> None:
+    release = make_release({"r": Hierarchy.flat("ab")}, {("a",): 1250, ("b",): 0}, scale=scale, decimals=decimals)
+    [path] = export.write_csv(release, tmp_path / "x.csv")
+    values = [row["value"] for row in rows_of(path)]
+    assert values[1] == written
+    assert {len(value.partition(".")[2]) for value in values} == {max(decimals, 0)}
+    [parquet] = export.write_parquet(release, tmp_path / "x.parquet")
+    assert pq.read_table(parquet)["value"].to_pylist() == [Decimal(value) for value in values]
+    [workbook] = export.write_excel(release, tmp_path / "x.xlsx")
+    assert fastexcel.read_excel(workbook).load_sheet(0).to_arrow()["value"].to_pylist() == [float(value) for value in values]
+
+
+def row_codes(table: PublicTable, row: int) -> tuple[str, ...]:
+    return tuple(words[place] for words, place in zip(table.codes, table.index[row], strict=True))
+
+
+def test_what_is_read_back_is_what_was_released(village: Any, tmp_path: Path) -> None:
+    [path] = export.write_csv(village, tmp_path / "x.csv")
+    table = read_public_csv(path)
+    assert [row_codes(table, row) for row in np.flatnonzero(table.missing)] == [("U", "smith")]
+    assert table.decimals == 0
+    assert table.labels == ({"Total": "Total", "U": "Urk", "E": "Ens"}, {})
+    assert table.units.sum() == sum(int(row["value"] or 0) for row in rows_of(path))
+
+
+@pytest.mark.parametrize("text", ["", "value\n1\n", "r,value\na,1.5\nb,2\n", "r,value\na,x\n", "r,value\na,1,2\n"])
+def test_an_edited_file_is_not_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(FormatError):
+        read_public_csv(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing\.csv"):
+        read_public_csv(tmp_path / "missing.csv")
+
+
+def test_json_stat_is_valid_and_complete(village: Any, tmp_path: Path) -> None:
+    [path] = export.write_json_stat(village, tmp_path / "x.json")
+    content = json.loads(path.read_text())
+    jsonschema.validate(content, JSON_STAT)
+    assert (content["id"], content["size"]) == (["region", "trade"], [3, 4])
+    assert content["value"] == [1386623, 9000, 1377623, 0, 1004000, 5000, 999000, None, 382623, 4000, 378623, 0]
+    assert content["dimension"]["region"]["category"] == {
+        "index": ["Total", "U", "E"],
+        "label": {"Total": "Total", "U": "Urk", "E": "Ens"},
+        "child": {"Total": ["U", "E"]},
+    }
+    assert content["extension"]["provenance"]["release"] == village.provenance.release_hash
+
+
+def test_no_public_file_holds_the_hash_of_the_records_the_rules_or_the_seed(village: Any, tmp_path: Path) -> None:
+    for place, write in enumerate(WRITERS):
+        content = write(village, tmp_path / f"x{place}")[0].read_bytes()
+        assert not any(secret in content for secret in (village.provenance.input_hash.encode(), b"p% rule", b"seed"))
+
+
+def test_sdmx_publishes_every_cell_as_free(village: Any, tmp_path: Path) -> None:
+    [path] = export.write_sdmx_csv(village, tmp_path / "x.csv")
+    rows = rows_of(path)
+    assert list(rows[0]) == ["STRUCTURE", "STRUCTURE_ID", "ACTION", "REGION", "TRADE", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS", "DECIMALS"]
+    assert {(row["CONF_STATUS"], row["DECIMALS"]) for row in rows} == {("F", "0")}
+    assert [(row["OBS_VALUE"], row["OBS_STATUS"]) for row in rows if row["TRADE"] == "smith"] == [("0", "A"), ("", "M"), ("0", "A")]
+    [old] = export.write_sdmx_csv(village, tmp_path / "y.csv", version="1.0")
+    assert rows_of(old)[0]["DATAFLOW"] == "STATVEIL:TURNOVER(1.0)"
+    with pytest.raises(InputError, match=r"1\.0, 2\.0"):
+        export.write_sdmx_csv(village, tmp_path / "z.csv", version="3.0")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_two_writes_give_the_same_bytes(write: Callable[..., list[Path]], village: Any, tmp_path: Path) -> None:
+    first, second = write(village, tmp_path / "one"), write(village, tmp_path / "two")
+    assert first[0].read_bytes() == second[0].read_bytes()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["one", "two"]
+
+
+def test_linked_views_give_a_file_each(make_release: MakeRelease, tmp_path: Path) -> None:
+    release = make_release({"r": Hierarchy.flat("ab")}, {("a",): 1, ("b",): 2}, names=("by region", "by/region", "Other"))
+    paths = export.write_csv(release, tmp_path / "x.csv")
+    assert [path.name for path in paths] == ["x-by_region.csv", "x-by_region-2.csv", "x-Other.csv"]
+    assert all(path.exists() for path in paths)
+
+
+def test_linked_views_keep_both_endings_of_sdmx_csv(make_release: MakeRelease, tmp_path: Path) -> None:
+    release = make_release({"r": Hierarchy.flat("ab")}, {("a",): 1, ("b",): 2}, names=("one", "one.sdmx"))
+    paths = [*export.write_csv(release, tmp_path / "x.csv"), *export.write_sdmx_csv(release, tmp_path / "x.sdmx.csv")]
+    assert [path.name for path in paths] == ["x-one.csv", "x-one_sdmx.csv", "x-one.sdmx.csv", "x-one_sdmx.sdmx.csv"]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_dimension_called_like_labels_is_read_by_its_place(make_release: MakeRelease, tmp_path: Path, labelled: bool) -> None:
+    tree = Hierarchy(parent={"p": "Total"}, labels={"p": "Pea"} if labelled else {})
+    release = make_release({"a": tree, "a_label": Hierarchy.flat("q")}, {("p", "q"): 4})
+    [path] = export.write_csv(release, tmp_path / "x.csv")
+    table = read_public_csv(path, release.protected.views[0].dimensions)
+    assert table.dimensions == ("a", "a_label")
+    assert row_codes(table, 3) == ("p", "q")
+    assert table.labels == ({"Total": "Total", "p": "Pea"} if labelled else {}, {})
+
+
+def test_an_empty_table_is_all_zeros(make_release: MakeRelease, tmp_path: Path) -> None:
+    release = make_release({"r": Hierarchy.flat("ab")}, {})
+    for write in WRITERS:
+        write(release, tmp_path / "x")
+    assert [row["value"] for row in rows_of(export.write_csv(release, tmp_path / "x.csv")[0])] == ["0", "0", "0"]
+    assert len(rows_of(export.write_csv(release, tmp_path / "i.csv", edition="internal")[0])) == 3
+
+
+def test_a_single_cell_is_a_table(make_release: MakeRelease, tmp_path: Path) -> None:
+    release = make_release({"r": Hierarchy.flat([])}, {})
+    assert [row["value"] for row in rows_of(export.write_csv(release, tmp_path / "x.csv")[0])] == ["0"]
+
+
+def test_a_dimension_called_value_keeps_its_name(make_release: MakeRelease, tmp_path: Path) -> None:
+    release = make_release({"value": Hierarchy.flat("a")}, {("a",): 4})
+    [path] = export.write_csv(release, tmp_path / "x.csv")
+    assert path.read_text().splitlines()[0] == "value,value_"
+
+
+def test_a_very_large_table_leaves_out_zeros(make_release: MakeRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = make_release({"r": Hierarchy.flat("abc")}, {("a",): 7, ("b",): 0}, structural=((3,),))
+    view = release.protected.views[0]
+    public = positions.public_positions(view, release.protected.value, largest_grid=2)
+    assert public.coordinates.tolist() == [[0], [1], [3]]
+    assert positions.all_positions(view, largest_grid=2).coordinates.tolist() == [[0], [1], [2], [3]]
+    monkeypatch.setattr(positions.all_positions, "__kwdefaults__", {"largest_grid": 2})
+    monkeypatch.setattr(positions.public_positions, "__kwdefaults__", {"largest_grid": 2})
+    content = json.loads(export.write_json_stat(release, tmp_path / "x.json")[0].read_text())
+    jsonschema.validate(content, JSON_STAT)
+    assert content["value"] == {"0": 7, "1": 7, "3": None}
+
+
+def test_a_missing_folder_is_named(village: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        export.write_csv(village, tmp_path / "nowhere" / "x.csv")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_scraps(village: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(InputError, match="Cannot write"):
+        export.write_csv(village, tmp_path / "x.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_excel_without_its_library_says_what_to_install(village: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excel, "find_spec", lambda name: None)
+    with pytest.raises(BackendMissing, match=r"statveil\[excel\]"):
+        export.write_excel(village, tmp_path / "x.xlsx")
+
+
+def test_a_table_longer_than_a_sheet_goes_on_in_the_next(village: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excel, "ROWS_PER_SHEET", 5)
+    [path] = export.write_excel(village, tmp_path / "x.xlsx", edition="internal")
+    book = fastexcel.read_excel(path)
+    assert [book.load_sheet(name).height for name in book.sheet_names] == [5, 5, 2]
+
+
+def test_a_number_too_long_for_excel_is_written_as_text(make_release: MakeRelease, tmp_path: Path) -> None:
+    release = make_release({"r": Hierarchy.flat("a")}, {("a",): 12345678901234567})
+    [path] = export.write_excel(release, tmp_path / "x.xlsx")
+    assert fastexcel.read_excel(path).load_sheet(0).to_arrow()["value"].to_pylist()[0] == "12345678901234567"

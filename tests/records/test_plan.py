@@ -1,0 +1,175 @@
+"""Recoding and blanks together: every method finds safe files, the exact ones the best."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import statveil as sv
+from statveil.records.coding import code_file
+from statveil.records.plan import METHODS
+from statveil.records.recode.branch_and_bound import common_coarsening
+from statveil.records.recode.evaluate import Evaluator
+from statveil.records.recode.local_search import SEARCHES
+from statveil.records.recode.relaxed import lagrangean, relaxed_problem
+from tests.records.stories import halves, microdata, random_records, released
+from tests.reference.files import tables_up_to, unsafe
+
+RANDOM_FILES = 500 if os.environ.get("STATVEIL_SLOW") else 4
+ADULT_KEYS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+
+
+def random_story(seed: int, **settings: Any) -> tuple[sv.Microdata, sv.KeyVariables]:
+    rng = np.random.default_rng(seed)
+    sizes = tuple(int(size) for size in rng.integers(2, 7, int(rng.integers(2, 5))))
+    rows = random_records(seed, records=int(rng.integers(5, 60)), sizes=sizes, missing=float(rng.choice([0.0, 0.1])))
+    menus = {name: halves(size) if rng.random() < 0.7 else None for name, size in zip("abcde", sizes, strict=False)}
+    options = {"threshold": int(rng.integers(2, 5)), "order": int(rng.integers(1, 4)), "recoding_weight": float(rng.choice([0.05, 0.3]))}
+    return microdata(rows), sv.KeyVariables(fields=menus, **{**options, **settings})
+
+
+@pytest.mark.parametrize("seed", range(RANDOM_FILES))
+def test_every_method_and_rule_gives_a_file_that_a_recount_calls_safe(seed: int) -> None:
+    for rule in ("original", "recount", "wildcard"):
+        data, keys = random_story(seed, rule=rule)
+        coded = code_file(data, keys)
+        if rule == "wildcard" and coded.records < keys.threshold:  # type: ignore[operator]
+            continue
+        tables = tables_up_to(len(keys.names), min(int(keys.order), len(keys.names)), int(keys.threshold))  # type: ignore[arg-type]
+        for method in METHODS:
+            plan = sv.plan_recoding(coded, method=method, seed=seed)
+            assert unsafe(*released(plan), tables, rule) == 0
+            assert plan.bound <= plan.cost + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(RANDOM_FILES))
+def test_boxes_prove_the_best_of_all_recodings(seed: int) -> None:
+    """Listing every recoding finds nothing better than the exact method, and no bound lies above it."""
+    data, keys = random_story(seed)
+    coded = code_file(data, keys)
+    evaluator = Evaluator(coded=coded)
+    best = min(evaluator.cost(levels) for levels in product(*(range(size) for size in evaluator.menu)))
+    plan = sv.plan_recoding(coded, method="exact")
+    assert plan.cost == pytest.approx(best)
+    assert str(plan.ending) == "optimal"
+    assert max(sv.plan_recoding(coded, method=method).bound for method in ("lagrangean", "dual-cuts")) <= best + 1e-6
+
+
+def test_incremental_costs_equal_those_from_scratch() -> None:
+    data, keys = random_story(3, order=3)
+    coded = code_file(data, keys)
+    walked, rng = Evaluator(coded=coded), np.random.default_rng(0)
+    for _ in range(60):
+        levels = tuple(int(rng.integers(size)) for size in walked.menu)
+        assert walked.cost(levels) == pytest.approx(Evaluator(coded=coded).cost(levels))
+
+
+def test_the_common_coarsening_of_crossing_groups_joins_them() -> None:
+    joined = common_coarsening([np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 3])])
+    assert joined.tolist() == [0, 0, 0, 0, 1]
+
+
+def test_menus_that_are_not_nested_are_proved_too() -> None:
+    codes = [f"v{code}" for code in range(6)]
+    crossing = sv.Menu.own({"pairs": {c: f"p{int(c[1:]) // 2}" for c in codes}, "odd": {c: f"o{int(c[1:]) % 2}" for c in codes},
+                            "thirds": {c: f"t{int(c[1:]) % 3}" for c in codes}})  # fmt: skip
+    rows = random_records(5, records=40, sizes=(6, 6))
+    keys = sv.KeyVariables(fields={"a": crossing, "b": crossing}, threshold=3, order=2, recoding_weight=0.1)
+    coded = code_file(microdata(rows), keys)
+    evaluator = Evaluator(coded=coded)
+    best = min(evaluator.cost(levels) for levels in product(range(4), repeat=2))
+    assert sv.plan_recoding(coded).cost == pytest.approx(best)
+
+
+def test_caps_are_priced_when_recodings_are_compared() -> None:
+    """Blanks alone would need field a five times; with a cap the recoding that makes them needless is worth its price."""
+    rows = [(f"v{n}", "x") for n in range(5)] + [("v5", "y")] * 3
+    keys = sv.KeyVariables(fields={"a": halves(6), "b": None}, threshold=2, order=1, recoding_weight=2.0)
+    assert sv.plan_recoding(microdata(rows), keys).recoding["a"] == "as it is"
+    capped = sv.KeyVariables(fields=keys.fields, threshold=2, order=1, recoding_weight=2.0, caps={"a": 1})
+    plan = sv.plan_recoding(microdata(rows), capped)
+    assert plan.recoding["a"] != "as it is"
+    assert plan.suppression.blanks["a"] <= 1
+    assert plan.gap == 0
+
+
+WITH_CAPS = [(method, objective) for method in METHODS for objective in ("true", "relaxed") if objective == "true" or method in SEARCHES]
+
+
+@pytest.mark.parametrize(("method", "objective"), WITH_CAPS)
+def test_every_method_keeps_the_caps_or_says_that_nothing_does(method: str, objective: str) -> None:
+    """Two lone values and a cap of one: only the recoding that joins them helps, dear as it is. Under a cap of none nothing does."""
+    joined = sv.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
+    rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
+    keys = sv.KeyVariables(fields={"a": joined, "b": None}, threshold=2, order=1, caps={"a": 1}, recoding_weight=50)
+    plan = sv.plan_recoding(microdata(rows), keys, method=method, objective=objective)
+    assert (plan.recoding["a"], plan.suppression.total, plan.method) == ("joined", 0, method)
+    assert plan.bound <= plan.cost
+    apart = sv.Menu.own({"renamed": {"x": "1", "y": "2", "z": "3"}})
+    nothing = sv.KeyVariables(fields={"a": apart, "b": None}, threshold=2, order=1, caps={"a": 0})
+    with pytest.raises(sv.InfeasibleProblem):
+        sv.plan_recoding(microdata(rows), nothing, method=method, objective=objective)
+
+
+def test_a_search_that_was_cut_short_does_not_claim_that_nothing_exists() -> None:
+    joined = sv.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
+    rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
+    keys = sv.KeyVariables(fields={"a": joined, "b": None}, threshold=2, order=1, caps={"a": 1})
+    with pytest.raises(sv.OutOfTime, match="not proved"):
+        sv.plan_recoding(microdata(rows), keys, limits=sv.Limits(seconds=1e-9))
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    data, keys = random_story(12)
+    for method in METHODS:
+        one, two = (sv.plan_recoding(data, keys, method=method, seed=4) for _ in range(2))
+        assert (one.levels, one.cost) == (two.levels, two.cost)
+
+
+def test_unknown_words_are_refused() -> None:
+    data, keys = random_story(1)
+    for wrong in ({"method": "magic"}, {"objective": "false"}, {"seed": -1}, {"recoding": {"a": "none such"}}, {"recoding": {"zz": "x"}}):
+        with pytest.raises(sv.InputError):
+            sv.plan_recoding(data, keys, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_explorer_changes_undoes_and_plans() -> None:
+    data, keys = random_story(21)
+    name = next(name for name, menu in keys.fields.items() if menu is not None)
+    explorer = sv.explore_recoding(data, keys)
+    first = explorer.look()
+    changed = explorer.recode(**{name: "all"})
+    assert changed.unsafe_records <= first.unsafe_records
+    assert changed.recoding_cost > 0
+    assert explorer.change_costs(recoding_weight=0.0).recoding_cost == 0
+    assert explorer.undo() == changed
+    assert explorer.undo() == first
+    best = explorer.improve()
+    assert best.cost == pytest.approx(sv.plan_recoding(data, keys).cost)
+    assert min(glance.cost for glance in explorer.neighbours()) >= best.cost - 1e-9
+    assert explorer.plan().recoding == explorer.recoding
+    with pytest.raises(sv.InputError):
+        explorer.change_costs(rule="wildcard")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("threshold", "weight", "optimum"), [(5, 0.02, 2104.9), (5, 0.05, 4247.8), (5, 0.2, 8787.4), (3, 0.01, 1049.5)])
+def test_adult_is_solved_to_its_known_optimum(shared_data: Any, threshold: int, weight: float, optimum: float) -> None:
+    folder = shared_data / "microdata" / "adult"
+    menus = {name: sv.Menu.from_arx_csv(folder / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    keys = sv.KeyVariables(fields=menus, threshold=threshold, order=3, recoding_weight=weight)
+    coded = code_file(sv.read_microdata(folder / "adult.csv"), keys)
+    plan = sv.plan_recoding(coded)
+    assert plan.cost == pytest.approx(optimum, abs=0.05)
+    assert str(plan.ending) == "optimal"
+    if weight == 0.02:
+        evaluator = Evaluator(coded=coded)
+        relaxed = relaxed_problem(evaluator, (0,) * 8, seconds=30)
+        everywhere = relaxed.everywhere()
+        assert everywhere is not None
+        assert lagrangean(relaxed, evaluator.menu, upper=float(everywhere.min())).bound <= everywhere.min() + 1e-6 <= plan.cost
+        assert sv.plan_recoding(coded, method="tabu").cost == pytest.approx(plan.cost)
