@@ -68,7 +68,9 @@ def _above(change: float, bound: float) -> str:
 
 
 def small(folder: Path) -> None:
-    """S1's table: the file has its bounds of 50%; with a cap of 1.5 levels and zeros that may rise come the figures of METHODS 7."""
+    """S1's table: the file has its bounds of 50%; with a cap of 1.5 levels and zeros that may rise come the figures of docs/science.md,
+    section 7.
+    """
     as_written = sv.read_jj(folder / "csplib" / "cox_kelly_4x9.jj")
     sensitive, zero = as_written.sensitive, as_written.value == 0
     lower, upper = as_written.lower.copy(), as_written.upper.copy()

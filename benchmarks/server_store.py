@@ -1,4 +1,4 @@
-"""The server's store under fire (THREATS F01, F02): workers that propose contradicting senses for the same cells are killed with -9,
+"""The server's store under fire (F01, F02): workers that propose contradicting senses for the same cells are killed with -9,
 so often at random and so often at each moment of a recording. Afterwards every answer ever given is compared with every other and
 with the store.
 

@@ -1,6 +1,6 @@
 """A live server when something breaks or is meant to break: disk full, store locked or away, names that are paths, secrets planted.
 
-THREATS F04, F05, F10 and F13, on records whose ids and values are canaries. The last tests look for them in all that was said.
+F04, F05, F10 and F13, on records whose ids and values are canaries. The last tests look for them in all that was said.
 """
 
 from __future__ import annotations

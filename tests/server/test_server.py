@@ -1,4 +1,4 @@
-"""`statveil serve` itself: several processes, restarts, kills, and requests that mean harm (THREATS section 4)."""
+"""`statveil serve` itself: several processes, restarts, kills, and requests that mean harm (docs/threats.md, section 4)."""
 
 from __future__ import annotations
 

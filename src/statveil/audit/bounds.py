@@ -1,7 +1,7 @@
 """The independent check of a lower bound: its certificate is worked out again on the original system, in exact integers.
 
 Nothing is believed but the system itself. A certificate brings multipliers; that any multipliers (of cuts: zero or more) give a
-valid bound is weak duality (METHODS 5):  over all whole tables that cost less than `worth`,
+valid bound is weak duality (docs/science.md, section 5):  over all whole tables that cost less than `worth`,
 
     cost(z) >= lambda r + y s + sum over groups of  min over the group's range of  w |z| - alpha z - beta |z|
 

@@ -1,4 +1,4 @@
-"""The problem with its senses fixed: a linear (L1) or quadratic (L2) program (METHODS 3), made whole afterwards."""
+"""The problem with its senses fixed: a linear (L1) or quadratic (L2) program (docs/science.md, section 3), made whole afterwards."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def adjust_with_senses(program: FixedSenses, senses: IntArray, *, seconds: float
 
 
 def make_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, seconds: float) -> IntArray | None:
-    """Whole deviations for a solved program (METHODS 1): the vertex itself when it is whole, else rounded by parts.
+    """Whole deviations for a solved program (docs/science.md, section 1): the vertex itself when it is whole, else rounded by parts.
 
     Only where the table does not fall into parts, or no rounding of them is safe, is it solved again as an integer program
     inside the full bounds (for L2: the whole table nearest to the optimum).
@@ -209,7 +209,7 @@ def _least_squares(program: FixedSenses, senses: IntArray) -> FloatArray | None:
 
 
 def _scale(problem: ProtectionProblem) -> float:
-    """A power of two near the median level / 50, so that solver tolerances mean the same on every table (METHODS 4)."""
+    """A power of two near the median level / 50, so that solver tolerances mean the same on every table (docs/science.md, section 4)."""
     levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
     levels = levels[levels > 0]
     if levels.size == 0:

@@ -1,4 +1,4 @@
-"""The table problem of METHODS 1 (S0 section 2, S2 and S3 section 2), in integer units, with no solver in sight.
+"""The table problem of docs/science.md, section 1 (S0 section 2, S2 and S3 section 2), in integer units, with no solver in sight.
 
 min sum w|z|   s.t.   A z = b - A a,   lower - a <= z <= upper - a,
                       and for each sensitive cell   z <= -lower_level   or   z >= upper_level

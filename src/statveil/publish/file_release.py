@@ -85,7 +85,7 @@ class FileRelease:
     unsafe: Mapping[str, int | None]
     """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
     attacks: tuple[Attack, ...] = field(repr=False)
-    """What somebody who knows the method could still find out, in figures with their limits (THREATS M03 to M05)."""
+    """What somebody who knows the method could still find out, in figures with their limits (M03 to M05)."""
     plan: FilePlan = field(repr=False)
     data: Microdata = field(repr=False)
     dropped: Sequence[str] = ()
@@ -201,7 +201,7 @@ def apply_plan(
 
 
 def _against_earlier(new: Microdata, earlier: Sequence[str | Path], fields: Sequence[str], waiver: str | None) -> Check:
-    """Released twice, a value blank in one file must not be open in the other, unless somebody answers for it (THREATS M07)."""
+    """Released twice, a value blank in one file must not be open in the other, unless somebody answers for it (M07)."""
     compared = {str(path): compare_releases(new, read_microdata(path), fields) for path in earlier}
     faults = sum(sum(each.differ.values()) for each in compared.values())
     words = "No value is blank here and open in an earlier release of the same records, or the other way round"

@@ -48,7 +48,7 @@ def test_no_attack_breaks_the_anchored_server(threat: str) -> None:
 
 
 def test_consistent_senses_alone_withstand_averaging_and_nothing_else() -> None:
-    """METHODS 8: the paper's scheme meets T02 and T03, and its sensitive releases sit exactly at the level."""
+    """docs/science.md, section 8: the paper's scheme meets T02 and T03, and its sensitive releases sit exactly at the level."""
     found = report("Section4")
     assert found["T02"].passed
     assert found["T03"].passed

@@ -23,7 +23,7 @@ def small_table(**changes: Any) -> sv.ProtectionProblem:
 
 
 def cox_kelly(folder: Path, *, zeros_free: bool) -> sv.ProtectionProblem:
-    """S1's 4 x 9 table with the cap of 1.5 levels (METHODS 7)."""
+    """S1's 4 x 9 table with the cap of 1.5 levels (docs/science.md, section 7)."""
     problem = sv.read_jj(folder / "csplib" / "cox_kelly_4x9.jj")
     lower, upper = problem.lower.copy(), problem.upper.copy()
     sensitive = problem.sensitive

@@ -1,4 +1,4 @@
-"""What somebody who knows the method could still find out from a safe file (THREATS M03, M04, M05), in figures.
+"""What somebody who knows the method could still find out from a safe file (M03, M04, M05), in figures.
 
 The attacks know the released records and, to be scored, the truth behind each blank. They use nothing of how the file was made: codes,
 tables and thresholds come as plain arrays.

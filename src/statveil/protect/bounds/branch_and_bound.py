@@ -1,4 +1,5 @@
-"""Branch and bound of our own for small problems, because its tree can be checked: each leaf keeps its multipliers (METHODS 5).
+"""Branch and bound of our own for small problems, because its tree can be checked: each leaf keeps its multipliers (docs/science.md,
+section 5).
 
 A node's program has a rise and a fall for every cell, the relations, the cuts of the lower bound in |z| = rise + fall, and for
 each sensitive cell with both senses open the hull of "down" and "up". A relation's cover cut says more with every sense settled in it,

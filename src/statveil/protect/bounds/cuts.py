@@ -1,4 +1,4 @@
-"""Lower bounds on the cost of any safe table (METHODS 5): polygon and cover inequalities in the sizes u = |z|.
+"""Lower bounds on the cost of any safe table (docs/science.md, section 5): polygon and cover inequalities in the sizes u = |z|.
 
 polygon: where relation j reads  sum c z = r,  no term can be larger than all the others together:
          |c_i| u_i <= sum over k != i of |c_k| u_k + |r|.

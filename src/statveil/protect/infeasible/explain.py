@@ -1,4 +1,4 @@
-"""Why there is no safe table: a minimal set of requirements that clash (METHODS 6), in words.
+"""Why there is no safe table: a minimal set of requirements that clash (docs/science.md, section 6), in words.
 
 Minimal: no whole table meets them all, and for each of them there is one that meets all the others. Both are proved in exact
 integers (`protect.refute`), by a deletion filter over the requirements that a first refutation used.

@@ -1,4 +1,5 @@
-"""When no safe table exists: loosen what was asked, as little as possible and in a stated order (METHODS 6, RCTA's repair).
+"""When no safe table exists: loosen what was asked, as little as possible and in a stated order (docs/science.md, section 6, RCTA's
+repair).
 
 The order says what gives first. Classes are opened one after the other until there is a table; then what the last one gives is
 made as small as possible, then what the one before gives, and so on down to the first (a lexicographic minimum of sums). Signs are kept:

@@ -1,1 +1,1 @@
-"""Quality-preserving adjustment (S1, METHODS 7): safe tables whose statistics still tell the truth."""
+"""Quality-preserving adjustment (S1, docs/science.md, section 7): safe tables whose statistics still tell the truth."""

@@ -1,1 +1,3 @@
-"""Two-way tables, with or without a hierarchy in one variable, are networks (METHODS 3): one arc a cell, one node a relation."""
+"""Two-way tables, with or without a hierarchy in one variable, are networks (docs/science.md, section 3): one arc a cell, one node a
+relation.
+"""

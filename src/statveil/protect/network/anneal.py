@@ -1,4 +1,4 @@
-"""Senses of the cells inside subtables, annealed on what they leave to be absorbed (METHODS 4, "Anneal", "Surrogate 2").
+"""Senses of the cells inside subtables, annealed on what they leave to be absorbed (docs/science.md, section 4, "Anneal", "Surrogate 2").
 
 With every sensitive cell at its level, a relation is left with an imbalance. Inside a subtable a row's imbalance and a column's of the
 same direction are absorbed together by the cell where they cross. Three energies price that, one subtable at a time:

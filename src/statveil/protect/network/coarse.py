@@ -1,4 +1,5 @@
-"""The coarse table (METHODS 4, "Coarse first"): where totals are sensitive, their senses are settled before those of the leaves.
+"""The coarse table (docs/science.md, section 4, "Coarse first"): where totals are sensitive, their senses are settled before those of the
+leaves.
 
 The rows of a subtable that end there are merged into one, and so are the cells that lie side by side then. A sensitive cell among them
 costs its level whatever happens and may be anywhere between its two levels; only what goes beyond costs more. What is left is a small

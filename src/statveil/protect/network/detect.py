@@ -1,4 +1,4 @@
-"""Whether the relations are those of a network, found from the matrix alone (METHODS 3, "1H2D is a network").
+"""Whether the relations are those of a network, found from the matrix alone (docs/science.md, section 3, "1H2D is a network").
 
 A cell that is in two relations joins them as an arc joins nodes, once signs are turned so that it enters one and leaves the other.
 A cell in three relations is one too many; in a hierarchy one of the three says nothing new: added up, the relations joined so far

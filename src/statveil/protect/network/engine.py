@@ -1,4 +1,4 @@
-"""Method `network`: tables that are networks, up to millions of cells (METHODS 3 to 5).
+"""Method `network`: tables that are networks, up to millions of cells (docs/science.md, sections 3 to 5).
 
 A first table in seconds; a lower bound by one more flow, raised by polygons where it is far; then, until the time or the gap is
 reached: senses annealed per subtable from seed after seed, each priced by one flow, every subtable keeping the senses that were

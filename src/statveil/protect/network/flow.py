@@ -1,4 +1,4 @@
-"""The problem with its senses fixed, on a network: least sum of w|z| as a min-cost flow in exact integers (METHODS 3)."""
+"""The problem with its senses fixed, on a network: least sum of w|z| as a min-cost flow in exact integers (docs/science.md, section 3)."""
 
 from __future__ import annotations
 

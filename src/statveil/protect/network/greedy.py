@@ -1,4 +1,5 @@
-"""Greedy balance (METHODS 4): senses in one pass, largest levels first, each so that its row and column are left closer to balance.
+"""Greedy balance (docs/science.md, section 4): senses in one pass, largest levels first, each so that its row and column are left closer to
+balance.
 
 The large levels are spread first and the small ones fill in: a good start at once, which annealing then improves.
 """

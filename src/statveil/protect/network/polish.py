@@ -1,4 +1,4 @@
-"""Exact changes of senses on the network (METHODS 4, "dual-priced flips", pair and chain moves).
+"""Exact changes of senses on the network (docs/science.md, section 4, "dual-priced flips", pair and chain moves).
 
 A flip is priced by the potentials first: the flow's cost is convex in what is forced on it, so the price never overstates the true
 change, and most flips are refused unseen. The others are made: the tree goes on from where it is, a few pivots away from the new

@@ -1,4 +1,4 @@
-"""Senses for least squares on a network: exact annealing of single cells and pairs, sensitive totals first (METHODS 4).
+"""Senses for least squares on a network: exact annealing of single cells and pairs, sensitive totals first (docs/science.md, section 4).
 
 A change is priced by the multipliers first: the least cost is convex in what is forced on it, so the price never overstates the true
 change (up to rounding), and most changes are refused unseen. The others are solved, and kept or taken back by Metropolis' rule on the

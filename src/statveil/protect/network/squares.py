@@ -1,4 +1,5 @@
-"""Least squares with the senses fixed, on a network: a semismooth Newton method on the dual (METHODS 3), made whole by one more flow.
+"""Least squares with the senses fixed, on a network: a semismooth Newton method on the dual (docs/science.md, section 3), made whole by one
+more flow.
 
 With multipliers y on the nodes, each arc's best flow is (y_tail - y_head) / 2w cut off at its bounds; Newton steps on y make the flows
 meet the supplies. The whole flow nearest to the answer is a min-cost flow in what rounding leaves. That flow decides alone whether

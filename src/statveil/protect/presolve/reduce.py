@@ -2,8 +2,8 @@
 
 - a cell that cannot move is folded into the right-hand sides;
 - two cells that a relation, or the difference of two relations, makes equal (or opposite) are one cell;
-- so are two cells that are the same sum of independent parts (METHODS 4: proportional on the null space of A), found exactly;
-  tied cells that one cell's two levels cannot stand for (see `_keep_rest_open`) become two cells, still tied;
+- so are two cells that are the same sum of independent parts (docs/science.md, section 4: proportional on the null space of A), found
+  exactly; tied cells that one cell's two levels cannot stand for (see `_keep_rest_open`) become two cells, still tied;
 - bounds are tightened through the relations until nothing changes; that closes senses, each with the relation that did it, and
   fixes further cells;
 - relations left without cells, or said twice, are dropped; those that follow from several others are found on request.

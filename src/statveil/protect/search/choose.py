@@ -1,4 +1,4 @@
-"""Method `auto`: members chosen by structure and size, until the time, the gap or the ideas run out (METHODS 4).
+"""Method `auto`: members chosen by structure and size, until the time, the gap or the ideas run out (docs/science.md, section 4).
 
 Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
 - the *proof* team dives for a good table and then runs branch and bound with the cuts of the lower bound;

@@ -119,7 +119,9 @@ class Disjunctions:
         )
 
     def _cuts(self, search: Search) -> tuple[csr_matrix, FloatArray]:
-        """The inequalities of the lower bound in |z| = rise + fall: without them the relaxation knows nothing (METHODS 5)."""
+        """The inequalities of the lower bound in |z| = rise + fall: without them the relaxation knows nothing (docs/science.md, section
+        5).
+        """
         width = 2 * self.fixed.moving.size + self.choice.size
         if search.cuts is None:
             return csr_matrix((0, width)), np.zeros(0)

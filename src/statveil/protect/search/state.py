@@ -24,7 +24,7 @@ COVER = certificate.COVER
 
 
 class Multipliers(NamedTuple):
-    """Dual multipliers from which a lower bound follows by weak duality (METHODS 5), in cost per unit of deviation.
+    """Dual multipliers from which a lower bound follows by weak duality (docs/science.md, section 5), in cost per unit of deviation.
 
     `relations` has one for each relation A z = r, of either sign (or is empty: all zero). Each cut has a relation, the cell
     that is taken for the longest (`COVER` for a cover cut), and an amount of zero or more:

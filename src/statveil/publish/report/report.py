@@ -1,7 +1,7 @@
 """The report: one HTML file that needs no network, to be read by the person who signs the release.
 
 The internal edition shows originals and is marked confidential on every page. The external edition is a function of the released
-numbers, their labels and the software alone: no original, no status, no count, no objective, no rule and no seed (THREATS T20).
+numbers, their labels and the software alone: no original, no status, no count, no objective, no rule and no seed (T20).
 """
 
 from __future__ import annotations

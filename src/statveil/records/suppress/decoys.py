@@ -1,4 +1,4 @@
-"""Extra keyed blanks against the minimality attack (THREATS M03).
+"""Extra keyed blanks against the minimality attack (M03).
 
 Who knows that a value is blank only because it was rare can work out which it was: of the values that would make a combination rare with
 what the record still shows, the commonest. So further records that share the rest of such a combination are blanked in the same field:

@@ -1,7 +1,7 @@
 """Rule `recount`: a blank matches nothing, and the released file is counted again.
 
 A blank lowers the counts of others, so blanks are added in rounds, each exact for what the last recount found, until a recount finds
-nothing (MICRODATA; THREATS M01). Then blanks that later ones made needless are taken back, alone or as the records of one cell
+nothing (docs/science.md, section 9; M01). Then blanks that later ones made needless are taken back, alone or as the records of one cell
 together. The optimum under `original` is a lower bound: a combination that was rare stays rare when fewer records show it.
 """
 

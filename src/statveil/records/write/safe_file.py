@@ -1,7 +1,7 @@
 """The safe file: the whole file streamed once more, with the plan's recoding and blanks and nothing else changed.
 
 Which of several equal keys is blanked, and the order of the released records, are decided by keyed hashes of what the records hold:
-the order of the original file plays no part, and the same file, plan and seed give the same bytes (THREATS M08).
+the order of the original file plays no part, and the same file, plan and seed give the same bytes (M08).
 """
 
 from __future__ import annotations

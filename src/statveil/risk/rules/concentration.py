@@ -1,4 +1,4 @@
-"""Rules that measure concentration: dominance, p% and prior-posterior (METHODS 2; Handbook on SDC, chapter 4).
+"""Rules that measure concentration: dominance, p% and prior-posterior (docs/science.md, section 2; Handbook on SDC, chapter 4).
 
 All arithmetic is exact, in whole numbers and fractions; levels are rounded up to the table's unit.
 """

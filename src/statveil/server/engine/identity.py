@@ -1,4 +1,4 @@
-"""Who a cell is: its set of contributors with a non-zero value, never its labels (METHODS 8, THREATS 3.2).
+"""Who a cell is: its set of contributors with a non-zero value, never its labels (docs/science.md, section 8; docs/threats.md, section 6).
 
 The print of a set is the sum modulo 2^128 of a keyed digest of each of its records (MSet-Add-Hash, Clarke et al. 2003), held in
 two halves of 64 bits. Totals have the sum of their parts' prints, and the difference of two prints is the print of the difference.

@@ -84,7 +84,7 @@ def request_problem(detail: str, *, advice: str = "") -> Problem:
 def from_error(error: StatveilError) -> Problem:
     """The public words of an error. Only an InputError speaks for itself: it is about the request.
 
-    A refusal, a table without a safe version and one that failed its check look alike: the difference would be a hint (THREATS T20).
+    A refusal, a table without a safe version and one that failed its check look alike: the difference would be a hint (T20).
     """
     if isinstance(error, InputError):
         return Problem(

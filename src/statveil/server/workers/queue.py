@@ -25,7 +25,7 @@ from statveil.server.engine.query import TableQuery
 from statveil.server.web import problems
 
 TICK = 0.25
-"""Fresh answers leave at whole quarters of a second: how long a table took tells about its cells (THREATS T20)."""
+"""Fresh answers leave at whole quarters of a second: how long a table took tells about its cells (T20)."""
 _KEPT_SECONDS = 3_600.0
 _TABLE = """
 CREATE TABLE IF NOT EXISTS job (hash TEXT PRIMARY KEY, dataset TEXT, state TEXT, process INTEGER, begun REAL, problem TEXT) WITHOUT ROWID

@@ -1,4 +1,4 @@
-"""Polygons that know capacities (METHODS 4, "capacity-aware polygon"): where totals are sensitive or bounds bind.
+"""Polygons that know capacities (docs/science.md, section 4, "capacity-aware polygon"): where totals are sensitive or bounds bind.
 
 Each cell's rise and fall are variables of their own, so that the relations themselves can be kept beside the polygons: what goes up
 must come down elsewhere, and no cell falls below its bound. The multipliers of relations and cuts give the bound by weak duality.

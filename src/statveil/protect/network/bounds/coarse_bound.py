@@ -1,4 +1,4 @@
-"""A lower bound from the coarse table (METHODS 4, "a bound for the coarse model"; polygons that know capacities).
+"""A lower bound from the coarse table (docs/science.md, section 4, "a bound for the coarse model"; polygons that know capacities).
 
 One linear program over the rises and falls of the coarse table's cells: its relations, the cuts of every relation that holds totals of
 inner rows, those that follow from others among them, and every sensitive total in the hull of its two senses. Its multipliers hold

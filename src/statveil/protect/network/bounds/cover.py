@@ -1,4 +1,4 @@
-"""Lower bounds on a network (METHODS 5): cover and polygon cuts by one more min-cost flow, evaluated by weak duality.
+"""Lower bounds on a network (docs/science.md, section 5): cover and polygon cuts by one more min-cost flow, evaluated by weak duality.
 
 A relation whose sensitive cells cannot balance at their levels needs d more from its cells: cover. Where one cell is longer than all the
 others together, only the others can bring it: polygon, the same with that cell left out. With each cell's share above its least size as

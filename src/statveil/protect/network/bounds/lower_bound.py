@@ -1,5 +1,5 @@
-"""The lower bound of a network, and how far each subtable is from it (METHODS 5): the cover as one more flow, polygons where that is
-far, capacities where those bind, and the coarse table's where totals are sensitive.
+"""The lower bound of a network, and how far each subtable is from it (docs/science.md, section 5): the cover as one more flow, polygons
+where that is far, capacities where those bind, and the coarse table's where totals are sensitive.
 """
 
 from __future__ import annotations

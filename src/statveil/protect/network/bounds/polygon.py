@@ -1,4 +1,4 @@
-"""Polygon cuts on a network, block by block (METHODS 5, "polygon, generated lazily").
+"""Polygon cuts on a network, block by block (docs/science.md, section 5, "polygon, generated lazily").
 
 One linear program over the sizes of the cells of a block of relations, with what the cuts outside already take off their costs; its
 multipliers replace those of the block. Every step keeps the multipliers feasible, so that the bound can only rise. A block is a

@@ -1,4 +1,5 @@
-"""Dives: fix senses little by little, each time as the rest of the table already leans (METHODS 4, "fixing the largest |z|/p first").
+"""Dives: fix senses little by little, each time as the rest of the table already leans (docs/science.md, section 4, "fixing the largest
+|z|/p first").
 
 At first only one sensitive cell must move; the cheapest way to let it drags others along. Those are fixed the way they were
 dragged, the program is solved again, and so on: the senses fit one another, so that even tight tables stay feasible.

@@ -1,4 +1,4 @@
-"""Dual-priced flips (METHODS 4): price each change of sense by the duals of the fixed-sense program, re-optimise exactly.
+"""Dual-priced flips (docs/science.md, section 4): price each change of sense by the duals of the fixed-sense program, re-optimise exactly.
 
 The program's value is convex in the deviations forced on it, so the priced change never overstates the true one: a flip
 whose price is not negative cannot improve on its own.

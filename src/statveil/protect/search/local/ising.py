@@ -1,4 +1,4 @@
-"""Ising polish (METHODS 4): anneal the senses on the L2 cost of absorbing the imbalance they leave.
+"""Ising polish (docs/science.md, section 4): anneal the senses on the L2 cost of absorbing the imbalance they leave.
 
 With every sensitive cell at its level, z = middle + half * s, the relations are out by d(s) = r - A_S z. The other cells (and
 overshoot) absorb d at a least weighted square cost d' G+ d with G = A W^-1 A', a quadratic form in the signs s. It is cheap to

@@ -1,4 +1,5 @@
-"""Neighbourhoods reopened (METHODS 4, "structured LNS"): the senses of cells near one another chosen anew by branch and bound.
+"""Neighbourhoods reopened (docs/science.md, section 4, "structured LNS"): the senses of cells near one another chosen anew by branch and
+bound.
 
 A block is small enough for the solver to finish, and its cells share relations, so that what one takes another can give.
 """

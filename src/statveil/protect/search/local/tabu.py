@@ -1,4 +1,4 @@
-"""Dual-priced tabu (METHODS 4): flips as long as they bring something, then the least dear flip although it costs.
+"""Dual-priced tabu (docs/science.md, section 4): flips as long as they bring something, then the least dear flip although it costs.
 
 A cell just flipped keeps its sense for a while, so that the search does not fall back at once. Prices are those of `flips`; every step
 is one program from the last basis.

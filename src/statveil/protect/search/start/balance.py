@@ -1,4 +1,4 @@
-"""First senses: every cell up, and senses annealed on the imbalance they leave (METHODS 4, "Anneal").
+"""First senses: every cell up, and senses annealed on the imbalance they leave (docs/science.md, section 4, "Anneal").
 
 If each sensitive cell moves by just its level, relation j is left with an imbalance |sum of +-level|, which other cells must
 absorb. The energy is the sum of these, each priced at the cheapest cell that could absorb it, plus what an up-move costs more

@@ -1,4 +1,4 @@
-"""The differencing guard: pairs of published cells that differ by one respondent (THREATS 3.3, T07).
+"""The differencing guard: pairs of published cells that differ by one respondent (docs/threats.md, section 7; T07).
 
 The difference of two prints is the print of the records that only one of the sets has. If that is the print of one record, of one
 holding or of a sensitive cell, subtracting the two published numbers gives an estimate of it.

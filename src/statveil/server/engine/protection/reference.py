@@ -1,4 +1,5 @@
-"""The anchor of the anchored mode: every holding's values are changed once and for ever (METHODS 8, THREATS 3.1 D2).
+"""The anchor of the anchored mode: every holding's values are changed once and for ever (docs/science.md, section 8; docs/threats.md,
+section 5).
 
 A holding has one secret factor per variable, drawn from the key and its stable id: a sign, and a size between two percentages.
 Any number of sums of the changed values tells at most the changed values, and each of those is at least the smaller percentage

@@ -1,4 +1,5 @@
-"""Stage two in a process of its own: solvers hang, crash and eat memory, and then only that process is lost (THREATS 5, F06).
+"""Stage two in a process of its own: solvers hang, crash and eat memory, and then only that process is lost (docs/threats.md, section 10;
+F06).
 
 The child gets the cells of one table and nothing else: no key, no handle of the store, no records. It may use so much memory and so
 much time; one second later it is killed.

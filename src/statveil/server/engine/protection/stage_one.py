@@ -1,4 +1,4 @@
-"""Stage one: everything about the cells of a table that is local to each cell (S2 section 4; METHODS 8).
+"""Stage one: everything about the cells of a table that is local to each cell (S2 section 4; docs/science.md, section 8).
 
 What a cell is (its print), what it adds up to, who leads it, whether it is sensitive and how far it must move: none of it depends
 on the table that the cell stands in.

@@ -1,4 +1,4 @@
-"""Stage two: the table that is answered, with every sense fixed (S2 section 4; THREATS 3.6).
+"""Stage two: the table that is answered, with every sense fixed (S2 section 4; docs/threats.md, section 8).
 
 The safe, additive, whole table that is closest to the reference: in the anchored mode the sums of the changed values, in the
 paper's mode the true ones. What was published before keeps its sense, and in the anchored mode its value. Where that clashes,
@@ -139,7 +139,7 @@ class _Stage:
         return bool(inside.all()) and not (self.relations @ self.target).any()
 
     def attempts(self) -> Iterator[tuple[str, IntArray, IntArray]]:
-        """Bounds of the attempts, each wider than the one before (THREATS 3.6): what gives, lowest and highest values."""
+        """Bounds of the attempts, each wider than the one before (docs/threats.md, section 8): what gives, lowest and highest values."""
         required = self.required()
         inner = ~self.sensitive & ~self.margin
         room = -(-self.target // INNER_SHARE)
@@ -161,7 +161,7 @@ class _Stage:
 
 
 def _floor(level: IntArray, raised: FloatArray, moved: IntArray) -> IntArray:
-    """The level, raised by the key (THREATS 1.1, T11): unless the reference lies between the two, which is drawn by the key as well."""
+    """The level, raised by the key (T11): unless the reference lies between the two, which is drawn by the key as well."""
     floor = np.maximum(np.ceil(level * (1.0 + raised)).astype(np.int64), level)
     return np.where(moved >= level, np.minimum(floor, moved), floor)
 
@@ -239,7 +239,7 @@ class _Program:
         return self._whole((found.x[:half] - found.x[half:]) * self.unit, low, high)
 
     def _whole(self, deviation: FloatArray, low: IntArray, high: IntArray) -> IntArray | None:
-        """The vertex itself where it is whole; else rounded by its parts, else an integer program (THREATS 5)."""
+        """The vertex itself where it is whole; else rounded by its parts, else an integer program (docs/threats.md, section 10)."""
         stage = self.stage
         value = stage.target + np.rint(deviation).astype(np.int64)
         if _keeps(stage, value, low, high):
