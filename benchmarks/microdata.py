@@ -60,7 +60,7 @@ def safe_file(path: Path, **settings: Any) -> None:
     import statveil as sv
 
     began = time.perf_counter()
-    fields = {name: sv.Menu.intervals(5, 20) if name in ("age", "region") else None for name in KEYS}
+    fields = {name: sv.recode.Menu.intervals(5, 20) if name in ("age", "region") else None for name in KEYS}
     keys = sv.KeyVariables(fields=fields, **settings)
     data = sv.read_microdata(path)
     plan = sv.plan_recoding(data, keys)
@@ -89,7 +89,7 @@ def adult(_folder: Path) -> None:
     """The four settings: the proof, every search of S4 from ten random starts, and the bounds side by side."""
     import statveil as sv
 
-    menus = {name: sv.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    menus = {name: sv.recode.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
     data = sv.read_microdata(SHARED / "adult" / "adult.csv")
     sv.plan_recoding(data, sv.KeyVariables(fields=menus, threshold=5))  # compile first
     print("| k, weight | optimum | proof, s | evaluations | eq. 5 | Lagrangean | dual cuts (rounds) |")
@@ -134,7 +134,7 @@ def testdata(_folder: Path) -> None:
         for rule in ("original", "recount", "wildcard"):
             keys = sv.KeyVariables(fields=dict.fromkeys(TESTDATA_KEYS), threshold=threshold, order=order, rule=rule)
             began = time.perf_counter()
-            found = sv.suppress(data, keys)
+            found = sv.recode.suppress(data, keys)
             seconds = time.perf_counter() - began
             ended = f"{found.ending}, bound {found.bound:g}"
             print(f"| k = {threshold}, order {order} | {rule} | {found.total} blanks ({ended}) | {seconds:.2f} s |")
@@ -149,7 +149,7 @@ def rules(_folder: Path) -> None:
     """Recoding chosen under each rule's own cost, on Adult."""
     import statveil as sv
 
-    menus = {name: sv.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    menus = {name: sv.recode.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
     data = sv.read_microdata(SHARED / "adult" / "adult.csv")
     for threshold, weight in ADULT_SETTINGS:
         for rule in ("original", "recount", "wildcard"):
@@ -196,7 +196,7 @@ def adult_full(threshold: int) -> None:
     """The same promise as anjana's: k-anonymity of the full key, but with cells blanked instead of records dropped."""
     import statveil as sv
 
-    menus = {name: sv.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    menus = {name: sv.recode.Menu.from_arx_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
     began = time.perf_counter()
     data = sv.read_microdata(SHARED / "adult" / "adult.csv")
     plan = sv.plan_recoding(data, sv.KeyVariables(fields=menus, threshold=threshold, order="full", rule="recount", recoding_weight=0.05))

@@ -35,7 +35,7 @@ ALL_THREE: dict[str, Any] = {"variance": S, "correlation": S, "slope": S}
 
 
 def audited(problem: sv.ProtectionProblem, deviation: Any) -> None:
-    assert sv.audit_system(system_of(problem), problem.value + deviation, variant=problem.variant).passed
+    assert sv.systems.audit_system(system_of(problem), problem.value + deviation, variant=problem.variant).passed
 
 
 def told(problem: sv.ProtectionProblem, keep: Keep, *, seconds: float, method: str = "auto") -> None:
@@ -176,7 +176,7 @@ def variables(folder: Path) -> None:
     names = ("turnover", "employment", "wages")
     specs = [sv.TableSpec(dimensions=trees, measure=name, holding="holding", name=name) for name in names]
     few = sv.MinimumFrequency(3)
-    rules = {"turnover": [sv.PPercent(10), few], "employment": [sv.Dominance(1, 75), few], "wages": [sv.PPercent(15), few]}
+    rules = {"turnover": [sv.PPercent(10), few], "employment": [sv.rules.Dominance(1, 75), few], "wages": [sv.PPercent(15), few]}
     for seed in (0, 1, 2):
         began = time.perf_counter()
         found = sv.protect_variables(records, specs, rules=rules, limits=sv.Limits(seconds=60), seed=seed)

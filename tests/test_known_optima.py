@@ -47,7 +47,7 @@ def protect(path: Path, sizes: dict[str, int], options: sv.Options, *, total_fir
         for at, line in zip(labels, lines, strict=True)
         if line.sensitive
     ]
-    sensitivity = sv.assess(table, [sv.Manual(unsafe)])
+    sensitivity = sv.rules.assess(table, [sv.rules.Manual(unsafe)])
     return sv.protect_assessed(table, sensitivity, options=options, method="exact", limits=sv.Limits(seconds=60))
 
 

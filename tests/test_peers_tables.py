@@ -68,7 +68,7 @@ def test_us136_us133_us135_linked_tables_leave_no_singleton_unprotected() -> Non
 def test_us180_holdings_and_decisions_work_on_linked_tables() -> None:
     data = {**FIVE, "owner": ["a", "b", "c", "d", "d"]}
     specs = [table("area", "trade", name="both", holding="owner"), table("area", name="areas", holding="owner")]
-    said = sv.Manual([ManualCell(cell={"area": "q", "trade": "u"}, view="both", status="safe")])
+    said = sv.rules.Manual([ManualCell(cell={"area": "q", "trade": "u"}, view="both", status="safe")])
     release = protect(data, specs, sv.MinimumFrequency(2), said)
     assert ("q", "v") in sensitive(release, 0), "two records, one owner"
     assert ("q", "u") not in sensitive(release, 0)
@@ -77,7 +77,7 @@ def test_us180_holdings_and_decisions_work_on_linked_tables() -> None:
 def test_us115_frozen_cells_make_no_run_endless() -> None:
     """Many totals that must be published as they are: an answer in seconds, or why there is none."""
     frozen = [ManualCell(cell={"town": town}, status="frozen") for town in TOWNS] + [ManualCell(cell={}, status="frozen")]
-    release = protect(city(400), table("town", "trade"), sv.Dominance(1, 75), sv.Manual(frozen), limits=sv.Limits(seconds=10))
+    release = protect(city(400), table("town", "trade"), sv.rules.Dominance(1, 75), sv.rules.Manual(frozen), limits=sv.Limits(seconds=10))
     assert release.provenance is not None
     kept = released(release)
     assert all(kept[town, "Total"] == original(release)[town, "Total"] for town in TOWNS)

@@ -37,10 +37,10 @@ def sensitivity_of(
     minimum: Mapping[int, int] | None = None,
     maximum: Mapping[int, int] | None = None,
     weight: Mapping[int, float] | None = None,
-) -> sv.Sensitivity:
+) -> sv.rules.Sensitivity:
     """Levels (one, or lower and upper), frozen cells, bounds and costs of single cells, in the table's units."""
     pairs = {cell: level if isinstance(level, tuple) else (level, level) for cell, level in (levels or {}).items()}
-    return sv.Sensitivity(
+    return sv.rules.Sensitivity(
         sensitive=_laid(table, False, dict.fromkeys(pairs, True)),
         lower_level=_laid(table, 0, {cell: lower for cell, (lower, _) in pairs.items()}),
         upper_level=_laid(table, 0, {cell: upper for cell, (_, upper) in pairs.items()}),
@@ -68,7 +68,7 @@ def provenance_of(table: sv.Table, released: sv.ProtectedTable) -> Provenance:
 
 
 def audit(
-    table: sv.Table, value: Sequence[int] | np.ndarray, sensitivity: sv.Sensitivity | None = None, asked: Requirements | None = None
+    table: sv.Table, value: Sequence[int] | np.ndarray, sensitivity: sv.rules.Sensitivity | None = None, asked: Requirements | None = None
 ) -> AuditReport:
     """The audit of these released numbers, with hashes that fit them."""
     released = protected(table, value)

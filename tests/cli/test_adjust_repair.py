@@ -80,7 +80,7 @@ def test_lexmin_keeps_the_directions_given(clash: Path) -> None:
         directions.write_text(f"1 {up}\n")
         result = adjust(clash, "--norm", "lexmin", "--start", directions)
         assert result.exit_code == 0, result.output
-        released = sv.read_solution(clash.with_suffix(".sol"), decimals=0).released
+        released = sv.systems.read_solution(clash.with_suffix(".sol"), decimals=0).released
         assert (released[1] > 20) == bool(up)
 
 
@@ -123,5 +123,5 @@ def test_the_labels_of_a_table_are_in_the_explanation() -> None:
     words = failure.value.hint
     assert " x trade v must move by its protection level or more" in words
     assert "the total area" in words
-    assert isinstance(failure.value.explanation, sv.Explanation)
+    assert isinstance(failure.value.explanation, sv.repair.Explanation)
     assert failure.value.explanation.minimal

@@ -23,8 +23,8 @@ def test_what_is_no_file_no_text_or_no_toml_is_told_apart(tmp_path: Path) -> Non
     for name, kind, words in (
         ("none.toml", sv.InputError, "There is no file"),
         (".", sv.InputError, "is a folder"),
-        ("latin.toml", sv.FormatError, "not UTF-8 text \\(byte 5\\)"),
-        ("broken.toml", sv.FormatError, "not valid TOML"),
+        ("latin.toml", sv.errors.FormatError, "not UTF-8 text \\(byte 5\\)"),
+        ("broken.toml", sv.errors.FormatError, "not valid TOML"),
     ):
         with pytest.raises(kind, match=words):
             read_toml(tmp_path / name, start_from=START)

@@ -114,14 +114,14 @@ def test_a_file_cut_anywhere_is_refused_politely(tmp_path: Path, size: int) -> N
 def test_a_byte_of_no_text_is_refused_and_the_end_mark_of_dos_is_not(tmp_path: Path) -> None:
     path = tmp_path / "a.jj"
     path.write_bytes(b"0\n1\n0 \x005 1 s 0 9 0 0 0\n0\n")
-    with pytest.raises(sv.FormatError, match="line 3: a byte that belongs in no text file"):
+    with pytest.raises(sv.errors.FormatError, match="line 3: a byte that belongs in no text file"):
         read_system(path)
     path.write_bytes(b"0\r\n1\r\n0 5 1 s 0 9 0 0 0\r\n0\r\n\x1a")
     assert read_system(path).value.tolist() == [5]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(sv.FormatError, match=r"nowhere\.jj: No such file"):
+    with pytest.raises(sv.errors.FormatError, match=r"nowhere\.jj: No such file"):
         read_system(tmp_path / "nowhere.jj")
 
 

@@ -108,7 +108,7 @@ def test_what_may_be_allowed_is_read_when_allowed(village: Path) -> None:
 def test_a_file_cut_anywhere_is_refused(village: Path, share: float) -> None:
     content = village.read_bytes()
     village.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(sv.FormatError, match=r"village\.npz: it is no \.npz file, or damaged"):
+    with pytest.raises(sv.errors.FormatError, match=r"village\.npz: it is no \.npz file, or damaged"):
         read_system(village)
 
 
@@ -117,7 +117,7 @@ def test_a_changed_byte_is_noticed(village: Path) -> None:
     place = content.index(b"value.npy") + 100
     content[place] ^= 255
     village.write_bytes(bytes(content))
-    with pytest.raises(sv.FormatError, match=r"village\.npz: "):
+    with pytest.raises(sv.errors.FormatError, match=r"village\.npz: "):
         read_system(village)
 
 
@@ -129,10 +129,10 @@ def test_an_array_cut_inside_the_zip_is_refused(village: Path) -> None:
     with zipfile.ZipFile(village, "w") as new:
         for name, content in members.items():
             new.writestr(name, content)
-    with pytest.raises(sv.FormatError, match="array value cannot be read"):
+    with pytest.raises(sv.errors.FormatError, match="array value cannot be read"):
         read_system(village)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(sv.FormatError, match=r"nowhere\.npz: No such file"):
+    with pytest.raises(sv.errors.FormatError, match=r"nowhere\.npz: No such file"):
         read_system(tmp_path / "nowhere.npz")

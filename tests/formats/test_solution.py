@@ -13,10 +13,10 @@ SENSITIVE = np.array([False, True, False, True])
 
 
 def test_a_solution_reads_back(tmp_path: Path) -> None:
-    solution = sv.Solution(value=np.array([100, -5, 0]), released=np.array([107, 2, 0]), sensitive=SENSITIVE[:3], decimals=1)
-    sv.write_solution(solution, tmp_path / "a.sol")
+    solution = sv.systems.Solution(value=np.array([100, -5, 0]), released=np.array([107, 2, 0]), sensitive=SENSITIVE[:3], decimals=1)
+    sv.systems.write_solution(solution, tmp_path / "a.sol")
     assert (tmp_path / "a.sol").read_text() == "0 10.0 10.7 0\n1 -0.5 0.2 1\n2 0.0 0.0 0\n"
-    again = sv.read_solution(tmp_path / "a.sol", decimals=1)
+    again = sv.systems.read_solution(tmp_path / "a.sol", decimals=1)
     assert again.value.tolist() == [100, -5, 0]
     assert again.released.tolist() == [107, 2, 0]
     assert again.sensitive.tolist() == [False, True, False]
@@ -35,19 +35,19 @@ def test_a_solution_reads_back(tmp_path: Path) -> None:
 )
 def test_a_wrong_solution_is_refused_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     (tmp_path / "a.sol").write_text(text)
-    with pytest.raises(sv.FormatError, match=rf"a\.sol, line {line}: .*{words}"):
-        sv.read_solution(tmp_path / "a.sol", decimals=1)
+    with pytest.raises(sv.errors.FormatError, match=rf"a\.sol, line {line}: .*{words}"):
+        sv.systems.read_solution(tmp_path / "a.sol", decimals=1)
 
 
 def test_directions_read_back(tmp_path: Path) -> None:
-    sv.write_directions(np.array([0, -1, 0, 1]), tmp_path / "a.dir")
+    sv.systems.write_directions(np.array([0, -1, 0, 1]), tmp_path / "a.dir")
     assert (tmp_path / "a.dir").read_text() == "1 0\n3 1\n"
-    assert sv.read_directions(tmp_path / "a.dir", SENSITIVE).tolist() == [0, -1, 0, 1]
+    assert sv.systems.read_directions(tmp_path / "a.dir", SENSITIVE).tolist() == [0, -1, 0, 1]
 
 
 def test_directions_come_in_any_order(tmp_path: Path) -> None:
     (tmp_path / "a.dir").write_text("3 0\n\n1 1")
-    assert sv.read_directions(tmp_path / "a.dir", SENSITIVE).tolist() == [0, 1, 0, -1]
+    assert sv.systems.read_directions(tmp_path / "a.dir", SENSITIVE).tolist() == [0, 1, 0, -1]
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_directions_come_in_any_order(tmp_path: Path) -> None:
 def test_wrong_directions_are_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "a.dir").write_text(text)
     with pytest.raises(sv.InputError, match=words):
-        sv.read_directions(tmp_path / "a.dir", SENSITIVE)
+        sv.systems.read_directions(tmp_path / "a.dir", SENSITIVE)

@@ -21,7 +21,7 @@ def test_a_system_asked_wrongly_is_refused(tmp_path: Path) -> None:
 def test_one_call_does_it_from_python(tmp_path: Path) -> None:
     village = tmp_path / "village.jj"
     village.write_text(VILLAGE)
-    outcome = sv.adjust_system(village, options=sv.SystemOptions(weights="unit"))
+    outcome = sv.adjust_system(village, options=sv.systems.SystemOptions(weights="unit"))
     assert outcome.audit.passed
     assert outcome.solution == village.with_suffix(".sol")
     assert np.abs(outcome.adjustment.deviation).sum() == 1000

@@ -35,7 +35,7 @@ def test_weighted_sums_are_rounded_to_what_is_published() -> None:
     firms = pd.DataFrame({"area": ["A", "B"], "sales": [2, 3], "weight": ["1.25", "1.5"]})
     spec = sv.TableSpec(dimensions={"area": None}, measure="sales", weight="weight", decimals=0)
     table = sv.tabulate(sv.read_microdata(firms), spec)
-    problem = sv.build_problem(table, sensitivity_of(table), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table), UNIT)
     assert problem.value.tolist() == [7, 2, 4]
     assert np.abs(problem.residual).tolist() == [1]
 
@@ -43,7 +43,7 @@ def test_weighted_sums_are_rounded_to_what_is_published() -> None:
 def test_levels_are_measured_from_the_exact_value() -> None:
     """10.4 - 3 = 7.4 and 10.4 + 3 = 13.4: published are 7 and 14, so the rounded 10 moves by 3 down or by 4 up."""
     table = row("10.4", "20.6", decimals=1, published=0)
-    problem = sv.build_problem(table, sensitivity_of(table, {A: 30}), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table, {A: 30}), UNIT)
     assert (problem.value[A], problem.lower_level[A], problem.upper_level[A]) == (10, 3, 4)
     assert not problem.sensitive[B]
     assert problem.lower_level[B] == problem.upper_level[B] == 0
@@ -51,7 +51,7 @@ def test_levels_are_measured_from_the_exact_value() -> None:
 
 def test_thousands_are_published_in_thousands() -> None:
     table = row(10_400, 20_600, published=-3)
-    problem = sv.build_problem(table, sensitivity_of(table, {A: (1_000, 3_000)}), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table, {A: (1_000, 3_000)}), UNIT)
     assert problem.value.tolist() == [31, 10, 21]
     assert (problem.lower_level[A], problem.upper_level[A]) == (1, 4)  # 9 is at or below 9.4, and 14 at or above 13.4
 
@@ -59,7 +59,7 @@ def test_thousands_are_published_in_thousands() -> None:
 def test_a_cell_too_large_for_exact_arithmetic_is_refused() -> None:
     table = row(2**53, 1)
     with pytest.raises(sv.InputError, match="too large to be computed exactly"):
-        sv.build_problem(table, sensitivity_of(table), UNIT)
+        sv.systems.build_problem(table, sensitivity_of(table), UNIT)
 
 
 # -- signs, zeros, frozen cells -----------------------------------------------------------------------------------------
@@ -67,17 +67,17 @@ def test_a_cell_too_large_for_exact_arithmetic_is_refused() -> None:
 
 def test_cells_keep_their_sign_and_never_vanish() -> None:
     table = row(10, -20, 30)
-    assert ranges(sv.build_problem(table, sensitivity_of(table), UNIT)) == [(1, None), (1, None), (None, -1), (1, None)]
+    assert ranges(sv.systems.build_problem(table, sensitivity_of(table), UNIT)) == [(1, None), (1, None), (None, -1), (1, None)]
 
 
 def test_what_rounds_to_zero_may_stay_there() -> None:
     table = row("0.4", "-0.4", "3.0", decimals=1, published=0)
-    assert ranges(sv.build_problem(table, sensitivity_of(table), UNIT))[A:C] == [(0, None), (None, 0)]
+    assert ranges(sv.systems.build_problem(table, sensitivity_of(table), UNIT))[A:C] == [(0, None), (None, 0)]
 
 
 def test_a_zero_stays_and_a_sensitive_zero_goes_up() -> None:
     table = row(0, 0, 30)
-    problem = sv.build_problem(table, sensitivity_of(table, {B: 2}), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table, {B: 2}), UNIT)
     assert ranges(problem)[A] == (0, 0)
     assert ranges(problem)[B] == (0, None)
     assert (bool(problem.can_go_down[B]), bool(problem.can_go_up[B])) == (False, True)
@@ -86,20 +86,20 @@ def test_a_zero_stays_and_a_sensitive_zero_goes_up() -> None:
 def test_a_cell_below_its_level_can_only_go_up() -> None:
     """T18: 3 - 5 is below zero, and 3 - 3 would be a zero that tells."""
     table = row(3, 3, 30)
-    problem = sv.build_problem(table, sensitivity_of(table, {A: 5, B: 3}), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table, {A: 5, B: 3}), UNIT)
     assert problem.can_go_down[[A, B]].tolist() == [False, False]
     assert problem.can_go_up[[A, B]].tolist() == [True, True]
 
 
 def test_a_negative_cell_near_zero_can_only_go_down() -> None:
     table = row(-3, 40)
-    problem = sv.build_problem(table, sensitivity_of(table, {A: 5}), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table, {A: 5}), UNIT)
     assert (bool(problem.can_go_down[A]), bool(problem.can_go_up[A])) == (True, False)
 
 
 def test_a_frozen_cell_has_no_room() -> None:
     table = row(10, 20, 30)
-    problem = sv.build_problem(table, sensitivity_of(table, frozen=[B]), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table, frozen=[B]), UNIT)
     assert ranges(problem) == [(1, None), (1, None), (20, 20), (1, None)]
 
 
@@ -107,7 +107,7 @@ def test_a_frozen_cell_has_no_room() -> None:
 
 
 def bounded(table: sv.Table, bounds: sv.Bounds, **said: object) -> list[tuple[int | None, int | None]]:
-    return ranges(sv.build_problem(table, sensitivity_of(table, **said), sv.Options(bounds=bounds)))  # type: ignore[arg-type]
+    return ranges(sv.systems.build_problem(table, sensitivity_of(table, **said), sv.Options(bounds=bounds)))  # type: ignore[arg-type]
 
 
 def test_percentages_are_rounded_inwards() -> None:
@@ -156,21 +156,21 @@ def test_a_sensitive_cell_can_reach_its_level_whatever_the_bounds() -> None:
 def test_a_cap_limits_how_far_a_sensitive_cell_goes() -> None:
     table = row(100, 20)
     options = sv.Options(cap=1.5)
-    problem = sv.build_problem(table, sensitivity_of(table, {A: (7, 5)}), options)
+    problem = sv.systems.build_problem(table, sensitivity_of(table, {A: (7, 5)}), options)
     assert ranges(problem)[A] == (90, 107)  # 1.5 x 7 = 10.5 and 1.5 x 5 = 7.5, rounded inwards
     assert ranges(problem)[B] == (1, None)
 
 
 def test_a_cap_of_one_still_reaches_the_nearest_safe_value() -> None:
     table = row("10.4", "20.6", decimals=1, published=0)
-    problem = sv.build_problem(table, sensitivity_of(table, {A: 30}), sv.Options(cap=1))
+    problem = sv.systems.build_problem(table, sensitivity_of(table, {A: 30}), sv.Options(cap=1))
     assert ranges(problem)[A] == (7, 14)
 
 
 def test_a_cells_own_bounds_win() -> None:
     table = row("10.0", "20.0", "30.0", decimals=1, published=0)
     sensitivity = sensitivity_of(table, {A: 40}, minimum={A: 72, C: 292}, maximum={B: 214})
-    problem = sv.build_problem(table, sensitivity, UNIT)
+    problem = sv.systems.build_problem(table, sensitivity, UNIT)
     assert ranges(problem)[A:] == [(8, None), (1, 21), (30, None)]
     assert not problem.can_go_down[A]
 
@@ -178,7 +178,7 @@ def test_a_cells_own_bounds_win() -> None:
 def test_own_bounds_that_leave_no_room_are_refused_in_words() -> None:
     table = row(10, 20)
     with pytest.raises(sv.InputError, match="bound"):
-        sv.build_problem(table, sensitivity_of(table, frozen=[A], minimum={A: 15}), UNIT)
+        sv.systems.build_problem(table, sensitivity_of(table, frozen=[A], minimum={A: 15}), UNIT)
 
 
 # -- costs --------------------------------------------------------------------------------------------------------------
@@ -189,26 +189,26 @@ def test_own_bounds_that_leave_no_room_are_refused_in_words() -> None:
 )
 def test_a_change_costs_by_the_size_of_the_cell(weights: str, wanted: list[float]) -> None:
     table = row(4, 25)
-    problem = sv.build_problem(table, sensitivity_of(table), sv.Options(weights=weights))  # type: ignore[arg-type]
+    problem = sv.systems.build_problem(table, sensitivity_of(table), sv.Options(weights=weights))  # type: ignore[arg-type]
     assert problem.weight == pytest.approx(wanted)
 
 
 def test_a_zero_costs_as_one_unit() -> None:
     table = row(0, 25)
-    assert sv.build_problem(table, sensitivity_of(table), sv.Options()).weight[A] == 1
+    assert sv.systems.build_problem(table, sensitivity_of(table), sv.Options()).weight[A] == 1
 
 
 def test_a_cost_of_the_user_replaces_the_usual_one() -> None:
     table = row(4, 25)
-    assert sv.build_problem(table, sensitivity_of(table, weight={B: 7.5}), UNIT).weight.tolist() == [1, 1, 7.5]
+    assert sv.systems.build_problem(table, sensitivity_of(table, weight={B: 7.5}), UNIT).weight.tolist() == [1, 1, 7.5]
 
 
 def test_costs_are_per_amount_not_per_published_unit() -> None:
     """With one decimal a unit of change is a tenth; squared, a hundredth."""
     table = row("0.4", "2.5", decimals=1)
-    assert sv.build_problem(table, sensitivity_of(table), UNIT).weight == pytest.approx([0.1, 0.1, 0.1])
-    assert sv.build_problem(table, sensitivity_of(table), sv.Options()).weight == pytest.approx([0.1 / 2.9, 0.1 / 0.4, 0.1 / 2.5])
-    assert sv.build_problem(table, sensitivity_of(table), sv.Options(weights="unit", norm="l2")).weight == pytest.approx([0.01] * 3)
+    assert sv.systems.build_problem(table, sensitivity_of(table), UNIT).weight == pytest.approx([0.1, 0.1, 0.1])
+    assert sv.systems.build_problem(table, sensitivity_of(table), sv.Options()).weight == pytest.approx([0.1 / 2.9, 0.1 / 0.4, 0.1 / 2.5])
+    assert sv.systems.build_problem(table, sensitivity_of(table), sv.Options(weights="unit", norm="l2")).weight == pytest.approx([0.01] * 3)
 
 
 def test_a_cell_that_stands_in_two_places_costs_twice() -> None:
@@ -216,7 +216,7 @@ def test_a_cell_that_stands_in_two_places_costs_twice() -> None:
     table = sv.table_from_cells(
         {"region": sv.Hierarchy.flat("NS"), "trade": sv.Hierarchy.flat("AB")}, {("N", "A"): 1, ("N", "B"): 2, ("S", "A"): 4}
     )
-    problem = sv.build_problem(table, sensitivity_of(table), UNIT)
+    problem = sv.systems.build_problem(table, sensitivity_of(table), UNIT)
     places = dict(zip(problem.value.tolist(), problem.weight.tolist(), strict=True))
     assert places == {7: 1, 5: 1, 2: 2, 3: 1, 1: 1, 4: 2}
 
@@ -227,7 +227,7 @@ def test_a_cell_that_stands_in_two_places_costs_twice() -> None:
 @dataclass(frozen=True)
 class Asked:
     table: sv.Table
-    sensitivity: sv.Sensitivity
+    sensitivity: sv.rules.Sensitivity
     options: sv.Options
 
 
@@ -264,7 +264,7 @@ def asked(draw: st.DrawFn) -> Asked:
 
 def built(case: Asked) -> sv.ProtectionProblem:
     try:
-        return sv.build_problem(case.table, case.sensitivity, case.options)
+        return sv.systems.build_problem(case.table, case.sensitivity, case.options)
     except sv.InputError:  # a frozen cell's own bounds may leave it no room
         assume(False)
         raise

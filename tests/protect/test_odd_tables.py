@@ -25,16 +25,16 @@ def written(tmp_path: Path, values: tuple[str, str, str], *, levels: str = "5 5"
 
 
 def released(path: Path, **options: bool) -> list[float]:
-    outcome = sv.adjust_system(path, options=sv.SystemOptions(**options), limits=SHORT)  # type: ignore[arg-type]
+    outcome = sv.adjust_system(path, options=sv.systems.SystemOptions(**options), limits=SHORT)  # type: ignore[arg-type]
     assert outcome.audit.passed
     return [float(line.split()[2]) for line in path.with_suffix(".sol").read_text().splitlines()]
 
 
 def test_rounding_is_told_apart_from_errors(tmp_path: Path) -> None:
     """10.3 + 20.4 = 30.7 in whole numbers: 10 + 20 is not 31, but 1 is within three halves."""
-    with pytest.raises(sv.TableNotAdditive, match="small enough to come from rounding"):
+    with pytest.raises(sv.errors.TableNotAdditive, match="small enough to come from rounding"):
         sv.read_jj(written(tmp_path, ("31", "20", "10")))
-    with pytest.raises(sv.TableNotAdditive, match="Rounding does not explain 1 of them"):
+    with pytest.raises(sv.errors.TableNotAdditive, match="Rounding does not explain 1 of them"):
         sv.read_jj(written(tmp_path, ("32", "20", "10")))
 
 
@@ -52,7 +52,7 @@ def test_what_is_missing_in_the_input_is_there_in_the_release(tmp_path: Path) ->
 
 def test_negative_cells_and_levels(tmp_path: Path) -> None:
     path = written(tmp_path, ("-10", "-20", "10"), levels="5 -3")
-    with pytest.raises(sv.FormatError, match="level"):
+    with pytest.raises(sv.errors.FormatError, match="level"):
         sv.read_jj(path)
     total, one, two = released(path, negative_levels=True)
     assert total == one + two

@@ -61,12 +61,12 @@ def test_unknown_words_are_refused_with_the_known_ones(village: Path, wrong: Any
     with pytest.raises(sv.InputError, match=r"Unknown .* Known: "):
         sv.read_jj(village, **wrong)
     with pytest.raises(sv.InputError, match=r"Unknown .* Known: "):
-        sv.SystemOptions(**wrong)
+        sv.systems.SystemOptions(**wrong)
 
 
 def test_a_system_and_its_problem_write_the_same_cells(village: Path, tmp_path: Path) -> None:
-    sv.write_jj(sv.read_system(village), tmp_path / "system.jj")
-    sv.write_jj(sv.read_jj(village), tmp_path / "problem.jj", decimals=2)
+    sv.systems.write_jj(sv.systems.read_system(village), tmp_path / "system.jj")
+    sv.systems.write_jj(sv.read_jj(village), tmp_path / "problem.jj", decimals=2)
     one, other = sv.read_jj(tmp_path / "system.jj"), sv.read_jj(tmp_path / "problem.jj")
     assert np.array_equal(one.value, other.value)
     assert np.allclose(one.weight, other.weight, rtol=1e-12)
@@ -75,8 +75,8 @@ def test_a_system_and_its_problem_write_the_same_cells(village: Path, tmp_path: 
 @given(problem=small_problems(additive=False), decimals=st.sampled_from([0, 2]))
 def test_a_problem_reads_back(problem: sv.ProtectionProblem, decimals: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "problem.jj"
-    sv.write_jj(problem, path, decimals=decimals)
-    system = sv.read_system(path, non_additive=True)
+    sv.systems.write_jj(problem, path, decimals=decimals)
+    system = sv.systems.read_system(path, non_additive=True)
     again, step = problem_of(system, variant=problem.variant), 10 ** (decimals - system.decimals)
     assert np.array_equal(again.value * step, problem.value)
     assert np.array_equal(again.sensitive, problem.sensitive)

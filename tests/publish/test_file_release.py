@@ -36,7 +36,7 @@ def data(tmp_path: Path) -> sv.Microdata:
 
 
 def keys(**settings: Any) -> sv.KeyVariables:
-    menu = sv.Menu.own({"half": {f"v{code}": f"h{code // 3}" for code in range(6)}})
+    menu = sv.recode.Menu.own({"half": {f"v{code}": f"h{code // 3}" for code in range(6)}})
     return sv.KeyVariables(**{"fields": {"region": menu, "job": None, "sex": None}, "recoding_weight": 0.05, **settings})
 
 
@@ -319,7 +319,7 @@ def test_labels_are_kept_beside_missing_values_and_dropped_where_values_were_rec
     labels = {"sex": {1: "man", 2: "woman"}, "job": {"v": "vet", "f": "farmer"}, "town": {"u": "Urk", "e": "Ede"}}
     pyreadstat.write_sav(frame, str(tmp_path / "people.sav"), variable_value_labels=labels)
     data = sv.read_microdata(tmp_path / "people.sav")
-    town = sv.Menu.own({"all": {"u": "x", "e": "x"}})
+    town = sv.recode.Menu.own({"all": {"u": "x", "e": "x"}})
     plan = sv.plan_recoding(data, sv.KeyVariables(fields={"sex": None, "job": None, "town": town}), recoding={"town": "all"})
     kept = {"sex": labels["sex"], "job": labels["job"]}
     for ending, read in (("sav", pyreadstat.read_sav), ("dta", pyreadstat.read_dta)):

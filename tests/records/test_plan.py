@@ -75,7 +75,7 @@ def test_the_common_coarsening_of_crossing_groups_joins_them() -> None:
 
 def test_menus_that_are_not_nested_are_proved_too() -> None:
     codes = [f"v{code}" for code in range(6)]
-    crossing = sv.Menu.own({"pairs": {c: f"p{int(c[1:]) // 2}" for c in codes}, "odd": {c: f"o{int(c[1:]) % 2}" for c in codes},
+    crossing = sv.recode.Menu.own({"pairs": {c: f"p{int(c[1:]) // 2}" for c in codes}, "odd": {c: f"o{int(c[1:]) % 2}" for c in codes},
                             "thirds": {c: f"t{int(c[1:]) % 3}" for c in codes}})  # fmt: skip
     rows = random_records(5, records=40, sizes=(6, 6))
     keys = sv.KeyVariables(fields={"a": crossing, "b": crossing}, threshold=3, order=2, recoding_weight=0.1)
@@ -103,20 +103,20 @@ WITH_CAPS = [(method, objective) for method in METHODS for objective in ("true",
 @pytest.mark.parametrize(("method", "objective"), WITH_CAPS)
 def test_every_method_keeps_the_caps_or_says_that_nothing_does(method: str, objective: str) -> None:
     """Two lone values and a cap of one: only the recoding that joins them helps, dear as it is. Under a cap of none nothing does."""
-    joined = sv.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
+    joined = sv.recode.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
     rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
     keys = sv.KeyVariables(fields={"a": joined, "b": None}, threshold=2, order=1, caps={"a": 1}, recoding_weight=50)
     plan = sv.plan_recoding(microdata(rows), keys, method=method, objective=objective)
     assert (plan.recoding["a"], plan.suppression.total, plan.method) == ("joined", 0, method)
     assert plan.bound <= plan.cost
-    apart = sv.Menu.own({"renamed": {"x": "1", "y": "2", "z": "3"}})
+    apart = sv.recode.Menu.own({"renamed": {"x": "1", "y": "2", "z": "3"}})
     nothing = sv.KeyVariables(fields={"a": apart, "b": None}, threshold=2, order=1, caps={"a": 0})
     with pytest.raises(sv.InfeasibleProblem):
         sv.plan_recoding(microdata(rows), nothing, method=method, objective=objective)
 
 
 def test_a_search_that_was_cut_short_does_not_claim_that_nothing_exists() -> None:
-    joined = sv.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
+    joined = sv.recode.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
     rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
     keys = sv.KeyVariables(fields={"a": joined, "b": None}, threshold=2, order=1, caps={"a": 1})
     with pytest.raises(sv.OutOfTime, match="not proved"):
@@ -160,7 +160,7 @@ def test_the_explorer_changes_undoes_and_plans() -> None:
 @pytest.mark.parametrize(("threshold", "weight", "optimum"), [(5, 0.02, 2104.9), (5, 0.05, 4247.8), (5, 0.2, 8787.4), (3, 0.01, 1049.5)])
 def test_adult_is_solved_to_its_known_optimum(shared_data: Any, threshold: int, weight: float, optimum: float) -> None:
     folder = shared_data / "microdata" / "adult"
-    menus = {name: sv.Menu.from_arx_csv(folder / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    menus = {name: sv.recode.Menu.from_arx_csv(folder / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
     keys = sv.KeyVariables(fields=menus, threshold=threshold, order=3, recoding_weight=weight)
     coded = code_file(sv.read_microdata(folder / "adult.csv"), keys)
     plan = sv.plan_recoding(coded)

@@ -43,7 +43,7 @@ def test_the_minucs_are_those_of_table_1() -> None:
 
 
 def test_program_1_blanks_three_values() -> None:
-    found = sv.suppress(microdata(S4_RECORDS), KEYS)
+    found = sv.recode.suppress(microdata(S4_RECORDS), KEYS)
     assert found.cost == suppression_program(1.0) == 3
     assert str(found.ending) == "optimal"
 

@@ -86,19 +86,19 @@ def test_quotes_commas_and_words_of_sql_in_values_survive(tmp_path: Path) -> Non
 
 
 def test_a_broken_line_is_named_and_nothing_is_written(tmp_path: Path) -> None:
-    with pytest.raises(sv.FormatError, match="line 3"):
+    with pytest.raises(sv.errors.FormatError, match="line 3"):
         write(tmp_path / "f.csv", ["p,1", "q,2,3", "p,4"], "a,x")
 
 
 def test_an_unknown_column_is_named(tmp_path: Path) -> None:
     data = write(tmp_path / "f.csv", ["p,1"], "a,x")
-    with pytest.raises(sv.UnknownColumn, match="'b'"):
+    with pytest.raises(sv.errors.UnknownColumn, match="'b'"):
         make_safe(data, ["b"], tmp_path / "safe.csv")
 
 
 def test_weights_that_are_no_numbers_are_told_by_place(tmp_path: Path) -> None:
     data = write(tmp_path / "f.csv", ["p,1", "p,many"], "a,w")
-    with pytest.raises(sv.FormatError, match="line 3") as caught:
+    with pytest.raises(sv.errors.FormatError, match="line 3") as caught:
         make_safe(data, ["a"], tmp_path / "safe.csv", weight="w")
     assert "many" not in str(caught.value)
 
@@ -125,7 +125,9 @@ def test_encodings_delimiters_quoted_numbers_and_missing_codes(tmp_path: Path, e
     rows = [delimiter.join(['"Köln"', f'"{n % 4}"', "?" if n % 5 == 0 else "x"]) for n in range(40)]
     (tmp_path / "f.csv").write_bytes(("Größe Stadt,n,z".replace(",", delimiter) + "\r\n" + "\r\n".join(rows) + "\r\n").encode(encoding))
     data = sv.read_microdata(tmp_path / "f.csv")
-    keys = sv.KeyVariables(fields={"Größe Stadt": None, "n": sv.Menu.intervals(2), "z": None}, missing_codes={"z": ["?"]}, rule="recount")
+    keys = sv.KeyVariables(
+        fields={"Größe Stadt": None, "n": sv.recode.Menu.intervals(2), "z": None}, missing_codes={"z": ["?"]}, rule="recount"
+    )
     release = sv.apply_plan(data, sv.plan_recoding(data, keys), tmp_path / "safe.csv")
     assert release.plan.suppression.total == 0
     assert release.path.read_text(encoding="utf-8").count("Köln") == 40
@@ -154,6 +156,6 @@ def test_whole_numbers_with_gaps_in_a_frame_fit_a_hierarchy_of_codes(tmp_path: P
     data = sv.read_microdata(pa.table({"a": pa.array([1.0] * 4 + [2.0, None, 3.0, 3.0, 9.0]), "b": ["p"] * 9}))
     tree = sv.Hierarchy.from_dict({"low": ["1", "2"], "high": ["3"]})
     keys = sv.KeyVariables(fields={"a": tree, "b": None}, threshold=2, order=2, missing_codes={"a": ["9"]})
-    assert sv.suppress(data, keys).blanks == {"a": 1, "b": 0}
+    assert sv.recode.suppress(data, keys).blanks == {"a": 1, "b": 0}
     release = sv.apply_plan(data, sv.plan_recoding(data, keys, recoding={"a": "level 1"}), tmp_path / "safe.csv")
     assert sorted(line.split(",")[0] for line in release.path.read_text().splitlines()[1:]) == ["", "", *["high"] * 2, *["low"] * 5]

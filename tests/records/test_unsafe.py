@@ -49,5 +49,5 @@ def test_records_of_equal_keys_are_told_once_each() -> None:
 
 def test_an_unknown_column_of_records_is_refused() -> None:
     data = weighted()
-    with pytest.raises(sv.UnknownColumn):
+    with pytest.raises(sv.errors.UnknownColumn):
         sv.find_unsafe(data, sv.KeyVariables(fields={"a": None})).by_record(data, "id")

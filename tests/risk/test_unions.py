@@ -28,7 +28,7 @@ def table(**further: Any) -> sv.TableSpec:
     return sv.TableSpec(**{"dimensions": {"area": None, "trade": None}, "measure": "sales", "holding": "group", **further})
 
 
-def judged(**links: Any) -> tuple[sv.Table, sv.Sensitivity]:
+def judged(**links: Any) -> tuple[sv.Table, sv.rules.Sensitivity]:
     return judge(sv.read_microdata(STREET), [table()], RULES, Links(**links))
 
 
@@ -64,7 +64,7 @@ def test_the_search_finds_the_cells_of_one_holding_under_one_total() -> None:
 
 
 def test_the_search_needs_holdings() -> None:
-    with pytest.raises(sv.RuleError, match="no holding is given"):
+    with pytest.raises(sv.errors.RuleError, match="no holding is given"):
         find_sets(sv.read_microdata(STREET), [table(holding=None)], RULES)
 
 
@@ -88,7 +88,7 @@ def test_a_declared_level_makes_any_set_sensitive() -> None:
 
 def test_bounds_on_published_numbers_do_not_bind_a_sum_that_is_not_published() -> None:
     table, sensitivity = judged(sets=[PAIR])
-    problem = sv.build_problem(table, sensitivity, sv.Options(bounds=sv.Bounds(maximum=150, percent_down=10), cap=1))
+    problem = sv.systems.build_problem(table, sensitivity, sv.Options(bounds=sv.Bounds(maximum=150, percent_down=10), cap=1))
     union = table.unions[0].cell
     assert problem.upper[union] >= NO_LIMIT
     assert problem.lower[union] <= -NO_LIMIT

@@ -62,12 +62,15 @@ def test_an_equation_holds_wherever_all_its_responses_are_shown() -> None:
     assert rows.words == "turnover = domestic + export"
     assert sorted(table.value[rows.total].tolist()) == [4, 70, 110, 184]
     assert (table.value[rows.total] == table.value[rows.parts].sum(axis=1)).all()
-    assert not (sv.relations(table) @ table.value).any()
+    assert not (sv.systems.relations(table) @ table.value).any()
 
 
 def test_an_equation_adds_its_rows_to_the_relations() -> None:
     """Four regions' worth of rows: three regions and the total."""
-    assert sv.relations(build(three("region"), equations=[SPLIT])).shape[0] == sv.relations(build(three("region"))).shape[0] + 4
+    assert (
+        sv.systems.relations(build(three("region"), equations=[SPLIT])).shape[0]
+        == sv.systems.relations(build(three("region"))).shape[0] + 4
+    )
 
 
 def test_responses_of_different_decimals_have_one_unit() -> None:
@@ -135,7 +138,7 @@ def test_a_set_of_cells_is_a_cell_that_no_view_shows() -> None:
     assert table.value[union.cell] == 114
     assert table.records[union.cell] == 3
     assert table.top[union.cell].tolist() == [110, 4]  # the holdings a and b, each added up over both cells
-    assert not (sv.relations(table) @ table.value).any()
+    assert not (sv.systems.relations(table) @ table.value).any()
 
 
 def test_a_set_that_has_the_records_of_a_cell_is_that_cell() -> None:

@@ -80,7 +80,7 @@ def test_the_solution_is_in_exact_decimals(village: Path) -> None:
     assert [line[1] for line in lines] == ["100.00", "60.50", "30.00", "9.50"]
     assert [line[3] for line in lines] == ["0", "1", "0", "0"]
     assert lines[1][2] in ("55.50", "67.75")
-    assert sv.audit_solution(village, village.with_suffix(".sol")).passed
+    assert sv.systems.audit_solution(village, village.with_suffix(".sol")).passed
 
 
 def test_json_is_the_summary_on_stdout(village: Path) -> None:
@@ -193,10 +193,10 @@ def tampered(monkeypatch: pytest.MonkeyPatch, cell: int) -> None:
     """Let the solution be written with one unit too many in one cell."""
     honest = statveil.jobs.systems.write_solution
 
-    def write(solution: sv.Solution, path: Path) -> None:
+    def write(solution: sv.systems.Solution, path: Path) -> None:
         released = solution.released.copy()
         released[cell] += 1
-        honest(sv.Solution(value=solution.value, released=released, sensitive=solution.sensitive, decimals=solution.decimals), path)
+        honest(sv.systems.Solution(value=solution.value, released=released, sensitive=solution.sensitive, decimals=solution.decimals), path)
 
     monkeypatch.setattr(statveil.jobs.systems, "write_solution", write)
 
@@ -235,7 +235,7 @@ def test_the_audit_reads_the_original_again(village: Path, monkeypatch: pytest.M
 def test_a_public_instance_with_its_own_solution_as_start(shared_data: Path, tmp_path: Path) -> None:
     path = Path(shutil.copy(shared_data / "csplib" / "targus.jj", tmp_path))
     outcome = sv.adjust_system(path, limits=sv.Limits(seconds=10))
-    sv.write_directions(outcome.adjustment.senses, tmp_path / "a.dir")
+    sv.systems.write_directions(outcome.adjustment.senses, tmp_path / "a.dir")
     again = sv.adjust_system(path, method="fixed", start=tmp_path / "a.dir", out=tmp_path / "again.sol")
     assert again.adjustment.objective <= outcome.adjustment.objective * (1 + 1e-9)
 

@@ -17,7 +17,7 @@ def test_a_shape_is_known_by_its_name(tmp_path: Path, name: str) -> None:
     result = run("generate", "1h2d", "--shape", name, "--out", tmp_path / "t.npz")
     assert result.exit_code == 0, result.output
     assert "5,388 cells, 224 of them sensitive, 1,474 relations" in result.output
-    assert sv.read_system(tmp_path / "t.npz").value.size == 5388
+    assert sv.systems.read_system(tmp_path / "t.npz").value.size == 5388
 
 
 @pytest.mark.parametrize("ending", ["jj", "npz"])
@@ -27,7 +27,7 @@ def test_adjust_takes_what_generate_wrote(tmp_path: Path, ending: str) -> None:
     assert run("generate", "1h2d", *NUMBERS, *wanted, "--out", file).exit_code == 0
     result = run("adjust", file, "--seconds", 20)
     assert result.exit_code == 0, result.output
-    assert sv.audit_solution(file, tmp_path / "t.sol").passed
+    assert sv.systems.audit_solution(file, tmp_path / "t.sol").passed
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_ugly_codes_are_kept_apart_and_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_code_that_is_called_as_the_total_is_refused() -> None:
-    with pytest.raises(sv.HierarchyError, match="'Total'"):
+    with pytest.raises(sv.errors.HierarchyError, match="'Total'"):
         protect({"area": ["Total", "p"], "sales": [1, 2]}, table("area"), sv.PPercent(10))
 
 
@@ -36,10 +36,10 @@ def test_letters_survive_every_encoding(tmp_path: Path, encoding: str) -> None:
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
-    with pytest.raises(sv.UnknownColumn, match="no column 'region'"):
+    with pytest.raises(sv.errors.UnknownColumn, match="no column 'region'"):
         protect(FIVE, table("region"), sv.PPercent(10))
 
 
 def test_codes_that_the_hierarchy_lacks_are_named() -> None:
-    with pytest.raises(sv.HierarchyError, match="'q'"):
+    with pytest.raises(sv.errors.HierarchyError, match="'q'"):
         protect(FIVE, table(dimensions={"area": sv.Hierarchy.flat("pr")}), sv.PPercent(10))

@@ -66,7 +66,7 @@ def test_the_only_exporter_is_not_found_by_subtraction() -> None:
     data = pd.DataFrame({"region": list("pppqqq"), "domestic": [50] * 6, "export": [40, 0, 0, 10, 10, 10]})
     data = data.assign(turnover=data.domestic + data.export)
     specs = [by("region", measure=measure) for measure in MEASURES]
-    rules = [sv.Dominance(1, 75)]
+    rules = [sv.rules.Dominance(1, 75)]
     release = protect(data, specs, equations=[SPLIT], rules=rules)
     turnover, domestic, export = (released(release, f"{measure} by region") for measure in MEASURES)
     assert abs(export["p",] - 40) >= 14  # 40 / 0.75 - 40

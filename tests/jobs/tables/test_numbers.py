@@ -53,7 +53,7 @@ def test_known_weights() -> None:
 def test_rounding_alone_is_mended() -> None:
     """Three cells of 0.5 round to 0 each, and their sum of 1.5 to 2: nothing is sensitive, yet something must give."""
     data = {"area": list("pqr"), "sales": [1, 1, 1], "weight": ["0.5"] * 3}
-    release = protect(data, table("area", weight="weight", decimals=0), sv.ZeroRule(5))
+    release = protect(data, table("area", weight="weight", decimals=0), sv.rules.ZeroRule(5))
     assert released(release)["Total",] == sum(released(release)[code,] for code in "pqr")
 
 
@@ -76,7 +76,7 @@ def test_negative_values_keep_their_sign() -> None:
 
 
 def test_a_total_of_nothing_from_gains_and_losses() -> None:
-    release = protect({"area": list("ppqq"), "sales": [-5, 5, 60, 70]}, table("area"), sv.ZeroRule(3))
+    release = protect({"area": list("ppqq"), "sales": [-5, 5, 60, 70]}, table("area"), sv.rules.ZeroRule(3))
     assert released(release)["p",] >= 3
 
 

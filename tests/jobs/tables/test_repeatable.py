@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from statveil import write_jj
+from statveil.systems import write_jj
 from statveil_lab.generators.random_tables import random_problem
 
 JOB = """

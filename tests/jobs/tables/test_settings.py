@@ -12,7 +12,7 @@ from tests.jobs.tables.stories import FIVE, protect, table
 
 
 def test_no_rule_at_all_is_refused() -> None:
-    with pytest.raises(sv.RuleError, match=r"No rules are given.*MinimumFrequency"):
+    with pytest.raises(sv.errors.RuleError, match=r"No rules are given.*MinimumFrequency"):
         protect(FIVE, table("area", "trade"))
 
 
@@ -69,5 +69,5 @@ def test_unknown_settings_are_refused_in_words(further: dict[str, Any], words: s
 
 def test_a_rule_that_is_none_is_refused() -> None:
     rules: Sequence[Any] = ["p-percent"]
-    with pytest.raises(sv.RuleError, match="is not a rule"):
+    with pytest.raises(sv.errors.RuleError, match="is not a rule"):
         protect(FIVE, table("area"), *rules)

@@ -14,25 +14,25 @@ ZEROS = {"area": list("ppqqqr"), "trade": list("uvuvvv"), "sales": [0, 30, 10, 5
 
 
 def test_a_zero_with_respondents_stays_when_no_rule_minds_and_the_rest_moves() -> None:
-    release = protect(ZEROS, table("area", "trade"), sv.Manual([ManualCell(cell={"area": "p", "trade": "v"}, status="sensitive")]))
+    release = protect(ZEROS, table("area", "trade"), sv.rules.Manual([ManualCell(cell={"area": "p", "trade": "v"}, status="sensitive")]))
     assert sensitive(release) == {("p", "v")}
     assert released(release)["p", "u"] == 0
 
 
 def test_a_zero_with_respondents_moves_up_when_the_policy_says_so() -> None:
-    release = protect(ZEROS, table("area", "trade"), sv.ZeroRule(5))
+    release = protect(ZEROS, table("area", "trade"), sv.rules.ZeroRule(5))
     assert sensitive(release) == {("p", "u")}
     assert released(release)["p", "u"] >= 5
 
 
 def test_an_empty_cell_stays_empty() -> None:
-    release = protect(ZEROS, table("area", "trade"), sv.ZeroRule(5), sv.MinimumFrequency(2))
+    release = protect(ZEROS, table("area", "trade"), sv.rules.ZeroRule(5), sv.MinimumFrequency(2))
     assert ("r", "u") not in released(release)
 
 
 def test_a_structural_zero_stays_and_is_told_apart() -> None:
     spec = table("area", "trade", structural_zeros=[{"area": "r", "trade": "u"}])
-    release = protect(ZEROS, spec, sv.ZeroRule(5))
+    release = protect(ZEROS, spec, sv.rules.ZeroRule(5))
     assert ("r", "u") not in released(release)
     view = release.protected.views[0]
     assert [tuple(d.codes[i] for d, i in zip(view.dimensions, at, strict=True)) for at in view.structural] == [("r", "u")]
@@ -40,7 +40,7 @@ def test_a_structural_zero_stays_and_is_told_apart() -> None:
 
 def test_a_record_at_a_structural_zero_is_refused() -> None:
     with pytest.raises(sv.InputError, match="structural_zeros"):
-        protect(ZEROS, table("area", "trade", structural_zeros=[{"area": "p", "trade": "u"}]), sv.ZeroRule(5))
+        protect(ZEROS, table("area", "trade", structural_zeros=[{"area": "p", "trade": "u"}]), sv.rules.ZeroRule(5))
 
 
 def test_a_lone_sensitive_zero_lifts_its_zero_total_and_no_other_zero() -> None:
@@ -67,7 +67,7 @@ def test_no_cell_with_something_in_it_is_released_as_zero() -> None:
 
 def test_a_cell_that_can_go_neither_down_nor_up_is_told() -> None:
     """The lone 1 of q and u cannot fall, for it would vanish, and the office lets it not rise."""
-    held = sv.Manual([ManualCell(cell={"area": "q", "trade": "u"}, maximum=1)])
+    held = sv.rules.Manual([ManualCell(cell={"area": "q", "trade": "u"}, maximum=1)])
     with pytest.raises(sv.InfeasibleProblem, match="No safe table exists"):
         protect(FIVE, table("area", "trade"), sv.MinimumFrequency(2), held)
 

@@ -32,11 +32,11 @@ LIMITS = sv.Limits(seconds=60)
 
 
 @pytest.fixture(scope="module")
-def front() -> sv.Tradeoff:
+def front() -> sv.keep.Tradeoff:
     return sv.tradeoff(market(), points=3, limits=LIMITS)
 
 
-def test_no_point_of_the_front_is_beaten(front: sv.Tradeoff) -> None:
+def test_no_point_of_the_front_is_beaten(front: sv.keep.Tradeoff) -> None:
     change, distortion = [point.change for point in front.points], [point.distortion for point in front.points]
     assert len(front.points) >= 2
     assert non_dominated(change, distortion).tolist() == list(range(len(front.points)))
@@ -45,31 +45,31 @@ def test_no_point_of_the_front_is_beaten(front: sv.Tradeoff) -> None:
     assert front.recommended is front.points[front.knee]
 
 
-def test_every_point_is_audited_and_is_what_it_says(front: sv.Tradeoff) -> None:
+def test_every_point_is_audited_and_is_what_it_says(front: sv.keep.Tradeoff) -> None:
     problem = market()
     for point in (*front.points, *front.tighter):
         released = problem.value + point.deviation
         assert point.audit.passed
-        assert sv.audit_system(system_of(problem), released).passed
+        assert sv.systems.audit_system(system_of(problem), released).passed
         assert point.change == problem.cost(point.deviation)
         found, [told] = statistics_of(problem.value, released, subset=problem.sensitive), point.outcomes
         assert (told.correlation, told.slope, told.variance_ratio) == pytest.approx((found.correlation, found.slope, found.variance_ratio))
         assert told.mean_off == int(point.deviation[problem.sensitive].sum())
 
 
-def test_tables_beside_the_front_need_smaller_caps(front: sv.Tradeoff) -> None:
+def test_tables_beside_the_front_need_smaller_caps(front: sv.keep.Tradeoff) -> None:
     for beside in front.tighter:
         for point in front.points:
             as_good = point.change <= beside.change and point.distortion <= beside.distortion
             assert not as_good or beside.cap < point.cap or beside.percent < point.percent
 
 
-def test_the_front_starts_at_the_least_change(front: sv.Tradeoff) -> None:
+def test_the_front_starts_at_the_least_change(front: sv.keep.Tradeoff) -> None:
     assert front.points[0].change <= front.plain.objective
     assert front.points[-1].distortion < 0.7 * front.points[0].distortion
 
 
-def test_the_same_seed_gives_the_same_front(front: sv.Tradeoff) -> None:
+def test_the_same_seed_gives_the_same_front(front: sv.keep.Tradeoff) -> None:
     again = sv.tradeoff(market(), points=3, limits=LIMITS)
     assert front.complete
     assert again.complete
@@ -151,7 +151,7 @@ def test_another_set_of_cells_and_other_criteria() -> None:
         ({"within": 0.1}, "no use for 'within'"),
         ({"senses": "fixed"}, "no use for 'senses'"),
         ({"by": "tabu"}, "no use for 'by'"),
-        ({"coefficients": sv.Coefficients(slope=1.0)}, "no use for 'coefficients'"),
+        ({"coefficients": sv.keep.Coefficients(slope=1.0)}, "no use for 'coefficients'"),
         ({"widen": (1.5, 2)}, "no use for 'widen'"),
         ({"measures": ["gini"]}, "mean, variance, correlation and slope"),
     ],
@@ -190,7 +190,7 @@ def test_an_impossible_number_of_points_is_refused(points: Any) -> None:
         sv.tradeoff(market(), points=points)
 
 
-def test_the_files_hold_the_front(front: sv.Tradeoff) -> None:
+def test_the_files_hold_the_front(front: sv.keep.Tradeoff) -> None:
     told = json.loads(front_json(front))
     assert told == json.loads(json.dumps(front_figures(front)))
     assert told["recommended"] == front.knee + 1
@@ -200,7 +200,7 @@ def test_the_files_hold_the_front(front: sv.Tradeoff) -> None:
     assert [line.split(",")[1] for line in lines[1:]].count("yes") == 1
 
 
-def test_the_page_is_confidential_whole_and_loads_nothing(front: sv.Tradeoff) -> None:
+def test_the_page_is_confidential_whole_and_loads_nothing(front: sv.keep.Tradeoff) -> None:
     html = tradeoff_html(front, title="</script><b>market")
     assert html.count("CONFIDENTIAL") >= 2
     assert "<b>market" not in html

@@ -32,7 +32,7 @@ TIGHT = sv.Options(bounds=sv.Bounds(percent_down=1, percent_up=1))
 SHORT = sv.Limits(seconds=60)
 
 
-def protect(repair: sv.TableRepair | None = None, options: sv.Options = TIGHT, rules: Any = None, **more: Any) -> sv.Release:
+def protect(repair: sv.repair.TableRepair | None = None, options: sv.Options = TIGHT, rules: Any = None, **more: Any) -> sv.Release:
     rules = [sv.PPercent(10)] if rules is None else rules
     return sv.protect_table(FIRMS, SPEC, rules=rules, options=options, limits=SHORT, repair=repair, **more)
 
@@ -48,7 +48,7 @@ def test_without_a_repair_the_table_is_refused_with_a_reason() -> None:
 
 
 def test_inner_cells_give_before_margins_and_all_of_it_is_listed() -> None:
-    release = protect(sv.TableRepair())
+    release = protect(sv.repair.TableRepair())
     assert release.audit.passed
     assert release.relaxations
     assert all("Total" not in words for words in gave(release))
@@ -58,26 +58,26 @@ def test_inner_cells_give_before_margins_and_all_of_it_is_listed() -> None:
 
 
 def test_margins_give_alone_where_only_they_may() -> None:
-    release = protect(sv.TableRepair(order=("margins", "inner")))
+    release = protect(sv.repair.TableRepair(order=("margins", "inner")))
     assert all("Total" in words for words in gave(release))
 
 
 def test_only_the_cells_named_give() -> None:
-    named = sv.GivingCells(cells=[{"area": "q"}, {"trade": "v"}, {}])
-    release = protect(sv.TableRepair(order=("margins",), only=(named,)))
+    named = sv.repair.GivingCells(cells=[{"area": "q"}, {"trade": "v"}, {}])
+    release = protect(sv.repair.TableRepair(order=("margins",), only=(named,)))
     assert gave(release) <= {
         f"{side} bound of {cell} was relaxed"
         for side in ("lower", "upper")
         for cell in ("area=q, trade=Total", "area=Total, trade=v", "area=Total, trade=Total")
     }
     with pytest.raises(sv.InfeasibleProblem, match="No repair in the order inner was found either"):
-        protect(sv.TableRepair(order=("inner",), only=(sv.GivingCells(cells=[{"area": "p", "trade": "u"}]),)))
+        protect(sv.repair.TableRepair(order=("inner",), only=(sv.repair.GivingCells(cells=[{"area": "p", "trade": "u"}]),)))
 
 
 def test_protection_gives_only_with_the_flag_and_never_all_of_it() -> None:
     with pytest.raises(sv.InputError, match="Protection gives only"):
-        sv.TableRepair(order=("protection",))
-    release = protect(sv.TableRepair(order=("protection",), weaken_protection=True))
+        sv.repair.TableRepair(order=("protection",))
+    release = protect(sv.repair.TableRepair(order=("protection",), weaken_protection=True))
     assert release.protection_weakened
     (given,) = release.relaxations
     assert "WAS WEAKENED" in release.repairs_in_words()[0]
@@ -87,30 +87,30 @@ def test_protection_gives_only_with_the_flag_and_never_all_of_it() -> None:
 @pytest.mark.parametrize("options", [sv.Options(cap=1), sv.Options(variant="exact")])
 def test_a_cap_gives_first(options: sv.Options) -> None:
     """q x v must move by 100, p x v by 7 to 14 (or 7), and their total stays: p x v goes further than it was to."""
-    office = sv.Manual(
+    office = sv.rules.Manual(
         [
             ManualCell(cell={"area": "p", "trade": "v"}, status="sensitive", lower=7, upper=7),
             ManualCell(cell={"trade": "v"}, status="frozen"),
         ]
     )
-    release = protect(sv.TableRepair(), options, rules=[sv.PPercent(10), office])
+    release = protect(sv.repair.TableRepair(), options, rules=[sv.PPercent(10), office])
     assert all("area=p, trade=v" in words for words in gave(release))
     assert release.relaxations[0].what in ("overshoot", "lower", "upper")
 
 
 def test_frozen_cells_give_only_if_they_are_named() -> None:
     corner = {"area": "p", "trade": "v"}
-    frozen = sv.Manual([ManualCell(cell=corner, status="frozen"), ManualCell(cell={"area": "q"}, status="frozen")])
-    release = protect(sv.TableRepair(), rules=[sv.PPercent(10), frozen])
+    frozen = sv.rules.Manual([ManualCell(cell=corner, status="frozen"), ManualCell(cell={"area": "q"}, status="frozen")])
+    release = protect(sv.repair.TableRepair(), rules=[sv.PPercent(10), frozen])
     assert not any("area=q, trade=Total" in words or "area=p, trade=v" in words for words in gave(release))
     inner = [corner, {"area": "q", "trade": "u"}, {"area": "p", "trade": "u"}]
-    alone = sv.TableRepair(order=("inner",), only=(sv.GivingCells(cells=inner),))
+    alone = sv.repair.TableRepair(order=("inner",), only=(sv.repair.GivingCells(cells=inner),))
     assert any("area=p, trade=v" in words for words in gave(protect(alone, rules=[sv.PPercent(10), frozen])))
 
 
 def test_sums_never_give() -> None:
     with pytest.raises(sv.InputError, match="sums of a table from records do not give"):
-        sv.TableRepair(order=("inner", "relations"))
+        sv.repair.TableRepair(order=("inner", "relations"))
 
 
 @pytest.mark.parametrize(
@@ -123,20 +123,20 @@ def test_sums_never_give() -> None:
 )
 def test_what_is_asked_wrongly_is_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(sv.InputError, match=words):
-        sv.TableRepair(**wrong)
+        sv.repair.TableRepair(**wrong)
 
 
 def test_cells_are_named_by_labels() -> None:
     with pytest.raises(sv.InputError, match="list of"):
-        sv.GivingCells(cells="p")  # type: ignore[arg-type]
+        sv.repair.GivingCells(cells="p")  # type: ignore[arg-type]
     with pytest.raises(sv.InputError, match="unknown codes"):
-        protect(sv.TableRepair(only=(sv.GivingCells(cells=[{"area": "z"}]),)))
+        protect(sv.repair.TableRepair(only=(sv.repair.GivingCells(cells=[{"area": "z"}]),)))
     with pytest.raises(sv.InputError, match="repair"):
         protect("all of it")  # type: ignore[arg-type]
 
 
 def test_a_release_cannot_hide_or_invent_a_repair() -> None:
-    release = protect(sv.TableRepair())
+    release = protect(sv.repair.TableRepair())
     for wrong in (
         (),
         release.relaxations[1:],
@@ -151,15 +151,15 @@ def test_a_release_cannot_hide_or_invent_a_repair() -> None:
 
 def test_a_weaker_number_than_the_job_allows_is_not_released() -> None:
     """The same list, put to a job that never allowed protection to give, or that allowed no repair."""
-    weak = protect(sv.TableRepair(order=("protection",), weaken_protection=True))
-    strict = protect(sv.TableRepair())
+    weak = protect(sv.repair.TableRepair(order=("protection",), weaken_protection=True))
+    strict = protect(sv.repair.TableRepair())
     for requirements in (strict.requirements, replace(strict.requirements, repair=None)):
         with pytest.raises(sv.AuditFailed, match="FAILED  Every repair listed was allowed"):
             replace(weak, requirements=requirements)
 
 
 def test_true_values_are_not_released_by_a_list_that_gives_protection_up() -> None:
-    weak = protect(sv.TableRepair(order=("protection",), weaken_protection=True))
+    weak = protect(sv.repair.TableRepair(order=("protection",), weaken_protection=True))
     bare = replace(weak.protected, value=weak.table.value.copy())
     cell = weak.relaxations[0].place
     level = int(weak.sensitivity.upper_level[cell])
@@ -173,7 +173,7 @@ def test_true_values_are_not_released_by_a_list_that_gives_protection_up() -> No
 
 
 def test_the_report_shouts_inside_and_is_silent_outside() -> None:
-    quiet, loud = protect(sv.TableRepair()), protect(sv.TableRepair(order=("protection",), weaken_protection=True))
+    quiet, loud = protect(sv.repair.TableRepair()), protect(sv.repair.TableRepair(order=("protection",), weaken_protection=True))
     free = protect(options=sv.Options())
     inside = report_html(loud, "internal")
     assert "WARNING: PROTECTION WAS WEAKENED" in inside
@@ -195,8 +195,8 @@ def test_linked_tables_are_repaired_together_and_cells_named_by_table() -> None:
     data = FIRMS.assign(export=FIRMS["sales"] // 3, domestic=FIRMS["sales"] - FIRMS["sales"] // 3)
     tables = [sv.TableSpec(dimensions={"area": None}, measure=name, name=name) for name in ("sales", "domestic", "export")]
     split = sv.Equation(total="sales", parts=["domestic", "export"])
-    office = sv.Manual([ManualCell(cell={"area": "q"}, view="export", status="sensitive", lower=90, upper=90)])
-    named = [sv.GivingCells(cells=[{}, {"area": "q"}], view=name) for name in ("sales", "export")]
+    office = sv.rules.Manual([ManualCell(cell={"area": "q"}, view="export", status="sensitive", lower=90, upper=90)])
+    named = [sv.repair.GivingCells(cells=[{}, {"area": "q"}], view=name) for name in ("sales", "export")]
     release = sv.protect_table(
         data,
         tables,
@@ -204,12 +204,16 @@ def test_linked_tables_are_repaired_together_and_cells_named_by_table() -> None:
         options=TIGHT,
         limits=SHORT,
         equations=[split],
-        repair=sv.TableRepair(order=("margins",), only=tuple(named)),
+        repair=sv.repair.TableRepair(order=("margins",), only=tuple(named)),
     )
     assert release.relaxations
     with pytest.raises(sv.InputError, match="does not say which is meant"):
         sv.protect_table(
-            data, tables, rules=[office], equations=[split], repair=sv.TableRepair(only=(sv.GivingCells(cells=[{"area": "q"}]),))
+            data,
+            tables,
+            rules=[office],
+            equations=[split],
+            repair=sv.repair.TableRepair(only=(sv.repair.GivingCells(cells=[{"area": "q"}]),)),
         )
 
 
@@ -327,7 +331,7 @@ def test_a_wrong_repair_in_a_job_is_refused(job: Path, keys: str, words: str) ->
 # -- many tables --------------------------------------------------------------------------------------------------------
 
 
-def random_records(seed: int) -> tuple[pd.DataFrame, sv.TableSpec, sv.Options, sv.TableRepair]:
+def random_records(seed: int) -> tuple[pd.DataFrame, sv.TableSpec, sv.Options, sv.repair.TableRepair]:
     """Records with weights, negative amounts and rounding now and then, and bounds that are too tight."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(6, 25))
@@ -349,7 +353,7 @@ def random_records(seed: int) -> tuple[pd.DataFrame, sv.TableSpec, sv.Options, s
         bounds=sv.Bounds(percent_down=percent, percent_up=percent),
     )
     order = (("cap", "inner", "margins"), ("margins",), ("inner", "cap", "margins", "protection"))[seed % 3]
-    return data, spec, options, sv.TableRepair(order=order, weaken_protection="protection" in order)  # type: ignore[arg-type]
+    return data, spec, options, sv.repair.TableRepair(order=order, weaken_protection="protection" in order)  # type: ignore[arg-type]
 
 
 def ending(seed: int) -> str:

@@ -29,7 +29,7 @@ QUICK = sv.Limits(seconds=15)
 
 def test_the_mean_is_kept_to_the_unit() -> None:
     problem = small_table()
-    found = sv.adjust(problem, keep=sv.Keep(mean=S, by="programs"), limits=QUICK)
+    found = sv.adjust(problem, keep=sv.keep.Keep(mean=S, by="programs"), limits=QUICK)
     assert problem.accepts(found.deviation)
     assert found.deviation[problem.sensitive].sum() == 0
     assert found.quality is not None
@@ -40,7 +40,7 @@ def test_the_mean_is_kept_to_the_unit() -> None:
 
 def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
     problem = small_table()
-    found = sv.adjust(problem, keep=sv.Keep(slope=S), limits=sv.Limits(seconds=6), seed=1)
+    found = sv.adjust(problem, keep=sv.keep.Keep(slope=S), limits=sv.Limits(seconds=6), seed=1)
     assert found.quality is not None
     (plain,), (kept,) = found.quality.plain, found.quality.kept
     assert abs(kept.slope - 1) <= abs(plain.slope - 1)
@@ -52,14 +52,14 @@ def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
 def test_a_mean_that_cannot_be_kept_is_named_with_what_to_widen(shared_data: Path) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
     with pytest.raises(InfeasibleProblem, match="mean of the sensitive cells cannot be kept") as failure:
-        sv.adjust(problem, keep=sv.Keep(mean=S), method="exact", limits=sv.Limits(seconds=20))
+        sv.adjust(problem, keep=sv.keep.Keep(mean=S), method="exact", limits=sv.Limits(seconds=20))
     assert "further than exactly their levels" in failure.value.hint
 
 
 @pytest.mark.shared
 def test_caps_are_widened_step_by_step_and_that_is_said(shared_data: Path) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
-    keep = sv.Keep(mean=S, widen=(1.5, 2), by="programs")
+    keep = sv.keep.Keep(mean=S, widen=(1.5, 2), by="programs")
     found = sv.adjust(problem, keep=keep, method="exact", limits=sv.Limits(seconds=30))
     assert found.quality is not None
     assert found.quality.cap == 1.5
@@ -81,7 +81,7 @@ def narrow_table() -> sv.ProtectionProblem:
 def test_a_slope_out_of_reach_is_named() -> None:
     """Levels of half the value and bounds at the levels: each of the eight choices of senses leaves the slope far from one."""
     with pytest.raises(InfeasibleProblem, match="slope of the sensitive cells cannot be kept"):
-        sv.adjust(narrow_table(), keep=sv.Keep(slope=S, within=0.001), limits=QUICK)
+        sv.adjust(narrow_table(), keep=sv.keep.Keep(slope=S, within=0.001), limits=QUICK)
 
 
 def test_wider_caps_keep_levels_and_signs() -> None:
@@ -99,10 +99,10 @@ def test_wider_caps_keep_levels_and_signs() -> None:
 def test_a_search_starts_from_any_safe_table_and_refuses_others() -> None:
     problem = small_table()
     plain = sv.adjust(problem, limits=QUICK)
-    found = adjust_keeping(problem, sv.Keep(slope=S, by="tabu"), limits=sv.Limits(seconds=2), table=plain.deviation)
+    found = adjust_keeping(problem, sv.keep.Keep(slope=S, by="tabu"), limits=sv.Limits(seconds=2), table=plain.deviation)
     assert problem.accepts(found.deviation)
     with pytest.raises(InputError, match="not a safe table"):
-        adjust_keeping(problem, sv.Keep(slope=S), limits=QUICK, table=np.zeros(12, dtype=np.int64))
+        adjust_keeping(problem, sv.keep.Keep(slope=S), limits=QUICK, table=np.zeros(12, dtype=np.int64))
 
 
 def test_a_function_of_the_users_own_is_kept() -> None:
@@ -110,7 +110,7 @@ def test_a_function_of_the_users_own_is_kept() -> None:
         return abs(float(released[4] - true[4])) / 100
 
     problem = small_table()
-    found = sv.adjust(problem, keep=sv.Keep(measures=[largest_moves]), limits=sv.Limits(seconds=4))
+    found = sv.adjust(problem, keep=sv.keep.Keep(measures=[largest_moves]), limits=sv.Limits(seconds=4))
     assert found.quality is not None
     ((name, plain, kept),) = found.quality.measures
     assert name == "largest_moves"
@@ -132,7 +132,7 @@ class Scripted:
         return self.halt
 
 
-CLOSE = sv.Keep(slope=S, within=0.001, widen=(2, 3))
+CLOSE = sv.keep.Keep(slope=S, within=0.001, widen=(2, 3))
 
 
 def test_lack_of_time_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,14 +174,14 @@ def test_ctrl_c_does_not_go_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("by", "seconds", "ended"), [("programs", 20.0, True), ("programs", 0.0, False), ("tabu", 0.0, False)])
 def test_a_child_says_whether_it_ended_by_itself(by: Any, seconds: float, ended: bool) -> None:
-    problem, keep = small_table(), sv.Keep(slope=S, by=by)
+    problem, keep = small_table(), sv.keep.Keep(slope=S, by=by)
     plain = sv.adjust(problem, limits=QUICK)
     heard: list[News] = []
     pursue(Chase(problem, targets_of(keep, problem), keep, plain.deviation, plain.objective, seconds, 0), heard.append)
     assert (News(ENDED) in heard) is ended
 
 
-AS_CLOSE_AS_CAN_BE = sv.Keep(slope=S, by="programs")
+AS_CLOSE_AS_CAN_BE = sv.keep.Keep(slope=S, by="programs")
 
 
 def test_a_child_says_that_no_solution_could_be_made_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ def test_a_solution_that_cannot_be_made_whole_is_an_error_and_not_the_plain_tabl
         sv.adjust(small_table(), keep=AS_CLOSE_AS_CAN_BE, limits=QUICK)
     assert "by='both'" in failure.value.hint
     with pytest.raises(OutOfTime, match="keep the slope of the sensitive cells, but no whole table"):
-        sv.adjust(narrow_table(), keep=sv.Keep(slope=S, within=0.001), limits=QUICK)
+        sv.adjust(narrow_table(), keep=sv.keep.Keep(slope=S, within=0.001), limits=QUICK)
 
 
 def test_programs_that_came_to_nothing_in_time_are_an_error_and_not_the_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +211,7 @@ def test_programs_that_came_to_nothing_in_time_are_an_error_and_not_the_plain_ta
 
 def test_a_table_found_without_the_programs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pursuing, "run_isolated", Scripted(News(NOT_WHOLE), News("tabu search"), News(ENDED)))
-    found = sv.adjust(small_table(), keep=sv.Keep(slope=S), limits=QUICK)
+    found = sv.adjust(small_table(), keep=sv.keep.Keep(slope=S), limits=QUICK)
     assert found.quality is not None
     assert any("WITHOUT THE LINEAR PROGRAMS" in line for line in found.quality.in_words())
 
@@ -241,7 +241,7 @@ def all_changes(true: np.ndarray, released: np.ndarray) -> float:
 
 def test_an_own_function_whose_search_ended_is_no_lack_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "FRUITLESS", 1)
-    keep = sv.Keep(slope=S, within=0.001, measures=[all_changes], by="tabu")
+    keep = sv.keep.Keep(slope=S, within=0.001, measures=[all_changes], by="tabu")
     with pytest.raises(InfeasibleProblem, match="No table was found that keeps the slope"):
         sv.adjust(narrow_table(), keep=keep, limits=QUICK)
 
@@ -256,7 +256,7 @@ def test_a_slow_function_of_the_users_own_keeps_the_limit() -> None:
         return all_changes(true, released)
 
     problem = small_table()
-    found = adjust_keeping(problem, sv.Keep(measures=[slow]), table=far_off(problem), limits=sv.Limits(seconds=1))
+    found = adjust_keeping(problem, sv.keep.Keep(measures=[slow]), table=far_off(problem), limits=sv.Limits(seconds=1))
     assert calls < 100  # fifty in a second, not two thousand looks
     assert problem.accepts(found.deviation)
 
@@ -272,7 +272,7 @@ def test_ctrl_c_in_a_function_of_the_users_own_keeps_what_was_found() -> None:
         return all_changes(true, released)
 
     problem = small_table()
-    found = adjust_keeping(problem, sv.Keep(measures=[stopped]), table=far_off(problem), limits=QUICK)
+    found = adjust_keeping(problem, sv.keep.Keep(measures=[stopped]), table=far_off(problem), limits=QUICK)
     assert found.quality is not None
     ((_, before, after),) = found.quality.measures
     assert after < before
@@ -293,7 +293,7 @@ def writes_released(true: np.ndarray, released: np.ndarray) -> float:
 def test_an_own_function_cannot_change_the_values(measure: Any) -> None:
     problem = small_table()
     with pytest.raises(InputError, match=f"'{measure.__name__}' changes the values it is given"):
-        sv.adjust(problem, keep=sv.Keep(measures=[measure]), limits=QUICK)
+        sv.adjust(problem, keep=sv.keep.Keep(measures=[measure]), limits=QUICK)
     assert (problem.value == small_table().value).all()
 
 
@@ -304,7 +304,7 @@ def test_what_an_own_function_may_answer_is_said_before_anything_is_searched(ans
 
     began = time.monotonic()
     with pytest.raises(InputError, match="the measure 'odd' must be a number, zero or more"):
-        sv.adjust(small_table(), keep=sv.Keep(measures=[odd]), limits=QUICK)
+        sv.adjust(small_table(), keep=sv.keep.Keep(measures=[odd]), limits=QUICK)
     assert time.monotonic() - began < 1
 
 
@@ -313,7 +313,7 @@ def test_an_own_function_that_fails_at_once_is_named_and_its_words_are_not_repea
         raise RuntimeError(f"{true[0]} is secret")
 
     with pytest.raises(InputError, match="the measure 'failing' ended in an error: RuntimeError") as failure:
-        sv.adjust(small_table(), keep=sv.Keep(measures=[failing]), limits=QUICK)
+        sv.adjust(small_table(), keep=sv.keep.Keep(measures=[failing]), limits=QUICK)
     assert "secret" not in str(failure.value)
 
 
@@ -332,7 +332,7 @@ def test_an_own_function_that_fails_late_leaves_the_best_table_found(late: str) 
         return all_changes(true, released)
 
     problem = small_table()
-    found = adjust_keeping(problem, sv.Keep(measures=[worn_out]), table=far_off(problem), limits=QUICK)
+    found = adjust_keeping(problem, sv.keep.Keep(measures=[worn_out]), table=far_off(problem), limits=QUICK)
     assert found.quality is not None
     ((_, before, after),) = found.quality.measures
     assert after == all_changes(problem.value, problem.value + found.deviation) < before
@@ -352,30 +352,30 @@ def test_a_function_that_fails_before_a_table_was_found_is_the_reason_given(monk
         return 0.0
 
     problem = small_table()
-    good = sv.adjust(problem, keep=sv.Keep(slope=S, within=0.01), limits=QUICK).deviation
+    good = sv.adjust(problem, keep=sv.keep.Keep(slope=S, within=0.01), limits=QUICK).deviation
     monkeypatch.setattr(pursuing, "run_isolated", Scripted(News("programs", good), News(ENDED)))
     with pytest.raises(InputError, match="'twice' ended in an error"):
-        adjust_keeping(problem, sv.Keep(slope=S, within=0.01, measures=[twice]), table=far_off(problem), limits=QUICK)
+        adjust_keeping(problem, sv.keep.Keep(slope=S, within=0.01, measures=[twice]), table=far_off(problem), limits=QUICK)
 
 
 @pytest.mark.parametrize("name", ["chi-square", "cramers-v"])
 def test_a_two_way_measure_without_its_layout_is_refused_at_once(name: str) -> None:
     began = time.monotonic()
     with pytest.raises(InputError, match="need a two-way table"):
-        sv.adjust(small_table(), keep=sv.Keep(measures=[name]), limits=QUICK)
+        sv.adjust(small_table(), keep=sv.keep.Keep(measures=[name]), limits=QUICK)
     assert time.monotonic() - began < 1
 
 
 @pytest.mark.parametrize("layout", [[0, 1], "x", [[0.5, 1.0]], [[0, 1], [2]], [[0, -2]], np.zeros((0, 3), dtype=int)])
 def test_what_is_no_layout_is_refused(layout: Any) -> None:
-    for measure in (sv.chi_square, sv.cramers_v):
+    for measure in (sv.keep.chi_square, sv.keep.cramers_v):
         with pytest.raises(InputError, match="layout"):
             measure(layout)
 
 
 def test_a_layout_of_cells_that_do_not_exist_is_refused_at_once() -> None:
     with pytest.raises(InputError, match="names a cell that does not exist"):
-        sv.adjust(small_table(), keep=sv.Keep(measures=[sv.chi_square([[0, 1], [4, 12]])]), limits=QUICK)
+        sv.adjust(small_table(), keep=sv.keep.Keep(measures=[sv.keep.chi_square([[0, 1], [4, 12]])]), limits=QUICK)
 
 
 def test_exact_cells_without_a_bound_have_the_cap_as_theirs() -> None:
@@ -388,13 +388,13 @@ def test_exact_cells_without_a_bound_have_the_cap_as_theirs() -> None:
 
 def test_nothing_to_keep_is_a_plain_table() -> None:
     nothing = dataclasses.replace(small_table(), sensitive=np.zeros(12, dtype=np.bool_))
-    found = sv.adjust(nothing, keep=sv.Keep(mean=S, slope=S), limits=QUICK)
+    found = sv.adjust(nothing, keep=sv.keep.Keep(mean=S, slope=S), limits=QUICK)
     assert (found.objective, found.quality) == (0.0, None)
 
 
 def test_the_mean_of_one_sensitive_cell_is_refused_with_the_reason() -> None:
     one = dataclasses.replace(small_table(), sensitive=np.arange(12) == 4)
     with pytest.raises(InfeasibleProblem, match="one cell, which must move"):
-        sv.adjust(one, keep=sv.Keep(mean=S, slope=S), limits=QUICK)
-    found = sv.adjust(one, keep=sv.Keep(slope=S), limits=QUICK)
+        sv.adjust(one, keep=sv.keep.Keep(mean=S, slope=S), limits=QUICK)
+    found = sv.adjust(one, keep=sv.keep.Keep(slope=S), limits=QUICK)
     assert one.accepts(found.deviation)

@@ -24,10 +24,10 @@ S = "sensitive"
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("wish", "slope"),
-    [(sv.Keep(mean=S, correlation=S), 1.2033), (sv.Keep(mean=S, slope=S), 0.9292)],
+    [(sv.keep.Keep(mean=S, correlation=S), 1.2033), (sv.keep.Keep(mean=S, slope=S), 0.9292)],
     ids=["max L is 0.2033", "min |L| is 0.0708"],
 )
-def test_the_optima_of_cox_and_kelly(shared_data: Path, wish: sv.Keep, slope: float) -> None:
+def test_the_optima_of_cox_and_kelly(shared_data: Path, wish: sv.keep.Keep, slope: float) -> None:
     problem = cox_kelly(shared_data, zeros_free=True)
     targets = targets_of(wish, problem)
     program = QualityProgram(problem, targets, within=None)
@@ -45,7 +45,7 @@ def test_the_optima_of_cox_and_kelly(shared_data: Path, wish: sv.Keep, slope: fl
 @pytest.mark.shared
 def test_exact_levels_leave_no_mean_of_zero(shared_data: Path) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
-    program = QualityProgram(problem, targets_of(sv.Keep(mean=S), problem), within=None)
+    program = QualityProgram(problem, targets_of(sv.keep.Keep(mean=S), problem), within=None)
     assert program.free_senses(seconds=20) == (None, True)
 
 
@@ -61,7 +61,7 @@ def all_senses(problem: sv.ProtectionProblem) -> list[np.ndarray]:
 
 def test_free_senses_are_the_best_of_all() -> None:
     problem = small_table()
-    targets = targets_of(sv.Keep(mean=S, slope=S), problem)
+    targets = targets_of(sv.keep.Keep(mean=S, slope=S), problem)
     program = QualityProgram(problem, targets, within=None)
     tried = [program.with_senses(senses, seconds=10) for senses in all_senses(problem)]
     best = min(abs(outcomes(targets, each.deviation)[0].slope - 1) for each in tried if each is not None)
@@ -77,7 +77,7 @@ def test_a_distance_asked_is_kept_with_the_least_change() -> None:
     plain = small_table()
     big = {name: getattr(plain, name) * 100 for name in ("value", "rhs", "lower", "upper", "lower_level", "upper_level")}
     problem = dataclasses.replace(plain, **big)
-    wish = sv.Keep(slope=S, variance=S, within=0.02)
+    wish = sv.keep.Keep(slope=S, variance=S, within=0.02)
     targets = targets_of(wish, problem)
     found = []
     for senses in all_senses(problem):
@@ -92,7 +92,7 @@ def test_a_distance_asked_is_kept_with_the_least_change() -> None:
 
 def test_the_mean_of_a_row_and_of_all_sensitive_cells_at_once() -> None:
     problem = small_table()
-    targets = targets_of(sv.Keep(mean=[S, "relation:0"]), problem)
+    targets = targets_of(sv.keep.Keep(mean=[S, "relation:0"]), problem)
     program = QualityProgram(problem, targets, within=None)
     senses, _ = program.free_senses(seconds=10)
     assert senses is not None
@@ -105,7 +105,7 @@ def test_the_mean_of_a_row_and_of_all_sensitive_cells_at_once() -> None:
 def test_what_a_round_found_is_kept_when_the_next_one_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when the time runs out in the middle of a later round."""
     problem = small_table()
-    program = QualityProgram(problem, targets_of(sv.Keep(mean=S, variance=S), problem), within=None)
+    program = QualityProgram(problem, targets_of(sv.keep.Keep(mean=S, variance=S), problem), within=None)
     senses = next(each for each in all_senses(problem) if program.with_senses(each, seconds=10) is not None)
     once, rounds = QualityProgram._round, []
 
@@ -125,7 +125,7 @@ def test_products_of_deviations_that_moved_are_not_settled() -> None:
     """The second variable's deviations are those of the first: what was taken for no product is the whole variance of them."""
     problem = side_by_side([small_table(), small_table()])
     size = small_table().size
-    (one,) = targets_of(sv.Keep(slope="all"), small_table())
+    (one,) = targets_of(sv.keep.Keep(slope="all"), small_table())
     targets = [one, dataclasses.replace(one, cells=one.cells + size)]
     program = QualityProgram(problem, targets, within=None, pairs=[Pair(0, 1)])
     same = np.tile(np.where(np.arange(size) % 2, 5.0, -5.0), 2)
@@ -139,7 +139,7 @@ def test_three_way_tables_of_more_than_fifty_thousand_cells_are_made_whole() -> 
     reach = table.value * 15 // 100
     problem = dataclasses.replace(table, lower=table.value - reach, upper=table.value + reach, variant="at-least")
     assert problem.size == 50_653
-    program = QualityProgram(problem, targets_of(sv.Keep(slope=S), problem), within=None)
+    program = QualityProgram(problem, targets_of(sv.keep.Keep(slope=S), problem), within=None)
     answer = program.whole(problem.sensitive.astype(np.int64), 0.07 * problem.value, seconds=1)
     assert answer is not None
     assert problem.accepts(answer.deviation)
@@ -161,7 +161,7 @@ def test_the_least_slope_for_a_correlation(wanted: float, spread: float) -> None
 
 def test_relations_of_variables_are_linear_near_a_table() -> None:
     problem = side_by_side([small_table(), small_table()])
-    (one,) = targets_of(sv.Keep(variance="all"), small_table())
+    (one,) = targets_of(sv.keep.Keep(variance="all"), small_table())
     value = one.value + np.arange(12) * 20.0
     targets = [one, dataclasses.replace(one, cells=one.cells + 12, value=value)]
     program = QualityProgram(problem, targets, within=0.1, pairs=[Pair(0, 1)])

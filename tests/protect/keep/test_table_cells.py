@@ -59,15 +59,15 @@ def test_cells_that_the_table_lacks_are_refused(where: dict[str, object]) -> Non
 
 def test_chi_square_is_laid_out_on_a_table_with_two_dimensions() -> None:
     table = sv.tabulate(sv.read_microdata(records()), spec())
-    keep = keep_of(sv.Keep(measures=["chi-square", "gini"], mean={"region": "A1"}), table)
+    keep = keep_of(sv.keep.Keep(measures=["chi-square", "gini"], mean={"region": "A1"}), table)
     measure = keep.measures[0]
-    assert isinstance(measure, sv.Measure)
+    assert isinstance(measure, sv.keep.Measure)
     assert measure(table.value, table.value) == 0
     assert measure.function.cells.shape == (4, 2)  # type: ignore[attr-defined]
 
 
 def test_records_to_a_release_that_keeps_means() -> None:
-    keep = sv.Keep(mean=["sensitive", {"region": 1}], slope="all", by="programs")
+    keep = sv.keep.Keep(mean=["sensitive", {"region": 1}], slope="all", by="programs")
     release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=keep, limits=sv.Limits(seconds=30))
     assert release.audit.passed
     moved = release.protected.value - release.table.value
@@ -79,7 +79,7 @@ def test_records_to_a_release_that_keeps_means() -> None:
 
 def test_a_cap_that_had_to_be_widened_is_what_the_audit_checks() -> None:
     options = sv.Options(variant="exact")
-    keep = sv.Keep(mean="sensitive", widen=(1.5, 3, 8), by="programs")
+    keep = sv.keep.Keep(mean="sensitive", widen=(1.5, 3, 8), by="programs")
     release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], options=options, keep=keep, limits=sv.Limits(seconds=20))
     assert release.audit.passed
     quality = release.adjustment.quality
@@ -91,9 +91,9 @@ def test_a_cap_that_had_to_be_widened_is_what_the_audit_checks() -> None:
 
 def test_keep_and_repair_exclude_each_other_and_a_cap_is_needed_to_be_widened() -> None:
     with pytest.raises(InputError, match="repaired"):
-        sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.Keep(mean="all"), repair=sv.TableRepair())
+        sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.keep.Keep(mean="all"), repair=sv.repair.TableRepair())
     with pytest.raises(InputError, match="widen"):
-        sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.Keep(mean="all", widen=(2,)))
+        sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.keep.Keep(mean="all", widen=(2,)))
 
 
 def test_a_job_file_says_what_to_keep(tmp_path: Path) -> None:
@@ -182,13 +182,13 @@ def test_statistics_are_of_cells_that_a_reader_sees() -> None:
     """The sum of two cells that no view shows is sensitive; it counts neither among the sensitive nor among all cells."""
     table, sensitivity = judge(sv.read_microdata(records()), [spec()], [sv.PPercent(30)], Links(sets=[SET]))
     assert sensitivity.sensitive[table.shown :].any()
-    keep = keep_of(sv.Keep(mean="sensitive", slope="all", measures=["gini", largest]), table, sensitivity.sensitive)
+    keep = keep_of(sv.keep.Keep(mean="sensitive", slope="all", measures=["gini", largest]), table, sensitivity.sensitive)
     for _, cells in keep.asked:
-        assert isinstance(cells, sv.Cells)
+        assert isinstance(cells, sv.keep.Cells)
         assert max(cells.numbers) < table.shown
     gini, own = keep.measures
-    assert isinstance(gini, sv.Measure)
-    assert isinstance(own, sv.Measure)
+    assert isinstance(gini, sv.keep.Measure)
+    assert isinstance(own, sv.keep.Measure)
     assert (gini.known, own.known) == (True, False)
     hidden = np.where(np.arange(table.size) < table.shown, 0, 10**6)
     assert gini(table.value, table.value + hidden) == own(table.value, table.value + hidden) == 0
@@ -273,7 +273,7 @@ def move_a_sensitive_cell(file: Path, by: int) -> None:
     """Change the first sensitive cell of the table by region and trade in a public file."""
     flat = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="sales")
     table = sv.tabulate(sv.read_microdata(records()), flat)
-    sensitivity = sv.assess(table, [sv.PPercent(30)])
+    sensitivity = sv.rules.assess(table, [sv.PPercent(30)])
     view = table.views[0]
     where = np.flatnonzero(view.cell == np.flatnonzero(sensitivity.sensitive)[0])[0]
     region, trade = (dimension.codes[place] for dimension, place in zip(view.dimensions, view.coordinates[where], strict=True))
@@ -295,7 +295,7 @@ def test_a_mean_that_a_public_file_no_longer_keeps_is_found(tmp_path: Path) -> N
 
 
 def test_the_command_line_keeps_a_mean(tmp_path: Path) -> None:
-    sv.write_jj(small_table(), tmp_path / "t.jj")
+    sv.systems.write_jj(small_table(), tmp_path / "t.jj")
     ran = CliRunner().invoke(
         app, ["adjust", str(tmp_path / "t.jj"), "--keep", "mean=sensitive", "--keep", "by=programs", "--seconds", "10", "--json"]
     )
@@ -313,8 +313,8 @@ def test_widened_caps_are_listed_as_repairs_are(tmp_path: Path) -> None:
         lower=np.where(problem.sensitive, problem.value - problem.lower_level, problem.lower),
         upper=np.where(problem.sensitive, problem.value + problem.upper_level, problem.upper),
     )
-    sv.write_jj(narrow, tmp_path / "t.jj")
-    keep = sv.Keep(mean="sensitive", widen=(1.5, 3), by="programs")
+    sv.systems.write_jj(narrow, tmp_path / "t.jj")
+    keep = sv.keep.Keep(mean="sensitive", widen=(1.5, 3), by="programs")
     outcome = sv.adjust_system(tmp_path / "t.jj", keep=keep, limits=sv.Limits(seconds=20))
     assert outcome.audit.passed
     assert {each.what for each in outcome.relaxations} <= {"lower", "upper"}

@@ -43,11 +43,11 @@ def test_variables_on_other_cells_are_refused() -> None:
     with pytest.raises(InputError, match="same variant"):
         sv.adjust_together({"a": small_table(), "b": small_table(variant="exact")})
     with pytest.raises(InputError, match="not widened"):
-        sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.Keep(mean="all", widen=(2,)))
+        sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.keep.Keep(mean="all", widen=(2,)))
     with pytest.raises(InputError, match="Measures are of one variable"):
-        sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.Keep(mean="all", measures=["gini"]))
+        sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.keep.Keep(mean="all", measures=["gini"]))
     with pytest.raises(InputError, match="different cells"):
-        sv.adjust_together({"a": small_table(), "b": second_variable()}, keep=sv.Keep(slope="sensitive"))
+        sv.adjust_together({"a": small_table(), "b": second_variable()}, keep=sv.keep.Keep(slope="sensitive"))
 
 
 def test_variables_without_a_wish_are_refused_at_once() -> None:
@@ -57,7 +57,7 @@ def test_variables_without_a_wish_are_refused_at_once() -> None:
 
 def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
-    keep = sv.Keep(variance="all", within=0.02, by="programs")
+    keep = sv.keep.Keep(variance="all", within=0.02, by="programs")
     found = sv.adjust_together(problems, keep=keep, limits=sv.Limits(seconds=10))
     assert found.correlation_change <= 0.02
     assert found.slope_change <= 0.02

@@ -22,12 +22,12 @@ def keys(fields: int, **settings_: Any) -> sv.KeyVariables:
 
 
 def test_the_only_vet_in_urk_loses_her_profession() -> None:
-    found = sv.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2))
+    found = sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2))
     assert found.blanks == {"a": 0, "b": 1}
 
 
 def test_a_dear_profession_cannot_be_saved_when_it_is_rare_itself() -> None:
-    found = sv.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, costs={"a": 1.0, "b": 100.0}))
+    found = sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, costs={"a": 1.0, "b": 100.0}))
     assert (found.blanks, found.cost) == ({"a": 0, "b": 1}, 100.0)
 
 
@@ -35,15 +35,15 @@ def test_ties_go_to_the_field_of_lower_second_cost() -> None:
     records = [("x", "y"), ("x", "z"), ("w", "y"), ("x", "z"), ("w", "y"), ("x", "z"), ("w", "y")]
     for preferred in ("a", "b"):
         ties = {name: 1.0 if name == preferred else 2.0 for name in ("a", "b")}
-        found = sv.suppress(microdata(records), keys(2, threshold=2, order=2, ties=ties))
+        found = sv.recode.suppress(microdata(records), keys(2, threshold=2, order=2, ties=ties))
         assert found.blanks[preferred] == found.total == 1
 
 
 def test_a_cap_moves_blanks_to_another_field_and_is_kept() -> None:
     records = [(f"v{n // 2}", f"w{(n + 1) // 2 % 4}") for n in range(8)]
-    free = sv.suppress(microdata(records), keys(2, threshold=2, order=2, ties={"a": 1.0, "b": 2.0}))
+    free = sv.recode.suppress(microdata(records), keys(2, threshold=2, order=2, ties={"a": 1.0, "b": 2.0}))
     assert free.blanks["a"] == free.total > 2
-    capped = sv.suppress(microdata(records), keys(2, threshold=2, order=2, caps={"a": 2}))
+    capped = sv.recode.suppress(microdata(records), keys(2, threshold=2, order=2, caps={"a": 2}))
     assert capped.blanks["a"] <= 2
     assert (capped.total, str(capped.ending)) == (free.total, "optimal")
 
@@ -52,18 +52,18 @@ def test_caps_that_do_not_bind_leave_ties_to_the_second_cost() -> None:
     records = [(f"v{n // 2}", f"w{(n + 1) // 2 % 4}") for n in range(8)]
     for preferred in ("a", "b"):
         ties = {name: 1.0 if name == preferred else 2.0 for name in ("a", "b")}
-        found = sv.suppress(microdata(records), keys(2, threshold=2, order=2, ties=ties, caps={"a": 100}))
+        found = sv.recode.suppress(microdata(records), keys(2, threshold=2, order=2, ties=ties, caps={"a": 100}))
         assert found.blanks[preferred] == found.total
         assert found.ties_settled
 
 
 def test_caps_that_nothing_keeps_are_refused() -> None:
     with pytest.raises(sv.InfeasibleProblem):
-        sv.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, caps={"b": 0}))
+        sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, caps={"b": 0}))
 
 
 def test_linked_fields_are_blanked_together() -> None:
-    found = sv.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, linked=[["b", "a"]]))
+    found = sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, linked=[["b", "a"]]))
     assert found.blanks == {"a": 1, "b": 1}
 
 
@@ -71,7 +71,7 @@ def test_linked_fields_are_blanked_together() -> None:
 def test_a_linked_group_costs_the_same_where_some_of_it_is_missing(rule: Any) -> None:
     """The rare "x" goes, and "b" with it, which is missing in that record: one value is blanked, and the group is paid for."""
     village = [("x", None), ("y", "p"), ("y", "p"), ("y", "p")]
-    found = sv.suppress(microdata(village), keys(2, threshold=2, order=1, linked=[["a", "b"]], rule=rule))
+    found = sv.recode.suppress(microdata(village), keys(2, threshold=2, order=1, linked=[["a", "b"]], rule=rule))
     assert (found.total, found.cost, found.bound, found.ending) == (1, 2.0, 2.0, Ending.OPTIMAL)
 
 
@@ -85,15 +85,15 @@ FAMILIES = [("1", "x", "p"), ("1", "x", "q"), ("2", "y", "p"), ("2", "y", "q"), 
 def test_a_shared_blank_is_made_for_the_whole_household() -> None:
     """Only one record shows (x, p). Alone either field would do; region a is shared by household 1, so blanking it costs two."""
     settings_: dict[str, Any] = {"threshold": 2, "order": 2, "household": "home"}
-    found = sv.suppress(household(FAMILIES), keys(2, shared=["a"], costs={"a": 1.0, "b": 3.0}, **settings_))
+    found = sv.recode.suppress(household(FAMILIES), keys(2, shared=["a"], costs={"a": 1.0, "b": 3.0}, **settings_))
     assert (found.blanks, found.cost) == ({"a": 2, "b": 0}, 2.0)
-    found = sv.suppress(household(FAMILIES), keys(2, shared=["a"], costs={"a": 1.0, "b": 1.5}, **settings_))
+    found = sv.recode.suppress(household(FAMILIES), keys(2, shared=["a"], costs={"a": 1.0, "b": 1.5}, **settings_))
     assert (found.blanks, found.cost) == ({"a": 0, "b": 1}, 1.5)
 
 
 def test_households_keep_caps_too() -> None:
     settings_: dict[str, Any] = {"threshold": 2, "order": 2, "household": "home", "shared": ["a"], "costs": {"a": 1.0, "b": 1.5}}
-    found = sv.suppress(household(FAMILIES), keys(2, caps={"b": 0}, **settings_))
+    found = sv.recode.suppress(household(FAMILIES), keys(2, caps={"b": 0}, **settings_))
     assert found.blanks == {"a": 2, "b": 0}
 
 
@@ -109,9 +109,9 @@ def test_no_cheaper_blanks_exist(rule: Any, seed: int, records: int, threshold: 
     wanted = keys(3, threshold=threshold, order=2, rule=rule, costs={"a": 1.0, "b": 1.0, "c": 2.0}, ties=second_costs)
     if least == float("inf"):
         with pytest.raises(sv.InfeasibleProblem):
-            sv.suppress(microdata(rows), wanted)
+            sv.recode.suppress(microdata(rows), wanted)
         return
-    found = sv.suppress(microdata(rows), wanted)
+    found = sv.recode.suppress(microdata(rows), wanted)
     assert (found.cost, found.second_cost) == (least, second)
     assert found.ties_settled
     assert unsafe(*released(found), tables, rule) == 0
@@ -123,7 +123,7 @@ def test_no_cheaper_blanks_exist(rule: Any, seed: int, records: int, threshold: 
 @pytest.mark.parametrize("rule", ["original", "recount"])
 def test_larger_files_are_safe_by_a_plain_recount(settings_: dict[str, Any], rule: Any) -> None:
     rows = random_records(7, records=120, sizes=(6, 4, 3, 2), missing=0.05)
-    found = sv.suppress(microdata(rows), keys(4, **{"threshold": 3, "order": 3, "rule": rule, **settings_}))
+    found = sv.recode.suppress(microdata(rows), keys(4, **{"threshold": 3, "order": 3, "rule": rule, **settings_}))
     order = 4 if settings_.get("order") == "full" else 3
     assert unsafe(*released(found), tables_up_to(4, order, 3), rule) == 0
     assert int(found.records.sum()) == 120
@@ -131,19 +131,19 @@ def test_larger_files_are_safe_by_a_plain_recount(settings_: dict[str, Any], rul
 
 def test_a_wildcard_file_is_safe_by_a_plain_recount() -> None:
     rows = random_records(8, records=150, sizes=(6, 4, 3, 2))
-    found = sv.suppress(microdata(rows), keys(4, threshold=3, order=3, rule="wildcard"))
+    found = sv.recode.suppress(microdata(rows), keys(4, threshold=3, order=3, rule="wildcard"))
     assert unsafe(*released(found), tables_up_to(4, 3, 3), "wildcard") == 0
 
 
 def test_a_listed_single_table_is_made_safe_under_wildcards_too() -> None:
     rows = random_records(9, records=60, sizes=(6, 4, 3))
     wanted = keys(3, threshold=3, combinations=[["a", "b", "c"]], rule="wildcard")
-    assert unsafe(*released(sv.suppress(microdata(rows), wanted)), [((0, 1, 2), 3)], "wildcard") == 0
+    assert unsafe(*released(sv.recode.suppress(microdata(rows), wanted)), [((0, 1, 2), 3)], "wildcard") == 0
 
 
 def test_the_order_of_the_records_does_not_matter() -> None:
     rows = random_records(10, records=80, sizes=(5, 4, 3))
-    there, back = (sv.suppress(microdata(each), keys(3, rule="recount")) for each in (rows, rows[::-1]))
+    there, back = (sv.recode.suppress(microdata(each), keys(3, rule="recount")) for each in (rows, rows[::-1]))
     assert (there.key == back.key).all()
     assert (there.mask == back.mask).all()
 
@@ -151,7 +151,7 @@ def test_the_order_of_the_records_does_not_matter() -> None:
 def test_weights_count_in_the_population() -> None:
     data = microdata([("x", "30"), ("x", "30"), ("y", "500")], names=("a", "w"))
     wanted = sv.KeyVariables(fields={"a": None}, threshold=100, order=1, counting="weights", weight="w")
-    assert sv.suppress(data, wanted).total == 2
+    assert sv.recode.suppress(data, wanted).total == 2
 
 
 def test_mu_argus_calls_the_threshold_itself_unsafe() -> None:
@@ -167,7 +167,7 @@ def test_identification_levels_give_the_tables_of_mu_argus() -> None:
 
 def test_a_record_cost_multiplies_the_blanks() -> None:
     data = microdata([("x", "5"), ("y", "1"), ("y", "1")], names=("a", "importance"))
-    assert sv.suppress(data, sv.KeyVariables(fields={"a": None}, threshold=2, order=1, record_cost="importance")).cost == 5
+    assert sv.recode.suppress(data, sv.KeyVariables(fields={"a": None}, threshold=2, order=1, record_cost="importance")).cost == 5
 
 
 def test_missing_as_a_category_can_be_rare() -> None:
@@ -183,9 +183,9 @@ def test_testdata_needs_these_blanks(shared_data: Any, threshold: int, order: An
     names = ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex")
     data = sv.read_microdata(shared_data / "microdata" / "testdata.csv")
     wanted = sv.KeyVariables(fields=dict.fromkeys(names), threshold=threshold, order=order)
-    exact = sv.suppress(data, wanted)
+    exact = sv.recode.suppress(data, wanted)
     assert (exact.total, str(exact.ending)) == (original, "optimal")
-    recounted = sv.suppress(data, sv.KeyVariables(fields=wanted.fields, threshold=threshold, order=order, rule="recount"))
+    recounted = sv.recode.suppress(data, sv.KeyVariables(fields=wanted.fields, threshold=threshold, order=order, rule="recount"))
     assert original <= recounted.total <= peer
     blanked = released(recounted)[1]
     for places, least in code_file(data, wanted).tables:

@@ -50,7 +50,7 @@ def test_extra_blanks_make_the_attack_no_better_than_a_plain_guess(rule: Any) ->
 def test_extra_blanks_leave_the_file_safe_and_repeat_with_the_seed() -> None:
     data = town(300)
     wanted = sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=2, rule="recount", candidates=3)
-    one, two, other = (sv.suppress(data, wanted, seed=seed) for seed in (4, 4, 5))
+    one, two, other = (sv.recode.suppress(data, wanted, seed=seed) for seed in (4, 4, 5))
     assert (one.key == two.key).all()
     assert (one.mask == two.mask).all()
     assert one.mask.size != other.mask.size or (one.mask != other.mask).any()
@@ -60,7 +60,7 @@ def test_extra_blanks_leave_the_file_safe_and_repeat_with_the_seed() -> None:
 @pytest.mark.parametrize("rule", ["original", "recount"])
 def test_extra_blanks_keep_the_caps(rule: Any, tmp_path: Any) -> None:
     data = town(300)
-    needed = sv.suppress(data, sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=2, rule=rule)).blanks
+    needed = sv.recode.suppress(data, sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=2, rule=rule)).blanks
     caps = {name: number + place for place, (name, number) in enumerate(sorted(needed.items()))}
     wanted = sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=2, rule=rule, candidates=3, caps=caps)
     plan = sv.plan_recoding(data, wanted, recoding={})
@@ -71,7 +71,7 @@ def test_extra_blanks_keep_the_caps(rule: Any, tmp_path: Any) -> None:
 
 def test_the_level_chosen_tells_nothing_certain_about_a_single_record() -> None:
     """Downcoding (M05) on a file of five: of all finer files that the planner would have written like this, no cell is the same in all."""
-    menu = sv.Menu.own({"pairs": {"0": "01", "1": "01", "2": "23", "3": "23"}})
+    menu = sv.recode.Menu.own({"pairs": {"0": "01", "1": "01", "2": "23", "3": "23"}})
     keys = sv.KeyVariables(fields={"a": menu}, threshold=2, order=1, recoding_costs={"a": {"pairs": 1.5}})
     truth = ["0", "1", "2", "3", "3"]
 

@@ -49,7 +49,7 @@ def claimed_and_least(
         caps={"ab".index(name): cap for name, cap in caps.items()}, homes=homes if living else None, shared=(0,),
     )  # fmt: skip
     try:
-        found = sv.suppress(as_data(rows, cost, homes), wanted(caps=caps, **house, **settings))
+        found = sv.recode.suppress(as_data(rows, cost, homes), wanted(caps=caps, **house, **settings))
     except sv.InfeasibleProblem:
         return float("inf"), least
     assert found.bound <= least + 1e-6
@@ -95,7 +95,7 @@ def test_rounds_that_use_up_the_caps_prove_nothing(
     keys = sv.KeyVariables(fields={"a": None, "b": None}, threshold=2, order=2, rule="recount", caps=caps,
                            **({"household": "home", "shared": ["a"]} if homes else {}))  # fmt: skip
     with pytest.raises(sv.OutOfTime, match="not proved"):
-        sv.suppress(data, keys)
+        sv.recode.suppress(data, keys)
     with pytest.raises(sv.OutOfTime, match="not proved"):
         sv.plan_recoding(data, keys)
     with pytest.raises(sv.OutOfTime, match="not proved"):
@@ -106,7 +106,7 @@ def test_rounds_are_good_enough_where_the_caps_leave_room(monkeypatch: pytest.Mo
     monkeypatch.setattr(joint_program, "MOST_COLUMNS", 0)
     rows = random_records(3, records=40, sizes=(5, 4))
     keys = sv.KeyVariables(fields={"a": None, "b": None}, threshold=3, order=2, rule="recount", caps={"a": 40})
-    found = sv.suppress(as_data(rows, [1.0] * 40, ["1"] * 40), keys)
+    found = sv.recode.suppress(as_data(rows, [1.0] * 40, ["1"] * 40), keys)
     assert len(found.rounds) > 1
     assert found.cost >= found.bound
 
@@ -116,7 +116,7 @@ def test_what_is_missing_needs_no_blank_and_no_room_under_a_cap() -> None:
     rows: list[Record] = [("x", "p"), (None, "p"), ("y", "p"), ("y", "p")]
     data = as_data(rows, [1.0] * 4, ["1", "1", "2", "3"])
     for caps in ({}, {"a": 1}):
-        found = sv.suppress(data, wanted(household="home", shared=["a"], caps=caps, rule="recount"))
+        found = sv.recode.suppress(data, wanted(household="home", shared=["a"], caps=caps, rule="recount"))
         assert (found.blanks, found.cost, found.bound) == ({"a": 1, "b": 0}, 1.0, 1.0)
 
 
@@ -132,20 +132,20 @@ def test_too_many_ways_to_blank_are_refused_with_caps_and_left_to_rounds_without
     monkeypatch.setattr(joint_program, "minimal_covers", lambda _sets: None)
     data = as_data([("x", "p"), ("y", "p"), ("y", "p")], [1.0] * 3, ["1", "2", "3"])
     with pytest.raises(sv.InputError, match="Too many ways"):
-        sv.suppress(data, wanted(caps={"a": 3}))
-    assert sv.suppress(data, wanted(rule="recount", household="home", shared=["a"])).blanks == {"a": 1, "b": 0}
+        sv.recode.suppress(data, wanted(caps={"a": 3}))
+    assert sv.recode.suppress(data, wanted(rule="recount", household="home", shared=["a"])).blanks == {"a": 1, "b": 0}
 
 
 def test_a_file_with_too_many_cells_is_blanked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_program, "MOST_CELLS", 0)
     data = as_data([("x", "p"), ("y", "p"), ("y", "p")], [1.0] * 3, ["1", "2", "3"])
-    assert sv.suppress(data, wanted(rule="recount", caps={"a": 3})).blanks == {"a": 1, "b": 0}
+    assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 3})).blanks == {"a": 1, "b": 0}
 
 
 def test_a_solver_that_leaves_a_cell_short_again_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_program.Doubts, "enter", lambda *_: 1)
     data = as_data([("x", "p")] * 3 + [("y", "p")], [1.0] * 4, ["1"] * 4)
-    assert sv.suppress(data, wanted(rule="recount", caps={"a": 4})).blanks == {"a": 1, "b": 0}
+    assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 4})).blanks == {"a": 1, "b": 0}
 
 
 def test_time_that_ends_in_a_grown_program_leaves_it_to_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,11 +158,11 @@ def test_time_that_ends_in_a_grown_program_leaves_it_to_rounds(monkeypatch: pyte
 
     monkeypatch.setattr(joint_program.TiedProgram, "solve", slow)
     rows: list[Record] = [("x", "p"), ("x", "q"), ("x", "p"), ("y", "p"), ("x", "q")]
-    found = sv.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
+    found = sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
     assert found.cost >= found.bound
     monkeypatch.setattr(joint_program.TiedProgram, "solve", lambda *_, **__: (_ for _ in ()).throw(sv.OutOfTime("The time limit came.")))
     with pytest.raises(sv.OutOfTime):
-        sv.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
+        sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
 
 
 @pytest.mark.parametrize("settings", [{}, {"caps": {"a": 6}}, {"household": "home", "shared": ["a"]}, {"candidates": 3}])
@@ -196,8 +196,9 @@ def test_the_written_file_costs_what_the_plan_says(tmp_path: Any) -> None:
 def test_rounds_without_caps_in_large_households(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suppress_module, "solve_tied", lambda *_, **__: None)
     rows, cost, homes = small_file(3, records=30)
-    found = sv.suppress(as_data(rows, cost, homes), sv.KeyVariables(fields={"a": None, "b": None}, threshold=8, order=2, rule="recount",
-                        household="home", shared=["a"]))  # fmt: skip
+    fields = {"a": None, "b": None}
+    keys = sv.KeyVariables(fields=fields, threshold=8, order=2, rule="recount", household="home", shared=["a"])
+    found = sv.recode.suppress(as_data(rows, cost, homes), keys)
     whole: list[Record] = [tuple(str(code) for code in found.problem.coded.codes[:, key]) for key in found.key]
     blanked: list[Record] = [tuple(None if mask >> f & 1 else value for f, value in enumerate(record))
                              for record, mask in zip(whole, found.mask.tolist(), strict=True)]  # fmt: skip

@@ -31,7 +31,7 @@ def test_a_blank_that_would_leave_others_rare_is_made_elsewhere() -> None:
     """(x, q) is rare. Blanking q leaves one other q, blanking x leaves three x: so x goes, although both cost the same."""
     rows = [("x", "q"), ("y", "q"), ("y", "q"), ("x", "p"), ("x", "p"), ("x", "p"), ("y", "p"), ("y", "p")]
     for ties in ({"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}):
-        found = sv.suppress(microdata(rows), keys(2, threshold=2, order=2, ties=ties))
+        found = sv.recode.suppress(microdata(rows), keys(2, threshold=2, order=2, ties=ties))
         assert (found.total, str(found.ending)) == (1, "optimal")
         assert unsafe(*released(found), tables_up_to(2, 2, 2), "recount") == 0
 
@@ -41,7 +41,7 @@ def test_ties_between_answers_that_hang_together_go_to_the_field_of_lower_second
     the q of the one or the y of the other, goes too. That makes four blanks either way: three of them in a, or three in b."""
     rows = [("x", "p"), ("x", "p"), ("y", "q"), ("y", "r"), ("z", "q")]
     for ties, blanks in (({"a": 1.0, "b": 2.0}, {"a": 3, "b": 1}), ({"a": 2.0, "b": 1.0}, {"a": 1, "b": 3})):
-        found = sv.suppress(microdata(rows), keys(2, threshold=2, order=2, ties=ties))
+        found = sv.recode.suppress(microdata(rows), keys(2, threshold=2, order=2, ties=ties))
         assert (found.blanks, found.second_cost, found.ties_settled) == (blanks, 1.0, True)
 
 
@@ -49,7 +49,7 @@ def test_ties_between_answers_that_hang_together_go_to_the_field_of_lower_second
 def test_no_answer_found_for_other_second_costs_is_better_by_these(seed: int) -> None:
     rows = random_records(seed, records=150, sizes=(6, 5, 4, 2))
     orders = [dict(zip("abcd", each, strict=True)) for each in ((1.0, 2.0, 3.0, 4.0), (4.0, 3.0, 2.0, 1.0), (2.0, 4.0, 1.0, 3.0))]
-    answers = [sv.suppress(microdata(rows), keys(4, threshold=3, order=3, ties=ties)) for ties in orders]
+    answers = [sv.recode.suppress(microdata(rows), keys(4, threshold=3, order=3, ties=ties)) for ties in orders]
     assert all(answer.ties_settled and answer.cost == answers[0].cost for answer in answers)
     for own in answers:
         for other in answers:
@@ -59,7 +59,7 @@ def test_no_answer_found_for_other_second_costs_is_better_by_these(seed: int) ->
 def test_second_costs_that_are_not_settled_in_time_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(7, records=150, sizes=(6, 5, 4, 2))
     monkeypatch.setattr(recount_program, "settle_ties", lambda _models, _second, found, **_limits: list(found))
-    found = sv.suppress(microdata(rows), keys(4, threshold=3, order=3))
+    found = sv.recode.suppress(microdata(rows), keys(4, threshold=3, order=3))
     assert (str(found.ending), found.ties_settled) == ("optimal", False)
     assert found.notes["ties left open"] == found.open_ties > 0
 
@@ -74,7 +74,7 @@ def test_covers_hit_what_they_must_and_hold_nothing_needless() -> None:
 @settings(max_examples=8, deadline=None, derandomize=True)
 def test_no_cheaper_blanks_exist(seed: int, records: int, threshold: int) -> None:
     rows = random_records(seed, records=records, sizes=(2, 2, 2), missing=0.1)
-    found = sv.suppress(microdata(rows), keys(3, threshold=threshold, order=2))
+    found = sv.recode.suppress(microdata(rows), keys(3, threshold=threshold, order=2))
     assert found.cost == least_by_trying(rows, tables_up_to(3, 2, threshold), "recount", [1.0] * 3)
 
 
@@ -82,9 +82,9 @@ def test_no_cheaper_blanks_exist(seed: int, records: int, threshold: int) -> Non
 def test_a_program_cut_short_still_gives_a_safe_file_and_a_bound(name: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(7, records=150, sizes=(6, 5, 4, 2))
     wanted = keys(4, threshold=3, order=3)
-    exact = sv.suppress(microdata(rows), wanted)
+    exact = sv.recode.suppress(microdata(rows), wanted)
     monkeypatch.setattr(recount_program, name, value)
-    found = sv.suppress(microdata(rows), wanted)
+    found = sv.recode.suppress(microdata(rows), wanted)
     assert str(exact.ending) == "optimal"
     assert found.bound <= exact.cost <= found.cost
     assert unsafe(*released(found), tables_up_to(4, 3, 3), "recount") == 0
@@ -119,5 +119,5 @@ def test_testdata_is_solved_to_its_optimum(shared_data: Any, threshold: int, ord
     """sdcMicro blanks 184 (and leaves 14 records unsafe), 333 and 609."""
     data = sv.read_microdata(shared_data / "microdata" / "testdata.csv")
     wanted = sv.KeyVariables(fields=dict.fromkeys(KEYS_A), threshold=threshold, order=order, rule="recount")
-    found = sv.suppress(data, wanted)
+    found = sv.recode.suppress(data, wanted)
     assert (found.total, str(found.ending)) == (optimum, "optimal")

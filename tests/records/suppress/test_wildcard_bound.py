@@ -59,7 +59,7 @@ def test_no_safe_file_has_less_of_both_costs(seed: int, threshold: int, missing:
 @settings(max_examples=6, deadline=None, derandomize=True)
 def test_no_proved_optimum_of_a_larger_file_is_below(seed: int, records: int, threshold: int) -> None:
     rows = random_records(seed, records=10 * records, sizes=(6, 4, 3))
-    exact = sv.suppress(microdata(rows), sv.KeyVariables(fields=dict.fromkeys("abc"), threshold=threshold, order=3, rule="wildcard"))
+    exact = sv.recode.suppress(microdata(rows), sv.KeyVariables(fields=dict.fromkeys("abc"), threshold=threshold, order=3, rule="wildcard"))
     bound = wildcard_bound(problem(rows, threshold=threshold, order=3), worth=1e9, seconds=10)
     assert bound <= exact.cost
 
@@ -97,7 +97,7 @@ def test_linked_fields_and_record_costs_are_paid_as_they_are() -> None:
         fields={"a": None, "b": None}, threshold=2, order=2, rule="wildcard", linked=[["a", "b"]], record_cost="importance"
     )
     assert wildcard_bound(problem_of(code_file(data, wanted), (0, 0)), worth=1e9, seconds=10) <= 4.0
-    assert sv.suppress(data, wanted).cost == 4.0
+    assert sv.recode.suppress(data, wanted).cost == 4.0
 
 
 @pytest.mark.shared
@@ -106,14 +106,16 @@ def test_testdata_needs_as_many_blanks_as_k_less_one_records_have_fields(
     shared_data: Any, threshold: int, order: Any, optimum: int
 ) -> None:
     data = sv.read_microdata(shared_data / "microdata" / "testdata.csv")
-    found = sv.suppress(data, sv.KeyVariables(fields=dict.fromkeys(TESTDATA_KEYS), threshold=threshold, order=order, rule="wildcard"))
+    found = sv.recode.suppress(
+        data, sv.KeyVariables(fields=dict.fromkeys(TESTDATA_KEYS), threshold=threshold, order=order, rule="wildcard")
+    )
     assert (found.total, found.bound, str(found.ending)) == (optimum, optimum, "optimal")
 
 
 @pytest.mark.shared
 def test_adult_is_proved_too_recodings_and_all(shared_data: Any) -> None:
     folder = shared_data / "microdata" / "adult"
-    menus = {name: sv.Menu.from_arx_csv(folder / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
+    menus = {name: sv.recode.Menu.from_arx_csv(folder / f"adult_hierarchy_{name}.csv") for name in ADULT_KEYS}
     keys = sv.KeyVariables(fields=menus, threshold=3, recoding_weight=0.01, rule="wildcard")
     plan = sv.plan_recoding(sv.read_microdata(folder / "adult.csv"), keys)
     assert (plan.cost, plan.bound, str(plan.ending)) == (16.0, 16.0, "optimal")

@@ -38,7 +38,7 @@ def some_table(problem: sv.ProtectionProblem, seed: int = 0) -> np.ndarray:
     raise AssertionError
 
 
-def search_for(problem: sv.ProtectionProblem, keep: sv.Keep, start: np.ndarray, *, seed: int = 0) -> TabuSearch:
+def search_for(problem: sv.ProtectionProblem, keep: sv.keep.Keep, start: np.ndarray, *, seed: int = 0) -> TabuSearch:
     objective = Objective(problem, targets_of(keep, problem), keep, cost=problem.cost(start))
     return TabuSearch(objective, start, seed=seed)
 
@@ -69,7 +69,7 @@ def test_a_walk_ends_in_a_change_that_keeps_every_relation(problem: sv.Protectio
 @given(st.integers(0, 1000), st.sampled_from([{"slope": S}, {"variance": "all", "correlation": S}, {"mean": S, "variance": S}]))
 def test_every_table_on_the_way_is_safe_and_the_gain_is_what_was_said(seed: int, wish: dict[str, str]) -> None:
     problem = random_problem((4, 4, 3), seed=seed % 7, sensitive=0.2)
-    keep = sv.Keep(**wish)  # type: ignore[arg-type]
+    keep = sv.keep.Keep(**wish)  # type: ignore[arg-type]
     start = some_table(problem, seed)
     search = search_for(problem, keep, start, seed=seed)
     z = np.concatenate([start, np.zeros(search._joined.more, dtype=np.int64)])
@@ -88,7 +88,7 @@ def test_every_table_on_the_way_is_safe_and_the_gain_is_what_was_said(seed: int,
 def test_the_search_finds_the_best_slope_of_all() -> None:
     """Every whole table of the two sensitive cells of a row of three, by enumeration."""
     problem = small_table()
-    keep = sv.Keep(mean=S, slope=S)
+    keep = sv.keep.Keep(mean=S, slope=S)
     (target,) = targets_of(keep, problem)
     best = min(
         abs(float(target.gradient @ np.array(y)))
@@ -102,7 +102,7 @@ def test_the_search_finds_the_best_slope_of_all() -> None:
 
 
 def test_the_same_seed_gives_the_same_table() -> None:
-    problem, keep = small_table(), sv.Keep(variance=S)
+    problem, keep = small_table(), sv.keep.Keep(variance=S)
     start = some_table(problem)
     first, second = (search_for(problem, keep, start, seed=4) for _ in range(2))
     first.run(5_000)
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_table() -> None:
 def test_the_printed_values_of_cox_and_kelly_are_reached(shared_data: Path, what: str, printed: float) -> None:
     """S1, table 6, under the bounds the paper states (50% of each value), the mean kept."""
     problem = sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj")
-    keep = sv.Keep(mean=S, **{what: S})  # type: ignore[arg-type]
+    keep = sv.keep.Keep(mean=S, **{what: S})  # type: ignore[arg-type]
     search = search_for(problem, keep, some_table(problem), seed=2)
     search.run(120_000 if what == "correlation" else 40_000)
     (now,) = outcomes(search.targets, search.table)
@@ -131,7 +131,7 @@ def test_the_printed_values_of_cox_and_kelly_are_reached(shared_data: Path, what
 @pytest.mark.shared
 def test_the_least_change_of_cox_and_kelly_is_reached(shared_data: Path) -> None:
     problem = sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj")
-    keep = sv.Keep(slope=S, coefficients=sv.Coefficients(slope=0.0))
+    keep = sv.keep.Keep(slope=S, coefficients=sv.keep.Coefficients(slope=0.0))
     search = search_for(problem, keep, some_table(problem, seed=3))
     search.run(150_000)
     assert problem.cost(search.table) == 249250
@@ -141,8 +141,16 @@ def test_other_measures_are_brought_down() -> None:
     """The rank of every cell and the association of rows and columns, and a function of the user's own."""
     problem = small_table()
     layout = np.array([[0, 1, 2], [4, 5, 6]])
-    for measure in ("ranks", "quantiles", "gini", "distance", sv.chi_square(layout), sv.cramers_v(layout), lambda a, x: abs(x[1] - a[1])):
-        keep = sv.Keep(measures=[measure])
+    for measure in (
+        "ranks",
+        "quantiles",
+        "gini",
+        "distance",
+        sv.keep.chi_square(layout),
+        sv.keep.cramers_v(layout),
+        lambda a, x: abs(x[1] - a[1]),
+    ):
+        keep = sv.keep.Keep(measures=[measure])
         search = search_for(problem, keep, some_table(problem, seed=1))
         before = search.score
         search.run(600)
@@ -151,11 +159,11 @@ def test_other_measures_are_brought_down() -> None:
 
 
 @pytest.mark.parametrize(
-    "measure", [sv.chi_square(np.array([[0, 1, 2], [4, 5, 6]])), "gini", "distance"], ids=["chi-square", "gini", "distance"]
+    "measure", [sv.keep.chi_square(np.array([[0, 1, 2], [4, 5, 6]])), "gini", "distance"], ids=["chi-square", "gini", "distance"]
 )
 def test_a_table_in_smaller_units_loses_as_little(measure: Any) -> None:
     """The same table ten thousand times as large: nothing about the measures changes, and the search gets as far in as many moves."""
-    keep, start = sv.Keep(measures=[measure]), some_table(small_table(), seed=1)
+    keep, start = sv.keep.Keep(measures=[measure]), some_table(small_table(), seed=1)
     lost = []
     for scale in (1, 100, 10_000):
         problem = small_table()
@@ -169,7 +177,7 @@ def test_a_table_in_smaller_units_loses_as_little(measure: Any) -> None:
 
 
 def test_phases_are_told_and_the_clock_is_asked() -> None:
-    problem, keep = small_table(), sv.Keep(mean=S, slope=S)
+    problem, keep = small_table(), sv.keep.Keep(mean=S, slope=S)
     search = search_for(problem, keep, some_table(problem))
     told: list[str] = []
     chances = iter(range(4))

@@ -25,16 +25,16 @@ def everything(folder: Path, **more: Any) -> tuple[sv.Microdata, sv.KeyVariables
     (folder / "job.grc").write_text(GRC)
     codes = [f"v{code}" for code in range(6)]
     menus = {
-        "region": sv.Menu.own({"half": {code: f"h{int(code[1]) // 3}" for code in codes}, "all": dict.fromkeys(codes, "*")}),
-        "job": sv.Menu.from_grc(folder / "job.grc"),
+        "region": sv.recode.Menu.own({"half": {code: f"h{int(code[1]) // 3}" for code in codes}, "all": dict.fromkeys(codes, "*")}),
+        "job": sv.recode.Menu.from_grc(folder / "job.grc"),
         "sex": sv.Hierarchy.from_dict({"all": ["v0", "v1"]}),
-        "income": sv.Menu.intervals(50, 100, start=100) + sv.Menu(recodings=(
-            sv.Intervals(name="three", edges=(300, 600)), sv.Extremes(name="ends", bottom=200, top=900))),
+        "income": sv.recode.Menu.intervals(50, 100, start=100) + sv.recode.Menu(recodings=(
+            sv.recode.Intervals(name="three", edges=(300, 600)), sv.recode.Extremes(name="ends", bottom=200, top=900))),
     }  # fmt: skip
     settings: dict[str, Any] = {
         "threshold": {1: 4, 2: 3}, "order": 2, "costs": {"region": 1.0, "job": 2.0, "sex": 1.5, "income": 1.0},
         "missing_codes": {"job": ["?"]}, "caps": {"region": 100_000}, "recoding_weight": 0.1,
-        "edits": [sv.EditRule(when={"region": ["v0"]}, then={"sex": "v1"})],
+        "edits": [sv.recode.EditRule(when={"region": ["v0"]}, then={"sex": "v1"})],
     }  # fmt: skip
     return sv.read_microdata(town(folder / "town.parquet")), sv.KeyVariables(fields=menus, **{**settings, **more})
 
@@ -92,7 +92,7 @@ def test_delimiter_encoding_secret_and_waiver_are_repeated(tmp_path: Path) -> No
     rows = [f"{20 + n % 7}#{'jörg' if n % 9 else 'Æ'}#{n % 4}#x;{n}" for n in range(80)]
     (tmp_path / "people.txt").write_bytes("\n".join(["age#job name#part#note", *rows]).encode("latin-1") + b"\n")
     data = sv.read_microdata(tmp_path / "people.txt", delimiter="#", encoding="latin-1")
-    names = {"age": sv.Menu.intervals(5), "job name": None, "part": None}
+    names = {"age": sv.recode.Menu.intervals(5), "job name": None, "part": None}
     keys = sv.KeyVariables(fields=names, threshold=4, order=2)
     first = sv.apply_plan(data, sv.plan_recoding(data, keys), tmp_path / "first.csv")
     other = sv.KeyVariables(fields=names, threshold=4, order=2, costs={"age": 1.0, "job name": 5.0, "part": 0.1})
@@ -112,7 +112,7 @@ def crossed() -> tuple[sv.Microdata, sv.KeyVariables]:
     """Two people in each of eight parts: halves of parts are safe, and so is all of one side."""
     rows = [(side, f"p{part}") for side in "xy" for part in range(8)]
     half = {f"p{part}": f"h{part // 4}" for part in range(8)}
-    menus = {"a": sv.Menu.own({"all": {"x": "*", "y": "*"}}), "b": sv.Menu.own({"half": half})}
+    menus = {"a": sv.recode.Menu.own({"all": {"x": "*", "y": "*"}}), "b": sv.recode.Menu.own({"half": half})}
     return microdata(rows), sv.KeyVariables(fields=menus, threshold=4, order=2, recoding_weight=0.3)
 
 

@@ -125,7 +125,7 @@ def python_script(
 
 def _code(value: Any) -> str:
     if isinstance(value, EditRule):
-        return f"sv.EditRule(when={ {name: list(each) for name, each in value.when.items()}!r}, then={dict(value.then)!r})"
+        return f"sv.recode.EditRule(when={ {name: list(each) for name, each in value.when.items()}!r}, then={dict(value.then)!r})"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_code(each)}" for key, each in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -137,10 +137,10 @@ def _menu_code(coded: CodedFile, name: str) -> str:
     recodings = coded.keys.menu(name).recodings
     if not recodings:
         return "None"
-    return "sv.Menu(recodings=(" + ", ".join(_recoding_code(coded, name, each) for each in recodings) + ",))"
+    return "sv.recode.Menu(recodings=(" + ", ".join(_recoding_code(coded, name, each) for each in recodings) + ",))"
 
 
 def _recoding_code(coded: CodedFile, name: str, each: AnyRecoding) -> str:
     if isinstance(each, Intervals | Extremes):
-        return f"sv.{each!r}"
-    return f"sv.Recoding(name={each.name!r}, new={_listed(coded, name, each)!r})"
+        return f"sv.recode.{each!r}"
+    return f"sv.recode.Recoding(name={each.name!r}, new={_listed(coded, name, each)!r})"

@@ -1,0 +1,34 @@
+"""Statistics that a protected table keeps, what became of them, and what keeping them costs."""
+
+from __future__ import annotations
+
+from statveil.core.statistics import Statistics, statistics_of
+from statveil.jobs.tables.variables import ReleasesTogether
+from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
+from statveil.jobs.tradeoff.tradeoff import FrontPoint, Tradeoff, tradeoff
+from statveil.protect.keep.result import Quality
+from statveil.protect.keep.tabu.measures import Measure, chi_square, cramers_v
+from statveil.protect.keep.variables import Together
+from statveil.protect.keep.wishes import Cells, Coefficients, Keep
+from statveil.publish.report.utility import SubsetUtility, utility
+
+__all__ = [
+    "Cells",
+    "Coefficients",
+    "FrontPoint",
+    "Keep",
+    "Measure",
+    "Quality",
+    "ReleasesTogether",
+    "Statistics",
+    "SubsetUtility",
+    "TableTradeoff",
+    "Together",
+    "Tradeoff",
+    "chi_square",
+    "cramers_v",
+    "statistics_of",
+    "tradeoff",
+    "tradeoff_table",
+    "utility",
+]

@@ -1,0 +1,22 @@
+"""Safe files: how records are recoded and suppressed."""
+
+from __future__ import annotations
+
+from statveil.jobs.records.explore import RecodingExplorer
+from statveil.records.keys import EditRule
+from statveil.records.recode.recodings import Extremes, Intervals, Menu, Recoding
+from statveil.records.suppress.blanks import Suppression
+from statveil.records.suppress.cheapest import suppress
+from statveil.records.unsafe import UnsafeCombinations
+
+__all__ = [
+    "EditRule",
+    "Extremes",
+    "Intervals",
+    "Menu",
+    "Recoding",
+    "RecodingExplorer",
+    "Suppression",
+    "UnsafeCombinations",
+    "suppress",
+]
