@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.core.limits import Limits
-from statveil.protect.run.record import _Part
+from statveil.protect.run_record import _Part
 from statveil.protect.search.state import NO_MULTIPLIERS, Found, Search
 from tests.protect.problems import problem_of
 

@@ -19,9 +19,9 @@ from statveil.protect.infeasible.explain import SECONDS, explain
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.run.record import PROVED, Watch
-from statveil.protect.run.warm_up import make_ready
+from statveil.protect.run_record import PROVED, Watch
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
+from statveil.protect.warm_up import make_ready
 from statveil.solve.processes import Halt, run_isolated
 
 if TYPE_CHECKING:

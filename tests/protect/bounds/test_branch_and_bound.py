@@ -82,7 +82,7 @@ def test_a_report_says_what_its_bound_rests_on() -> None:
 def test_a_solver_s_word_is_called_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tree is not tried, what branch and bound claims is reported as its claim, beside what is certified."""
     from statveil.protect.presolve.components import components_of
-    from statveil.protect.run.record import Watch
+    from statveil.protect.run_record import Watch
 
     problem = table(3)
     reduction = reduce_problem(problem)

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from statveil.core.errors import InfeasibleProblem
 from statveil.core.limits import Limits
 from statveil.protect.adjust import adjust
+from statveil.protect.build import Numbers
 from statveil.protect.infeasible.explain import Explanation, explain, minimal_clash
 from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
 from statveil.protect.infeasible.requirements import Requirement, all_requirements, meets
-from statveil.protect.names import Numbers
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import read_jj

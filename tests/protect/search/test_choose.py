@@ -13,8 +13,8 @@ from statveil.core.arrays import IntArray
 from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
-from statveil.protect.search.local import dive, flips, ising, walk
-from statveil.protect.search.start import balance, sat
+from statveil.protect.search.local import anneal, dive, flips, ising, walk
+from statveil.protect.search.papers import sat
 from statveil.protect.search.state import Found, Search
 from statveil_lab.generators.random_tables import random_problem
 from statveil_lab.tables import linked_problem
@@ -42,7 +42,7 @@ def three_sensitive() -> ProtectionProblem:
 
 def test_all_up_comes_before_the_search_for_clauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """On large tight tables the clauses may take all the time; all up takes one program."""
-    monkeypatch.setattr(balance, "anneal_senses", parts_up_total_down)
+    monkeypatch.setattr(anneal, "anneal_senses", parts_up_total_down)
     search, heard = listened(three_sensitive())
     choose.first_table(search)
     assert stages(heard) == ["balancing senses", "all up", "satisfying relations"]
@@ -50,7 +50,7 @@ def test_all_up_comes_before_the_search_for_clauses(monkeypatch: pytest.MonkeyPa
 
 
 def test_with_a_table_known_clauses_get_few_rounds_and_no_branch_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(balance, "anneal_senses", parts_up_total_down)
+    monkeypatch.setattr(anneal, "anneal_senses", parts_up_total_down)
     monkeypatch.setattr(sat._Senses, "solve", parts_up_total_down)
     rounds: list[IntArray] = []
     monkeypatch.setattr(sat._Senses, "learn", lambda self, duals, senses: rounds.append(senses))
@@ -89,7 +89,7 @@ def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.Mo
     monkeypatch.setattr(flips, "kick", counted(calls, "kicks"))
     monkeypatch.setattr(dive, "run", counted(calls, "dives"))
     search = search_of(cube())
-    search.try_senses(balance.all_up(search.problem))
+    search.try_senses(anneal.all_up(search.problem))
     choose.improve(search)
     assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3, "kicks": 3}
 
@@ -108,7 +108,7 @@ def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(flips, "kick", counted(Counter(), "kicks"))
     monkeypatch.setattr(dive, "run", dived)
     search = search_of(cube())
-    search.try_senses(balance.all_up(search.problem))
+    search.try_senses(anneal.all_up(search.problem))
     choose.improve(search)
     assert len(dives) == 3 + 3
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from statveil.core.errors import InfeasibleProblem
 from statveil.core.limits import Limits, OnProgress, Progress
+from statveil.protect.build import Labels
 from statveil.protect.infeasible.explain import Explanation
-from statveil.protect.names import Labels
 from statveil.protect.problem import ProtectionProblem
 from statveil.tables.table import Table
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from statveil.core.errors import SolverFailed
+from statveil.protect.build import Names, Numbers
 from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
 from statveil.protect.infeasible.requirements import KINDS, Requirement, all_requirements
 from statveil.protect.infeasible.substitution import whole_table
-from statveil.protect.names import Names, Numbers
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import run_isolated
 

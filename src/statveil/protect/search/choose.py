@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import solve_exactly
-from statveil.protect.search.local import dive, flips, ising, nearby, walk
-from statveil.protect.search.start import balance, sat
+from statveil.protect.search.local import anneal, dive, flips, ising, nearby, walk
+from statveil.protect.search.papers import sat
 from statveil.protect.search.state import Search
 
 PROOF_ALONE_UP_TO = 12
@@ -80,11 +80,11 @@ def first_table(search: Search) -> None:
         if search.best is not None:
             return
     search.enter("balancing senses")
-    senses = balance.anneal_senses(search, start=search.start)
+    senses = anneal.anneal_senses(search, start=search.start)
     if search.try_senses(senses):
         return
     search.enter("all up")
-    search.try_senses(balance.all_up(search.problem))
+    search.try_senses(anneal.all_up(search.problem))
     search.enter("satisfying relations")
     sat.find_feasible(search, senses, rounds=sat.ROUNDS if search.best is None else FEW_ROUNDS)
 

@@ -24,9 +24,8 @@ from statveil.protect.presolve.components import Components
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search.exact import solve_exactly
-from statveil.protect.search.local import blocks, dive, flips, ising, nearby, tabu, tree_blocks, walk
-from statveil.protect.search.papers import alternate, best_of_random, hybrid, hybrid_swaps, learn, scatter
-from statveil.protect.search.start import balance, messages, sat
+from statveil.protect.search.local import anneal, dive, flips, ising, messages, nearby, tabu, walk
+from statveil.protect.search.papers import alternate, bcd, best_of_random, hybrid, hybrid_swaps, learn, sat, scatter, tree_bcd
 from statveil.protect.search.state import Found, Search
 
 Method = Callable[..., None]
@@ -71,7 +70,7 @@ METHODS: dict[str, Method] = {
     "scatter": scatter.run,
     "learn": learn.run,
     "fixed": keep_start,
-    "anneal": balance.run,
+    "anneal": anneal.run,
     "messages": messages.run,
     "ising": ising.run,
     "flips": flips.run,
@@ -80,8 +79,8 @@ METHODS: dict[str, Method] = {
     "nearby": nearby.run,
     "walk": walk.run,
     "sat": sat.run,
-    "bcd": blocks.run,
-    "tree-bcd": tree_blocks.run,
+    "bcd": bcd.run,
+    "tree-bcd": tree_bcd.run,
     "network": engine.run,
 }
 BOUND_OF_THEIR_OWN = ("network",)

@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.local import nearby
-from statveil.protect.search.start import balance
-from statveil.protect.search.subproblem import nearest_choices, open_choices
+from statveil.protect.search.exact import nearest_choices, open_choices
+from statveil.protect.search.local import anneal, nearby
 from tests.protect.problems import problem_of, small_problems
 from tests.protect.search.stories import search_of, two_by_two
 from tests.reference.cta import cheapest_cost
@@ -30,7 +29,7 @@ def test_the_nearest_choices_come_first() -> None:
 def test_from_all_up_to_the_optimum() -> None:
     problem = two_by_two()
     search = search_of(problem)
-    search.start = balance.all_up(problem)
+    search.start = anneal.all_up(problem)
     nearby.run(search)
     assert search.objective == cheapest_cost(problem)
 

@@ -8,8 +8,8 @@ import pytest
 from statveil.core.errors import InputError
 from statveil.core.outcome import Ending
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.papers import image, learn
-from statveil.protect.search.papers.image import Answer, ParametricImage
+from statveil.protect.search.papers import learn
+from statveil.protect.search.papers.learn import Answer, ParametricImage
 from tests.protect.problems import problem_of
 from tests.protect.search.stories import five_in_a_row, search_of
 
@@ -43,11 +43,11 @@ def answer_of(problem: ProtectionProblem, *goals: int) -> tuple[Answer, float]:
 def test_a_goal_that_cannot_be_met_is_resisted_overtly() -> None:
     """Both are asked up, one unit of the two goals is missed (eq. 10); asked down, the same (eq. 11)."""
     answer, _ = answer_of(two_against_each_other(), 1, 1)
-    up, down = image.overt(np.array([1, 1]), answer.x)
+    up, down = learn.overt(np.array([1, 1]), answer.x)
     assert up.sum() == pytest.approx(1)
     assert not down.any()
     answer, _ = answer_of(two_against_each_other(), -1, -1)
-    up, down = image.overt(np.array([-1, -1]), answer.x)
+    up, down = learn.overt(np.array([-1, -1]), answer.x)
     assert down.sum() == pytest.approx(1)
     assert not up.any()
 
@@ -57,30 +57,30 @@ def test_a_binary_without_a_goal_resists_by_where_it_is() -> None:
     goals = np.array([1, 0])
     answer, large = answer_of(two_against_each_other(), 1, 0)
     assert answer.x == pytest.approx([1, 0])
-    found = image.resistance(goals, answer, large)
+    found = learn.resistance(goals, answer, large)
     assert (found.up[1], found.down[1]) == pytest.approx((1, 0))
 
 
 def test_potential_resistance_is_the_price_of_the_direction() -> None:
     """The neighbour moves by |8x - 4|: one unit of x costs 8 more at UP, and 8 less at DN, where leaving is what it wants."""
     answer, large = answer_of(one_and_its_neighbour(), 1)
-    assert image.potential(np.array([1]), answer, large).up == pytest.approx([8])
+    assert learn.potential(np.array([1]), answer, large).up == pytest.approx([8])
     answer, large = answer_of(one_and_its_neighbour(), -1)
-    assert image.potential(np.array([-1]), answer, large).down == pytest.approx([8])
+    assert learn.potential(np.array([-1]), answer, large).down == pytest.approx([8])
 
 
 def test_potential_resistance_counts_the_dearer_level() -> None:
     """2 down or 6 up: the cell itself costs 6 - 2 = 4 more up, its neighbour 8 more a unit of x. At DN, leaving gains 8 - 4."""
     answer, large = answer_of(one_and_its_neighbour(2, 6), 1)
-    assert image.potential(np.array([1]), answer, large).up == pytest.approx([12])
+    assert learn.potential(np.array([1]), answer, large).up == pytest.approx([12])
     answer, large = answer_of(one_and_its_neighbour(2, 6), -1)
-    assert image.potential(np.array([-1]), answer, large).down == pytest.approx([4])
+    assert learn.potential(np.array([-1]), answer, large).down == pytest.approx([4])
 
 
 def test_a_binary_that_missed_its_goal_has_no_potential_resistance() -> None:
     answer = Answer(x=np.array([0.25]), cost=np.zeros(1), reduced=np.zeros(1))
-    assert image.potential(np.array([1]), answer, 100.0).up.tolist() == [0]
-    assert image.overt(np.array([1]), answer.x).up.tolist() == [0.75]
+    assert learn.potential(np.array([1]), answer, 100.0).up.tolist() == [0]
+    assert learn.overt(np.array([1]), answer.x).up.tolist() == [0.75]
 
 
 def test_goals_follow_the_anchor_but_for_some() -> None:

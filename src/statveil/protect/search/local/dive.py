@@ -12,8 +12,8 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.outcome import Ending
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.exact import open_choices, some_choices
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import open_choices, some_choices
 
 SHARES_REOPENED = (0.1, 0.2, 0.4)
 MOST_CHOICES = 800

@@ -11,9 +11,9 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.outcome import Ending
 from statveil.protect.fixed_senses import make_whole
-from statveil.protect.search.start import balance
+from statveil.protect.search.exact import open_choices, some_choices
+from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import open_choices, some_choices
 
 FEWEST_KICKED, MOST_KICKED = 2, 12
 """Senses turned by a kick; at most a third of those that have a choice."""
@@ -22,7 +22,7 @@ ROUNDS_AFTER_A_KICK = 60
 
 def run(search: Search, *, rounds: int = 400) -> None:
     """Method `flips`: descend from the start given, or from annealed senses."""
-    balance.begin(search)
+    anneal.begin(search)
     if search.best is not None:
         search.enter("flipping senses")
         flip_while_better(search, search.problem.senses_of(search.best), rounds=rounds)

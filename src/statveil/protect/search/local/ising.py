@@ -22,7 +22,7 @@ from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mix
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import Parts
-from statveil.protect.search.start import balance, messages
+from statveil.protect.search.local import anneal, messages
 from statveil.protect.search.state import Search
 
 MOST_SENSITIVE = 4_000
@@ -175,7 +175,7 @@ def _fresh(search: Search, form: IsingForm, number: int) -> IntArray:
         return _annealed(search, form, signs, SWEEPS_COLD_START, 2.0)
     settled = messages.settled_senses(search) if messages.pays(search.problem) else None
     sweeps = SWEEPS_BALANCE_LARGE if large else SWEEPS_BALANCE
-    senses = balance.anneal_senses(search, sweeps=sweeps, narrow=large) if settled is None else settled
+    senses = anneal.anneal_senses(search, sweeps=sweeps, narrow=large) if settled is None else settled
     balanced = senses[form.cells].astype(np.float64)
     if not large:
         return _annealed(search, form, balanced, SWEEPS_WARM_START, 0.2)

@@ -6,9 +6,9 @@ A block is small enough for the solver to finish, and its cells share relations,
 
 from __future__ import annotations
 
-from statveil.protect.search.start import balance
+from statveil.protect.search.exact import improve_block, nearest_choices, open_choices
+from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import improve_block, nearest_choices, open_choices
 
 LONGEST_BLOCK = 10.0
 """Seconds for one block; the nodes end it sooner as a rule, so that runs repeat."""
@@ -16,7 +16,7 @@ LONGEST_BLOCK = 10.0
 
 def run(search: Search, *, sizes: tuple[int, ...] = (30, 15, 60), nodes: int = 200, patience: int = 60) -> None:
     """Method `nearby`: blocks around random cells, sizes in turn, until `patience` of them in a row bring nothing."""
-    balance.begin(search)
+    anneal.begin(search)
     search.enter("reopening neighbourhoods")
     choices = open_choices(search.problem).size
     idle = turn = 0

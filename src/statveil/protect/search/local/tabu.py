@@ -10,15 +10,15 @@ import numpy as np
 
 from statveil.core.outcome import Ending
 from statveil.protect.fixed_senses import make_whole
+from statveil.protect.search.exact import open_choices
+from statveil.protect.search.local import anneal
 from statveil.protect.search.local.flips import flip_while_better, prices
-from statveil.protect.search.start import balance
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import open_choices
 
 
 def run(search: Search, *, tenure: int = 10, patience: int = 200) -> None:
     """Method `tabu`: from the start given or from annealed senses; ends once `patience` steps in a row have found nothing better."""
-    balance.begin(search)
+    anneal.begin(search)
     if search.best is not None:
         search.enter("flipping senses")
         flip_while_better(search, search.problem.senses_of(search.best))

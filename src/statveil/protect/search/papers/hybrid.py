@@ -18,8 +18,8 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
+from statveil.protect.search.local.anneal import all_up
 from statveil.protect.search.papers.alternate import largest_first
-from statveil.protect.search.start.balance import all_up
 from statveil.protect.search.state import Search
 from statveil.solve.model import LinearModel
 

@@ -17,9 +17,9 @@ import numpy as np
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.fixed_senses import adjust_with_senses
+from statveil.protect.search.local.anneal import all_up
 from statveil.protect.search.papers.hybrid import group_counts
 from statveil.protect.search.papers.hybrid_swaps import SWAPS_SHARE, swapped_groups
-from statveil.protect.search.start.balance import all_up
 from statveil.protect.search.state import Search
 
 MOST_CHILDREN = 5

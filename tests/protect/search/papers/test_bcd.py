@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.local import blocks, tree_blocks
+from statveil.protect.search.exact import improve_block, open_choices, restrict
+from statveil.protect.search.papers import bcd, tree_bcd
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import improve_block, open_choices, restrict
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 
@@ -29,7 +29,7 @@ def four_in_a_row() -> ProtectionProblem:
 
 @given(st.integers(0, 40), st.integers(1, 15), st.integers(0, 9))
 def test_blocks_partition_the_choices(cells: int, count: int, seed: int) -> None:
-    parts = blocks.random_blocks(np.arange(cells), count, np.random.default_rng(seed))
+    parts = bcd.random_blocks(np.arange(cells), count, np.random.default_rng(seed))
     assert sorted(np.concatenate([np.zeros(0, dtype=np.int64), *parts]).tolist()) == list(range(cells))
     assert len(parts) == min(cells, count)
     assert not parts or max(map(len, parts)) - min(map(len, parts)) <= 1
@@ -37,7 +37,7 @@ def test_blocks_partition_the_choices(cells: int, count: int, seed: int) -> None
 
 def test_blocks_are_drawn_anew() -> None:
     rng = np.random.default_rng(0)
-    first, second = (blocks.random_blocks(np.arange(20), 4, rng) for _ in range(2))
+    first, second = (bcd.random_blocks(np.arange(20), 4, rng) for _ in range(2))
     assert [part.tolist() for part in first] != [part.tolist() for part in second]
 
 
@@ -79,7 +79,7 @@ def test_least_squares_too_takes_only_what_is_better() -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_block_step_never_worsens(problem: ProtectionProblem, chosen: int) -> None:
     search = search_of(problem)
-    blocks.sat.begin(search)
+    bcd.sat.begin(search)
     if search.best is None:
         return
     choice = open_choices(problem)
@@ -94,12 +94,12 @@ def test_a_block_step_never_worsens(problem: ProtectionProblem, chosen: int) -> 
     assert problem.accepts(search.best)
 
 
-@pytest.mark.parametrize("method", [blocks.run, tree_blocks.run])
+@pytest.mark.parametrize("method", [bcd.run, tree_bcd.run])
 @given(problem=small_problems())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_descent_ends_between_the_optimum_and_its_start(method, problem: ProtectionProblem) -> None:  # type: ignore[no-untyped-def]
     start = search_of(problem)
-    blocks.sat.begin(start)
+    bcd.sat.begin(start)
     search = search_of(problem)
     method(search)
     assert (search.best is None) == (start.best is None)
@@ -108,7 +108,7 @@ def test_descent_ends_between_the_optimum_and_its_start(method, problem: Protect
         assert cheapest_cost(problem) * (1 - 1e-9) <= search.objective <= start.objective
 
 
-@pytest.mark.parametrize("method", [blocks.run, tree_blocks.run])
+@pytest.mark.parametrize("method", [bcd.run, tree_bcd.run])
 def test_the_same_seed_gives_the_same_table(method) -> None:  # type: ignore[no-untyped-def]
     inner = np.random.default_rng(3).integers(5, 90, (5, 6))
     levels = {cell: 3 + cell % 7 for cell in range(0, 42, 2) if cell % 7 != 6}
@@ -123,5 +123,5 @@ def test_the_same_seed_gives_the_same_table(method) -> None:  # type: ignore[no-
 
 def test_the_start_given_is_where_descent_begins() -> None:
     search = search_of(four_in_a_row(), np.array([1, 1, 1, 1, 0]))
-    blocks.sat.begin(search)
+    bcd.sat.begin(search)
     assert search.objective == 32

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.protect.search.start import sat
+from statveil.protect.search.exact import improve_block, open_choices
+from statveil.protect.search.papers import sat
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import improve_block, open_choices
 
 
 def run(search: Search, *, blocks: int = 10, gap: float = 0.01, seconds: float = 20.0, patience: int = 3) -> None:

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.local import ising
-from statveil.protect.search.start import balance, messages
+from statveil.protect.search.local import anneal, ising, messages
 from statveil_lab.generators.random_tables import random_problem
 from tests.protect.problems import problem_of, small_problems
 from tests.protect.search.stories import five_in_a_row, search_of, two_by_two
@@ -58,7 +57,7 @@ def test_where_relations_form_a_tree_cells_lean_as_all_combinations_together_wou
 def test_offset_and_halves_give_the_imbalance_that_any_senses_leave(problem: ProtectionProblem) -> None:
     """Whatever the levels, the caps and the cells that have no choice; in units of T, with the price of each relation."""
     graph = messages.graph_of(problem)
-    prices, forced = balance.relation_prices(problem), balance.all_up(problem)
+    prices, forced = anneal.relation_prices(problem), anneal.all_up(problem)
     scale = None
     for chosen in all_senses(problem):
         senses = forced.copy()
@@ -91,7 +90,7 @@ def test_in_three_dimensions_messages_leave_less_than_annealing(seed: int) -> No
     problem = random_problem((20, 20, 20), seed=seed)
     assert messages.pays(problem)
     settled = [messages.settled_senses(search_of(problem, seed=again)) for again in range(2)]
-    annealed = [balance.anneal_senses(search_of(problem, seed=again), sweeps=3_200) for again in range(2)]
+    annealed = [anneal.anneal_senses(search_of(problem, seed=again), sweeps=3_200) for again in range(2)]
     left = min(np.abs(imbalance(problem, senses)).sum() for senses in settled if senses is not None)
     assert left < min(np.abs(imbalance(problem, senses)).sum() for senses in annealed)
 

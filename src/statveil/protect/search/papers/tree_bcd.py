@@ -10,9 +10,9 @@ from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import IntArray
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.start import sat
+from statveil.protect.search.exact import improve_block, open_choices
+from statveil.protect.search.papers import sat
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import improve_block, open_choices
 
 
 def run(search: Search, *, gap: float = 0.01, seconds: float = 20.0) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.protect.search.local.tree_blocks import depths, sense_levels, windows
+from statveil.protect.search.papers.tree_bcd import depths, sense_levels, windows
 from tests.protect.problems import problem_of, two_way_relations
 
 COUNTRY = [[-1, 1, 1, 0, 0, 0, 0], [0, -1, 0, 1, 1, 0, 0], [0, 0, 0, -1, 0, 1, 1]]

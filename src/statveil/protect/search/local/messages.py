@@ -18,9 +18,9 @@ from numba import njit
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.start import balance
+from statveil.protect.search.exact import open_choices
+from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
-from statveil.protect.search.subproblem import open_choices
 
 MOST_CELLS = 16
 """Of a relation that have a choice: all combinations of their senses are weighed."""
@@ -66,7 +66,7 @@ def run(search: Search, *, tries: int = 40) -> None:
             break
         search.try_senses(senses)
     if search.best is None:
-        balance.run(search)
+        anneal.run(search)
 
 
 def fits(problem: ProtectionProblem) -> bool:
@@ -97,7 +97,7 @@ def settled_senses(search: Search) -> IntArray | None:
             return None
         calm = _pass(graph, leaning, heard, done, calm)
         if calm >= CALM:
-            senses = balance.all_up(search.problem)
+            senses = anneal.all_up(search.problem)
             senses[graph.choice] = np.where(leaning > 0, 1, -1)
             return senses
     return None
@@ -107,7 +107,7 @@ def graph_of(problem: ProtectionProblem) -> Graph:
     """With middle + half * s in the place of each cell with a choice, the imbalance of a relation is offset + sum of halves * s."""
     choice = open_choices(problem)
     rows = problem.relations[:, choice]
-    prices = balance.relation_prices(problem)
+    prices = anneal.relation_prices(problem)
     half = (problem.upper_level + problem.lower_level)[choice] / 2
     halves = rows.data * half[rows.indices] * np.repeat(prices, np.diff(rows.indptr))
     unit = SCALE * 2 * float(np.abs(halves).mean()) if halves.size else 1.0

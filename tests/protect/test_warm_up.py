@@ -8,8 +8,7 @@ import pytest
 
 from statveil.core.errors import OutOfTime
 from statveil.core.limits import Limits
-from statveil.protect import adjust
-from statveil.protect.run import record, warm_up
+from statveil.protect import adjust, run_record, warm_up
 from statveil.solve.processes import Halt
 from statveil_lab.generators.random_tables import random_problem
 
@@ -56,8 +55,8 @@ def test_stopped_while_compiling(fresh: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_compiling_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(record.time, "monotonic", lambda: now[0])
-    run = record.Watch(Limits(seconds=5), None)
+    monkeypatch.setattr(run_record.time, "monotonic", lambda: now[0])
+    run = run_record.Watch(Limits(seconds=5), None)
     now[0] += 1
     with run.excused():
         now[0] += 40

@@ -10,25 +10,145 @@ looks for one, near the senses that failed, and stops at the first.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
 
-from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.core.outcome import Ending
 from statveil.protect.fixed_senses import FixedSenses
-from statveil.protect.problem import ProtectionProblem
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
-from statveil.protect.search.start import balance
-from statveil.protect.search.start.forbidden import Combination, Forbidden
+from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 from statveil.solve.model import LinearModel
 
 if TYPE_CHECKING:
     from statveil.solve.highs import WarmProgram
+
+Combination = tuple[int, ...]
+"""Senses as signed numbers: cell + 1 for up, -(cell + 1) for down."""
+
+LITERALS_PER_RELATION = 20_000
+"""Long relations with many like cells have endless combinations; the first, which are the shortest, are kept."""
+
+
+class Term(NamedTuple):
+    """What a cell's harsher sense (the literal) adds to the least sum of its relation."""
+
+    extra: float
+    literal: int
+
+
+class Forbidden:
+    """Finds the combinations that relations of a problem, or sums of them, forbid."""
+
+    def __init__(self, problem: ProtectionProblem) -> None:
+        self._matrix = problem.relations
+        self._residual = problem.residual
+        self.choice = problem.can_go_up & problem.can_go_down
+        forced = (problem.sensitive & ~self.choice) * (2 * problem.can_go_up.astype(int) - 1)
+        self._has_choice: list[bool] = self.choice.tolist()
+        self._free, self._up, self._down = (_ends(interval) for interval in (problem.allowed(forced), problem.up, problem.down))
+
+    def by_relation(self) -> Iterator[Combination]:
+        """The combinations that single relations forbid."""
+        matrix = self._matrix
+        for row in range(matrix.shape[0]):
+            part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+            cells = matrix.indices[part]
+            if self.choice[cells].any():
+                yield from within(LITERALS_PER_RELATION, self.of(cells, matrix.data[part], int(self._residual[row])))
+
+    def of(self, cells: AnyArray, factors: AnyArray, right: int, *, among: IntArray | None = None) -> Iterator[Combination]:
+        """All minimal combinations that  sum factor z = right  forbids; only such as these senses show, when `among` is given."""
+        literals = None if among is None else {(cell + 1) * int(among[cell]) for cell in cells.tolist()}
+        for turn in (1, -1):  # "at most the right-hand side", then "at least" as its mirror image
+            terms = list(zip(cells.tolist(), (turn * factors).tolist(), strict=True))
+            yield from self._too_much(terms, turn * right, literals)
+
+    def _too_much(self, terms: list[tuple[int, int]], right: int, among: set[int] | None) -> Iterator[Combination]:
+        least: float = 0
+        needed: list[int] = []  # senses without which the least sum has no end
+        extras: list[Term] = []
+        for cell, factor in terms:
+            mild, harsh = self._least_terms(cell, factor)
+            closed = among is not None and harsh.literal not in among
+            if mild.extra == -_ENDLESS and (closed or harsh.extra == -_ENDLESS):
+                return
+            if mild.extra == -_ENDLESS:
+                needed.append(harsh.literal)
+                least += harsh.extra
+            else:
+                least += mild.extra
+                if not closed and harsh.extra > mild.extra:
+                    extras.append(Term(harsh.extra - mild.extra, harsh.literal))
+        for combination in minimal_covers(extras, right - least):
+            yield (*needed, *combination)
+
+    def _least_terms(self, cell: int, factor: int) -> tuple[Term, Term]:
+        """The least that factor * z can be in the milder and in the harsher sense (the same twice, where there is no choice)."""
+        end = 0 if factor > 0 else 1
+        if not self._has_choice[cell]:
+            only = Term(factor * self._free[end][cell], 0)
+            return only, only
+        up, down = Term(factor * self._up[end][cell], cell + 1), Term(factor * self._down[end][cell], -cell - 1)
+        return (up, down) if up.extra <= down.extra else (down, up)
+
+
+def minimal_covers(terms: list[Term], slack: float) -> Iterator[Combination]:
+    """Every set of terms that exceeds the slack and would not without any one of its members.
+
+    Terms are taken largest first, so the last one taken is the smallest: a set is complete, and minimal, once it exceeds.
+    A branch is entered only if all that is left would exceed; so each one ends in a set, and none is wasted.
+    """
+    if slack < 0:
+        yield ()
+        return
+    terms = sorted(terms, key=lambda term: (-term.extra, abs(term.literal)))
+    left = [*accumulate((term.extra for term in reversed(terms)), initial=0)][::-1]
+    taken: list[int] = []
+    total: float = 0
+    at = 0
+    while True:
+        if total + left[at] > slack:
+            total += terms[at].extra
+            taken.append(at)
+            if total > slack:
+                yield tuple(terms[k].literal for k in taken)
+                total -= terms[taken.pop()].extra
+            at += 1
+        elif taken:
+            at = taken.pop()
+            total -= terms[at].extra
+            at += 1
+        else:
+            return
+
+
+def within(literals: int, combinations: Iterator[Combination]) -> Iterator[Combination]:
+    """The combinations until so many literals have been spent."""
+    for combination in combinations:
+        yield combination
+        literals -= len(combination)
+        if literals <= 0:
+            return
+
+
+_ENDLESS = float("inf")
+
+
+def _ends(interval: Interval) -> tuple[list[float], list[float]]:
+    """Low and high ends as exact Python integers, infinite where there is no limit."""
+    low = [-_ENDLESS if end <= -NO_LIMIT // 2 else end for end in interval.low.tolist()]
+    high = [_ENDLESS if end >= NO_LIMIT // 2 else end for end in interval.high.tolist()]
+    return low, high
+
 
 ROUNDS = 100
 CLAUSES_PER_ROUND = 20
@@ -39,7 +159,7 @@ FIRST_FOUND = 1e9
 def run(search: Search, *, annealed: bool = False, rounds: int = ROUNDS) -> None:
     """Method `sat`: MiniSat's senses, near the start given (or near annealed ones), priced by one program."""
     search.enter("satisfying relations")
-    phases = balance.anneal_senses(search, start=search.start) if annealed else search.start
+    phases = anneal.anneal_senses(search, start=search.start) if annealed else search.start
     find_feasible(search, phases, rounds=rounds)
 
 
@@ -71,7 +191,7 @@ def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int
         return None
     if search.best is not None:
         return None
-    return _nearest_feasible(search, balance.all_up(search.problem) if senses is None else senses)
+    return _nearest_feasible(search, anneal.all_up(search.problem) if senses is None else senses)
 
 
 class _Senses:
@@ -99,7 +219,7 @@ class _Senses:
         self.exhausted = ending is Ending.INFEASIBLE and self._proved
         if ending is not Ending.FEASIBLE:
             return None
-        senses = balance.all_up(self.problem)
+        senses = anneal.all_up(self.problem)
         chosen = np.zeros(self.problem.size + 1, dtype=np.int64)
         chosen[np.abs(literals)] = np.sign(literals)
         senses[self.cells] = chosen[self.cells + 1]

@@ -56,7 +56,7 @@ def _mark(part: Part) -> Path | None:
     kept = simplex.solve_all.stats.cache_path
     if kept is None or not os.access(kept, os.W_OK):
         return None
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     words = [sys.version, numba.__version__, *(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sources)]
     return Path(kept) / f"ready-{part}-{hashlib.sha256(chr(10).join(words).encode()).hexdigest()[:16]}"
 

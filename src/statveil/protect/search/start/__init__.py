@@ -1,1 +1,0 @@
-"""First tables and first senses, before anything is improved."""
