@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from statveil.data.engines import Session
+from statveil.data.queries.wildcards import doubtful_cells, keep_cells, keep_others, still_doubtful
 
 WORK = 1_500_000_000
 """Rows that are looked at, over all combinations: some minutes. Beyond, the count is not known: a million keys with a thousand patterns."""
@@ -68,12 +69,8 @@ class _WildcardCounter:
 
     def unsafe(self, fields: Sequence[str], threshold: int, within: pa.Table | None) -> pa.Table:
         """Different values of these fields with their records, where fewer than the threshold match; `within` holds all of them."""
-        listed = ", ".join(fields)
-        blank = " + ".join(f"(CASE WHEN {name} IS NULL THEN {1 << place} ELSE 0 END)" for place, name in enumerate(fields))
-        sums = f"CAST({blank} AS BIGINT) AS blank, CAST(sum(records) AS BIGINT) AS records"
-        self.session.keep("cells", f"SELECT {listed}, {sums} FROM coded_after GROUP BY {listed}")
-        doubtful = self._doubtful(fields, threshold, within)
-        patterns = self.session.query("SELECT blank, count(*) AS cells, CAST(sum(records) AS BIGINT) AS records FROM cells GROUP BY blank")
+        patterns = keep_cells(self.session, fields)
+        doubtful = doubtful_cells(self.session, fields, threshold, within)
         cells = sum(patterns["cells"].to_pylist())
         found = [doubtful.slice(0, 0)]
         for pattern in sorted(doubtful["blank"].unique().to_pylist()):
@@ -81,38 +78,15 @@ class _WildcardCounter:
             found.append(self._unsafe_of_pattern(fields, threshold, doubtful.filter(pc.field("blank") == pattern), pattern, patterns))
         return pa.concat_tables(found).select([*fields, "records"])
 
-    def _doubtful(self, fields: Sequence[str], threshold: int, within: pa.Table | None) -> pa.Table:
-        """Whose own group is too small to be safe without the matches of a blank."""
-        asked = f"SELECT *, CAST(0 AS BIGINT) AS total FROM cells a WHERE records < {threshold}"
-        if within is not None:
-            self.session.lend("within_lent", within)
-            same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in fields)
-            asked += f" AND EXISTS (SELECT 1 FROM within_lent b WHERE {same})"
-        return self.session.query(asked)
-
     def _unsafe_of_pattern(self, fields: Sequence[str], threshold: int, doubtful: pa.Table, pattern: int, patterns: pa.Table) -> pa.Table:
-        shown = [name for place, name in enumerate(fields) if not pattern >> place & 1]
-        grouped = ", ".join([*shown, "kind"])
-        seen = f"SELECT *, blank | {pattern} AS kind FROM cells"
-        self.session.keep("others", f"SELECT {grouped}, CAST(sum(records) AS BIGINT) AS n FROM ({seen}) GROUP BY {grouped}")
+        keep_others(self.session, fields, pattern)
         kinds = _largest_first(pattern, patterns)
         for start in range(0, len(kinds), JOINED):
             if len(doubtful):
                 some = kinds[start : start + JOINED]
                 self._spend((len(doubtful) + JOIN_WORK) * len(some))
-                doubtful = self._still_doubtful(fields, threshold, doubtful, some)
+                doubtful = still_doubtful(self.session, fields, threshold, doubtful, some)
         return doubtful
-
-    def _still_doubtful(self, fields: Sequence[str], threshold: int, doubtful: pa.Table, kinds: Sequence[int]) -> pa.Table:
-        """Add the matching records of these kinds (the fields that they and the pattern do not share); who has enough is out."""
-        self.session.lend("doubtful", doubtful)
-        joins = []
-        for number, kind in enumerate(kinds):
-            agree = [f"a.{name} = o{number}.{name}" for place, name in enumerate(fields) if not kind >> place & 1]
-            joins.append(f"LEFT JOIN (SELECT * FROM others WHERE kind = {kind}) o{number} ON {' AND '.join(agree) or 'true'}")
-        total = " + ".join(["a.total", *(f"coalesce(o{number}.n, 0)" for number in range(len(kinds)))])
-        more = f"SELECT a.* REPLACE ({total} AS total) FROM doubtful a {' '.join(joins)}"
-        return self.session.query(f"SELECT * FROM ({more}) WHERE total < {threshold}")
 
 
 def _largest_first(pattern: int, patterns: pa.Table) -> list[int]:

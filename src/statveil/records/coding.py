@@ -17,14 +17,13 @@ import pyarrow.compute as pc
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import FormatError, InputError
-from statveil.data.engines import Session, column, scalar_row
+from statveil.data.engines import Session
 from statveil.data.microdata import Microdata
+from statveil.data.queries.keys import WEIGHT_DECIMALS, RecordKey, count_keys, count_members, count_where, no_amount, total_units
 from statveil.records.keys import MISSING_LABEL, KeyVariables
 from statveil.records.recode.recodings import Resolved, resolve
-from statveil.tables.tabulate.columns import NumberColumn
 
 UNKNOWN = -1
-WEIGHT_DECIMALS = 6
 WEIGHT_UNIT = 10**WEIGHT_DECIMALS
 LARGEST_TOTAL = 9 * 10**12
 """Of the weights, so that their sums in units of 10**-6 are whole numbers of 64 bits."""
@@ -113,11 +112,12 @@ def code_file(data: Microdata, keys: KeyVariables, *, apart: bool = True) -> Cod
     data.require(wanted)
     data.require([name for group in keys.linked for name in group])
     with data.engine.session() as session:
-        lend_missing(session, keys)
-        _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
         told = telling(keys) if apart else []
-        found = session.query(_grouped(data, keys, told))
-        members = session.query(_members(data, keys, told)) if keys.household else None
+        key = record_key(data, keys, told)
+        key.lend_missing(session)
+        _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
+        found = count_keys(session, key)
+        members = count_members(session, key) if keys.household else None
     if not found.num_rows:
         raise InputError(f"{data.origin} has no records.", hint="There is nothing to protect.")
     values, levels, codes = _coded(found, keys)
@@ -132,84 +132,35 @@ def code_file(data: Microdata, keys: KeyVariables, *, apart: bool = True) -> Cod
                      households=households)  # fmt: skip
 
 
-def key_text(data: Microdata, keys: KeyVariables, name: str) -> str:
-    """A key field in a query: text, or NULL where it is missing. Codes that a user calls missing are."""
-    identifier = f"CAST({column(data.engine, name)} AS VARCHAR)"
-    text = f"NULLIF({identifier}, '')"
-    if not keys.missing_codes.get(name):
-        return text
-    listed = f"SELECT code FROM missing_codes WHERE place = {keys.names.index(name)}"
-    return f"CASE WHEN trim({identifier}) IN ({listed}) THEN NULL ELSE {text} END"
-
-
-def lend_missing(session: Session, keys: KeyVariables) -> None:
-    """The codes that mean missing, as a table: a user's words never enter a query."""
-    rows = [(keys.names.index(name), code) for name, codes in keys.missing_texts().items() for code in codes]
-    places, codes = pa.array([place for place, _ in rows], pa.int32()), pa.array([code for _, code in rows], pa.string())
-    session.lend("missing_codes", pa.table({"place": places, "code": codes}))
-
-
-def number_texts(data: Microdata, told: Sequence[str]) -> list[str]:
-    """The numbers by which equal keys are told apart, in a query, as n0, n1, ..."""
-    return [f"{number_column(data, name).units(WEIGHT_DECIMALS)} AS n{place}" for place, name in enumerate(told)]
-
-
-def number_column(data: Microdata, name: str) -> NumberColumn:
-    return NumberColumn(name=name, identifier=column(data.engine, name), mark=data.decimal or ".")
+def record_key(data: Microdata, keys: KeyVariables, told: Sequence[str] = ()) -> RecordKey:
+    """The key as queries read it, equal keys told apart by the columns `told`."""
+    return RecordKey(
+        data=data,
+        fields=keys.names,
+        missing=keys.missing_texts(),
+        numbers=told,
+        weight=keys.weight,
+        cost=keys.record_cost,
+        household=keys.household,
+    )
 
 
 def _refuse_bad_numbers(session: Session, data: Microdata, names: Sequence[str]) -> None:
     for name in names:
-        number = number_column(data, name)
-        units = number.units(WEIGHT_DECIMALS)
-        bad = f"NOT coalesce({number.is_number} AND NOT {number.is_negative}, false)"
-        large = f"coalesce({number.is_number} AND {units} IS NULL, false)"
-        count = scalar_row(session.query(f"SELECT count(*) FILTER ({bad}) AS bad FROM records"))["bad"]
+        bad = no_amount(data, name)
+        count = count_where(session, bad)
         if count:
             place = data.engine.place(session.first(bad))
             raise FormatError(
                 f"{data.origin}: column {name!r} has {count:,} values that are no number of zero or more, the first in {place}.",
                 hint="Weights and costs must be there for every record.",
             )
-        found = scalar_row(session.query(f"SELECT count(*) FILTER ({large}) AS large, coalesce(sum({units}), 0) AS total FROM records"))
-        if found["large"] or found["total"] > LARGEST_TOTAL * WEIGHT_UNIT:
+        total = total_units(session, data, name)
+        if total is None or total > LARGEST_TOTAL * WEIGHT_UNIT:
             raise InputError(
                 f"{data.origin}: the numbers of column {name!r} are too large: together they exceed {LARGEST_TOTAL:,}.",
                 hint="Give weights and costs in larger units.",
             )
-
-
-def _grouped(data: Microdata, keys: KeyVariables, told: Sequence[str]) -> str:
-    raw = [column(data.engine, name) for name in (*keys.names, *told)]
-    sums = ["count(*) AS records"]
-    for label, name in (("weight", keys.weight), ("cost", keys.record_cost)):
-        if name:
-            sums.append(f"sum({number_column(data, name).units(WEIGHT_DECIMALS)}) AS {label}")
-    inner = f"SELECT {', '.join(dict.fromkeys(raw))}, {', '.join(sums)} FROM records GROUP BY {', '.join(dict.fromkeys(raw))}"
-    texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)]
-    texts += number_texts(data, told)
-    names = [*(f"k{place}" for place in range(len(keys.names))), *(f"n{place}" for place in range(len(told)))]
-    totals = [f"CAST(sum({label}) AS BIGINT) AS {label}" for label in ("records", *_extra(keys))]
-    outer = f"SELECT {', '.join(texts)}, records{''.join(f', {label}' for label in _extra(keys))} FROM ({inner})"
-    return f"SELECT {', '.join(names)}, {', '.join(totals)} FROM ({outer}) GROUP BY {', '.join(names)}"
-
-
-def _extra(keys: KeyVariables) -> list[str]:
-    return [label for label, name in (("weight", keys.weight), ("cost", keys.record_cost)) if name]
-
-
-def _members(data: Microdata, keys: KeyVariables, told: Sequence[str]) -> str:
-    texts = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)] + number_texts(data, told)
-    home = household_text(data, keys)
-    names = ["home", *(f"k{place}" for place in range(len(keys.names))), *(f"n{place}" for place in range(len(told)))]
-    return (
-        f"SELECT {', '.join(names)}, count(*) AS records FROM (SELECT {home}, {', '.join(texts)} FROM records) GROUP BY {', '.join(names)}"
-    )
-
-
-def household_text(data: Microdata, keys: KeyVariables) -> str:
-    """The household's identifier in a query; empty where it is missing."""
-    return f"coalesce(CAST({column(data.engine, keys.household or '')} AS VARCHAR), '') AS home"
 
 
 def _whole(column_: pa.ChunkedArray) -> IntArray:

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.data.engines import column
 from statveil.data.microdata import Microdata
-from statveil.records.coding import WEIGHT_UNIT, CodedFile, key_text, lend_missing
+from statveil.data.queries.keys import count_values
+from statveil.records.coding import WEIGHT_UNIT, CodedFile, record_key
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.blanks import row_amount
 from statveil.records.suppress.wildcard import written_codes
@@ -217,11 +217,10 @@ def diversity(data: Microdata, plan: FilePlan, sensitive: str, *, key: str | Non
     """
     data.require([sensitive])
     keys = plan.keys
-    texts = [f"{key_text(data, keys, name)} AS c{place}" for place, name in enumerate(keys.names)]
-    value = f"coalesce(CAST({column(data.engine, sensitive)} AS VARCHAR), '') AS c{len(texts)}"
     with data.engine.session() as session:
-        lend_missing(session, keys)
-        before = session.query(f"SELECT {', '.join([*texts, value])}, count(*) AS n FROM records GROUP BY ALL")
+        own = record_key(data, keys)
+        own.lend_missing(session)
+        before = count_values(session, own, sensitive)
     after = released_values(data, plan, [*keys.names, sensitive], key=key)
     return _diversity(sensitive, *_classes(before)), _diversity(sensitive, *_classes(after))
 

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.data.engines import column
 from statveil.data.microdata import Microdata
-from statveil.records.coding import WEIGHT_DECIMALS, WEIGHT_UNIT, CodedFile, code_file, key_text, lend_missing, level_of
+from statveil.data.queries.keys import WEIGHT_DECIMALS, records_by_risk
+from statveil.records.coding import WEIGHT_UNIT, CodedFile, code_file, level_of, record_key
 from statveil.records.frequencies import Words, cell_index, cell_totals, distinct_patterns, unsafe_patterns
 from statveil.records.keys import KeyVariables
 from statveil.records.suppress.covers import maximal_sets, minimal_sets
@@ -170,18 +170,10 @@ class UnsafeCombinations:
         coded = self.problem.coded
         unsafe = self.keys
         risks = {"minucs": pa.array([len(self.minucs(int(key))) for key in unsafe], pa.int64()), "score": pa.array(self.scores[unsafe])}
-        own = [f"{key_text(data, coded.keys, name)} AS k{place}" for place, name in enumerate(coded.keys.names)]
-        same = " AND ".join(f"r.k{place} IS NOT DISTINCT FROM u.k{place}" for place in range(len(own)))
-        keys = ", ".join(f"k{place}" for place in range(len(own)))
-        wanted = [f"r.{column(data.engine, name)}" for name in columns]
+        key = record_key(data, coded.keys)
         with data.engine.session() as session:
-            lend_missing(session, coded.keys)
-            session.lend("risks", pa.table({**key_columns(coded, unsafe), **risks}))
-            risky = f"SELECT DISTINCT {keys}, minucs, score FROM risks"
-            told = ", ".join([*wanted, "coalesce(u.minucs, 0) AS minucs", "coalesce(u.score, 0) AS score"])
-            joined = f"(SELECT *, {', '.join(own)} FROM records) r LEFT JOIN ({risky}) u ON {same}"
-            found = session.query(f"SELECT {told} FROM {joined} ORDER BY {', '.join(['score DESC', *wanted])}")
-        return found.rename_columns([*columns, "minucs", "score"])
+            key.lend_missing(session)
+            return records_by_risk(session, key, pa.table({**key_columns(coded, unsafe), **risks}), columns)
 
 
 def _in_units(amount: int) -> str:

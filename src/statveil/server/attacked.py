@@ -25,6 +25,7 @@ from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey, new_key_file
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
+from statveil.data.queries.tabulation import read_all
 from statveil.data.readers import read_microdata
 from statveil.jobs.server_config import DatasetPart, ServerConfig, check_config
 from statveil.risk.rules.concentration import PPercent
@@ -116,7 +117,7 @@ class ServiceWorkshop:
 
     def _period(self, data: Microdata, number: int) -> dict[str, Any]:
         with data.engine.session() as session:
-            table = session.query("SELECT * FROM records").rename_columns(list(data.columns))
+            table = read_all(session, data.engine)
         dice = np.random.Generator(np.random.PCG64([21, number]))
         for measure in self._part.measure:
             if measure.column is not None:

@@ -16,9 +16,17 @@ import pyarrow.compute as pc
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.core.provenance import sha256
-from statveil.data.engines import Session, column, scalar_row
+from statveil.data.engines import Session
 from statveil.data.microdata import FileLabels, Microdata, read_labels
-from statveil.records.coding import CodedFile, household_text, key_text, lend_missing, number_texts, telling
+from statveil.data.queries.safe_file import (
+    ReleasedColumn,
+    ReleasedRecords,
+    columns_beyond,
+    lend_blanks,
+    lend_recodings,
+    released_records,
+)
+from statveil.records.coding import CodedFile, record_key, telling
 from statveil.records.keys import MISSING_LABEL
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.blanks import merged
@@ -32,63 +40,44 @@ def write_safe_file(data: Microdata, plan: FilePlan, path: Path, *, drop: Sequen
     """Write the safe file; `drop` names columns to leave out, `key` is the secret of the shuffle (by default made from the seed)."""
     _check_drop(data, plan, drop)
     names = [name for name in data.columns if name not in drop]
-    first, second = _secrets(plan, key)
+    secrets, format_ = _secrets(plan, key), format_of(path)
     with data.engine.session() as session:
-        lend_missing(session, plan.keys)
-        _lend_recodings(session, plan)
-        _lend_blanks(session, plan)
-        shown = ", ".join(f"o{place}" for place in range(len(names)))
-        texts = _texts(session, data, format_of(path), names, _released(session, data, plan, names, texts=frozenset(), secret=first))
-        released = _released(session, data, plan, names, texts=texts, secret=first)
-        query = f"SELECT {shown} FROM ({released}) ORDER BY hash({first}, {shown}), hash({second}, {shown})"
-        content = _content(session, plan, names, released, read_labels(data.origin), measured=format_of(path) in FIXED_WIDTH)
-        write_batches(path, session.batches(query, rows=ROWS), content)
+        _lend_plan(session, data, plan)
+        plain = _released(session, data, plan, names, texts=frozenset(), secret=secrets[0])
+        released = _released(session, data, plan, names, texts=_texts(data, format_, plain), secret=secrets[0])
+        content = _content(plan, released, read_labels(data.origin), measured=format_ in FIXED_WIDTH)
+        write_batches(path, released.shuffled(secrets, rows=ROWS), content)
 
 
 def released_values(data: Microdata, plan: FilePlan, names: Sequence[str], *, key: str | None = None) -> pa.Table:
     """These columns as `write_safe_file` writes them, as text c0, c1, ..., and how many records (`n`) show the same."""
-    outputs = [f"o{place} AS c{place}" for place in range(len(names))]
     with data.engine.session() as session:
-        lend_missing(session, plan.keys)
-        _lend_recodings(session, plan)
-        _lend_blanks(session, plan)
-        released = _released(session, data, plan, names, texts=frozenset(names), secret=_secrets(plan, key)[0])
-        return session.query(f"SELECT {', '.join(outputs)}, count(*) AS n FROM ({released}) GROUP BY ALL")
+        _lend_plan(session, data, plan)
+        return _released(session, data, plan, names, texts=frozenset(names), secret=_secrets(plan, key)[0]).counted()
 
 
-def _content(session: Session, plan: FilePlan, names: Sequence[str], released: str, labels: FileLabels, *, measured: bool) -> FileContent:
+def _content(plan: FilePlan, released: ReleasedRecords, labels: FileLabels, *, measured: bool) -> FileContent:
     """What the writer must know beforehand; formats of fixed width also how many records come and how long their texts are."""
-    empty = session.query(f"SELECT * FROM ({released}) LIMIT 0").schema
-    schema = pa.schema([pa.field(name, _plain(empty.field(f"o{place}").type)) for place, name in enumerate(names)])
+    schema = pa.schema([pa.field(each.name, _plain(each.type)) for each in released.schema()])
     kept = FileLabels(columns=labels.columns, values={name: each for name, each in labels.values.items() if name not in plan.mapping()})
     if not measured:
         return FileContent(schema=schema, labels=kept)
-    texts = {name: f"o{place}" for place, name in enumerate(names) if pa.types.is_string(schema.field(name).type)}
-    longest = "".join(f", max(strlen({text})) AS {text}" for text in texts.values())
-    found = scalar_row(session.query(f"SELECT count(*) AS records{longest} FROM ({released})"))
-    widths = {name: int(found[text] or 0) for name, text in texts.items()}
-    return FileContent(schema=schema, records=int(found["records"]), widths=widths, labels=kept)
+    records, widths = released.measured([each.name for each in schema if pa.types.is_string(each.type)])
+    return FileContent(schema=schema, records=records, widths=widths, labels=kept)
 
 
-def _texts(session: Session, data: Microdata, written_as: str, names: Sequence[str], released: str) -> frozenset[str]:
-    """Columns that are written as text: all of CSV, and in SPSS and Stata files what these would write in a way of their own."""
+def _texts(data: Microdata, written_as: str, released: ReleasedRecords) -> frozenset[str]:
+    """Columns that are written as text: all of CSV, and in SPSS and Stata files what these would write in a way of their own.
+
+    So are whole numbers that a double would change, as long identifiers.
+    """
     if written_as not in FIXED_WIDTH:
-        return frozenset(names if written_as == "csv" else ())
-    schema = session.query(f"SELECT * FROM ({released}) LIMIT 0").schema
+        return frozenset(released.columns if written_as == "csv" else ())
     known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    kinds = {name: schema.field(f"o{place}").type for place, name in enumerate(names)}
+    kinds = {each.name: each.type for each in released.schema()}
     unknown = [name for name, kind in kinds.items() if not any(is_(kind) for is_ in known)]
-    return frozenset([*unknown, *_beyond_doubles(session, data, [name for name in names if kinds[name] in (pa.int64(), pa.uint64())])])
-
-
-def _beyond_doubles(session: Session, data: Microdata, names: Sequence[str]) -> list[str]:
-    """Columns with whole numbers that a double would change, as long identifiers: text keeps them."""
-    if not names:
-        return []
-    column_of = {name: column(data.engine, name) for name in names}
-    tests = ", ".join(f"coalesce(max({c}) > {LARGEST_WHOLE} OR min({c}) < -{LARGEST_WHOLE}, false) AS {c}" for c in column_of.values())
-    found = scalar_row(session.query(f"SELECT {tests} FROM records"))
-    return [name for name in names if found[column_of[name]]]
+    whole = [name for name, kind in kinds.items() if kind in (pa.int64(), pa.uint64())]
+    return frozenset([*unknown, *columns_beyond(released.session, data, whole, LARGEST_WHOLE)])
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -113,14 +102,17 @@ def _secrets(plan: FilePlan, key: str | None) -> tuple[int, int]:
     return first, second
 
 
-def _lend_recodings(session: Session, plan: FilePlan) -> None:
-    for name, mapping in plan.mapping().items():
-        pairs = [(old, new) for old, new in mapping.items() if old != MISSING_LABEL]
-        old, new = (pa.array([pair[side] for pair in pairs], pa.string()) for side in (0, 1))
-        session.lend(f"new{plan.keys.names.index(name)}", pa.table({"old": old, "new": new}))
+def _lend_plan(session: Session, data: Microdata, plan: FilePlan) -> None:
+    record_key(data, plan.keys).lend_missing(session)
+    recodings = {
+        plan.keys.names.index(name): {old: new for old, new in mapping.items() if old != MISSING_LABEL}
+        for name, mapping in plan.mapping().items()
+    }
+    lend_recodings(session, recodings)
+    lend_blanks(session, _blanks(plan))
 
 
-def _lend_blanks(session: Session, plan: FilePlan) -> None:
+def _blanks(plan: FilePlan) -> pa.Table:
     """Keys (in households: household and key) with their masks; `low` to `high` are the ranks of their records that get a mask."""
     coded, found = plan.coded, plan.suppression
     home = None if found.home is None else _by_name(coded, found.home)
@@ -137,10 +129,7 @@ def _lend_blanks(session: Session, plan: FilePlan) -> None:
         columns["home"] = coded.households.names.take(pa.array(owner[wanted] // coded.size))
     columns |= {"mask": pa.array(mask[wanted]), "low": pa.array((high - records + 1)[wanted]), "high": pa.array(high[wanted])}
     columns["split"] = pa.array(split[wanted])
-    table = pa.table(columns)
-    session.lend("blanks", table)
-    session.keep("whole_keys", "SELECT * FROM blanks WHERE NOT split")
-    session.keep("split_keys", "SELECT * FROM blanks WHERE split")
+    return pa.table(columns)
 
 
 def _by_name(coded: CodedFile, home: IntArray) -> IntArray:
@@ -161,56 +150,21 @@ def key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
     return columns | {f"n{place}": pa.array(row[key]) for place, row in enumerate(coded.numbers)}
 
 
-def _released(session: Session, data: Microdata, plan: FilePlan, names: Sequence[str], *, texts: frozenset[str], secret: int) -> str:
-    """The query of the released columns o0, o1, ... in the order of `names`."""
-    keys = plan.keys
-    told = number_texts(data, telling(keys))
-    own = [f"{key_text(data, keys, name)} AS k{place}" for place, name in enumerate(keys.names)] + told
-    home = [household_text(data, keys)] if keys.household else []
-    keyed = f"SELECT *, {', '.join([*own, *home])} FROM records"
-    same = " AND ".join(
-        [f"r.k{place} IS NOT DISTINCT FROM b.k{place}" for place in range(len(keys.names))]
-        + [f"r.n{place} = b.n{place}" for place in range(len(told))]
-        + ["r.home = b.home"] * len(home)
-    )
-    masked = f"SELECT r.*, coalesce(b.mask, 0) AS mask FROM ({keyed}) r LEFT JOIN whole_keys b ON {same}"
-    if session.query("SELECT count(*) AS n FROM split_keys")["n"][0].as_py():
-        masked = _with_split(masked, same, data, secret)
-    joins = "".join(
-        f" LEFT JOIN new{keys.names.index(name)} ON new{keys.names.index(name)}.old = t.k{keys.names.index(name)}"
-        for name in plan.mapping()
-    )
-    outputs = [f"{_output(data, plan, name, as_text=name in texts)} AS o{place}" for place, name in enumerate(names)]
-    return f"SELECT {', '.join(outputs)} FROM ({masked}) t{joins}"
+def _released(
+    session: Session, data: Microdata, plan: FilePlan, names: Sequence[str], *, texts: frozenset[str], secret: int
+) -> ReleasedRecords:
+    key = record_key(data, plan.keys, telling(plan.keys))
+    columns = [_released_column(plan, name, as_text=name in texts) for name in names]
+    return released_records(session, key, columns, secret=secret)
 
 
-def _with_split(masked: str, same: str, data: Microdata, secret: int) -> str:
-    """Of keys that are blanked in part, the records are ranked by a keyed hash of all they hold; equal records are interchangeable."""
-    every = ", ".join(column(data.engine, name) for name in data.columns)
-    some = f"SELECT r.* FROM ({masked}) r WHERE EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
-    none = f"SELECT r.* FROM ({masked}) r WHERE NOT EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
-    keyed = [f"{letter}{place}" for letter in "kn" for place in range(same.count(f"r.{letter}"))]
-    owner = ", ".join(keyed + (["home"] if "r.home" in same else []))
-    ranked = f"SELECT *, row_number() OVER (PARTITION BY {owner} ORDER BY hash({secret}, {every})) AS rank FROM ({some})"
-    chosen = f"SELECT r.* EXCLUDE (mask, rank), b.mask FROM ({ranked}) r JOIN split_keys b ON {same} AND r.rank BETWEEN b.low AND b.high"
-    return f"SELECT * FROM ({none}) UNION ALL BY NAME SELECT * FROM ({chosen})"
-
-
-def _output(data: Microdata, plan: FilePlan, name: str, *, as_text: bool) -> str:
-    """One released column: recoded, blanked, or as it was."""
-    keys, identifier = plan.keys, f"t.{column(data.engine, name)}"
-    bits = _bits(plan, name)
-    value = identifier
-    if name in keys.names:
-        place = keys.names.index(name)
-        category = keys.missing == "category" and MISSING_LABEL in plan.coded.values[place]
-        if plan.levels[place]:
-            value = f"new{place}.new"
-        if category:
-            value = f"CASE WHEN t.k{place} IS NULL THEN '{MISSING_LABEL}' ELSE CAST({value} AS VARCHAR) END"
-    if as_text:
-        value = f"CAST({value} AS VARCHAR)"
-    return f"CASE WHEN t.mask & {bits} <> 0 THEN NULL ELSE {value} END" if bits else value
+def _released_column(plan: FilePlan, name: str, *, as_text: bool) -> ReleasedColumn:
+    keys, bits = plan.keys, _bits(plan, name)
+    if name not in keys.names:
+        return ReleasedColumn(name, as_text, bits)
+    place = keys.names.index(name)
+    category = keys.missing == "category" and MISSING_LABEL in plan.coded.values[place]
+    return ReleasedColumn(name, as_text, bits, recoded=bool(plan.levels[place]), missing_as=MISSING_LABEL if category else None)
 
 
 def _bits(plan: FilePlan, name: str) -> int:

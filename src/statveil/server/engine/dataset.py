@@ -12,9 +12,11 @@ import numpy as np
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray, frozen_array
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
-from statveil.data.engines import Session, column
+from statveil.data.engines import Session
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata, read_labels
+from statveil.data.queries.columns import units_or_one
+from statveil.data.queries.tabulation import read_units
 from statveil.data.readers import read_microdata
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules.frequency import MinimumFrequency
@@ -169,7 +171,9 @@ class _Records:
     """Ids, codes and amounts of the records in the order of their units: the order of the file decides nothing."""
 
     def __init__(self, session: Session, data: Microdata, part: DatasetPart, columns: CheckedColumns) -> None:
-        answer = session.query(_all_records(data, part, columns))
+        numbers = [columns.number(each.column) for each in part.measure]
+        amounts = [units_or_one(number, number.decimals if number else 0) for number in numbers]
+        answer = read_units(session, data.engine, list(part.dimensions), amounts, unit=part.unit_columns, holding=part.holding)
         self.units: list[str] = answer["unit"].to_pylist()
         where = f"{data.origin}: %s in {' and '.join(part.unit_columns)}."
         if None in self.units:
@@ -192,18 +196,6 @@ class _Records:
         of_code = np.array([place[code] for code in encoded.dictionary.to_pylist()], dtype=np.int64)
         found: IntArray = of_code[encoded.indices.to_numpy()]
         return found
-
-
-def _all_records(data: Microdata, part: DatasetPart, columns: CheckedColumns) -> str:
-    units = [f"CAST({column(data.engine, name)} AS VARCHAR)" for name in part.unit_columns]
-    unit = " || ".join(f"length({each}) || ':' || {each}" for each in units)
-    holding = f"CAST({column(data.engine, part.holding)} AS VARCHAR)" if part.holding else unit
-    codes = [f"CAST({column(data.engine, name)} AS VARCHAR) AS code{place}" for place, name in enumerate(part.dimensions)]
-    numbers = [columns.number(each.column) for each in part.measure]
-    amounts = [
-        f"{number.units(number.decimals) if number else 'CAST(1 AS BIGINT)'} AS amount{place}" for place, number in enumerate(numbers)
-    ]
-    return f"SELECT {unit} AS unit, {holding} AS holding, {', '.join([*codes, *amounts])} FROM records ORDER BY unit"
 
 
 def _amounts(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:

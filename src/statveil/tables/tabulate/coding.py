@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from statveil.core.errors import HierarchyError, InputError
-from statveil.data.engines import Session, column, scalar_row
+from statveil.data.engines import Session
 from statveil.data.hierarchy import CHOOSE_TOTAL, DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
+from statveil.data.queries.columns import distinct_codes, units_or_one
+from statveil.data.queries.tabulation import CodedRecords, CodeKeys, RecordFlag, ResponseUnits, keep_coded_records, sums_exceed
 from statveil.tables.cells import REQUESTED, UNWAIVED
 from statveil.tables.levels import Grid
 from statveil.tables.linked import Response
 from statveil.tables.spec import Dimension, TableSpec
-from statveil.tables.tabulate.columns import MEASURE_DECIMALS, CheckedColumns, NumberColumn, flag
+from statveil.tables.tabulate.columns import MEASURE_DECIMALS, CheckedColumns
 
 LARGEST_SUM = 2**62
 
@@ -76,8 +76,7 @@ def find_dimensions(session: Session, data: Microdata, spec: TableSpec, records:
 
 
 def _dimension(session: Session, data: Microdata, spec: TableSpec, name: str, records: int) -> Dimension:
-    answer = session.query(f"SELECT DISTINCT CAST({column(data.engine, name)} AS VARCHAR) AS code FROM records")
-    found = sorted(answer["code"].to_pylist())
+    found = distinct_codes(session, data.engine, name)
     trees = spec.dimensions[name]
     if trees is None:
         if not records:
@@ -90,92 +89,50 @@ def _dimension(session: Session, data: Microdata, spec: TableSpec, name: str, re
     return dimension
 
 
-def keep_coded(
-    session: Session,
-    data: Microdata,
-    spec: TableSpec,
-    columns: CheckedColumns,
-    *,
-    responses: Sequence[Response],
-    units: Units,
-    grids: Sequence[Grid],
-) -> None:
-    """Keep the table `coded`: key0, key1, ... of the leaf cell in each table, holding, weight, copies, flags.
+@dataclass(frozen=True, kw_only=True)
+class CodedLayout:
+    """What the records of linked tables are coded for: the cells of each table, the responses, their units."""
 
-    And value0, amount0, mass0, value1, ... of each response.
-    """
-    lookups, keys = _lookups(session, data, grids)
-    holding = "0"
-    if spec.holding:
-        identifier = column(data.engine, spec.holding)
-        session.keep(
-            "holdings",
-            f"SELECT holding, CAST(row_number() OVER () - 1 AS INTEGER) AS id FROM (SELECT DISTINCT {identifier} AS holding FROM records)",
+    grids: Sequence[Grid]
+    responses: Sequence[Response]
+    units: Units
+
+
+def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: CheckedColumns, *, layout: CodedLayout) -> None:
+    """Keep the records as integers; see `keep_coded_records`."""
+    units = layout.units
+    coded = CodedRecords(
+        tables=[_code_keys(grid) for grid in layout.grids],
+        holding=spec.holding,
+        weight=_weight_units(spec, columns, units),
+        responses=[
+            ResponseUnits(
+                units_or_one(columns.number(each.measure), units.measure_decimals),
+                units_or_one(columns.number(each.shadow or each.measure), units.rule_decimals),
+            )
+            for each in layout.responses
+        ],
+        flags=[RecordFlag(spec.waiver, 0, UNWAIVED), RecordFlag(spec.request, REQUESTED, 0)],
+        one=units.one if units.repeats else None,
+    )
+    keep_coded_records(session, data.engine, coded)
+    if sums_exceed(session, len(layout.responses), LARGEST_SUM):
+        raise InputError(
+            f"{data.origin}: the numbers are too large to be added up exactly with their decimals.",
+            hint="Use fewer decimals in measure and weight, or larger units (thousands).",
         )
-        lookups.append(f"JOIN holdings ON holdings.holding = records.{identifier}")
-        holding = "holdings.id"
-    numbers = [f"{_weight_units(spec, columns, units)} AS weight"]
-    for place, each in enumerate(responses):
-        numbers.append(f"{_units_of(columns.number(each.measure), units.measure_decimals)} AS measure{place}")
-        numbers.append(f"{_units_of(columns.number(each.shadow or each.measure), units.rule_decimals)} AS rule{place}")
-    selected = ", ".join([*keys, f"{holding} AS holding", *numbers, f"{_flags(data, spec)} AS flags"])
-    session.keep("coded", _with_products(f"SELECT {selected} FROM records {' '.join(lookups)}", len(grids), len(responses), units))
-    _refuse_overflow(session, data, len(responses))
 
 
-def _lookups(session: Session, data: Microdata, grids: Sequence[Grid]) -> tuple[list[str], list[str]]:
-    joins, keys = [], []
-    for table, grid in enumerate(grids):
-        terms = []
-        for axis, dimension in enumerate(grid.dimensions):
-            name = f"codes_{table}_{axis}"
-            leaves = dimension.trees[0].leaves
-            positions = pa.array([dimension.position[code] for code in leaves], pa.int64())
-            session.lend(name, pa.table({"code": pa.array(leaves, pa.string()), "position": positions}))
-            joins.append(f"JOIN {name} ON {name}.code = CAST(records.{column(data.engine, dimension.name)} AS VARCHAR)")
-            terms.append(f"{name}.position * {grid.strides[axis]}")
-        keys.append(f"{' + '.join(terms)} AS key{table}")
-    return joins, keys
-
-
-def _units_of(number: NumberColumn | None, decimals: int) -> str:
-    return number.units(decimals) if number else f"CAST({10**decimals} AS BIGINT)"
+def _code_keys(grid: Grid) -> list[CodeKeys]:
+    return [
+        CodeKeys(dimension.name, leaves, [dimension.position[code] * stride for code in leaves])
+        for dimension, stride in zip(grid.dimensions, grid.strides, strict=True)
+        for leaves in [dimension.trees[0].leaves]
+    ]
 
 
 def _weight_units(spec: TableSpec, columns: CheckedColumns, units: Units) -> str:
     weight = columns.number(spec.weight)
     if weight and spec.weight_decimals is not None and weight.decimals > units.weight_decimals:
         return weight.rounded_units(units.weight_decimals)
-    return _units_of(weight, units.weight_decimals)
-
-
-def _flags(data: Microdata, spec: TableSpec) -> str:
-    unwaived = f"CASE WHEN {flag(column(data.engine, spec.waiver))} THEN 0 ELSE {UNWAIVED} END" if spec.waiver else str(UNWAIVED)
-    requested = f"CASE WHEN {flag(column(data.engine, spec.request))} THEN {REQUESTED} ELSE 0 END" if spec.request else "0"
-    return f"CAST({unwaived} + {requested} AS UTINYINT)"
-
-
-def _with_products(source: str, tables: int, responses: int, units: Units) -> str:
-    """value: weight x measure. amount: what the rules add up per respondent. mass: what it adds to the cell's magnitude."""
-    products = [f"CAST({f'greatest(weight, {units.one})' if units.repeats else '1'} AS BIGINT) AS copies"]
-    for place in range(responses):
-        weighted = f"CAST(weight AS HUGEINT) * rule{place}"
-        products.append(f"TRY_CAST(CAST(weight AS HUGEINT) * measure{place} AS BIGINT) AS value{place}")
-        products.append(f"TRY_CAST({f'rule{place}' if units.repeats else weighted} AS BIGINT) AS amount{place}")
-        products.append(f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass{place}")
-    keys = [f"key{table}" for table in range(tables)]
-    return f"SELECT {', '.join([*keys, 'holding', 'weight', *products, 'flags'])} FROM ({source})"
-
-
-def _refuse_overflow(session: Session, data: Microdata, responses: int) -> None:
-    """Every sum fits if the sum of absolute values does. Doubles will do: there is a factor of two to spare."""
-    each = range(responses)
-    values, amounts, masses = ([f"{name}{place}" for place in each] for name in ("value", "amount", "mass"))
-    sums = ("weight", "copies", *values, *masses, *(f"{amount} * CAST(copies AS DOUBLE)" for amount in amounts))
-    lost = [f"count(*) - count({name}) AS lost_{name}" for name in ("weight", *values, *amounts, *masses)]
-    large = [f"coalesce(sum(abs(CAST({name} AS DOUBLE))), 0) >= {LARGEST_SUM} AS large_{index}" for index, name in enumerate(sums)]
-    if any(scalar_row(session.query(f"SELECT {', '.join(lost + large)} FROM coded")).values()):
-        raise InputError(
-            f"{data.origin}: the numbers are too large to be added up exactly with their decimals.",
-            hint="Use fewer decimals in measure and weight, or larger units (thousands).",
-        )
+    return units_or_one(weight, units.weight_decimals)

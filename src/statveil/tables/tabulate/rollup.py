@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.data.engines import Session
+from statveil.data.queries.tabulation import holding_amounts, leaf_sums, record_amounts
 from statveil.tables.cells import REQUESTED, UNWAIVED, Positions, join_positions
 from statveil.tables.levels import Grid, combinations
 from statveil.tables.spec import TableSpec
@@ -109,9 +110,6 @@ def rank_respondents(start: Any, leaf: Any, amount: Any, copies: Any, flags: Any
     return respondents.copy(), magnitude.copy(), largest, largest_copies, largest_flagged
 
 
-_MASK = "18446744073709551615::UHUGEINT"
-
-
 @dataclass(frozen=True, kw_only=True)
 class LeafCells:
     """Sums per leaf cell that holds a record, by ascending key."""
@@ -149,24 +147,17 @@ def _freeze(arrays: LeafCells | Contributions) -> None:
 
 
 def read_leaf_cells(session: Session, table: int, response: int) -> LeafCells:
-    """A record's fingerprint is the MD5 of its row number; a set's is the exclusive or of its records'."""
-    columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
-    sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
-    prints = f"(print & {_MASK})::UBIGINT AS low_print, (print >> 64)::UBIGINT AS high_print"
-    print_ = "bit_xor(md5_number(concat('statveil record ', rowid))) AS print"
-    grouped = f"SELECT key{table} AS key, count(*) AS records, {sums}, {print_} FROM coded GROUP BY 1"
-    answer = session.query(f"SELECT key, records, value, weight, mass, {prints} FROM ({grouped}) ORDER BY key")
+    answer = leaf_sums(session, table, response)
     return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
 
 
 def read_contributions(session: Session, table: int, response: int, leaves: LeafCells, spec: TableSpec, units: Units) -> Contributions:
     nothing = np.zeros(0, dtype=np.int64)
     if spec.holding:
-        sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
-        answer = session.query(f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY 1, 2 ORDER BY holding")
+        answer = holding_amounts(session, table, response)
         start = np.flatnonzero(np.diff(_array(answer, "holding"), prepend=-1))
     else:
-        answer = session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags FROM coded")
+        answer = record_amounts(session, table, response)
         start = np.arange(answer.num_rows)
     return Contributions(
         start=np.append(start, answer.num_rows).astype(np.int64),

@@ -29,7 +29,7 @@ from statveil.tables.linked import (
 from statveil.tables.spec import TableSpec
 from statveil.tables.structural_zeros import check_structural, structural_positions
 from statveil.tables.table import Table, UnionCell, View
-from statveil.tables.tabulate.coding import Units, find_dimensions, finest_measure, keep_coded, settle_units
+from statveil.tables.tabulate.coding import CodedLayout, Units, find_dimensions, finest_measure, keep_coded, settle_units
 from statveil.tables.tabulate.columns import CheckedColumns, check_columns
 from statveil.tables.tabulate.rollup import find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
 
@@ -63,7 +63,7 @@ def tabulate(
         columns = check_columns(session, data, specs)
         units = settle_units(spec, responses, columns)
         grids = [Grid(dimensions=find_dimensions(session, data, each, columns.records)) for each in specs]
-        keep_coded(session, data, spec, columns, responses=responses, units=units, grids=grids)
+        keep_coded(session, data, spec, columns, layout=CodedLayout(grids=grids, responses=responses, units=units))
         tables = [
             _tabulated(
                 session,

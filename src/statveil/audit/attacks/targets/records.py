@@ -8,8 +8,9 @@ import numpy as np
 
 from statveil.audit.attacks.public import Register
 from statveil.core.arrays import IntArray
-from statveil.data.engines import column
 from statveil.data.microdata import Microdata
+from statveil.data.queries.columns import units_or_one
+from statveil.data.queries.tabulation import read_coded
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.tabulate.columns import check_columns
 
@@ -25,15 +26,10 @@ def read_records(
     specs = [TableSpec(dimensions=trees, measure=name, holding=holding, name=each) for each, name in measures.items()]
     with data.engine.session() as session:
         columns = check_columns(session, data, specs)
-        codes = [f"CAST({column(data.engine, each.name)} AS VARCHAR) AS code{place}" for place, each in enumerate(dimensions)]
         numbers = {each: columns.number(name) for each, name in measures.items()}
-        amounts = [
-            f"{number.units(number.decimals) if number else 'CAST(1 AS BIGINT)'} AS amount{place}"
-            for place, number in enumerate(numbers.values())
-        ]
-        owner = f"CAST({column(data.engine, holding)} AS VARCHAR)" if holding else "CAST(row_number() OVER () AS VARCHAR)"
-        sorting = f" ORDER BY {', '.join(column(data.engine, name) for name in order)}" if order else ""
-        found = session.query(f"SELECT {', '.join([*codes, *amounts, f'{owner} AS owner'])} FROM records{sorting}")
+        amounts = [units_or_one(number, number.decimals if number else 0) for number in numbers.values()]
+        names = [each.name for each in dimensions]
+        found = read_coded(session, data.engine, names, amounts, owner=holding, order=order)
     places = {each.name: _places(found[f"code{place}"], each) for place, each in enumerate(dimensions)}
     owners: IntArray = found["owner"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
     values = {each: found[f"amount{place}"].to_numpy().astype(np.int64) for place, each in enumerate(measures)}

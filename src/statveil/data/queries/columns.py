@@ -1,0 +1,154 @@
+"""Columns as the records have them: missing values, words, flags, numbers and their decimals.
+
+Everything is read as text, so that codes keep their zeros and numbers become exact integers: units of 10**-decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from statveil.data.engines import Engine, Session, column, scalar_row
+from statveil.data.microdata import DecimalMark, Microdata
+
+ROUNDED_DECIMALS = 18
+"""Decimals that a number may have which is rounded to fewer."""
+_TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
+_LOW_BITS = "18446744073709551615::UHUGEINT"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberColumn:
+    """A column of numbers: how queries call it, its decimal mark and its decimals."""
+
+    name: str
+    identifier: str
+    mark: DecimalMark
+    decimals: int = 0
+
+    @classmethod
+    def of(cls, data: Microdata, name: str, mark: DecimalMark | None = None) -> NumberColumn:
+        return cls(name=name, identifier=column(data.engine, name), mark=mark or data.decimal or ".")
+
+    @property
+    def _trimmed(self) -> str:
+        return f"lower(trim(CAST({self.identifier} AS VARCHAR)))"
+
+    @property
+    def _text(self) -> str:
+        return f"replace({self._trimmed}, ',', '.')" if self.mark == "," else self._trimmed
+
+    @property
+    def is_number(self) -> str:
+        return f"regexp_full_match({self._trimmed}, '[+-]?([0-9]+[{self.mark}]?[0-9]*|[{self.mark}][0-9]+)(e[+-]?[0-9]+)?')"
+
+    @property
+    def is_word(self) -> str:
+        return f"NOT {self.is_number}"
+
+    @property
+    def decimals_found(self) -> str:
+        """Digits behind the mark without closing zeros, less the exponent; an absurd exponent counts as too many digits."""
+        digits = f"length(rtrim(split_part(split_part({self._text}, 'e', 1), '.', 2), '0'))"
+        exponent = (
+            f"CASE WHEN contains({self._text}, 'e') THEN coalesce(TRY_CAST(split_part({self._text}, 'e', 2) AS INTEGER), -999) ELSE 0 END"
+        )
+        return f"CASE WHEN {self.is_number} THEN {digits} - ({exponent}) END"
+
+    @property
+    def is_negative(self) -> str:
+        return f"TRY_CAST({self._text} AS DOUBLE) < 0"
+
+    def units(self, decimals: int) -> str:
+        """The number as an integer in units of 10**-decimals; NULL when it does not fit."""
+        return f"TRY_CAST(TRY_CAST({self._text} AS DECIMAL(19, {decimals})) * CAST({10**decimals} AS DECIMAL(10, 0)) AS BIGINT)"
+
+    def rounded_units(self, decimals: int) -> str:
+        """The same for a number that is not negative and has more decimals, a half rounded to the even neighbour."""
+        step = 10 ** (ROUNDED_DECIMALS - decimals)
+        exact = f"CAST(replace(CAST(TRY_CAST({self._text} AS DECIMAL(38, {ROUNDED_DECIMALS})) AS VARCHAR), '.', '') AS HUGEINT)"
+        whole, rest = f"({exact} // {step})", f"({exact} % {step})"
+        up = f"CASE WHEN 2 * {rest} > {step} OR (2 * {rest} = {step} AND {whole} % 2 = 1) THEN 1 ELSE 0 END"
+        return f"TRY_CAST({whole} + {up} AS BIGINT)"
+
+
+def units_or_one(number: NumberColumn | None, decimals: int) -> str:
+    """A number in units of 10**-decimals, or a one in them where there is no column."""
+    return number.units(decimals) if number else f"CAST({10**decimals} AS BIGINT)"
+
+
+def text_of(engine: Engine, name: str) -> str:
+    return f"CAST({column(engine, name)} AS VARCHAR)"
+
+
+def is_missing(engine: Engine, name: str) -> str:
+    return f"({column(engine, name)} IS NULL OR {text_of(engine, name)} = '')"
+
+
+def is_true(engine: Engine, name: str) -> str:
+    return f"lower(trim({text_of(engine, name)})) IN {_TRUE}"
+
+
+def is_no_flag(engine: Engine, name: str) -> str:
+    """Neither true nor false."""
+    text = f"lower(trim({text_of(engine, name)}))"
+    return f"({text} NOT IN {_TRUE} AND {text} NOT IN {_FALSE})"
+
+
+def has_mark(engine: Engine, name: str, mark: DecimalMark) -> str:
+    return f"contains({text_of(engine, name)}, '{mark}')"
+
+
+def count_marks(session: Session, engine: Engine, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """How many values of each column hold a comma, and how many a point."""
+    places = [(place, name) for place, name in enumerate(names)]
+    commas = [f"count(*) FILTER ({has_mark(engine, name, ',')}) AS commas{place}" for place, name in places]
+    points = [f"count(*) FILTER ({has_mark(engine, name, '.')}) AS points{place}" for place, name in places]
+    found = scalar_row(session.query(f"SELECT {', '.join(commas + points)} FROM records"))
+    return {name: (found[f"commas{place}"], found[f"points{place}"]) for place, name in places}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnFacts:
+    """Records, the sum of the digests of what they hold, how many meet each condition, and the most decimals of each number."""
+
+    records: int
+    digest: tuple[int, int]
+    counts: Sequence[int]
+    decimals: Mapping[str, int]
+
+
+def column_facts(
+    session: Session, engine: Engine, used: Sequence[str], conditions: Sequence[str], numbers: Sequence[NumberColumn]
+) -> ColumnFacts:
+    """One pass over the records that counts everything that can be wrong with them. A sum over records does not know their order."""
+    digests = ["sum((digest >> 64)::UBIGINT) AS high_digest", f"sum((digest & {_LOW_BITS})::UBIGINT) AS low_digest"]
+    digest = f"md5_number(concat({', '.join(_fenced(engine, name) for name in used)}))"
+    wanted = ", ".join(["count(*) AS records", *digests, *_counts(conditions), *_decimals(numbers)])
+    found: Mapping[str, Any] = scalar_row(session.query(f"SELECT {wanted} FROM (SELECT *, {digest} AS digest FROM records)"))
+    return ColumnFacts(
+        records=found["records"],
+        digest=(found["high_digest"] or 0, found["low_digest"] or 0),
+        counts=[found[f"doubt_{place}"] for place in range(len(conditions))],
+        decimals={number.name: max(0, found[f"decimals_{number.identifier}"] or 0) for number in numbers},
+    )
+
+
+def _fenced(engine: Engine, name: str) -> str:
+    """The text with its length before it, so that ('a', 'bc') and ('ab', 'c') differ."""
+    return f"length({text_of(engine, name)}), ':', {text_of(engine, name)}"
+
+
+def _counts(conditions: Sequence[str]) -> Iterator[str]:
+    return (f"count(*) FILTER ({condition}) AS doubt_{place}" for place, condition in enumerate(conditions))
+
+
+def _decimals(numbers: Sequence[NumberColumn]) -> Iterator[str]:
+    return (f"max({number.decimals_found}) AS decimals_{number.identifier}" for number in numbers)
+
+
+def distinct_codes(session: Session, engine: Engine, name: str) -> list[str]:
+    """The distinct codes of a column without missing values, as text, in order."""
+    found = session.query(f"SELECT DISTINCT {text_of(engine, name)} AS code FROM records")
+    return sorted(found["code"].to_pylist())

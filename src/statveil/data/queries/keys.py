@@ -1,0 +1,122 @@
+"""Records by their key: the fields by which somebody could be recognised, read as text, and what is counted for each different key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from statveil.data.engines import Session, column, scalar_row
+from statveil.data.microdata import Microdata
+from statveil.data.queries.columns import NumberColumn, text_of
+
+WEIGHT_DECIMALS = 6
+"""Weights and costs are added up in units of 10**-6."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordKey:
+    """The columns of a key. Queries call its fields k0, k1, ..., the numbers that tell equal keys apart n0, n1, ..., the household home."""
+
+    data: Microdata
+    fields: Sequence[str]
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Codes of each field that mean missing."""
+    numbers: Sequence[str] = ()
+    weight: str | None = None
+    cost: str | None = None
+    household: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [*(f"k{place}" for place in range(len(self.fields))), *(f"n{place}" for place in range(len(self.numbers)))]
+
+    def text(self, name: str) -> str:
+        """A field as text, or NULL where it is missing. Codes that a user calls missing are."""
+        identifier = text_of(self.data.engine, name)
+        text = f"NULLIF({identifier}, '')"
+        if not self.missing.get(name):
+            return text
+        listed = f"SELECT code FROM missing_codes WHERE place = {self.fields.index(name)}"
+        return f"CASE WHEN trim({identifier}) IN ({listed}) THEN NULL ELSE {text} END"
+
+    @property
+    def texts(self) -> list[str]:
+        return [f"{self.text(name)} AS k{place}" for place, name in enumerate(self.fields)]
+
+    @property
+    def units(self) -> list[str]:
+        return [f"{_units(self.data, name)} AS n{place}" for place, name in enumerate(self.numbers)]
+
+    @property
+    def home(self) -> list[str]:
+        """The household's identifier, empty where it is missing; nothing where records have none."""
+        return [f"coalesce({text_of(self.data.engine, self.household)}, '') AS home"] if self.household else []
+
+    def lend_missing(self, session: Session) -> None:
+        """The codes that mean missing, as a table: a user's words never enter a query."""
+        rows = [(self.fields.index(name), code) for name, codes in self.missing.items() for code in codes]
+        places, codes = pa.array([place for place, _ in rows], pa.int32()), pa.array([code for _, code in rows], pa.string())
+        session.lend("missing_codes", pa.table({"place": places, "code": codes}))
+
+
+def _units(data: Microdata, name: str) -> str:
+    return NumberColumn.of(data, name).units(WEIGHT_DECIMALS)
+
+
+def count_keys(session: Session, key: RecordKey) -> pa.Table:
+    """Each different key with its records, and the sums of their weights and costs where there are any."""
+    raw = ", ".join(dict.fromkeys(column(key.data.engine, name) for name in (*key.fields, *key.numbers)))
+    summed = {label: name for label, name in (("weight", key.weight), ("cost", key.cost)) if name}
+    sums = ["count(*) AS records", *(f"sum({_units(key.data, name)}) AS {label}" for label, name in summed.items())]
+    inner = f"SELECT {raw}, {', '.join(sums)} FROM records GROUP BY {raw}"
+    outer = f"SELECT {', '.join([*key.texts, *key.units, 'records', *summed])} FROM ({inner})"
+    totals = [f"CAST(sum({label}) AS BIGINT) AS {label}" for label in ("records", *summed)]
+    names = ", ".join(key.names)
+    return session.query(f"SELECT {names}, {', '.join(totals)} FROM ({outer}) GROUP BY {names}")
+
+
+def count_members(session: Session, key: RecordKey) -> pa.Table:
+    """Each different key of each household with its records."""
+    names = ", ".join(["home", *key.names])
+    rows = f"SELECT {', '.join([*key.home, *key.texts, *key.units])} FROM records"
+    return session.query(f"SELECT {names}, count(*) AS records FROM ({rows}) GROUP BY {names}")
+
+
+def count_values(session: Session, key: RecordKey, sensitive: str) -> pa.Table:
+    """Each different key with each value of another column (c0, c1, ..., the value last), and how many records (`n`) have them."""
+    texts = [f"{key.text(name)} AS c{place}" for place, name in enumerate(key.fields)]
+    value = f"coalesce({text_of(key.data.engine, sensitive)}, '') AS c{len(texts)}"
+    return session.query(f"SELECT {', '.join([*texts, value])}, count(*) AS n FROM records GROUP BY ALL")
+
+
+def no_amount(data: Microdata, name: str) -> str:
+    """Whether a value is no number of zero or more."""
+    number = NumberColumn.of(data, name)
+    return f"NOT coalesce({number.is_number} AND NOT {number.is_negative}, false)"
+
+
+def count_where(session: Session, condition: str) -> int:
+    return int(scalar_row(session.query(f"SELECT count(*) FILTER ({condition}) AS n FROM records"))["n"])
+
+
+def total_units(session: Session, data: Microdata, name: str) -> int | None:
+    """The sum of a column in units of 10**-6; None where a number does not fit."""
+    number, units = NumberColumn.of(data, name), _units(data, name)
+    large = f"coalesce({number.is_number} AND {units} IS NULL, false)"
+    found = scalar_row(session.query(f"SELECT count(*) FILTER ({large}) AS large, coalesce(sum({units}), 0) AS total FROM records"))
+    return None if found["large"] else int(found["total"])
+
+
+def records_by_risk(session: Session, key: RecordKey, risks: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Every record with these columns, and the minucs and the score that `risks` gives its key, most risky first."""
+    session.lend("risks", risks)
+    fields = key.names[: len(key.fields)]
+    same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM u.{name}" for name in fields)
+    wanted = [f"r.{column(key.data.engine, name)}" for name in columns]
+    risky = f"SELECT DISTINCT {', '.join(fields)}, minucs, score FROM risks"
+    told = ", ".join([*wanted, "coalesce(u.minucs, 0) AS minucs", "coalesce(u.score, 0) AS score"])
+    joined = f"(SELECT *, {', '.join(key.texts)} FROM records) r LEFT JOIN ({risky}) u ON {same}"
+    found = session.query(f"SELECT {told} FROM {joined} ORDER BY {', '.join(['score DESC', *wanted])}")
+    return found.rename_columns([*columns, "minucs", "score"])

@@ -1,0 +1,250 @@
+"""The audit's own queries on a safe file and its original: they share nothing with those that made the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from statveil.data.engines import Session, column, scalar_row
+from statveil.data.microdata import Microdata
+
+LARGEST_WHOLE = 2**53
+"""Up to here equal doubles are equal whole numbers; what is larger is compared as text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """What was promised of the columns of a safe file: the key fields, and those linked to them, may differ; `rest` may not."""
+
+    fields: Sequence[str]
+    linked: Sequence[str]
+    rest: Sequence[str]
+    recoded: Mapping[str, Mapping[str, str]]
+    missing_codes: Mapping[str, Sequence[str]]
+    missing_label: str | None
+    """What a missing value of a field becomes; None where it stays missing."""
+
+    @property
+    def names(self) -> list[str]:
+        """How queries call the fields and the linked columns."""
+        return [f"w{place}" for place in range(len(self.fields) + len(self.linked))]
+
+
+class FileRecords:
+    """One of the two files: its records as texts of the watched columns and a hash of the rest.
+
+    `made` is the released file, which holds the new values of recoded fields already; `ending` is its format, and `amount` a column of
+    weights with the units that make a weight of one.
+    """
+
+    def __init__(self, session: Session, data: Microdata, watched: Watched, *, made: bool, ending: str, amount: tuple[str, int] | None):
+        self.session, self._data, self._watched = session, data, watched
+        self._made, self._ending = made, ending
+        self._listed = ", ".join(watched.names)
+        schema = session.query("SELECT * FROM records LIMIT 0").schema
+        self._short_floats = {name for name in data.columns if schema.field(column(data.engine, name)).type == pa.float32()}
+        self._lend()
+        texts = [f"{self._text(place, name)} AS w{place}" for place, name in enumerate([*watched.fields, *watched.linked])]
+        hashed = ", ".join(["1", *(self._plain(name) for name in watched.rest)])
+        weight = "1"
+        if amount:
+            weight = f"CAST(round(CAST(replace({self._plain(amount[0])}, ',', '.') AS DOUBLE) * {amount[1]}) AS BIGINT)"
+        joins = "".join(f" LEFT JOIN map{place} ON map{place}.old = {self._found(name)}" for place, name in self._recoded())
+        self._rows = f"SELECT {', '.join(texts)}, hash({hashed}) AS rest, {weight} AS amount FROM records{joins}"
+
+    def _lend(self) -> None:
+        listed = [(name, code.strip()) for name, codes in self._watched.missing_codes.items() for code in codes]
+        places = pa.array([self._watched.fields.index(name) for name, _ in listed], pa.int32())
+        self.session.lend("absent", pa.table({"place": places, "code": pa.array([code for _, code in listed], pa.string())}))
+        for place, name in self._recoded():
+            mapping = self._watched.recoded[name]
+            self.session.lend(
+                f"map{place}", pa.table({"old": pa.array(list(mapping), pa.string()), "new": pa.array(list(mapping.values()), pa.string())})
+            )
+
+    def _recoded(self) -> list[tuple[int, str]]:
+        """Recoded fields of the original; the released file holds their new values already."""
+        return [] if self._made else [(place, name) for place, name in enumerate(self._watched.fields) if name in self._watched.recoded]
+
+    def _plain(self, name: str) -> str:
+        """A value as text, as far as the released format tells values apart: an empty text from a missing one, or a whole number."""
+        found = column(self._data.engine, name)
+        text = f"CAST({found} AS VARCHAR)"
+        if self._ending not in (".sav", ".dta"):
+            return f"NULLIF({text}, '')" if self._ending == ".csv" else text
+        if name in self._short_floats:
+            return f"CAST(CAST({found} AS DOUBLE) AS VARCHAR)"
+        number = f"TRY_CAST({text} AS DOUBLE)"
+        return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} AS VARCHAR) ELSE NULLIF(rtrim({text}, ' '), '') END"
+
+    def _found(self, name: str) -> str:
+        """A watched value as text; NULL where it is missing."""
+        raw = f"CAST({column(self._data.engine, name)} AS VARCHAR)"
+        text = f"NULLIF({raw if name in self._watched.recoded else self._plain(name)}, '')"
+        if not self._watched.missing_codes.get(name) or (self._made and name in self._watched.recoded):
+            return text
+        place = self._watched.fields.index(name)
+        return f"CASE WHEN trim({raw}) IN (SELECT code FROM absent WHERE place = {place}) THEN NULL ELSE {text} END"
+
+    def _text(self, place: int, name: str) -> str:
+        if self._made or place >= len(self._watched.fields):
+            return self._found(name)
+        text = f"map{place}.new" if name in self._watched.recoded else self._found(name)
+        return text if self._watched.missing_label is None else f"coalesce({text}, '{self._watched.missing_label}')"
+
+    def keys(self) -> pa.Table:
+        """Each different key with its records, their amount, and the sum of the hashes of the rest."""
+        halves = "CAST(sum(rest % 4294967296) AS BIGINT) AS low, CAST(sum(rest >> 32) AS BIGINT) AS high"
+        sums = f"count(*) AS records, CAST(sum(amount) AS BIGINT) AS amount, {halves}"
+        return self.session.query(f"SELECT {self._listed}, {sums} FROM ({self._rows}) GROUP BY {self._listed}")
+
+    def unsettled(self, settled: pa.Table) -> pa.Table:
+        """The different records whose key is not settled, with the bits of the watched columns that are blank."""
+        self.session.lend("settled", settled)
+        names = self._watched.names
+        same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM s.{name}" for name in names)
+        bits = " + ".join(f"(CASE WHEN {name} IS NULL THEN {1 << place} ELSE 0 END)" for place, name in enumerate(names))
+        open_rows = f"SELECT r.* FROM ({self._rows}) r WHERE NOT EXISTS (SELECT 1 FROM settled s WHERE {same})"
+        counted = f"CAST({bits} AS BIGINT) AS blank, count(*) AS records"
+        return self.session.query(f"SELECT {self._listed}, rest, {counted} FROM ({open_rows}) GROUP BY {self._listed}, rest")
+
+    def has(self, name: str) -> bool:
+        return name in self._data.columns
+
+    def households(self, household: str, shared: Sequence[str]) -> pa.Table:
+        """Each household with how many members show each shared field; records without a household have none to share with."""
+        return self._households(self._at_home(household), shared)
+
+    def lone(self, household: str) -> pa.Table:
+        """The hash of the rest and the household of the records that their other columns tell apart from all others."""
+        rows = self._at_home(household)
+        return self.session.query(f"SELECT rest, any_value(home) AS home FROM ({rows}) GROUP BY rest HAVING count(*) = 1")
+
+    def traced_households(self, lone: pa.Table, shared: Sequence[str]) -> pa.Table:
+        """The same of the records whose other columns are those of a single original record, with its household."""
+        self.session.lend("traced", lone)
+        return self._households(f"SELECT t.home, r.* FROM ({self._rows}) r JOIN traced t ON r.rest = t.rest", shared)
+
+    def _at_home(self, household: str) -> str:
+        return self._rows.replace("SELECT ", f"SELECT coalesce({self._plain(household)}, '') AS home, ", 1)
+
+    def _households(self, rows: str, shared: Sequence[str]) -> pa.Table:
+        shown = [f"count(w{self._watched.fields.index(name)}) AS s{place}" for place, name in enumerate(shared)]
+        return self.session.query(f"SELECT home, count(*) AS members, {', '.join(shown)} FROM ({rows}) WHERE home <> '' GROUP BY home")
+
+
+class HouseholdFaults(NamedTuple):
+    """Households that show a shared field for some members only, and how many of several members were compared."""
+
+    faults: int
+    homes: int
+
+
+def compare_households(session: Session, before: pa.Table, after: pa.Table, shared: int) -> HouseholdFaults:
+    session.lend("homes_before", before)
+    session.lend("homes_after", after)
+    kept = " AND ".join(f"a.s{place} IN (0, b.s{place})" for place in range(shared))
+    counted = f"count(*) FILTER (NOT ({kept})) AS faults, count(*) FILTER (b.members > 1) AS homes"
+    found = scalar_row(session.query(f"SELECT {counted} FROM homes_after a JOIN homes_before b ON a.home = b.home"))
+    return HouseholdFaults(int(found["faults"]), int(found["homes"]))
+
+
+def settled_keys(session: Session, before: pa.Table, after: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The keys with equally many records and the same rest in both files."""
+    session.lend("before", before)
+    session.lend("after", after)
+    same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names)
+    equal = "a.records = b.records AND a.low = b.low AND a.high = b.high"
+    return session.query(f"SELECT {', '.join(f'a.{name}' for name in names)} FROM after a JOIN before b ON {same} AND {equal}")
+
+
+def lend_unsettled(session: Session, before: pa.Table, after: pa.Table) -> list[int]:
+    """Lend the records that `count_strangers` compares; the different blanks of the released ones, as bits."""
+    session.lend("left_after", after)
+    session.lend("left_before", before)
+    return sorted(session.query("SELECT DISTINCT blank FROM left_after")["blank"].to_pylist())
+
+
+class LinkedBits(NamedTuple):
+    """The watched columns of a linked group as bits: those that are key fields, and all of them."""
+
+    keys: int
+    every: int
+
+
+def count_strangers(session: Session, names: Sequence[str], mask: int, groups: Sequence[LinkedBits]) -> int:
+    """Released records with these blanks that are more than the originals which could have become them."""
+    shown = ["rest", *(name for place, name in enumerate(names) if not mask >> place & 1)]
+    listed = ", ".join(shown)
+    mine = f"SELECT {listed}, sum(records) AS n FROM left_after WHERE blank = {mask} GROUP BY {listed}"
+    alike = [f"rest IN (SELECT rest FROM left_after WHERE blank = {mask})", *(_linked_before(mask, group) for group in groups)]
+    near = f"SELECT * FROM left_before WHERE {' AND '.join(alike)}"
+    theirs = f"SELECT {listed}, sum(records) AS n FROM ({near}) GROUP BY {listed}"
+    same = " AND ".join(f"m.{name} IS NOT DISTINCT FROM t.{name}" for name in shown)
+    more = "CAST(coalesce(sum(greatest(m.n - coalesce(t.n, 0), 0)), 0) AS BIGINT) AS n"
+    return int(scalar_row(session.query(f"SELECT {more} FROM ({mine}) m LEFT JOIN ({theirs}) t ON {same}"))["n"])
+
+
+def _linked_before(mask: int, group: LinkedBits) -> str:
+    """What must hold for the missing values of an original (bits of `blank`) that is released with these blanks.
+
+    A group is blanked as a whole, where it has a known key field. One that still shows a key field was not touched, so its blanks were
+    there before; one that shows another column, but no key field, never had any; one that shows nothing had some, or had nothing at all.
+    """
+    if group.keys & ~mask:
+        return f"(blank & {mask & group.every}) = {mask & group.every}"
+    if group.every & ~mask:
+        return f"(blank & {group.keys}) = {group.keys}"
+    return f"((blank & {group.keys}) <> {group.keys} OR (blank & {group.every}) = {group.every})"
+
+
+def keep_coded_keys(session: Session, before: pa.Table, after: pa.Table) -> None:
+    """Keep the keys of both files, texts as small numbers, for the counts below and those of `wildcards`."""
+    for name, table in (("coded_before", before), ("coded_after", after)):
+        session.lend(f"lent_{name}", table)
+        session.keep(name, f"SELECT * FROM lent_{name}")
+
+
+def count_unsafe_original(session: Session, names: Sequence[str], threshold: int) -> int:
+    """Released records that show a combination of these fields which is rare in the original."""
+    listed, here = ", ".join(names), " AND ".join(f"{name} IS NOT NULL" for name in names)
+    same = " AND ".join(f"a.{name} = b.{name}" for name in names)
+    rare = f"SELECT {listed} FROM coded_before WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
+    query = f"SELECT CAST(coalesce(sum(a.records), 0) AS BIGINT) AS n FROM coded_after a JOIN ({rare}) b ON {same}"
+    return int(scalar_row(session.query(query))["n"])
+
+
+def count_unsafe_recount(session: Session, names: Sequence[str], threshold: int) -> int:
+    """Released records that show a combination of these fields which is rare in the released file itself."""
+    listed, here = ", ".join(names), " AND ".join(f"{name} IS NOT NULL" for name in names)
+    cells = f"SELECT sum(records) AS n FROM coded_after WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
+    return int(scalar_row(session.query(f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({cells})"))["n"])
+
+
+def count_differing_blanks(one: Microdata, other: Microdata, rest: Sequence[str], fields: Sequence[str]) -> tuple[int, list[int]]:
+    """Records that two releases have in common as far as the columns `rest` tell, and how many differ in whether each field is blank."""
+    with one.engine.session() as session, other.engine.session() as second:
+        session.lend("theirs", second.query(_joinable(other, rest, fields)))
+        differ = [f"count(*) FILTER (a.b{place} <> b.b{place}) AS n{place}" for place in range(len(fields))]
+        joined = f"({_joinable(one, rest, fields)}) a JOIN theirs b ON a.rest = b.rest"
+        found = scalar_row(session.query(f"SELECT count(*) AS joined, {', '.join(differ)} FROM {joined}"))
+    return int(found["joined"]), [int(found[f"n{place}"]) for place in range(len(fields))]
+
+
+def _joinable(data: Microdata, rest: Sequence[str], fields: Sequence[str]) -> str:
+    """Records that their other columns tell apart from all others, and which of their fields are blank."""
+    texts = ", ".join(_canonical(data, name) for name in rest)
+    blanks = [
+        f"bool_and(NULLIF(CAST({column(data.engine, name)} AS VARCHAR), '') IS NULL) AS b{place}" for place, name in enumerate(fields)
+    ]
+    return f"SELECT hash({texts}) AS rest, {', '.join(blanks)} FROM records GROUP BY hash({texts}) HAVING count(*) = 1"
+
+
+def _canonical(data: Microdata, name: str) -> str:
+    """A value as text that all formats agree on: '1.0', '1' and the number 1 are the same, and so are an empty text and a missing one."""
+    text = f"CAST({column(data.engine, name)} AS VARCHAR)"
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} + 0.0 AS VARCHAR) ELSE NULLIF(rtrim({text}, ' '), '') END"

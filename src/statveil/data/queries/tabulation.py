@@ -1,0 +1,168 @@
+"""What a table is added up from: records as integers, leaf cells, contributions of respondents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from statveil.data.engines import Engine, Session, column, scalar_row
+from statveil.data.queries.columns import is_true, text_of
+
+_LOW_BITS = "18446744073709551615::UHUGEINT"
+
+
+class CodeKeys(NamedTuple):
+    """A dimension of a table: its column, and what each code adds to the key of a cell."""
+
+    column: str
+    codes: Sequence[str]
+    keys: Sequence[int]
+
+
+class ResponseUnits(NamedTuple):
+    """A response in whole units: what is published, and what the rules look at."""
+
+    measure: str
+    rule: str
+
+
+class RecordFlag(NamedTuple):
+    """What a column of true and false adds to the flags of a record; without a column it is false."""
+
+    column: str | None
+    if_true: int
+    if_false: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodedRecords:
+    """What the records are coded as. `one` is a weight of one where a record stands for as many respondents as it weighs."""
+
+    tables: Sequence[Sequence[CodeKeys]]
+    holding: str | None
+    weight: str
+    responses: Sequence[ResponseUnits]
+    flags: Sequence[RecordFlag]
+    one: int | None
+
+
+def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) -> None:
+    """Keep the table `coded`: key0, key1, ... of the leaf cell in each table, holding, weight, copies, flags.
+
+    And value0, amount0, mass0, value1, ... of each response: weight x measure, what the rules add up per respondent, and what it adds to
+    the cell's magnitude. They are NULL where they do not fit.
+    """
+    joins, keys = _lookups(session, engine, coded.tables)
+    holding = "0"
+    if coded.holding:
+        identifier = column(engine, coded.holding)
+        distinct = f"SELECT DISTINCT {identifier} AS holding FROM records"
+        session.keep("holdings", f"SELECT holding, CAST(row_number() OVER () - 1 AS INTEGER) AS id FROM ({distinct})")
+        joins.append(f"JOIN holdings ON holdings.holding = records.{identifier}")
+        holding = "holdings.id"
+    numbers = [f"{coded.weight} AS weight"]
+    for place, each in enumerate(coded.responses):
+        numbers += [f"{each.measure} AS measure{place}", f"{each.rule} AS rule{place}"]
+    selected = ", ".join([*keys, f"{holding} AS holding", *numbers, f"{_flags(engine, coded.flags)} AS flags"])
+    session.keep("coded", _with_products(f"SELECT {selected} FROM records {' '.join(joins)}", coded))
+
+
+def _lookups(session: Session, engine: Engine, tables: Sequence[Sequence[CodeKeys]]) -> tuple[list[str], list[str]]:
+    joins, keys = [], []
+    for table, dimensions in enumerate(tables):
+        names = [f"codes_{table}_{axis}" for axis in range(len(dimensions))]
+        for name, each in zip(names, dimensions, strict=True):
+            session.lend(name, pa.table({"code": pa.array(each.codes, pa.string()), "key": pa.array(each.keys, pa.int64())}))
+            joins.append(f"JOIN {name} ON {name}.code = CAST(records.{column(engine, each.column)} AS VARCHAR)")
+        keys.append(f"{' + '.join(f'{name}.key' for name in names)} AS key{table}")
+    return joins, keys
+
+
+def _flags(engine: Engine, flags: Sequence[RecordFlag]) -> str:
+    terms = [
+        f"CASE WHEN {is_true(engine, each.column)} THEN {each.if_true} ELSE {each.if_false} END" if each.column else str(each.if_false)
+        for each in flags
+    ]
+    return f"CAST({' + '.join(terms)} AS UTINYINT)"
+
+
+def _with_products(source: str, coded: CodedRecords) -> str:
+    repeats = coded.one is not None
+    products = [f"CAST({f'greatest(weight, {coded.one})' if repeats else '1'} AS BIGINT) AS copies"]
+    for place in range(len(coded.responses)):
+        weighted = f"CAST(weight AS HUGEINT) * rule{place}"
+        products.append(f"TRY_CAST(CAST(weight AS HUGEINT) * measure{place} AS BIGINT) AS value{place}")
+        products.append(f"TRY_CAST({f'rule{place}' if repeats else weighted} AS BIGINT) AS amount{place}")
+        products.append(f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass{place}")
+    keys = [f"key{table}" for table in range(len(coded.tables))]
+    return f"SELECT {', '.join([*keys, 'holding', 'weight', *products, 'flags'])} FROM ({source})"
+
+
+def sums_exceed(session: Session, responses: int, largest: int) -> bool:
+    """Whether a number of `coded` did not fit, or a sum may not: every sum fits if the sum of absolute values does.
+
+    Doubles will do: there is a factor of two to spare.
+    """
+    values, amounts, masses = ([f"{name}{place}" for place in range(responses)] for name in ("value", "amount", "mass"))
+    sums = ("weight", "copies", *values, *masses, *(f"{amount} * CAST(copies AS DOUBLE)" for amount in amounts))
+    lost = [f"count(*) - count({name}) AS lost_{name}" for name in ("weight", *values, *amounts, *masses)]
+    large = [f"coalesce(sum(abs(CAST({name} AS DOUBLE))), 0) >= {largest} AS large_{index}" for index, name in enumerate(sums)]
+    return any(scalar_row(session.query(f"SELECT {', '.join(lost + large)} FROM coded")).values())
+
+
+def leaf_sums(session: Session, table: int, response: int) -> pa.Table:
+    """Sums per leaf cell of `coded` that holds a record, by ascending key, with the fingerprint of its set of records.
+
+    A record's fingerprint is the MD5 of its row number; a set's is the exclusive or of its records'.
+    """
+    columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
+    sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
+    prints = f"(print & {_LOW_BITS})::UBIGINT AS low_print, (print >> 64)::UBIGINT AS high_print"
+    print_ = "bit_xor(md5_number(concat('statveil record ', rowid))) AS print"
+    grouped = f"SELECT key{table} AS key, count(*) AS records, {sums}, {print_} FROM coded GROUP BY 1"
+    return session.query(f"SELECT key, records, value, weight, mass, {prints} FROM ({grouped}) ORDER BY key")
+
+
+def holding_amounts(session: Session, table: int, response: int) -> pa.Table:
+    """What each holding gives to each leaf cell, by holding."""
+    sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
+    return session.query(f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY 1, 2 ORDER BY holding")
+
+
+def record_amounts(session: Session, table: int, response: int) -> pa.Table:
+    """What each record gives to its leaf cell."""
+    return session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags FROM coded")
+
+
+def read_coded(
+    session: Session, engine: Engine, codes: Sequence[str], amounts: Sequence[str], *, owner: str | None, order: Sequence[str] = ()
+) -> pa.Table:
+    """Every record: code0, code1, ..., amount0, amount1, ... in units, and its owner, or its number where no column names one."""
+    owner = text_of(engine, owner) if owner else "CAST(row_number() OVER () AS VARCHAR)"
+    sorting = f" ORDER BY {', '.join(column(engine, name) for name in order)}" if order else ""
+    return session.query(f"SELECT {_codes_and_amounts(engine, codes, amounts)}, {owner} AS owner FROM records{sorting}")
+
+
+def read_units(
+    session: Session, engine: Engine, codes: Sequence[str], amounts: Sequence[str], *, unit: Sequence[str], holding: str | None
+) -> pa.Table:
+    """Every record by its unit, the id that these columns make together: unit, holding (or the unit), code0, ..., amount0, ..."""
+    texts = [text_of(engine, name) for name in unit]
+    id_ = " || ".join(f"length({text}) || ':' || {text}" for text in texts)
+    owner = text_of(engine, holding) if holding else id_
+    return session.query(
+        f"SELECT {id_} AS unit, {owner} AS holding, {_codes_and_amounts(engine, codes, amounts)} FROM records ORDER BY unit"
+    )
+
+
+def _codes_and_amounts(engine: Engine, codes: Sequence[str], amounts: Sequence[str]) -> str:
+    texts = [f"{text_of(engine, name)} AS code{place}" for place, name in enumerate(codes)]
+    return ", ".join([*texts, *(f"{amount} AS amount{place}" for place, amount in enumerate(amounts))])
+
+
+def read_all(session: Session, engine: Engine) -> pa.Table:
+    """All records with all columns, under the names that the user gave them."""
+    return session.query("SELECT * FROM records").rename_columns(list(engine.columns))
