@@ -30,7 +30,7 @@ from statveil.jobs.attack.systems import reverse_by_adjustment
 from statveil.jobs.demo.register import write_register_server
 from statveil.jobs.server_config import ServerConfig, read_config
 from statveil.publish.report.attacks import write_attack_report
-from statveil.server.attacked import private_copy, service_case
+from statveil.server.attack_target import private_copy, service_case
 
 MODES, PLAIN = ("anchored", "section4"), "plain scheme"
 SCORES = Path(statveil.server.engine.__file__).with_name("section4_scores.json")

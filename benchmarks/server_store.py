@@ -24,10 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.server.stores import private_postgres
 
 from statveil.core.errors import BackendError
-from statveil.server.store.postgres import PostgresStore
 from statveil.server.store.protocol import MOMENTS, AnswerRow, CellRow, Moment
-from statveil.server.store.sql import SqlStore
-from statveil.server.store.sqlite import SqliteStore
+from statveil.server.store.sql import PostgresStore, SqliteStore, SqlStore
 
 WORKERS, CELLS_PER_REQUEST = 4, 20
 HOT_CELLS, NEW_PER_SECOND = 400, 400

@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.core.errors import InputError
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable
-from statveil.server.engine.described import Dataset, DatasetDimension, DatasetMeasure, Level
+from statveil.server.engine.dataset import Dataset, DatasetDimension, DatasetLevel, DatasetMeasure
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 
@@ -23,7 +23,7 @@ def region() -> DatasetDimension:
         id="region",
         label="Region",
         total="Total",
-        levels=(Level(id="part", codes=("N", "S")), Level(id="place", codes=("N1", "N2", "S1"))),
+        levels=(DatasetLevel(id="part", codes=("N", "S")), DatasetLevel(id="place", codes=("N1", "N2", "S1"))),
         codes=("Total", "N", "N1", "N2", "S", "S1"),
         labels={"N": "North", "S": "South", "N1": FORMULA, "N2": "Nieuw-Balinge", "S1": "+31"},
         parents=(REGIONS,),
@@ -36,7 +36,7 @@ def size() -> DatasetDimension:
         id="size",
         label="Size",
         total="all",
-        levels=(Level(id="size", codes=("big", "small")),),
+        levels=(DatasetLevel(id="size", codes=("big", "small")),),
         codes=("all", "big", "small"),
         labels={},
         parents=({"big": "all", "small": "all"},),
@@ -57,7 +57,7 @@ def dataset(name: str = "firms") -> Dataset:
 
 
 class FakeService(TableService):
-    """Answers with numbers made of the places of the codes. `before` is called in the middle of each answer."""
+    """Answers with numbers made of the files of the codes. `before` is called in the middle of each answer."""
 
     def __init__(self, *names: str, before: Callable[[TableQuery], None] = lambda query: None) -> None:
         self.known = {name: dataset(name) for name in names or ("firms",)}
@@ -146,13 +146,13 @@ def _axis(found: Dataset, choice: DimensionChoice, *, totals: bool) -> AnsweredD
     )
 
 
-def places(folder: Path):
-    from statveil.server.workers.places import Places
+def shared_files(folder: Path):
+    from statveil.server.workers.shared_state import SharedFiles
 
-    return Places(
-        journal=folder / "audit-log.jsonl",
+    return SharedFiles(
+        audit_log=folder / "audit-log.jsonl",
         keys=folder / "api-keys.json",
-        board=folder / "jobs.sqlite",
-        rate=folder / "rate.sqlite",
+        jobs=folder / "jobs.sqlite",
+        rate_limit=folder / "rate.sqlite",
         metrics=folder / "metrics",
     )

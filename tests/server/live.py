@@ -23,9 +23,9 @@ from statveil.server.demo import write_demo
 from statveil.server.engine.service import TableService
 from statveil.server.web.app import application
 from statveil.server.web.auth import Role, add_key
-from statveil.server.workers.places import Places
+from statveil.server.workers.shared_state import SharedFiles
 from statveil.server.workers.start import bind
-from tests.server.fake import places
+from tests.server.fake import shared_files
 
 WIDE = 10_000
 """Codes of each of the five dimensions of the dataset `wide`, which has ten records."""
@@ -34,7 +34,7 @@ WIDE = 10_000
 @contextmanager
 def running(service: TableService, folder: Path, *, seconds: float = 30, **web: object) -> Iterator[httpx.Client]:
     """A client of a server that answers with this service, and is gone afterwards."""
-    app = application(service, WebPart(**web), places(folder), seconds=seconds)  # type: ignore[arg-type]
+    app = application(service, WebPart(**web), shared_files(folder), seconds=seconds)  # type: ignore[arg-type]
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
     listening = bind("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -50,10 +50,10 @@ def running(service: TableService, folder: Path, *, seconds: float = 30, **web: 
 
 def key_for(folder: Path, role: Role = Role.USER, **limits: object) -> dict[str, str]:
     """The header of a fresh key."""
-    return key_in(places(folder), role, **limits)
+    return key_in(shared_files(folder), role, **limits)
 
 
-def key_in(where: Places, role: Role = Role.USER, **limits: object) -> dict[str, str]:
+def key_in(where: SharedFiles, role: Role = Role.USER, **limits: object) -> dict[str, str]:
     return {"Authorization": f"Bearer {add_key(where.keys, name='test', role=role, **limits)}"}  # type: ignore[arg-type]
 
 
@@ -130,7 +130,7 @@ def served(folder: Path, config: Path, **environment: str) -> Iterator[Served]:
     """`statveil serve` as a process of its own, with a key of each role."""
     from statveil.jobs.server_config import read_config
 
-    where = Places.of(read_config(config))
+    where = SharedFiles.of(read_config(config))
     where.prepare()
     server = Served(folder=folder, config=config, headers={role: key_in(where, role) for role in Role})
     server.start(**environment)

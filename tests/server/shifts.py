@@ -1,4 +1,4 @@
-"""Work for the processes of a crew: `python -m tests.server.shifts KIND FOLDER SIZE` runs one until it is told to stop."""
+"""Work for the processes of a worker pool: `python -m tests.server.shifts KIND FOLDER SIZE` runs one until it is told to stop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from statveil.cli.signals import listen
 from statveil.core.errors import BackendError, InputError, StatveilError
 from statveil.server.workers import pool
-from statveil.server.workers.pool import Crew
+from statveil.server.workers.pool import WorkerPool
 
 
 def stay(folder: Path, ready: Callable[[], None]) -> None:
@@ -39,9 +39,9 @@ def fall(folder: Path, ready: Callable[[], None]) -> None:
 
 if __name__ == "__main__":
     listen()
-    pool.FIRST_PAUSE, pool.LONGEST_PAUSE = 0.05, 0.1
+    pool.TUNING = pool.TUNING._replace(first_pause=0.05, longest_pause=0.1)
     work = {"stay": stay, "refuse": refuse, "fall": fall, "come_and_go": come_and_go}[sys.argv[1]]
     try:
-        Crew(work, (Path(sys.argv[2]),), size=int(sys.argv[3]), on_ready=lambda: print("ready", flush=True)).run()
+        WorkerPool(work, (Path(sys.argv[2]),), size=int(sys.argv[3]), on_ready=lambda: print("ready", flush=True)).run()
     except StatveilError as error:
         sys.exit(f"{type(error).__name__}: {error.message}")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from statveil.core.errors import DisclosureRefused
-from statveil.server.engine.protection.solver_process import limit_child
+from statveil.server.engine.protection.stage_two import limit_child
 from statveil.solve.processes import Send
 
 

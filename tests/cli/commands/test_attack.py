@@ -17,7 +17,7 @@ from statveil.core.errors import ServerClosed
 from statveil.jobs.demo.register import write_register_server
 from statveil.jobs.systems import adjust_system
 from tests.jobs.attack.test_folders import JJ
-from tests.server.test_attacked import DIMENSIONS
+from tests.server.test_attack_target import DIMENSIONS
 
 LITTLE = ("--tables", "4", "--sets", "4", "--pairs", "10", "--cells", "5")
 

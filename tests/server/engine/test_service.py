@@ -10,13 +10,10 @@ import pytest
 
 from statveil.core.errors import AuditFailed, BackendError, DisclosureRefused, InputError
 from statveil.core.provenance import sha256
-from statveil.jobs.server_config import read_config
-from statveil.server.demo import write_demo
 from statveil.server.engine import service as service_module
 from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.evaluate import compare, evaluation
-from statveil.server.engine.service import TableService, exact_cells
-from tests.server.village import VILLAGE, ask, open_village, village_config
+from statveil.server.engine.service import TableService
+from tests.server.village import VILLAGE, ask, open_village
 
 
 def value(answer: AnsweredTable, *codes: str) -> int:
@@ -130,7 +127,7 @@ def test_no_solver_runs_while_others_wait_for_the_store(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_always_overtaken_is_a_503_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_module, "MOST_ROUNDS", 2)
+    monkeypatch.setattr(service_module, "TUNING", service_module.TUNING._replace(most_rounds=2))
     slow, _ = interrupted_often(tmp_path)
     with pytest.raises(BackendError, match="faster"):
         slow.answer(ask("region", "trade", measure="units"))
@@ -277,24 +274,3 @@ def test_readers_learn_what_they_may_ask_and_nothing_else(tmp_path: Path) -> Non
     assert [measure.id for measure in described.measures] == ["turnover", "units"]
     assert described.cells == 200_000
     assert described.version == open_village(tmp_path).datasets["village"].version
-
-
-def test_the_office_sees_both_modes_side_by_side(tmp_path: Path) -> None:
-    path = write_demo(tmp_path, records=600)
-    figures = compare(read_config(path))
-    assert figures["anchored"]["answered"] > 10
-    assert figures["anchored"]["refused"] == 0
-    assert figures["section4"]["total_change"] < figures["anchored"]["total_change"]
-    assert not (tmp_path / "store.sqlite").exists()
-    config = village_config(tmp_path)
-    true, reference, sensitive = exact_cells(TableService.open(config, config.key()), ask("trade"))
-    assert true.tolist() == [sum(record[-1] for record in VILLAGE), 2605, 3490]
-    assert reference[0] == reference[1:].sum()
-    assert not sensitive.any()
-
-
-def test_the_evaluation_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("statveil.server.engine.evaluate.MOST_TABLES", 3)
-    text = evaluation(write_demo(tmp_path, records=200))
-    assert "anchored    section4" in text
-    assert "tables answered" in text

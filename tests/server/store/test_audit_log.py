@@ -12,14 +12,14 @@ import pytest
 
 from statveil.core.errors import AuditFailed, BackendError, InputError
 from statveil.server.store import audit_log
-from statveil.server.store.audit_log import START, Journal, verify
+from statveil.server.store.audit_log import START, AuditLog, verify
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    journal = Journal(tmp_path / "log")
+    audit_log = AuditLog(tmp_path / "log")
     for number in range(5):
-        journal.write("table given", key=f"k{number}", table="t" * 8, query=None)
+        audit_log.write("table given", key=f"k{number}", table="t" * 8, query=None)
     return tmp_path / "log"
 
 
@@ -62,7 +62,7 @@ def test_lines_cut_off_at_the_end_are_found_by_a_hash_noted_before(log: Path):
 
 def test_a_hash_of_an_earlier_line_is_still_there_when_the_log_has_grown(log: Path):
     head = verify(log).hash
-    Journal(log).write("more")
+    AuditLog(log).write("more")
     assert verify(log, expected_head=head).lines == 6
 
 
@@ -72,48 +72,48 @@ def test_a_line_that_is_not_ours_is_found(log: Path, rubbish: bytes):
     with pytest.raises(AuditFailed, match="line 6"):
         verify(log)
     with pytest.raises(BackendError, match="line 6"):
-        Journal(log).write("no server goes on with a log that was changed")
+        AuditLog(log).write("no server goes on with a log that was changed")
 
 
 def test_half_a_line_left_by_a_crash_goes_and_the_chain_goes_on(log: Path):
     log.write_bytes(log.read_bytes() + b'{"line":6,"event":"tab')
     with pytest.raises(AuditFailed, match="in the middle of line 6"):
         verify(log)
-    assert Journal(log).write("after the crash").lines == 6
+    assert AuditLog(log).write("after the crash").lines == 6
     assert verify(log).lines == 6
 
 
 def test_a_log_that_became_shorter_stops_the_writer(log: Path):
-    journal = Journal(log)
-    journal.write("once")
+    audit_log = AuditLog(log)
+    audit_log.write("once")
     os.truncate(log, 10)
     with pytest.raises(BackendError, match="shorter"):
-        journal.write("twice")
+        audit_log.write("twice")
 
 
 def test_a_full_disk_leaves_no_half_line(log: Path, monkeypatch: pytest.MonkeyPatch):
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, text: write(file, text[:20]))
     with pytest.raises(OSError, match="No space"):
-        Journal(log).write("too long")
+        AuditLog(log).write("too long")
     monkeypatch.undo()
     assert verify(log).lines == 5
 
 
 def test_a_long_log_is_read_in_pieces(log: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(audit_log, "_CHUNK", 600)
-    assert Journal(log).head().lines == 5
-    assert [line["key"] for line in Journal(log).last(1)] == ["k4"]
+    monkeypatch.setattr(audit_log, "TUNING", audit_log.TUNING._replace(chunk=600))
+    assert AuditLog(log).head().lines == 5
+    assert [line["key"] for line in AuditLog(log).last(1)] == ["k4"]
 
 
 def test_the_last_lines_are_shown(log: Path):
-    assert [line["key"] for line in Journal(log).last(2)] == ["k3", "k4"]
-    assert Journal(log.with_name("none")).last(2) == []
+    assert [line["key"] for line in AuditLog(log).last(2)] == ["k3", "k4"]
+    assert AuditLog(log.with_name("none")).last(2) == []
 
 
 def test_a_line_that_is_being_written_is_not_shown_yet(log: Path):
     log.write_bytes(log.read_bytes() + b'{"line":6,"event":"tab')
-    assert [line["key"] for line in Journal(log).last(2)] == ["k3", "k4"]
+    assert [line["key"] for line in AuditLog(log).last(2)] == ["k3", "k4"]
 
 
 def test_no_log_is_not_a_sound_log(tmp_path: Path):
@@ -124,14 +124,14 @@ def test_no_log_is_not_a_sound_log(tmp_path: Path):
 def test_a_link_in_place_of_the_log_is_not_followed(tmp_path: Path):
     (tmp_path / "log").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
-        Journal(tmp_path / "log").write("nothing")
+        AuditLog(tmp_path / "log").write("nothing")
     assert not (tmp_path / "elsewhere").exists()
 
 
 def write_many(path: Path, name: str) -> None:
-    journal = Journal(path)
+    audit_log = AuditLog(path)
     for number in range(100):
-        journal.write("table given", key=name, table=str(number), sure=number % 25 == 0)
+        audit_log.write("table given", key=name, table=str(number), sure=number % 25 == 0)
 
 
 def test_four_processes_write_one_chain(tmp_path: Path):

@@ -12,8 +12,8 @@ import pytest
 from statveil.core.errors import BackendError, InputError
 from statveil.core.secret import SecretKey, new_key_file
 from statveil.server.engine.service import TableService
-from statveil.server.store.claims import Counter, claim
-from statveil.server.store.sqlite import SqliteStore
+from statveil.server.store.claims import ReleaseCounter, claim
+from statveil.server.store.sql import SqliteStore
 from tests.server.village import VILLAGE, ask, open_village, village_config
 
 
@@ -75,7 +75,7 @@ def test_changed_records_under_the_same_name_are_refused(tmp_path: Path) -> None
 
 
 def test_the_counter_only_grows_and_is_begun_once(tmp_path: Path) -> None:
-    counter = Counter(tmp_path / "folder" / "counter")
+    counter = ReleaseCounter(tmp_path / "folder" / "counter")
     with pytest.raises(BackendError):
         counter.begin("s")
     (tmp_path / "folder").mkdir()
@@ -84,11 +84,11 @@ def test_the_counter_only_grows_and_is_begun_once(tmp_path: Path) -> None:
     counter.begin("s")
     counter.raise_to("s", 3)
     counter.begin("t")
-    Counter(counter.path).raise_to("s", 2)
+    ReleaseCounter(counter.path).raise_to("s", 2)
     assert counter.read() == ("s", 3)
     with pytest.raises(BackendError, match="another store"):
         counter.raise_to("t", 4)
-    Counter(counter.path).raise_to("s", 4)
+    ReleaseCounter(counter.path).raise_to("s", 4)
     assert counter.read() == ("s", 4)
     assert [path.name for path in counter.path.parent.iterdir()] == ["counter"]
 
@@ -98,16 +98,16 @@ def test_a_counter_is_whole_from_its_first_moment(tmp_path: Path, monkeypatch: p
     link, seen = os.link, []
 
     def watched(made: Path, name: Path) -> None:
-        seen.append((name.exists(), Counter(made).read()))
+        seen.append((name.exists(), ReleaseCounter(made).read()))
         link(made, name)
 
     monkeypatch.setattr(os, "link", watched)
-    Counter(tmp_path / "counter").begin("s")
+    ReleaseCounter(tmp_path / "counter").begin("s")
     assert seen == [(False, ("s", 0))]
 
 
 def counted(folder: Path) -> int:
-    found = Counter(folder / "key.counter").read()
+    found = ReleaseCounter(folder / "key.counter").read()
     assert found is not None
     return found[1]
 
@@ -135,7 +135,7 @@ def test_a_counter_that_another_process_left_behind_is_raised_before_its_answer_
     def killed(releases: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(other._bond, "remember", killed)
+    monkeypatch.setattr(other._claimed, "remember", killed)
     with pytest.raises(KeyboardInterrupt):
         other.answer(ask("trade"))
     assert counted(tmp_path) == 0

@@ -19,9 +19,9 @@ from statveil.core.errors import AuditFailed, DisclosureRefused, EngineFailed, I
 from statveil.server.engine.query import TableQuery
 from statveil.server.store.audit_log import verify
 from statveil.server.web.auth import Role
-from statveil.server.web.middleware import LARGEST_BODY
-from statveil.server.workers.queue import Board, State
-from tests.server.fake import FakeService, places
+from statveil.server.web.middleware import TUNING
+from statveil.server.workers.queue import JobState, JobStatuses
+from tests.server.fake import FakeService, shared_files
 from tests.server.live import key_for, running
 
 TABLE = "/v1/datasets/firms/tables"
@@ -129,7 +129,7 @@ def test_what_is_not_json_is_told(client: httpx.Client, body: bytes):
 
 
 def test_too_large_a_request_is_not_read(client: httpx.Client):
-    big = b"x" * (LARGEST_BODY + 1)
+    big = b"x" * (TUNING.largest_body + 1)
     assert client.post(TABLE, content=big).status_code == 413
     assert client.post(TABLE, content=iter([big[:1000], big]), headers={"Content-Type": "application/json"}).status_code == 413
     assert client.get(f"{TABLE}?measure={'x' * 20_000}").status_code == 414
@@ -267,8 +267,8 @@ def test_a_file_of_keys_that_others_may_read_lets_nobody_in(tmp_path: Path):
     with running(FakeService(), tmp_path) as client:
         headers = key_for(tmp_path)
         assert client.get("/v1/datasets", headers=headers).status_code == 200
-        places(tmp_path).keys.chmod(0o644)
-        os.utime(places(tmp_path).keys, (1, 1))
+        shared_files(tmp_path).keys.chmod(0o644)
+        os.utime(shared_files(tmp_path).keys, (1, 1))
         answer = client.get("/v1/datasets", headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
         assert str(tmp_path) not in answer.text
@@ -319,16 +319,16 @@ def test_what_became_of_a_promised_table_is_written_down(tmp_path: Path):
 
 
 def test_a_job_whose_process_died_is_lost(tmp_path: Path):
-    board = Board(tmp_path / "jobs")
-    board.begin("a" * 64, "firms")
-    assert board.status("a" * 64).state is State.WAITING
+    statuses = JobStatuses(tmp_path / "jobs")
+    statuses.begin("a" * 64, "firms")
+    assert statuses.status("a" * 64).state is JobState.WAITING
     gone = subprocess.Popen(["true"])
     gone.wait()
     with sqlite3.connect(tmp_path / "jobs") as other:
         other.execute("UPDATE job SET process = ?", (gone.pid,))
-    assert board.status("a" * 64).state is State.LOST
-    assert board.status("b" * 64) is None
-    board.close()
+    assert statuses.status("a" * 64).state is JobState.LOST
+    assert statuses.status("b" * 64) is None
+    statuses.close()
 
 
 def test_the_same_table_is_made_once_for_all_who_wait(tmp_path: Path):
@@ -399,7 +399,7 @@ def test_f13_the_words_of_a_fault_stay_inside(
 
 
 def query() -> TableQuery:
-    from statveil.server.web.requests import TableWish
+    from statveil.server.web.api import TableWish
 
     return TableWish.model_validate(WISH).query("firms")
 
@@ -448,15 +448,15 @@ def test_what_is_given_out_is_written_down(tmp_path: Path):
     assert [line["event"] for line in told["last"]] == ["table given", "table given again", "wrong key", "audit log read"]
     assert json.loads(told["last"][0]["query"])["measure"] == "turnover"
     assert told["last"][0]["key"] == headers["Authorization"].split("_")[1]
-    assert verify(places(tmp_path).journal).hash == told["head"]
+    assert verify(shared_files(tmp_path).audit_log).hash == told["head"]
 
 
 def test_no_table_leaves_when_the_log_cannot_be_written(tmp_path: Path):
     with running(FakeService(), tmp_path, anonymous=True) as client:
-        places(tmp_path).journal.mkdir()
+        shared_files(tmp_path).audit_log.mkdir()
         answer = client.post(TABLE, json=WISH)
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-        places(tmp_path).journal.rmdir()
+        shared_files(tmp_path).audit_log.rmdir()
         assert client.post(TABLE, json=WISH).status_code == 200
 
 

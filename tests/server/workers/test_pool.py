@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from statveil.server.workers.pool import MOST_YOUNG_DEATHS
+from statveil.server.workers.pool import TUNING
 
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 60.0
@@ -24,7 +24,7 @@ def start(kind: str, folder: Path, size: int) -> subprocess.Popen[str]:
 
 
 @pytest.fixture
-def crew(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def pool(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process = start("stay", tmp_path, 2)
     yield process
     process.kill()
@@ -47,20 +47,20 @@ def is_zombie(process: str) -> bool:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def test_a_killed_process_is_replaced_and_all_stop_together(crew: subprocess.Popen[str], tmp_path: Path):
+def test_a_killed_process_is_replaced_and_all_stop_together(pool: subprocess.Popen[str], tmp_path: Path):
     assert becomes(lambda: len(alive(tmp_path)) == 2)
     first = min(alive(tmp_path))
     os.kill(first, signal.SIGKILL)
     assert becomes(lambda: len(alive(tmp_path)) == 2 and first not in alive(tmp_path))
-    crew.send_signal(signal.SIGTERM)
-    said, complaints = crew.communicate(timeout=PATIENCE)
-    assert (crew.returncode, said, complaints) == (0, "ready\n", "")
+    pool.send_signal(signal.SIGTERM)
+    said, complaints = pool.communicate(timeout=PATIENCE)
+    assert (pool.returncode, said, complaints) == (0, "ready\n", "")
     assert not alive(tmp_path)
 
 
-def test_no_process_outlives_a_parent_that_was_killed(crew: subprocess.Popen[str], tmp_path: Path):
+def test_no_process_outlives_a_parent_that_was_killed(pool: subprocess.Popen[str], tmp_path: Path):
     assert becomes(lambda: len(alive(tmp_path)) == 2)
-    crew.kill()
+    pool.kill()
     assert becomes(lambda: not alive(tmp_path))
 
 
@@ -73,7 +73,7 @@ def test_processes_that_find_the_store_away_are_tried_again_until_it_is_back(tmp
         assert becomes(lambda: len(alive(folder)) == 1)
         away.touch()
         os.kill(min(alive(folder)), signal.SIGKILL)
-        assert becomes(lambda: len(away.read_text()) > MOST_YOUNG_DEATHS)
+        assert becomes(lambda: len(away.read_text()) > TUNING.most_young_deaths)
         away.unlink()
         assert becomes(lambda: len(alive(folder)) == 1)
     finally:
@@ -85,7 +85,7 @@ def test_processes_that_find_the_store_away_are_tried_again_until_it_is_back(tmp
 @pytest.mark.parametrize(
     ("kind", "words"), [("refuse", "InputError: The data are not here."), ("fall", "BackendError: The server's processes end")]
 )
-def test_a_crew_that_cannot_begin_says_why(tmp_path: Path, kind: str, words: str):
+def test_a_pool_that_cannot_begin_says_why(tmp_path: Path, kind: str, words: str):
     said, complaints = start(kind, tmp_path, 1).communicate(timeout=PATIENCE)
     assert said == ""
     assert words in complaints

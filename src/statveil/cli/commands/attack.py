@@ -95,8 +95,8 @@ def _attack_server(
     """In process on a private copy of the configuration, or the live server over HTTP."""
     from statveil.jobs.attack.systems import reverse_by_adjustment
     from statveil.jobs.server_config import read_config
-    from statveil.server.attacked import dataset_part, private_copy, service_case
-    from statveil.server.engine.scores import keep_scores
+    from statveil.server.attack_target import dataset_part, private_copy, service_case
+    from statveil.server.engine.modes import keep_scores
 
     config = read_config(path)
     if url is not None and mode is not None:
@@ -120,7 +120,7 @@ def _attack_server(
 def _knocked(url: str, config: ServerConfig, dataset: str | None) -> Callable[[Catalogue], Door]:
     """The way to a live server that has let us in: nothing is computed for one that does not."""
     from statveil.audit.attacks.targets.web import WebDoor, knock
-    from statveil.server.attacked import dataset_part
+    from statveil.server.attack_target import dataset_part
 
     key = os.environ.get(KEY_VARIABLE)
     if not key:

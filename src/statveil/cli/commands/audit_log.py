@@ -33,6 +33,6 @@ def _log_of(path: Path) -> Path:
     if path.suffix != ".toml":
         return path
     from statveil.jobs.server_config import read_config
-    from statveil.server.workers.places import Places
+    from statveil.server.workers.shared_state import SharedFiles
 
-    return Places.of(read_config(path)).journal
+    return SharedFiles.of(read_config(path)).audit_log

@@ -48,7 +48,7 @@ def serve(
         start.require()
         with start.demo_config() if config is None else nullcontext(config) as path:
             if evaluate:
-                from statveil.server.engine.evaluate import evaluation
+                from statveil.server.engine.modes import evaluation
 
                 typer.echo(evaluation(path))
                 return
@@ -118,11 +118,11 @@ def revoke_key(
 
 def _keys_file(config: Path) -> Path:
     from statveil.jobs.server_config import read_config
-    from statveil.server.workers.places import Places
+    from statveil.server.workers.shared_state import SharedFiles
 
-    places = Places.of(read_config(config))
-    places.prepare()
-    return places.keys
+    files = SharedFiles.of(read_config(config))
+    files.prepare()
+    return files.keys
 
 
 def _datasets(config: Path) -> set[str]:

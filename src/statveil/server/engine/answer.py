@@ -1,16 +1,27 @@
-"""The answer to a request: published numbers with their labels, and nothing else (T20)."""
+"""The answer to a request, a slice of a protected table: published numbers with their labels, and nothing else (T20)."""
 
 from __future__ import annotations
 
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.provenance import sha256
+from statveil.server.engine.dataset import ServedData
+from statveil.server.engine.layout import Layout, shown_codes
+from statveil.server.engine.query import TableQuery
+
+
+class AnswerTuning(NamedTuple):
+    most_named: int = 5
+    """Codes of a filter that a title names; of more it tells the number. By judgement."""
+
+
+TUNING = AnswerTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,3 +104,60 @@ def unpack(body: bytes) -> tuple[dict[str, Any], IntArray, BoolArray]:
     values = np.frombuffer(plain, dtype="<i8", count=size, offset=start).astype(np.int64).reshape(shape)
     bits = np.frombuffer(plain, dtype=np.uint8, offset=start + 8 * size)
     return labels, values, np.unpackbits(bits, count=size).astype(np.bool_).reshape(shape)
+
+
+def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, values: IntArray) -> AnsweredTable:
+    """What was asked for: codes picked, filters taken at their code, other dimensions in their order."""
+    choices = {choice.id: choice for choice in asked.dimensions}
+    dimensions: list[AnsweredDimension] = []
+    axis = 0
+    for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
+        if dimension.id in asked.filters:
+            values = np.asarray(values.take(level.place_of(asked.filters[dimension.id]), axis=axis))
+            continue
+        codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
+        values = values.take([level.cut.position[code] for code in codes], axis=axis)
+        shown = set(codes)
+        dimensions.append(
+            AnsweredDimension(
+                id=dimension.id,
+                label=dimension.label,
+                codes=codes,
+                labels=tuple(dimension.full.label(code) for code in codes),
+                parents=tuple(dimension.parent_of(code, shown) for code in codes),
+            )
+        )
+        axis += 1
+    block = data.block(asked.measure)
+    return AnsweredTable(
+        hash=hash_,
+        dataset=asked.dataset,
+        measure=block.id,
+        measure_label=block.label,
+        unit=block.unit,
+        decimals=block.decimals,
+        dimensions=tuple(dimensions),
+        filters=tuple(asked.filters.items()),
+        slices=tuple(
+            (each.label, tuple(each.full.label(code) for code in asked.filters[each.id]))
+            for each in layout.dimensions
+            if each.id in asked.filters
+        ),
+        values=values,
+        missing=np.zeros(values.shape, np.bool_),
+    )
+
+
+def title(answer: AnsweredTable) -> str:
+    """What the numbers are: the measure with its unit, by what, and the slice taken of it."""
+    slices = [f"{name}: {', '.join(codes) if len(codes) <= TUNING.most_named else f'{len(codes)} codes'}" for name, codes in answer.slices]
+    unit = f" ({answer.unit})" if answer.unit else ""
+    return "; ".join([f"{answer.measure_label or answer.measure}{unit}", *slices])
+
+
+def full_title(answer: AnsweredTable) -> str:
+    """The title for people: with the dimensions, which files name in columns of their own."""
+    first, *slices = title(answer).split("; ", maxsplit=1)
+    names = [dimension.label for dimension in answer.dimensions]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return "; ".join([f"{first} by {listed}", *slices])

@@ -13,25 +13,26 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed
 from statveil.core.secret import SecretKey
 from statveil.server.engine.dataset import MeasureBlock, ServedData
-from statveil.server.engine.identity import among
+from statveil.server.engine.keyed import among
 from statveil.server.engine.layout import Layout
-from statveil.server.engine.protection.differencing_guard import Guard, Slivers
-from statveil.server.engine.protection.populations import (
+from statveil.server.engine.protection.differencing_guard import (
+    DifferencingGuard,
     PublishedPopulation,
+    Slivers,
     fact_name,
     read_populations,
     sensitive_sliver,
     write_populations,
 )
-from statveil.server.engine.protection.stage_one import CellTable, tabulate_cells
-from statveil.server.engine.protection.stage_two import Fences, Pins, Solved, no_fences, reference_if_safe
-from statveil.server.store.protocol import CellRow, Pin, Reader, Recording
+from statveil.server.engine.protection.stage_one import ServedCells, tabulate_cells
+from statveil.server.engine.protection.stage_two import Fences, Pins, SolvedTable, no_fences, reference_if_safe
+from statveil.server.store.protocol import CellRow, Pin, Recording, StoreReader
 
 OTHER_TABLE = "Ask for other dimensions or a higher level."
 POPULATION_REFUSED = "population refused"
 FAULT = "The check of the answer found a fault; nothing was released."
 
-Solver = Callable[..., Solved]
+Solver = Callable[..., SolvedTable]
 """`solve_table`, or the same in a process of its own."""
 
 
@@ -45,13 +46,13 @@ class Attempt:
     client: str
     key: SecretKey
     solver: Solver
-    cells: CellTable = field(init=False)
+    cells: ServedCells = field(init=False)
     known: dict[bytes, Pin] = field(default_factory=dict)
     populations: list[PublishedPopulation] = field(default_factory=list)
     pins: Pins = field(init=False)
     slivers: Slivers = field(init=False)
     fences: Fences = field(init=False)
-    solved: Solved = field(init=False)
+    solved: SolvedTable = field(init=False)
 
     def __post_init__(self) -> None:
         ids = [dimension.id for dimension in self.data.dimensions]
@@ -64,7 +65,7 @@ class Attempt:
         """The client as the store knows it."""
         return self.key.digest("client", self.client.encode(), size=8).hex()
 
-    def look(self, store: Reader, guard: Guard) -> bool:
+    def look(self, store: StoreReader, guard: DifferencingGuard) -> bool:
         """Read what was published of these cells and near them; tells whether anything is new since the last look."""
         guard.learn(store.seen(self.block.space, guard.last))
         populations = read_populations(store.fact(fact_name(self.key, self.block))) if self.layout.populations else []
@@ -84,7 +85,7 @@ class Attempt:
         self.fences = guard.fences(self.cells, slivers) if virtual else no_fences(self.cells.size)
         return True
 
-    def objection(self, store: Reader) -> str:
+    def objection(self, store: StoreReader) -> str:
         """Why the guard wants the request refused: by the officer's word, or because a budget is spent; empty if it does not.
 
         A population that comes too near to what was published is always refused: readers make as many of them as they like.
@@ -95,7 +96,7 @@ class Attempt:
             return POPULATION_REFUSED
         return self.too_near(store)
 
-    def too_near(self, store: Reader) -> str:
+    def too_near(self, store: StoreReader) -> str:
         """Under the lock as well: budgets are spent by all measures and all processes."""
         pairs, limits = self.slivers.size, self.data.part.guard
         if not pairs:
@@ -166,7 +167,7 @@ class Attempt:
     def alarms(self) -> list[tuple[str, str]]:
         """What the officer is told of: differences of one respondent, and how they ended."""
         near = self.guard.not_apart(self.slivers, self.solved.value)
-        ending = f"{self.detail()}; {near} not kept apart; gave way: {self.solved.given or 'nothing'}"
+        ending = f"{self.detail()}; {near} not kept apart; gave way: {self.solved.gave_way or 'nothing'}"
         return [("differences", ending)] if self.slivers.size or self.inside else []
 
     def detail(self) -> str:
@@ -174,7 +175,7 @@ class Attempt:
         return f"{self.layout.query.canonical()}: {pairs} near-duplicates, {self.inside} of them within the table"
 
 
-def spread(shape: tuple[int, ...], cells: CellTable, values: IntArray) -> IntArray:
+def spread(shape: tuple[int, ...], cells: ServedCells, values: IntArray) -> IntArray:
     """Cells at their positions; zero where there are none."""
     spread = np.zeros(shape, dtype=np.int64)
     spread[tuple(cells.view.coordinates.T)] = values[cells.view.cell]

@@ -1,11 +1,14 @@
-"""A dataset in memory, confidential: records as numbers, with their prints and their changed values, one block per measure."""
+"""A dataset in memory, confidential: records as numbers, with their prints and their changed values, one block per measure.
+
+`described` gives what readers may know of it before they ask.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +24,8 @@ from statveil.data.readers import read_microdata
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules.frequency import MinimumFrequency
 from statveil.risk.rules.respondents import RespondentRule
-from statveil.server.engine.identity import space_of, unit_prints
+from statveil.server.engine.keyed import factors, noised, space_of, unit_prints
 from statveil.server.engine.layout import ServedDimension, served_dimension
-from statveil.server.engine.protection.reference import factors, noised
 from statveil.tables.spec import Dimension, TableSpec, Trees
 from statveil.tables.tabulate.coding import find_dimensions
 from statveil.tables.tabulate.columns import CheckedColumns, check_columns
@@ -31,10 +33,14 @@ from statveil.tables.tabulate.columns import CheckedColumns, check_columns
 _NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
 METHOD = "settled over all dimensions"
 """How numbers are made from all that; a store of numbers that were made otherwise is refused."""
-ROOM = 64
-"""Sums stay this many times below 2^53, so that programs in doubles see them exactly."""
 
 
+class DatasetTuning(NamedTuple):
+    room: int = 64
+    """Sums stay this many times below 2^53, so that programs in doubles see them exactly. By judgement."""
+
+
+TUNING = DatasetTuning()
 NO_PRINTS = (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
 
@@ -200,7 +206,7 @@ class _Records:
 
 def _amounts(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:
     """Whole numbers of units of the last decimal; refused where a cell could be too large to be computed with, or negative."""
-    if found.dtype != np.int64 or np.abs(found.astype(np.float64)).sum() * ROOM >= LARGEST_EXACT:
+    if found.dtype != np.int64 or np.abs(found.astype(np.float64)).sum() * TUNING.room >= LARGEST_EXACT:
         raise InputError(
             f"{data.origin}: the numbers of measure {measure.id!r} are too large to be added up exactly.", hint="Use larger units."
         )
@@ -269,3 +275,70 @@ def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensi
     trees = [[each.id, [dict(tree.parent) for tree in each.full.trees]] for each in dimensions]
     text = json.dumps([METHOD, chosen, trees, columns.input_hash], sort_keys=True)
     return key.digest("version", text.encode(), prints.tobytes(), size=16).hex()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetLevel:
+    """A level of a dimension: `codes` are the codes that a table at this level shows, without their totals."""
+
+    id: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetDimension:
+    """`parents[tree][code]`: one mapping for each alternative hierarchy. `levels`: from the highest to the lowest (the last one)."""
+
+    id: str
+    label: str
+    total: str
+    levels: tuple[DatasetLevel, ...]
+    codes: tuple[str, ...]
+    labels: Mapping[str, str]
+    parents: tuple[Mapping[str, str], ...]
+    filter: bool
+    population: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetMeasure:
+    id: str
+    label: str
+    unit: str
+    decimals: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have."""
+
+    id: str
+    label: str
+    version: str
+    mode: str
+    dimensions: tuple[DatasetDimension, ...]
+    measures: tuple[DatasetMeasure, ...]
+    cells: int
+
+
+def described(data: ServedData, cells: int) -> Dataset:
+    """A dataset as readers see it; a table may have so many `cells`."""
+    dimensions = tuple(
+        DatasetDimension(
+            id=each.id,
+            label=each.label,
+            total=each.full.total,
+            levels=tuple(DatasetLevel(id=level.id, codes=level.codes) for level in each.levels),
+            codes=each.full.codes,
+            labels={code: each.full.label(code) for code in each.full.codes},
+            parents=tuple(dict(tree.parent) for tree in each.full.trees),
+            filter=each.filter,
+            population=each.population,
+        )
+        for each in data.dimensions
+    )
+    measures = tuple(DatasetMeasure(id=each.id, label=each.label, unit=each.unit, decimals=each.decimals) for each in data.blocks.values())
+    part = data.part
+    return Dataset(
+        id=part.id, label=part.label or part.id, version=data.version, mode=part.mode, dimensions=dimensions, measures=measures, cells=cells
+    )

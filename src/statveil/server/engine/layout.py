@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,14 @@ from statveil.tables.spec import Dimension
 
 LOWEST = "lowest"
 POPULATION, REST = "population", "rest"
-_SHOWN = 10
+
+
+class LayoutTuning(NamedTuple):
+    most_listed: int = 10
+    """Names that an error lists. By judgement."""
+
+
+TUNING = LayoutTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,4 +272,4 @@ def _above(tree: Hierarchy, code: str) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return ", ".join(repr(name) for name in names[: TUNING.most_listed]) + (", ..." if len(names) > TUNING.most_listed else "")

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from statveil.core.errors import InputError
 from statveil.core.provenance import sha256
 from statveil.jobs.server_config import LONGEST_NAME
 
-MOST_NAMES = 20_000
-"""Codes that one request may list."""
+
+class QueryTuning(NamedTuple):
+    most_names: int = 20_000
+    """Codes that one request may list. By judgement."""
+
+
+TUNING = QueryTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +100,8 @@ def _check_name(what: str, name: object) -> None:
 
 def _checked_codes(what: str, codes: object) -> tuple[str, ...]:
     """Codes without repetition, in one order."""
-    if isinstance(codes, str) or not isinstance(codes, tuple | list) or not 0 < len(codes) <= MOST_NAMES:
-        raise InputError(f"The codes of {what} must be a list of 1 to {MOST_NAMES} codes.")
+    if isinstance(codes, str) or not isinstance(codes, tuple | list) or not 0 < len(codes) <= TUNING.most_names:
+        raise InputError(f"The codes of {what} must be a list of 1 to {TUNING.most_names} codes.")
     for code in codes:
         _check_name(f"A code of {what}", code)
     return tuple(sorted(set(codes)))

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,29 +19,34 @@ from statveil.core.errors import AuditFailed, BackendError, DisclosureRefused, I
 from statveil.core.provenance import sha256
 from statveil.core.secret import SecretKey
 from statveil.jobs.server_config import ServerConfig
-from statveil.server.engine.answer import AnsweredTable, pack, unpack
+from statveil.server.engine.answer import AnsweredTable, pack, slice_of, unpack
 from statveil.server.engine.attempt import OTHER_TABLE, Attempt, Solver, spread
-from statveil.server.engine.dataset import MeasureBlock, ServedData, load_dataset
-from statveil.server.engine.described import Dataset, described
+from statveil.server.engine.dataset import Dataset, MeasureBlock, ServedData, described, load_dataset
 from statveil.server.engine.layout import Layout, resolve
-from statveil.server.engine.protection.differencing_guard import Guard
+from statveil.server.engine.protection.differencing_guard import DifferencingGuard
 from statveil.server.engine.protection.settle import settled
 from statveil.server.engine.protection.stage_two import ASK_OTHERWISE, solve_table
 from statveil.server.engine.query import TableQuery
-from statveil.server.engine.slices import slice_of
 from statveil.server.store.claims import StoreDoubted, claim
-from statveil.server.store.open import open_store
-from statveil.server.store.protocol import AnswerRow, Reader, Recording, Store
-from statveil.server.store.sql import TRY_LATER
+from statveil.server.store.protocol import AnswerRow, Recording, Store, StoreReader
+from statveil.server.store.sql import TRY_LATER, open_store
 
-TABLES_KEPT = 64
-"""Protected tables that a process keeps unpacked."""
-MOST_ROUNDS = 6
-"""How often a table is solved anew because others recorded meanwhile."""
 DIFFERENCES = "Together with tables published before, this one would tell about single respondents."
 
 OnAlarm = Callable[[str, str], None]
 """Told the kind of an alarm and its detail, both free of confidential values."""
+
+
+class ServiceTuning(NamedTuple):
+    """Both by judgement."""
+
+    tables_kept: int = 64
+    """Protected tables that a process keeps unpacked."""
+    most_rounds: int = 6
+    """How often a table is solved anew because others recorded meanwhile."""
+
+
+TUNING = ServiceTuning()
 
 
 class TableService:
@@ -60,12 +66,12 @@ class TableService:
         self._key, self._data = key, data
         try:
             versions, levels = {name: each.version for name, each in data.items()}, {name: each.level_names for name, each in data.items()}
-            self._bond = claim(store, key, versions, levels)
+            self._claimed = claim(store, key, versions, levels)
         except BaseException:
             store.close()  # a store that is refused is not held open
             raise
         self._doubted = False
-        self._guards: dict[tuple[str, str], Guard] = {}
+        self._guards: dict[tuple[str, str], DifferencingGuard] = {}
         self._tables: OrderedDict[str, IntArray] = OrderedDict()
         self._described = {name: described(each, config.limits.cells) for name, each in data.items()}
 
@@ -112,7 +118,7 @@ class TableService:
         asked = TableQuery.from_canonical(row.query)
         if not sees(asked.dataset):
             return None
-        self._bond.remember(releases)  # a crash may have come between the recording and the counter
+        self._claimed.remember(releases)  # a crash may have come between the recording and the counter
         asked, layout = self._resolve(asked)
         values = self._table(row.table)
         if values is None:
@@ -152,7 +158,7 @@ class TableService:
 
     def _keep(self, hash_: str, values: IntArray) -> IntArray:
         self._tables[hash_] = values
-        while len(self._tables) > TABLES_KEPT:
+        while len(self._tables) > TUNING.tables_kept:
             self._tables.popitem(last=False)
         return values
 
@@ -169,7 +175,7 @@ class TableService:
         guard, table_hash = self._guard(data, attempt.block), layout.query.hash(data.version)
         deadline = time.monotonic() + float(self.config.limits.seconds)
         attempt.look(self.store, guard)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(TUNING.most_rounds):
             self._refuse(attempt, attempt.objection(self.store))
             attempt.solve(_left(deadline))
             with self._recording() as recording:
@@ -185,7 +191,7 @@ class TableService:
             if made is not None:
                 return self._record_slice(data, layout, asked, self._keep(table_hash, unpack(made)[1]))
             if current:
-                self._bond.remember(number)
+                self._claimed.remember(number)
                 self._keep(table_hash, values)
                 for kind, detail in attempt.alarms():
                     self.on_alarm(kind, detail)
@@ -199,10 +205,10 @@ class TableService:
             self._check(recording)
             yield recording
 
-    def _check(self, store: Reader) -> int:
+    def _check(self, store: StoreReader) -> int:
         """How much the store has released. The officer is told once when it is doubted, and it is good again when it passes."""
         try:
-            releases = self._bond.check(store)
+            releases = self._claimed.check(store)
         except StoreDoubted as doubt:
             if not self._doubted:
                 self._doubted = True
@@ -215,13 +221,13 @@ class TableService:
         """Another slice of a table that is protected already."""
         with self._recording() as recording:
             answer, number = _recorded(recording, data, layout, asked, values)
-        self._bond.remember(number)
+        self._claimed.remember(number)
         return answer
 
-    def _guard(self, data: ServedData, block: MeasureBlock) -> Guard:
+    def _guard(self, data: ServedData, block: MeasureBlock) -> DifferencingGuard:
         name = (data.part.id, block.id)
         if name not in self._guards:
-            self._guards[name] = Guard(block, records=data.part.guard.records, least=float(data.part.noise.least))
+            self._guards[name] = DifferencingGuard(block, records=data.part.guard.records, least=float(data.part.noise.least))
         return self._guards[name]
 
     def _refuse(self, attempt: Attempt, objection: str) -> None:

@@ -17,19 +17,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from statveil.core.errors import AuditFailed, BackendError, InputError
 
 START = "0" * 64
-MOST_SHOWN = 1_000
-_CHUNK = 1 << 23
-"""Bytes read at once; no line is longer."""
+
+
+class AuditLogTuning(NamedTuple):
+    most_shown: int = 1_000
+    """Lines that one request may ask for. By judgement."""
+    chunk: int = 1 << 23
+    """Bytes read at once; no line is longer. By judgement."""
+
+
+TUNING = AuditLogTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Head:
-    """The last line of a journal: how many lines there are, its hash, and the bytes up to its end."""
+class LogHead:
+    """The last line of an audit log: how many lines there are, its hash, and the bytes up to its end."""
 
     lines: int = 0
     hash: str = START
@@ -42,15 +49,15 @@ def line_hash(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
 
 
-class Journal:
+class AuditLog:
     """Append-only. `write` returns when the line is in the file; `sure=True` waits until the disk has it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._head = Head()
+        self._head = LogHead()
         self._thread = threading.Lock()
 
-    def write(self, event: str, *, sure: bool = False, **facts: Any) -> Head:
+    def write(self, event: str, *, sure: bool = False, **facts: Any) -> LogHead:
         with self._thread, self._locked() as file:
             self._catch_up(file)
             content = {
@@ -63,13 +70,13 @@ class Journal:
             content["hash"] = line_hash(content)
             text = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
             self._append(file, text)
-            self._head = head = Head(lines=content["line"], hash=content["hash"], size=self._head.size + len(text))
+            self._head = head = LogHead(lines=content["line"], hash=content["hash"], size=self._head.size + len(text))
             if sure:
                 fcntl.flock(file, fcntl.LOCK_UN)  # others need not wait for the disk
                 os.fsync(file)
             return head
 
-    def head(self) -> Head:
+    def head(self) -> LogHead:
         with self._thread, self._locked() as file:
             self._catch_up(file)
             return self._head
@@ -80,9 +87,9 @@ class Journal:
             return []
         with self._path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _CHUNK))
-            lines = file.read().split(b"\n")[1 if size > _CHUNK else 0 : -1]  # what comes after the last line is being written
-        return [json.loads(line) for line in lines[-min(count, MOST_SHOWN) :]]
+            file.seek(max(0, size - TUNING.chunk))
+            lines = file.read().split(b"\n")[1 if size > TUNING.chunk else 0 : -1]  # what comes after the last line is being written
+        return [json.loads(line) for line in lines[-min(count, TUNING.most_shown) :]]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -105,7 +112,7 @@ class Journal:
         if size < self._head.size:
             raise BackendError("The audit log is shorter than it was.", hint="Restore it from a backup, or start a new one.")
         while self._head.size < size:
-            fresh = os.pread(file, _CHUNK, self._head.size)
+            fresh = os.pread(file, TUNING.chunk, self._head.size)
             whole = fresh[: fresh.rfind(b"\n") + 1]
             if not whole:
                 os.ftruncate(file, self._head.size)
@@ -116,7 +123,7 @@ class Journal:
                 raise BackendError(error.message, hint=error.hint) from None
 
 
-def follow(text: bytes, head: Head) -> Head:
+def follow(text: bytes, head: LogHead) -> LogHead:
     """The head after these lines; AuditFailed at the first that does not continue the chain."""
     for line in text.splitlines(keepends=True):
         content = _parsed(line, head.lines + 1)
@@ -125,7 +132,7 @@ def follow(text: bytes, head: Head) -> Head:
                 f"The audit log was changed: line {head.lines + 1} does not continue the chain.",
                 hint="The lines before it are sound. Compare with a backup.",
             )
-        head = Head(lines=head.lines + 1, hash=content["hash"], size=head.size + len(line))
+        head = LogHead(lines=head.lines + 1, hash=content["hash"], size=head.size + len(line))
     return head
 
 
@@ -139,11 +146,11 @@ def _parsed(line: bytes, number: int) -> dict[str, Any]:
     return content
 
 
-def verify(path: Path, *, expected_head: str | None = None) -> Head:
+def verify(path: Path, *, expected_head: str | None = None) -> LogHead:
     """Follow the whole chain. A chain cut at its end is still a chain: give the hash of a line noted elsewhere to find that out."""
     if not path.is_file():
         raise InputError(f"There is no audit log {path}.", hint="Its name is in the server's configuration.")
-    head, seen = Head(), expected_head is None
+    head, seen = LogHead(), expected_head is None
     with path.open("rb") as file:
         for line in file:
             if not line.endswith(b"\n"):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from statveil.core.errors import BackendError, InputError
 from statveil.core.secret import MODE, SecretKey
-from statveil.server.store.protocol import Reader, Recording, Store
+from statveil.server.store.protocol import Recording, Store, StoreReader
 from statveil.server.store.sql import RELEASES, TRY_LATER
 
 _STORE, _CHECK = "store", "key check"
@@ -25,7 +25,7 @@ class StoreDoubted(BackendError):
     """Store or counter are not those that were claimed; a store that is merely away is not doubted."""
 
 
-class Counter:
+class ReleaseCounter:
     """The number of the last recording, in a file beside the key. It only ever grows."""
 
     def __init__(self, path: Path) -> None:
@@ -83,13 +83,13 @@ def _written(store: str, releases: int) -> bytes:
     return json.dumps({"store": store, "releases": releases}).ljust(_WIDTH).encode() + b"\n"
 
 
-class Bond:
+class ClaimedStore:
     """The store that was claimed, for as long as the server runs: the same one, and never behind what was released (F18)."""
 
-    def __init__(self, store: str, releases: int, counter: Counter | None) -> None:
+    def __init__(self, store: str, releases: int, counter: ReleaseCounter | None) -> None:
         self.store, self._releases, self._counter = store, releases, counter
 
-    def check(self, store: Reader) -> int:
+    def check(self, store: StoreReader) -> int:
         """How much the store has released; BackendError where it is another one or has forgotten some of it."""
         known = max(self._releases, self._counted())  # looked at first: others go on recording
         releases = int(store.fact(RELEASES) or 0)
@@ -119,12 +119,12 @@ class Bond:
         self._releases = max(self._releases, releases)
 
 
-def claim(store: Store, key: SecretKey, versions: Mapping[str, str], levels: Mapping[str, str] | None = None) -> Bond:
+def claim(store: Store, key: SecretKey, versions: Mapping[str, str], levels: Mapping[str, str] | None = None) -> ClaimedStore:
     """Bind an empty store to this key and these data, or check that it is bound to them.
 
     `versions` say what the numbers of each dataset depend on, `levels` by which names its tables are asked for.
     """
-    counter = None if key.counter is None else Counter(key.counter)
+    counter = None if key.counter is None else ReleaseCounter(key.counter)
     with store.recording() as recording:
         remembered = None if counter is None else counter.read()
         store_id = recording.fact(_STORE)
@@ -156,7 +156,7 @@ def claim(store: Store, key: SecretKey, versions: Mapping[str, str], levels: Map
         if remembered is None:
             counter.begin(store_id)  # before the first answer: a store with answers and no counter is a doubtful one
         counter.raise_to(store_id, releases)  # a crash may have left it behind
-    return Bond(store_id, releases, counter)
+    return ClaimedStore(store_id, releases, counter)
 
 
 def _changed(recording: Recording, name: str, value: str) -> bool:

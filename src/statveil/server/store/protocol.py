@@ -57,7 +57,7 @@ class Alarm(NamedTuple):
     detail: str
 
 
-class Reader(Protocol):
+class StoreReader(Protocol):
     """Reading: outside of a recording what is committed, inside it what the recording has written as well."""
 
     def pins(self, ids: Sequence[bytes]) -> dict[bytes, Pin]: ...
@@ -74,7 +74,7 @@ class Reader(Protocol):
     def spent(self, client: str) -> int: ...
 
 
-class Recording(Reader, Protocol):
+class Recording(StoreReader, Protocol):
     """One request being recorded: all of it is kept, or nothing. Nobody else records meanwhile."""
 
     def add_cells(self, rows: Sequence[CellRow]) -> None:
@@ -94,7 +94,7 @@ class Recording(Reader, Protocol):
         """The number of this recording; the counter beside the key remembers the last one (F18)."""
 
 
-class Store(Reader, Protocol):
+class Store(StoreReader, Protocol):
     def recording(self) -> AbstractContextManager[Recording]:
         """A recording that commits when the block ends well and leaves nothing otherwise. BackendError if the store cannot."""
 

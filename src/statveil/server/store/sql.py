@@ -1,19 +1,24 @@
-"""What both stores share: the tables, the queries, and the shape of a recording. Values are always parameters, never text."""
+"""The stores: SQLite in one file that only its owner may read, or PostgreSQL. They share tables, queries and the shape of a recording.
+
+Values are always parameters, never text. Every commit is on the disk before an answer leaves (F03).
+"""
 
 from __future__ import annotations
 
 import datetime
 import os
+import sqlite3
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from statveil.core.errors import BackendError
-from statveil.server.store.protocol import Alarm, AnswerRow, CellRow, Hook, Pin, SeenCell
+from statveil.core.errors import BackendError, BackendMissing
+from statveil.jobs.server_config import ServerConfig
+from statveil.server.store.protocol import Alarm, AnswerRow, CellRow, Hook, Pin, SeenCell, Store
 
-CHUNK = 500
 TRY_LATER = "Nothing was released. Try again in a moment; if it lasts, tell the operator."
 RELEASES = "releases"
 SCHEMA = (
@@ -27,6 +32,14 @@ SCHEMA = (
     "CREATE TABLE IF NOT EXISTS alarms (number {serial}, at TEXT NOT NULL, kind TEXT NOT NULL, client TEXT NOT NULL, detail TEXT NOT NULL)",
 )
 _INSERT_CELL = "INSERT INTO cells (id, space, sense, value, records, print) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+
+
+class StoreTuning(NamedTuple):
+    chunk: int = 500
+    """Cells read or inserted by one statement: SQLite takes no more than 999 values, and tests can fail in between. By judgement."""
+
+
+TUNING = StoreTuning()
 
 
 class SqlStore(ABC):
@@ -148,8 +161,8 @@ class SqlStore(ABC):
 
     def add_cells(self, rows: Sequence[CellRow]) -> None:
         self.hook("before insert")
-        for place in range(0, len(rows), CHUNK):
-            self._many(_INSERT_CELL, rows[place : place + CHUNK])
+        for place in range(0, len(rows), TUNING.chunk):
+            self._many(_INSERT_CELL, rows[place : place + TUNING.chunk])
             self.hook("between cells")
 
     def add_table(self, hash_: str, body: bytes) -> None:
@@ -173,3 +186,102 @@ class SqlStore(ABC):
         number = int(self.fact(RELEASES) or 0) + 1
         self.set_fact(RELEASES, str(number))
         return number
+
+
+_PINS = f"SELECT id, sense, value FROM cells WHERE id IN ({', '.join('?' * TUNING.chunk)})"
+
+
+class SqliteStore(SqlStore):
+    failures = (sqlite3.Error, OSError)
+
+    def __init__(self, path: Path, *, lock_seconds: float = 5.0, hook: Hook = lambda moment: None) -> None:
+        super().__init__(lock_seconds=lock_seconds, hook=hook)
+        self.path = path
+        self._opened = (0, 0)
+
+    def _connect(self, *, begin: bool) -> sqlite3.Connection:
+        handle = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT if begin else 0), 0o600)
+        self._opened = _inode(os.fstat(handle))
+        os.close(handle)
+        connection = sqlite3.connect(self.path, timeout=self.lock_seconds, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        for statement in SCHEMA if begin else ():
+            connection.execute(statement.format(serial="INTEGER PRIMARY KEY AUTOINCREMENT", bytes="BLOB"))
+        return connection
+
+    def _is_elsewhere(self) -> bool:
+        """A file that was moved away or replaced stays open and would take recordings that nobody finds again."""
+        return _inode(os.stat(self.path)) != self._opened
+
+    def _begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        found: list[Any] = self._connection.execute(sql, tuple(values)).fetchall()
+        return found
+
+    def _many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows)
+
+    def pins(self, ids: Sequence[bytes]) -> dict[bytes, Pin]:
+        found: dict[bytes, Pin] = {}
+        for place in range(0, len(ids), TUNING.chunk):
+            chunk = list(ids[place : place + TUNING.chunk])
+            chunk += chunk[-1:] * (TUNING.chunk - len(chunk))  # one statement for all sizes: it is prepared once
+            found.update({bytes(id_): Pin(sense, value) for id_, sense, value in self._ask(_PINS, *chunk)})
+        return found
+
+
+def _inode(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+_LOCK = 7_342_511_904
+"""The advisory lock that recordings take in turn."""
+
+
+class PostgresStore(SqlStore):
+    def __init__(self, url: str, *, lock_seconds: float = 5.0, hook: Hook = lambda moment: None) -> None:
+        super().__init__(lock_seconds=lock_seconds, hook=hook)
+        try:
+            import psycopg
+        except ImportError:
+            raise BackendMissing("A store in PostgreSQL needs psycopg.", hint="pip install 'statveil[postgres]'") from None
+        self._psycopg = psycopg
+        self.failures = (psycopg.Error, OSError)
+        self._url = url
+
+    def _connect(self, *, begin: bool) -> Any:
+        milliseconds = int(self.lock_seconds * 1000)
+        options = f"-c lock_timeout={milliseconds} -c synchronous_commit=on -c client_min_messages=warning"
+        connection = self._psycopg.connect(self._url, autocommit=True, connect_timeout=max(2, int(self.lock_seconds)), options=options)
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            for statement in SCHEMA if begin else ():
+                connection.execute(statement.format(serial="BIGSERIAL PRIMARY KEY", bytes="BYTEA"))
+        return connection
+
+    def _begin(self) -> None:
+        self._connection.execute("BEGIN")
+        self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        cursor = self._connection.execute(sql.replace("?", "%s"), tuple(values))
+        return list(cursor.fetchall()) if cursor.description else []
+
+    def _many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(sql.replace("?", "%s"), rows)
+
+    def pins(self, ids: Sequence[bytes]) -> dict[bytes, Pin]:
+        found = self._ask("SELECT id, sense, value FROM cells WHERE id = ANY(?)", list(ids))
+        return {bytes(id_): Pin(sense, value) for id_, sense, value in found}
+
+
+def open_store(config: ServerConfig) -> Store:
+    part = config.store
+    if part.url is not None:
+        return PostgresStore(part.url, lock_seconds=float(part.lock_seconds))
+    assert part.file is not None
+    return SqliteStore(config.path(part.file), lock_seconds=float(part.lock_seconds))

@@ -1,25 +1,143 @@
-"""The addresses under /v1: datasets, tables, jobs, and the audit log for those who watch."""
+"""The API, what may be sent and the addresses under /v1: datasets, tables, jobs, and the audit log for those who watch.
+
+A table is asked for by a JSON body, or by the same in the parameters of an address.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any
-from urllib.parse import quote
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from statveil.core.errors import InputError
 from statveil.jobs.server_config import LONGEST_NAME
-from statveil.server.engine.described import Dataset, DatasetDimension
-from statveil.server.engine.query import TableQuery
-from statveil.server.store.audit_log import MOST_SHOWN, Journal
+from statveil.server.engine.dataset import Dataset, DatasetDimension
+from statveil.server.engine.query import TUNING as QUERY_TUNING
+from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.store.audit_log import TUNING as AUDIT_LOG_TUNING
+from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ASKS, WATCHES, Caller, Role
 from statveil.server.web.formats import FORMATS, Format, choose
-from statveil.server.web.requests import TableParameters, TableWish
-from statveil.server.workers.dispatch import Counter, Given
-from statveil.server.workers.queue import Board, State
+from statveil.server.web.html import TABLE_POLICY
+from statveil.server.workers.dispatch import DispatchedTable, TableDispatcher
+from statveil.server.workers.queue import JobState, JobStatuses
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Codes = Annotated[list[Name], Field(min_length=1, max_length=QUERY_TUNING.most_names)]
+
+
+class RequestTuning(NamedTuple):
+    most_dimensions: int = 50
+    """Of a table, and of its filters. By judgement."""
+    most_pairs: int = 1_000
+    """Parameters of one kind; more do not go into an address, a body takes them. By judgement."""
+
+
+TUNING = RequestTuning()
+
+
+class DimensionWish(BaseModel):
+    """A dimension at one level of its hierarchy, or some of its codes; with neither, its lowest level."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"id": "region", "level": "province"}})
+
+    id: Name
+    level: Name | None = None
+    codes: Codes | None = None
+
+
+class TableWish(BaseModel):
+    """The table wanted. The order of dimensions, codes and filters does not matter."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    dimensions: Annotated[list[DimensionWish], Field(min_length=1, max_length=TUNING.most_dimensions)]
+    measure: Name
+    filters: Annotated[dict[Name, Codes], Field(max_length=TUNING.most_dimensions)] = {}
+    totals: bool = True
+
+    def query(self, dataset: str) -> TableQuery:
+        return TableQuery(
+            dataset=dataset,
+            measure=self.measure,
+            dimensions=tuple(
+                DimensionChoice(id=each.id, level=each.level, codes=None if each.codes is None else tuple(each.codes))
+                for each in self.dimensions
+            ),
+            filters={name: tuple(codes) for name, codes in self.filters.items()},
+            totals=self.totals,
+        )
+
+
+Pairs = Annotated[list[Annotated[str, Field(max_length=2 * LONGEST_NAME + 1)]], Field(max_length=TUNING.most_pairs)]
+
+
+class TableParameters(BaseModel):
+    """The same as the body of the POST request, in parameters that may be repeated."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dimension: Annotated[
+        list[Name], Field(min_length=1, max_length=TUNING.most_dimensions, description="A dimension of the table; repeat it.")
+    ]
+    measure: Annotated[Name, Field(description="What is added up.")]
+    level: Annotated[Pairs, Field(description="`DIMENSION:LEVEL`, for example `region:province`.")] = []
+    code: Annotated[Pairs, Field(description="`DIMENSION:CODE`: only these codes of the dimension; repeat it.")] = []
+    filter: Annotated[Pairs, Field(description="`DIMENSION:CODE`: slice the table by a dimension that it does not show; repeat it.")] = []
+    totals: Annotated[bool, Field(description="Show the totals of what was chosen.")] = True
+    format: Annotated[str | None, Field(max_length=20, description="json, csv, sdmx-csv, px, xlsx, parquet or html.")] = None
+
+    def query(self, dataset: Dataset) -> TableQuery:
+        known = [dimension.id for dimension in dataset.dimensions]
+        levels = paired(self.level, known, "level")
+        codes = paired(self.code, known, "code")
+        astray = sorted((set(levels) | set(codes)) - set(self.dimension))
+        if astray:
+            raise InputError(
+                f"{astray[0]!r} is given a level or a code and is no dimension of the table.", hint=f"Add dimension={astray[0]}."
+            )
+        return TableQuery(
+            dataset=dataset.id,
+            measure=self.measure,
+            dimensions=tuple(DimensionChoice(id=each, level=_only(levels, each), codes=codes.get(each)) for each in self.dimension),
+            filters=paired(self.filter, known, "filter"),
+            totals=self.totals,
+        )
+
+
+def paired(words: Sequence[str], known: Sequence[str], what: str) -> dict[str, tuple[str, ...]]:
+    """`region:A`, `region:B` as {region: (A, B)}. A dimension's own colons do no harm: the longest name that fits is meant."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        names = sorted((name for name in known if word.startswith(f"{name}:")), key=len)
+        if not names:
+            raise InputError(f"{what}={word[:LONGEST_NAME]!r} does not begin with a dimension and a colon.", hint="Example: region:A.")
+        found[names[-1]] = (*found.get(names[-1], ()), word[len(names[-1]) + 1 :])
+    return found
+
+
+def _only(levels: Mapping[str, tuple[str, ...]], dimension: str) -> str | None:
+    if len(levels.get(dimension, ())) > 1:
+        raise InputError(f"Dimension {dimension!r} is given two levels.", hint="Name one.")
+    return levels[dimension][0] if dimension in levels else None
+
+
+def address(query: TableQuery) -> str:
+    """The GET request for a query."""
+    pairs = [("dimension", choice.id) for choice in query.dimensions]
+    pairs += [("level", f"{choice.id}:{choice.level}") for choice in query.dimensions if choice.level is not None]
+    pairs += [("code", f"{choice.id}:{code}") for choice in query.dimensions for code in choice.codes or ()]
+    pairs += [("measure", query.measure)]
+    pairs += [("filter", f"{name}:{code}") for name, codes in query.filters.items() for code in codes]
+    pairs += [] if query.totals else [("totals", "false")]
+    return f"/v1/datasets/{quote(query.dataset, safe='')}/tables?{urlencode(pairs, quote_via=quote, safe=':')}"
+
 
 FOR_EVER = "private, max-age=31536000, immutable"
 _PROBLEM = {
@@ -55,7 +173,7 @@ class JobAnswer(BaseModel):
     """How the making of a table stands. `progress` is the share of the time allowed that has passed."""
 
     job: str
-    state: State
+    state: JobState
     seconds: int
     progress: Annotated[float, Field(ge=0, le=1)]
     table: str | None = None
@@ -76,7 +194,7 @@ class NoParameter(BaseModel):
 class LastParameter(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    last: Annotated[int, Field(ge=1, le=MOST_SHOWN, description="How many lines, from the end.")] = 100
+    last: Annotated[int, Field(ge=1, le=AUDIT_LOG_TUNING.most_shown, description="How many lines, from the end.")] = 100
 
 
 def caller_of(request: Request, roles: frozenset[Role] | None = None) -> Caller:
@@ -87,34 +205,34 @@ def caller_of(request: Request, roles: frozenset[Role] | None = None) -> Caller:
     return caller
 
 
-def api(counter: Counter, board: Board, journal: Journal, *, seconds: float) -> APIRouter:
+def api(dispatcher: TableDispatcher, statuses: JobStatuses, audit_log: AuditLog, *, seconds: float) -> APIRouter:
     """The router of one process. `seconds` is the time allowed for a table."""
     router = APIRouter(prefix="/v1", responses=_ALWAYS)
-    _add_datasets(router, counter)
-    _add_tables(router, counter)
-    _add_jobs(router, board, seconds)
-    _add_audit_log(router, counter, journal)
+    _add_datasets(router, dispatcher)
+    _add_tables(router, dispatcher)
+    _add_jobs(router, statuses, seconds)
+    _add_audit_log(router, dispatcher, audit_log)
     return router
 
 
-def seen_dataset(counter: Counter, caller: Caller, dataset: str) -> Dataset:
+def seen_dataset(dispatcher: TableDispatcher, caller: Caller, dataset: str) -> Dataset:
     """The dataset of this id, if this caller may know of it."""
-    found = counter.service.datasets.get(dataset) if caller.sees(dataset) else None
+    found = dispatcher.service.datasets.get(dataset) if caller.sees(dataset) else None
     if found is None:
         raise problems.not_found("dataset")
     return found
 
 
-def _add_datasets(router: APIRouter, counter: Counter) -> None:
+def _add_datasets(router: APIRouter, dispatcher: TableDispatcher) -> None:
     @router.get("/datasets", summary="The datasets that you may ask about")
     async def datasets(request: Request, nothing: Annotated[NoParameter, Query()]) -> dict[str, Any]:
         caller = caller_of(request)
-        listed = [each for each in counter.service.datasets.values() if caller.sees(each.id)]
+        listed = [each for each in dispatcher.service.datasets.values() if caller.sees(each.id)]
         return {"datasets": [{"id": each.id, "label": each.label, "href": f"/v1/datasets/{quote(each.id, safe='')}"} for each in listed]}
 
     @cache
     def described_once(dataset: str) -> bytes:
-        return json.dumps(description(counter.service.datasets[dataset]), ensure_ascii=False).encode()
+        return json.dumps(description(dispatcher.service.datasets[dataset]), ensure_ascii=False).encode()
 
     @router.get(
         "/datasets/{dataset}",
@@ -123,20 +241,20 @@ def _add_datasets(router: APIRouter, counter: Counter) -> None:
         response_class=Response,
     )
     async def described(request: Request, dataset: DatasetId, nothing: Annotated[NoParameter, Query()]) -> Response:
-        found = seen_dataset(counter, caller_of(request), dataset)
+        found = seen_dataset(dispatcher, caller_of(request), dataset)
         return Response(described_once(found.id), media_type="application/json")
 
 
-def _add_tables(router: APIRouter, counter: Counter) -> None:
+def _add_tables(router: APIRouter, dispatcher: TableDispatcher) -> None:
     async def table(request: Request, query: TableQuery, form: Format) -> Response:
-        given = await counter.give(caller_of(request, ASKS), query, form)
+        given = await dispatcher.dispatch(caller_of(request, ASKS), query, form)
         return promised(given.hash) if given.body is None else table_response(request, given, form, kept="private, no-cache")
 
     @router.post("/datasets/{dataset}/tables", summary="A table", responses={**_TABLE, **_PROMISED}, response_class=Response)
     async def posted(
         request: Request, dataset: DatasetId, wish: Annotated[TableWish, Body()], parameters: Annotated[FormatParameter, Query()]
     ) -> Response:
-        found = seen_dataset(counter, caller_of(request, ASKS), dataset)
+        found = seen_dataset(dispatcher, caller_of(request, ASKS), dataset)
         return await table(request, wish.query(found.id), _form(request, parameters.format))
 
     @router.get(
@@ -146,7 +264,7 @@ def _add_tables(router: APIRouter, counter: Counter) -> None:
         response_class=Response,
     )
     async def asked(request: Request, dataset: DatasetId, parameters: Annotated[TableParameters, Query()]) -> Response:
-        found = seen_dataset(counter, caller_of(request, ASKS), dataset)
+        found = seen_dataset(dispatcher, caller_of(request, ASKS), dataset)
         return await table(request, parameters.query(found), _form(request, parameters.format))
 
     @router.get(
@@ -154,36 +272,36 @@ def _add_tables(router: APIRouter, counter: Counter) -> None:
     )
     async def again(request: Request, table_hash: TableHash, parameters: Annotated[FormatParameter, Query()]) -> Response:
         form = _form(request, parameters.format)
-        body = await counter.stored(caller_of(request), table_hash, form)
+        body = await dispatcher.stored(caller_of(request), table_hash, form)
         if body is None:
             raise problems.not_found("table")
-        return table_response(request, Given(hash=table_hash, body=body), form, kept=FOR_EVER)
+        return table_response(request, DispatchedTable(hash=table_hash, body=body), form, kept=FOR_EVER)
 
 
-def _add_jobs(router: APIRouter, board: Board, seconds: float) -> None:
+def _add_jobs(router: APIRouter, statuses: JobStatuses, seconds: float) -> None:
     @router.get("/jobs/{job}", summary="How the making of a table stands")
     async def job(request: Request, job: TableHash, nothing: Annotated[NoParameter, Query()]) -> JobAnswer:
         caller = caller_of(request, ASKS)
-        status = board.status(job)
+        status = statuses.status(job)
         if status is None or not caller.sees(status.dataset):
             raise problems.not_found("job")
         return JobAnswer(
             job=job,
             state=status.state,
             seconds=int(status.seconds),
-            progress=1.0 if status.state in (State.DONE, State.FAILED) else min(0.99, int(status.seconds) / seconds),
-            table=f"/v1/tables/{job}" if status.state is State.DONE else None,
+            progress=1.0 if status.state in (JobState.DONE, JobState.FAILED) else min(0.99, int(status.seconds) / seconds),
+            table=f"/v1/tables/{job}" if status.state is JobState.DONE else None,
             problem=status.problem,
-            advice="Ask for the table again." if status.state is State.LOST else "",
+            advice="Ask for the table again." if status.state is JobState.LOST else "",
         )
 
 
-def _add_audit_log(router: APIRouter, counter: Counter, journal: Journal) -> None:
+def _add_audit_log(router: APIRouter, dispatcher: TableDispatcher, audit_log: AuditLog) -> None:
     @router.get("/audit-log", summary="The last lines of the audit log (officer, auditor)")
-    async def audit_log(request: Request, parameters: Annotated[LastParameter, Query()]) -> dict[str, Any]:
+    async def last_lines(request: Request, parameters: Annotated[LastParameter, Query()]) -> dict[str, Any]:
         caller = caller_of(request, WATCHES)
-        head = journal.write("audit log read", key=caller.id)
-        lines = await counter.read(lambda: journal.last(parameters.last))
+        head = audit_log.write("audit log read", key=caller.id)
+        lines = await dispatcher.read(lambda: audit_log.last(parameters.last))
         return {"lines": head.lines, "head": head.hash, "last": lines}
 
 
@@ -191,7 +309,7 @@ def _form(request: Request, wanted: str | None) -> Format:
     return choose(wanted, request.headers.get("accept", ""))
 
 
-def table_response(request: Request, given: Given, form: Format, *, kept: str) -> Response:
+def table_response(request: Request, given: DispatchedTable, form: Format, *, kept: str) -> Response:
     """The table with its name; nothing but headers for who has it already.
 
     What a name stands for is kept for ever; a query may be about other data one day.
@@ -207,8 +325,6 @@ def table_response(request: Request, given: Given, form: Format, *, kept: str) -
         f'{"inline" if form.name in ("json", "html") else "attachment"}; filename="{given.hash[:16]}.{form.ending}"'
     )
     if form.name == "html":
-        from statveil.server.web.pages import TABLE_POLICY
-
         headers["Content-Security-Policy"] = TABLE_POLICY
     return Response(given.body, media_type=form.media_type, headers=headers)
 
@@ -216,7 +332,7 @@ def table_response(request: Request, given: Given, form: Format, *, kept: str) -
 def promised(table_hash: str) -> Response:
     """202: the table is being made, and this is where to look."""
     where = f"/v1/jobs/{table_hash}"
-    body = JobAnswer(job=table_hash, state=State.RUNNING, seconds=0, progress=0.0, advice=f"GET {where} until its state is done.")
+    body = JobAnswer(job=table_hash, state=JobState.RUNNING, seconds=0, progress=0.0, advice=f"GET {where} until its state is done.")
     headers = {"Location": where, "Retry-After": "1", "Cache-Control": "no-store"}
     return Response(body.model_dump_json(exclude_none=True), status_code=202, media_type="application/json", headers=headers)
 

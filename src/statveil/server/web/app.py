@@ -17,47 +17,49 @@ from starlette.exceptions import HTTPException
 from statveil.core.errors import StatveilError
 from statveil.jobs.server_config import WebPart
 from statveil.server.engine.service import TableService
-from statveil.server.store.audit_log import Journal
+from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.api import api, caller_of
 from statveil.server.web.auth import WATCHES, KeyRing
+from statveil.server.web.html import render
 from statveil.server.web.metrics import Metrics
-from statveil.server.web.middleware import API, Gate, log
-from statveil.server.web.pages import render
-from statveil.server.web.pages.site import site
+from statveil.server.web.middleware import API, AccessMiddleware, log
 from statveil.server.web.problems import Problem
 from statveil.server.web.rate_limit import Allowance, RateLimiter
-from statveil.server.workers.dispatch import Counter
-from statveil.server.workers.places import Places
-from statveil.server.workers.queue import Board, Desk
+from statveil.server.web.site import site
+from statveil.server.workers.dispatch import TableDispatcher
+from statveil.server.workers.queue import JobStatuses, TableQueue
+from statveil.server.workers.shared_state import SharedFiles
 from statveil.version import VERSION
 
 
-def application(service: TableService, web: WebPart, places: Places, *, seconds: float) -> Gate:
-    places.prepare()
-    metrics, journal, board = Metrics(), Journal(places.journal), Board(places.board)
-    desk = Desk(lambda query, client: service.answer(query, client=client), board, waiting=web.waiting, on_change=metrics.waiting.set)
-    counter = Counter(service=service, desk=desk, journal=journal, metrics=metrics, budget=float(web.answer_seconds))
-    keys = KeyRing(places.keys)
-    limiter = RateLimiter(places.rate, Allowance(requests=web.requests_per_minute, seconds=60))
+def application(service: TableService, web: WebPart, files: SharedFiles, *, seconds: float) -> AccessMiddleware:
+    files.prepare()
+    metrics, audit_log, statuses = Metrics(), AuditLog(files.audit_log), JobStatuses(files.jobs)
+    queue = TableQueue(
+        lambda query, client: service.answer(query, client=client), statuses, waiting=web.waiting, on_change=metrics.waiting.set
+    )
+    dispatcher = TableDispatcher(service=service, queue=queue, audit_log=audit_log, metrics=metrics, budget=float(web.answer_seconds))
+    keys = KeyRing(files.keys)
+    limiter = RateLimiter(files.rate_limit, Allowance(requests=web.requests_per_minute, seconds=60))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        counter.close()
-        board.close()
+        dispatcher.close()
+        statuses.close()
         limiter.close()
 
     app = FastAPI(title="statveil table server", version=VERSION, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.anonymous = web.anonymous
-    app.include_router(api(counter, board, journal, seconds=seconds))
-    _watch(app, counter, metrics)
+    app.include_router(api(dispatcher, statuses, audit_log, seconds=seconds))
+    _add_monitoring(app, dispatcher, metrics)
     _explain_errors(app)
-    app.include_router(site(counter, keys, api_description=lambda: _described(app), signs_in=not web.anonymous))
-    return Gate(application=app, keys=keys, anonymous=web.anonymous, limiter=limiter, journal=journal, metrics=metrics)
+    app.include_router(site(dispatcher, keys, api_description=lambda: _described(app), signs_in=not web.anonymous))
+    return AccessMiddleware(application=app, keys=keys, anonymous=web.anonymous, limiter=limiter, audit_log=audit_log, metrics=metrics)
 
 
-def _watch(app: FastAPI, counter: Counter, metrics: Metrics) -> None:
+def _add_monitoring(app: FastAPI, dispatcher: TableDispatcher, metrics: Metrics) -> None:
     """Is it alive, is it ready, how is it doing."""
 
     @app.get("/healthz", include_in_schema=False)
@@ -67,7 +69,7 @@ def _watch(app: FastAPI, counter: Counter, metrics: Metrics) -> None:
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> dict[str, str]:
         try:
-            await counter.read(lambda: counter.service.stored("0" * 64))
+            await dispatcher.read(lambda: dispatcher.service.stored("0" * 64))
         except Exception:
             raise problems.unavailable() from None
         return {"status": "ready"}

@@ -22,17 +22,15 @@ from statveil.publish.formats import excel, export, json_stat, pc_axis, sdmx_csv
 from statveil.publish.formats.frames import frame
 from statveil.publish.formats.published import Published
 from statveil.publish.release import Release
-from statveil.server.engine.answer import AnsweredDimension, AnsweredTable
+from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, title
 from statveil.server.web import problems
+from statveil.server.web.html import table_page
 from statveil.tables.spec import Dimension
 from statveil.tables.table import ProtectedTable, View
 
-MOST_NAMED = 5
-"""Codes of a filter that a title names; of more it tells the number."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class Axis(Dimension):
+class ShownDimension(Dimension):
     """A dimension of which only some codes are shown: they need not hang together in a tree."""
 
     trees: tuple[Hierarchy, ...] = ()
@@ -67,22 +65,7 @@ def dimension_of(answered: AnsweredDimension) -> Dimension:
     below: dict[str, tuple[str, ...]] = {}
     for code, above in parent.items():
         below[above] = (*below.get(above, ()), code)
-    return Axis(name=answered.id, shown=answered.codes, labels=labels, below=below)
-
-
-def title(answer: AnsweredTable) -> str:
-    """What the numbers are: the measure with its unit, by what, and the slice taken of it."""
-    slices = [f"{name}: {', '.join(codes) if len(codes) <= MOST_NAMED else f'{len(codes)} codes'}" for name, codes in answer.slices]
-    unit = f" ({answer.unit})" if answer.unit else ""
-    return "; ".join([f"{answer.measure_label or answer.measure}{unit}", *slices])
-
-
-def full_title(answer: AnsweredTable) -> str:
-    """The title for people: with the dimensions, which files name in columns of their own."""
-    first, *slices = title(answer).split("; ", maxsplit=1)
-    names = [dimension.label for dimension in answer.dimensions]
-    listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    return "; ".join([f"{first} by {listed}", *slices])
+    return ShownDimension(name=answered.id, shown=answered.codes, labels=labels, below=below)
 
 
 def published(answer: AnsweredTable) -> Published:
@@ -139,8 +122,6 @@ def _excel(answer: AnsweredTable) -> bytes:
 
 
 def _html(answer: AnsweredTable) -> bytes:
-    from statveil.server.web.pages import table_page
-
     return table_page(answer).encode()
 
 
@@ -159,7 +140,7 @@ FORMATS: tuple[Format, ...] = (
     Format(name="json", words="JSON-stat 2.0", media_type="application/json", ending="json", write=_json_stat),
     Format(name="csv", words="CSV", media_type="text/csv", ending="csv", write=_csv),
     Format(name="sdmx-csv", words="SDMX-CSV 2.0", media_type="application/vnd.sdmx.data+csv", ending="sdmx.csv", write=_sdmx_csv),
-    Format(name="px", words="PC-Axis", media_type="text/x-pcaxis", ending="px", write=_pc_axis),
+    Format(name="px", words="PC-ShownDimension", media_type="text/x-pcaxis", ending="px", write=_pc_axis),
     Format(
         name="xlsx",
         words="Excel",

@@ -1,4 +1,4 @@
-"""The door of the web server: who asks, how often, how much; and the headers that every answer carries.
+"""The middleware: authentication, rate limit, size of requests; and the headers that every response carries.
 
 Everything but the open pages is behind it, also what does not exist: without a key nobody learns which addresses there are.
 """
@@ -12,11 +12,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import quote
 
 from statveil.core.errors import StatveilError
-from statveil.server.store.audit_log import Journal
+from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ANONYMOUS, Caller, KeyRing
 from statveil.server.web.metrics import Metrics
@@ -30,8 +30,6 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "statveil_key"
-LARGEST_BODY = 1 << 18
-LARGEST_TARGET = 1 << 14
 OPEN = frozenset({"/healthz", "/readyz", "/login", "/logout", "/docs", "/openapi.json"})
 OPEN_FOLDER = "/static/"
 API = "/v1/"
@@ -50,37 +48,47 @@ _ALWAYS = {
 log = logging.getLogger("statveil.serve")
 
 
+class MiddlewareTuning(NamedTuple):
+    largest_body: int = 1 << 18
+    """Bytes of a request; a table of all codes that may be named is well below. By judgement."""
+    largest_target: int = 1 << 14
+    """Bytes of an address with its parameters. By judgement."""
+
+
+TUNING = MiddlewareTuning()
+
+
 @dataclass(frozen=True, kw_only=True)
-class Gate:
-    """The application behind its door."""
+class AccessMiddleware:
+    """Lets requests through to the application, or answers them itself."""
 
     application: Application
     keys: KeyRing
     anonymous: bool
     limiter: RateLimiter
-    journal: Journal
+    audit_log: AuditLog
     metrics: Metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.application(scope, receive, send)
         elif scope["type"] == "http":
-            await self._pass(scope, receive, send)
+            await self._handle(scope, receive, send)
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = _Answer(scope, send, self.metrics)
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = _ResponseSender(scope, send, self.metrics)
         try:
             _check_size(scope)
-            answer.more = self._admit(scope)
-            await self.application(scope, _bounded(receive), answer.send)
+            response.more = self._admit(scope)
+            await self.application(scope, _bounded(receive), response.send)
         except Problem as problem:
-            await answer.problem(problem)
+            await response.problem(problem)
         except (OSError, sqlite3.Error, StatveilError) as error:  # keys, rates or log cannot be read: nobody is let in
             log.error("%s at the door", type(error).__name__)
-            await answer.problem(problems.unavailable())
+            await response.problem(problems.unavailable())
         except Exception as error:  # the words of an unforeseen error may hold anything: its kind is all that is told
             log.error("unforeseen %s while answering %s", type(error).__name__, _route(scope))
-            await answer.problem(problems.internal())
+            await response.problem(problems.internal())
 
     def _admit(self, scope: Scope) -> Mapping[str, str]:
         """Put the caller into the scope and take a request from their allowance; the headers that tell about it."""
@@ -104,7 +112,7 @@ class Gate:
         self._take(_address(scope))
         self.metrics.refused.labels(why="key").inc()
         if token is not None:
-            self.journal.write("wrong key", address=hashed_address(scope))
+            self.audit_log.write("wrong key", address=hashed_address(scope))
         if not path.startswith(API) and scope["method"] == "GET":
             raise Problem(
                 status=303, code="key-needed", title="Sign in first.", headers={"Location": f"/login?next={quote(path, safe='/')}"}
@@ -121,7 +129,7 @@ class Gate:
         return taken.headers()
 
 
-class _Answer:
+class _ResponseSender:
     """What goes out: every answer gets the fixed headers, and is counted once."""
 
     def __init__(self, scope: Scope, send: Send, metrics: Metrics) -> None:
@@ -170,23 +178,23 @@ def _method(scope: Scope) -> str:
 
 
 def _check_size(scope: Scope) -> None:
-    if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LARGEST_TARGET:
+    if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TUNING.largest_target:
         raise Problem(status=414, code="address-too-long", title="The address is too long.", advice="Send the query by POST.")
     for name, value in scope["headers"]:
-        if name == b"content-length" and (not value.isdigit() or int(value) > LARGEST_BODY):
-            raise problems.too_large(LARGEST_BODY)
+        if name == b"content-length" and (not value.isdigit() or int(value) > TUNING.largest_body):
+            raise problems.too_large(TUNING.largest_body)
 
 
 def _bounded(receive: Receive) -> Receive:
     """The request's body, broken off where it grows beyond the limit; its declared length may lie."""
-    left = LARGEST_BODY
+    left = TUNING.largest_body
 
     async def read() -> Message:
         nonlocal left
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            raise problems.too_large(LARGEST_BODY)
+            raise problems.too_large(TUNING.largest_body)
         return message
 
     return read

@@ -1,4 +1,4 @@
-"""How fast a key may ask: a bucket of requests that fills again with time, shared by all processes of a machine.
+"""Rate limit: how fast a key may ask. A bucket of requests that fills again with time, shared by all processes of a machine.
 
 The buckets lie in a small SQLite file. Losing it costs nothing but full buckets, so it is never waited for.
 """
@@ -6,12 +6,12 @@ The buckets lie in a small SQLite file. Losing it costs nothing but full buckets
 from __future__ import annotations
 
 import math
-import sqlite3
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from statveil.server.workers.shared_state import SharedDatabase
 
 _TABLE = "CREATE TABLE IF NOT EXISTS bucket (caller TEXT PRIMARY KEY, left REAL, at REAL, granted INTEGER) WITHOUT ROWID"
 _FILLED = "min(:size, left + max(0.0, :now - at) * :refill)"
@@ -31,7 +31,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Take:
+class RateLimitResult:
     """What became of one request: was there one left, and how many are left now."""
 
     allowed: bool
@@ -51,21 +51,15 @@ class Take:
 
 class RateLimiter:
     def __init__(self, path: Path, allowance: Allowance) -> None:
-        self._allowance = allowance
-        self._thread = threading.Lock()
-        self._database = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
-        self._database.execute("PRAGMA journal_mode=WAL")
-        self._database.execute("PRAGMA synchronous=OFF")
-        self._database.execute(_TABLE)
+        self._allowance, self._database = allowance, SharedDatabase(path, _TABLE)
 
-    def take(self, caller: str) -> Take:
+    def take(self, caller: str) -> RateLimitResult:
         """Take one request out of the caller's bucket, if there is one: being refused costs nothing."""
         refill = self._allowance.requests / self._allowance.seconds
         facts = {"caller": caller, "size": float(self._allowance.requests), "now": time.time(), "refill": refill}
-        with self._thread:
-            ((left, granted),) = self._database.execute(_TAKE, facts).fetchall()
+        ((left, granted),) = self._database.run(_TAKE, facts)
         wait = max(1, math.ceil((1 - left) / refill))
-        return Take(allowed=bool(granted), left=math.floor(left), retry_after=wait, allowance=self._allowance)
+        return RateLimitResult(allowed=bool(granted), left=math.floor(left), retry_after=wait, allowance=self._allowance)
 
     def close(self) -> None:
         self._database.close()

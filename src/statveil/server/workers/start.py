@@ -16,12 +16,12 @@ from pathlib import Path
 
 from statveil.core.errors import BackendMissing, InputError
 from statveil.jobs.server_config import ServerConfig, WebPart, read_config
-from statveil.server.engine.protection.solver_process import SolverApart, warm_up
-from statveil.server.engine.scores import section4_scores
+from statveil.server.engine.modes import section4_scores
+from statveil.server.engine.protection.stage_two import IsolatedSolver, warm_up
 from statveil.server.engine.service import TableService
-from statveil.server.store.audit_log import Journal
-from statveil.server.workers.places import Places
-from statveil.server.workers.pool import Crew
+from statveil.server.store.audit_log import AuditLog
+from statveil.server.workers.pool import WorkerPool
+from statveil.server.workers.shared_state import SharedFiles
 from statveil.version import VERSION
 
 NEEDED = ("fastapi", "uvicorn", "multipart", "prometheus_client")
@@ -42,15 +42,15 @@ def without_core_dumps() -> None:
 
 def open_service(config: ServerConfig) -> TableService:
     """Open the datasets with the key, which is then out of the environment: no child process inherits it."""
-    journal = Journal(Places.of(config).journal)
+    audit_log = AuditLog(SharedFiles.of(config).audit_log)
     key = config.key()
     if config.parts.key.environment is not None:
         os.environ.pop(config.parts.key.environment, None)
 
     def on_alarm(kind: str, detail: str) -> None:
-        journal.write("alarm", kind=kind, detail=detail)
+        audit_log.write("alarm", kind=kind, detail=detail)
 
-    service = TableService.open(config, key, on_alarm=on_alarm, solver=SolverApart(memory_megabytes=config.web.memory_megabytes))
+    service = TableService.open(config, key, on_alarm=on_alarm, solver=IsolatedSolver(memory_megabytes=config.web.memory_megabytes))
     for dataset in service.datasets:
         if "/" in dataset:
             raise InputError(f"The dataset id {dataset!r} cannot stand in an address.", hint="Leave out the slash.")
@@ -68,10 +68,10 @@ def serve(
     web = config.web.model_copy(update={name: word for name, word in given.items() if word is not None})
     check_address(web)
     _check_certificate(config, web)
-    journal = _begin(config, web, path)
+    audit_log = _begin(config, web, path)
     for line in _notes(config, path):
         say(line)
-    _run(web, path, journal, say)
+    _run(web, path, audit_log, say)
 
 
 @contextmanager
@@ -111,19 +111,19 @@ def _check_certificate(config: ServerConfig, web: WebPart) -> None:
         raise InputError("The TLS certificate and its key cannot be used.", hint="Both are PEM files and belong together.") from None
 
 
-def _begin(config: ServerConfig, web: WebPart, path: Path) -> Journal:
+def _begin(config: ServerConfig, web: WebPart, path: Path) -> AuditLog:
     """All that must be so before anybody is let in: keys, and a log that nobody changed."""
     from statveil.server.web.auth import read_keys
     from statveil.server.web.metrics import share_between_processes
 
-    places = Places.of(config)
-    places.prepare()
-    if not read_keys(places.keys) and not web.anonymous:
+    files = SharedFiles.of(config)
+    files.prepare()
+    if not read_keys(files.keys) and not web.anonymous:
         raise InputError("There is no API key, so nobody could ask for anything.", hint=f"Run: statveil serve-keys add {path} --name NAME")
-    journal = Journal(places.journal)
-    journal.head()
-    share_between_processes(places.metrics)
-    return journal
+    audit_log = AuditLog(files.audit_log)
+    audit_log.head()
+    share_between_processes(files.metrics)
+    return audit_log
 
 
 def _notes(config: ServerConfig, path: Path) -> list[str]:
@@ -133,7 +133,7 @@ def _notes(config: ServerConfig, path: Path) -> list[str]:
     return [*(f"Dataset {each.id}, mode {each.mode}{words[each.id]}." for each in config.datasets), *section4_scores(config, path)]
 
 
-def _run(web: WebPart, path: Path, journal: Journal, say: Say) -> None:
+def _run(web: WebPart, path: Path, audit_log: AuditLog, say: Say) -> None:
     """Bind, start the processes, and say so when the first of them answers."""
     listening = bind(web.host, web.port)
     where = listening.getsockname()
@@ -141,12 +141,12 @@ def _run(web: WebPart, path: Path, journal: Journal, say: Say) -> None:
     address = f"{'https' if web.tls_certificate else 'http'}://{name}:{where[1]}"
 
     def on_ready() -> None:
-        journal.write("server started", sure=True, version=VERSION, processes=web.workers)
+        audit_log.write("server started", sure=True, version=VERSION, processes=web.workers)
         say(f"Listening on {address} with {web.workers} {'process' if web.workers == 1 else 'processes'}. Ctrl-C stops.")
 
     with listening:
-        Crew(work, (path, web, listening), size=web.workers, on_ready=on_ready).run()
-    journal.write("server stopped", sure=True)
+        WorkerPool(run_worker, (path, web, listening), size=web.workers, on_ready=on_ready).run()
+    audit_log.write("server stopped", sure=True)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -162,7 +162,7 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def work(path: Path, web: WebPart, listening: socket.socket, ready: Callable[[], None]) -> None:
+def run_worker(path: Path, web: WebPart, listening: socket.socket, ready: Callable[[], None]) -> None:
     """The life of one process of the server."""
     import uvicorn
 
@@ -172,7 +172,7 @@ def work(path: Path, web: WebPart, listening: socket.socket, ready: Callable[[],
     config = read_config(path)
     service = open_service(config)
     warm_up()  # not before the key is out of the environment, which the child inherits
-    answering = application(service, web, Places.of(config), seconds=float(config.limits.seconds))
+    answering = application(service, web, SharedFiles.of(config), seconds=float(config.limits.seconds))
     gc.collect()
     gc.freeze()  # what is there now stays: no collection need look at it again
     settings = uvicorn.Config(

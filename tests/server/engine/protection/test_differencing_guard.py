@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from statveil.core.arrays import frozen_array
 from statveil.core.errors import DisclosureRefused
+from statveil.data.hierarchy import Hierarchy
 from statveil.protect.options import NO_LIMIT
 from statveil.server.engine import attempt as attempt_module
-from statveil.server.engine.protection.differencing_guard import Guard
-from statveil.server.engine.protection.stage_one import CellTable
+from statveil.server.engine.protection.differencing_guard import DifferencingGuard, nested_pairs
+from statveil.server.engine.protection.stage_one import ServedCells
 from statveil.server.store.protocol import SeenCell
+from statveil.tables.spec import Dimension
+from statveil.tables.table import View
 from tests.server.engine.protection.test_stage_one import by_labels, cells_of, load
 from tests.server.village import VILLAGE, Record, ask, open_village
 
@@ -24,7 +31,7 @@ ISLET: tuple[Record, ...] = (
 """In S2 all trades together are the food trade and one smith: the two sets differ by him alone."""
 
 
-def seen(cells: CellTable, positions: list[tuple[str, ...]], *, number: int = 1) -> list[SeenCell]:
+def seen(cells: ServedCells, positions: list[tuple[str, ...]], *, number: int = 1) -> list[SeenCell]:
     """As if these had been published at their true values."""
     at = by_labels(cells)
     return [
@@ -39,7 +46,7 @@ def seen(cells: CellTable, positions: list[tuple[str, ...]], *, number: int = 1)
     ]
 
 
-def all_new(cells: CellTable) -> np.ndarray:
+def all_new(cells: ServedCells) -> np.ndarray:
     return np.ones(cells.size, np.bool_)
 
 
@@ -52,7 +59,7 @@ def test_a_pair_that_differs_by_one_record_is_found(
     """T07, whichever of the two was first."""
     data = load(tmp_path, ISLET)
     cells = cells_of(data, "region", "trade")
-    guard = Guard(data.block("turnover"), records=1, least=12)
+    guard = DifferencingGuard(data.block("turnover"), records=1, least=12)
     guard.learn(seen(cells, [published]))
     found = guard.find(cells, all_new(cells))
     assert found.cell.tolist() == [by_labels(cells)[asked]]
@@ -64,7 +71,7 @@ def test_the_fence_keeps_the_difference_away_from_the_record(tmp_path: Path) -> 
     """The one of S2 is published at its truth: the other must stay 12% of 333 away from giving him away."""
     data = load(tmp_path, ISLET)
     cells = cells_of(data, "region", "trade")
-    guard = Guard(data.block("turnover"), records=1, least=12)
+    guard = DifferencingGuard(data.block("turnover"), records=1, least=12)
     guard.learn(seen(cells, [("S2", "food")]))
     fences = guard.fences(cells, guard.find(cells, all_new(cells)))
     at = by_labels(cells)["S2", "Total"]
@@ -78,7 +85,7 @@ def test_the_fence_keeps_the_difference_away_from_the_record(tmp_path: Path) -> 
 def test_sets_that_differ_by_more_or_that_are_known_already_are_not_pairs(tmp_path: Path) -> None:
     data = load(tmp_path, ISLET)
     cells = cells_of(data, "region", "trade")
-    guard = Guard(data.block("turnover"), records=1, least=12)
+    guard = DifferencingGuard(data.block("turnover"), records=1, least=12)
     guard.learn(seen(cells, [("Total", "food")]))
     assert guard.find(cells, all_new(cells)).size == 0
     guard.learn(seen(cells, [("S2", "food")], number=9))
@@ -91,7 +98,7 @@ def test_two_records_of_one_holding_are_one_respondent(tmp_path: Path) -> None:
     data = load(tmp_path, rows)
     cells = cells_of(data, "region", "trade")
     for reach, pairs in ((1, 0), (2, 1)):
-        guard = Guard(data.block("turnover"), records=reach, least=12)
+        guard = DifferencingGuard(data.block("turnover"), records=reach, least=12)
         guard.learn(seen(cells, [("S2", "food")]))
         assert guard.find(cells, all_new(cells)).size == pairs
 
@@ -100,7 +107,7 @@ def test_a_published_sensitive_cell_is_a_known_difference(tmp_path: Path) -> Non
     rows = (*ISLET[:-1], ("cafe", "cafe", "S1", "food", 85), ("one", "one", "S2", "metal", 100), ("two", "two", "S2", "metal", 233))
     data = load(tmp_path, rows)
     cells = cells_of(data, "region", "trade")
-    guard = Guard(data.block("turnover"), records=2, least=12)
+    guard = DifferencingGuard(data.block("turnover"), records=2, least=12)
     guard.learn(seen(cells, [("S2", "food")]))
     assert guard.find(cells, all_new(cells)).size == 0
     pair = seen(cells, [("S2", "metal")], number=2)[0]
@@ -113,7 +120,7 @@ def test_a_published_sensitive_cell_is_a_known_difference(tmp_path: Path) -> Non
 def test_a_difference_that_is_as_good_as_the_truth_is_not_apart(tmp_path: Path) -> None:
     data = load(tmp_path, ISLET)
     cells = cells_of(data, "region", "trade")
-    guard = Guard(data.block("turnover"), records=1, least=12)
+    guard = DifferencingGuard(data.block("turnover"), records=1, least=12)
     guard.learn(seen(cells, [("S2", "food")]))
     found = guard.find(cells, all_new(cells))
     at, released = by_labels(cells)["S2", "Total"], cells.table.value.copy()
@@ -269,3 +276,56 @@ def test_without_a_budget_the_pair_is_logged_and_the_difference_protected(tmp_pa
     assert told[0][1].endswith("2 near-duplicates, 0 of them within the table; 0 not kept apart; gave way: nothing")
     assert [(alarm.kind, alarm.detail) for alarm in service.store.alarms()] == told
     assert service.store.spent("") == 2  # C1 and G1, and what is left of both: C2 and G2
+
+
+TREE = Hierarchy.from_dict({"N": ["N1", "N2"], "S": {"S1": {"S1a": {}, "S1b": {}}, "S2": {}}, "W": None})
+COUNTY_TREE = Hierarchy.from_dict({"C1": ["N1", "N2", "S1a"], "C2": ["S1b", "S2", "W"]})
+TRADES = Dimension(name="trade", trees=(Hierarchy.flat(["food", "metal"]),))
+Place = tuple[str, str]
+
+
+def sets_at(region: Dimension, records: list[Place]) -> dict[tuple[int, int], frozenset[int]]:
+    """The records at every position that holds one."""
+    above = [
+        {leaf: {leaf, *(code for tree in dimension.trees for code in chain(tree, leaf))} for leaf in dimension.trees[0].leaves}
+        for dimension in (region, TRADES)
+    ]
+    found: dict[tuple[int, int], set[int]] = {}
+    for number, (place, trade) in enumerate(records):
+        for codes in product(above[0][place], above[1][trade]):
+            found.setdefault((region.position[codes[0]], TRADES.position[codes[1]]), set()).add(number)
+    return {position: frozenset(members) for position, members in sorted(found.items())}
+
+
+def chain(tree: Hierarchy, code: str) -> list[str]:
+    return [tree.parent[code], *chain(tree, tree.parent[code])] if code in tree.parent else []
+
+
+@pytest.mark.parametrize("trees", [(TREE,), (TREE, COUNTY_TREE)])
+@settings(max_examples=60, deadline=None)
+@given(
+    records=st.lists(st.tuples(st.sampled_from(TREE.leaves), st.sampled_from(["food", "metal"])), min_size=1, max_size=14),
+    reach=st.integers(1, 3),
+    unwanted=st.sets(st.integers(0, 20)),
+)
+def test_all_nested_pairs_are_found_each_once(trees: tuple[Hierarchy, ...], records: list[Place], reach: int, unwanted: set[int]) -> None:
+    """Brute force over the sets of records; with alternative trees too, where neither code is above the other."""
+    region = Dimension(name="region", trees=trees)
+    at = sets_at(region, records)
+    members = list(dict.fromkeys(at.values()))
+    view = View(
+        name="", dimensions=(region, TRADES), coordinates=frozen_array(np.array(list(at))),
+        cell=frozen_array(np.array([members.index(each) for each in at.values()])), structural=np.zeros((0, 2), np.int64),
+    )  # fmt: skip
+    wanted = np.array([number not in unwanted for number in range(len(members))])
+    pairs = list(
+        zip(*(each.tolist() for each in nested_pairs(view, np.array([len(m) for m in members]), wanted, reach=reach)), strict=True)
+    )
+    expected = {
+        (i, j)
+        for i, j in product(np.flatnonzero(wanted).tolist(), repeat=2)
+        if members[i] < members[j] and len(members[j]) - len(members[i]) <= reach
+    }
+    assert len(pairs) == len(set(pairs))
+    assert expected <= set(pairs)
+    assert all(0 < len(members[j]) - len(members[i]) <= reach for i, j in pairs)

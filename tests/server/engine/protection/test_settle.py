@@ -75,7 +75,7 @@ def test_no_table_of_a_settled_village_needs_repair(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int, drawn: list[tuple[str, str, str, int]]
 ) -> None:
     """Whatever the records are; and where the whole table is too large, none of the smaller ones that are settled by themselves."""
-    monkeypatch.setattr(settle_module, "LARGEST", largest)
+    monkeypatch.setattr(settle_module, "TUNING", settle_module.TUNING._replace(largest=largest))
     rows: tuple[Record, ...] = tuple((f"u{number}", *row) for number, row in enumerate(drawn))
     rows += (("x1", "x1", "N1", "food", 70), ("x2", "x2", "N1", "metal", 1))
     repaired = needs_repair(settled(load(tmp_path, rows)))

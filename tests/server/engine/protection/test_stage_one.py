@@ -13,7 +13,7 @@ from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
 from statveil.server.engine.dataset import ServedData, load_dataset
 from statveil.server.engine.layout import resolve
-from statveil.server.engine.protection.stage_one import CellTable, tabulate_cells
+from statveil.server.engine.protection.stage_one import ServedCells, tabulate_cells
 from tests.reference.served_cells import cells as cells_by_hand
 from tests.server.village import VILLAGE, Record, ask, key_of, village_config
 
@@ -28,13 +28,13 @@ def load(folder: Path, records: tuple[Record, ...] = VILLAGE, **changes: Any) ->
     return load_dataset(config, config.datasets[0], key_of())
 
 
-def cells_of(data: ServedData, *dimensions: str, measure: str = "turnover", key: SecretKey | None = None) -> CellTable:
+def cells_of(data: ServedData, *dimensions: str, measure: str = "turnover", key: SecretKey | None = None) -> ServedCells:
     _, layout = resolve(ask(*dimensions, measure=measure), data.dimensions, cells=10**6)
     ids = [dimension.id for dimension in data.dimensions]
     return tabulate_cells(key or key_of(), data.block(measure), layout, [ids.index(each.id) for each in layout.dimensions])
 
 
-def by_labels(cells: CellTable) -> dict[tuple[str, ...], int]:
+def by_labels(cells: ServedCells) -> dict[tuple[str, ...], int]:
     """The number of the cell at each position."""
     dimensions = cells.view.dimensions
     return {

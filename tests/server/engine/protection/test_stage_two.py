@@ -1,16 +1,30 @@
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from statveil.core.errors import DisclosureRefused, OutOfTime
+from statveil.core.errors import DisclosureRefused, OutOfTime, SolverFailed
 from statveil.jobs.server_config import Mode
-from statveil.server.engine.protection.stage_one import CellTable
-from statveil.server.engine.protection.stage_two import Pins, Solved, no_fences, reference_if_safe, solve_table
+from statveil.server.engine.protection import stage_two
+from statveil.server.engine.protection.stage_one import ServedCells
+from statveil.server.engine.protection.stage_two import (
+    IsolatedSolver,
+    Pins,
+    SolvedTable,
+    no_fences,
+    reference_if_safe,
+    solve_table,
+    warm_up,
+)
+from statveil.solve import processes
 from statveil.tables.relations import relations
+from tests.server import stuck
 from tests.server.engine.protection.test_stage_one import by_labels, cells_of, load, records
 from tests.server.village import VILLAGE, Record, no_pins
 
@@ -19,14 +33,14 @@ MODES: tuple[Mode, ...] = ("anchored", "section4")
 
 def protect(
     folder: Path, rows: tuple[Record, ...] = VILLAGE, *, mode: Mode = "section4", measure: str = "turnover"
-) -> tuple[CellTable, Solved]:
+) -> tuple[ServedCells, SolvedTable]:
     data = load(folder, rows, mode=mode)
     cells = cells_of(data, "region", "trade", measure=measure)
     solved = solve_table(cells, data.block(measure), mode=mode, cap=2.0, pins=no_pins(cells.size), fences=no_fences(cells.size), seconds=30)
     return cells, solved
 
 
-def faults(cells: CellTable, solved: Solved, *, smallest: int = 1, zeros: bool = False) -> list[str]:
+def faults(cells: ServedCells, solved: SolvedTable, *, smallest: int = 1, zeros: bool = False) -> list[str]:
     """`zeros`: counts may be zero instead of small."""
     value, released = cells.table.value, solved.value
     sensitive = cells.sensitivity.sensitive
@@ -86,7 +100,7 @@ def test_in_the_anchored_mode_it_moves_by_more_than_its_level(tmp_path: Path) ->
     assert (solved.value == cells.reference).mean() > 0.5
 
 
-def pinned(cells: CellTable, senses: dict[tuple[str, ...], int], values: dict[tuple[str, ...], int]) -> Pins:
+def pinned(cells: ServedCells, senses: dict[tuple[str, ...], int], values: dict[tuple[str, ...], int]) -> Pins:
     at = by_labels(cells)
     pins = no_pins(cells.size)
     for position, sense in senses.items():
@@ -207,3 +221,58 @@ def test_a_reference_that_is_safe_needs_no_solver(tmp_path: Path) -> None:
         )
         is None
     )
+
+
+MEMORY = 2_048
+
+
+@pytest.fixture(autouse=True)
+def nobody_left() -> Iterator[None]:
+    yield
+    processes.dismiss_idle()
+
+
+def ask(folder: Path, solver: Callable[..., SolvedTable], *, seconds: float = 30) -> SolvedTable:
+    data = load(folder, mode="section4")
+    cells = cells_of(data, "region", "trade")
+    told: dict[str, Any] = {"mode": "section4", "cap": 2.0, "pins": no_pins(cells.size), "fences": no_fences(cells.size)}
+    return solver(cells, data.block("turnover"), **told, seconds=seconds)
+
+
+def test_the_answer_is_the_same_as_without_a_child(tmp_path: Path):
+    warm_up()
+    here, there = ask(tmp_path, solve_table), ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
+    assert (here.value == there.value).all()
+    assert (here.sense == there.sense).all()
+
+
+def test_f06_a_solver_that_sleeps_for_ever_is_killed_a_second_after_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    warm_up()
+    monkeypatch.setattr(stage_two, "_solve", stuck.sleep_for_ever)
+    begun = time.monotonic()
+    with pytest.raises(OutOfTime):
+        ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY), seconds=0.5)
+    assert 1.5 <= time.monotonic() - begun < 4
+    monkeypatch.undo()
+    assert ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY)).value.size, "the next request has a solver again"
+
+
+@pytest.mark.parametrize("solver", [stuck.eat_memory, stuck.crash])
+def test_a_solver_that_eats_memory_or_crashes_takes_nothing_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: Callable[..., None]
+):
+    monkeypatch.setattr(stage_two, "_solve", solver)
+    with pytest.raises(SolverFailed):
+        ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
+
+
+def test_a_refusal_in_the_child_is_a_refusal_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stage_two, "_solve", stuck.refuse)
+    with pytest.raises(DisclosureRefused, match="Not this table"):
+        ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
+
+
+def test_the_child_sees_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stage_two, "_solve", stuck.look_around)
+    seen: Any = ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
+    assert seen == [0, 0, 0, 0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -19,7 +19,7 @@ from statveil.risk.assess import assess
 from statveil.risk.rules.all import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.server.engine.dataset import MeasureBlock
-from statveil.server.engine.identity import cell_ids
+from statveil.server.engine.keyed import cell_ids
 from statveil.server.engine.layout import Layout
 from statveil.tables.cells import merge_marks
 from statveil.tables.levels import Grid, combinations
@@ -27,7 +27,7 @@ from statveil.tables.table import Table, View
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class CellTable:
+class ServedCells:
     """The distinct cells of a table, confidential, in the order of their ids: neither labels nor requests decide an order.
 
     `table` holds them for the rules; `reference` what they add up to after the permanent changes; `leader` the number of the
@@ -51,14 +51,14 @@ class CellTable:
         return self.table.views[0]
 
 
-def tabulate_cells(key: SecretKey, block: MeasureBlock, layout: Layout, axes: Sequence[int]) -> CellTable:
+def tabulate_cells(key: SecretKey, block: MeasureBlock, layout: Layout, axes: Sequence[int]) -> ServedCells:
     """All cells of the table that hold a record with a value; `axes` are the numbers of its dimensions in the block."""
     grid = Grid(dimensions=layout.cuts)
     sums, _, _ = add_up(block, layout, axes, grid)
-    filled = np.flatnonzero(sums.count)
-    position_cell, firsts = merge_marks((sums.low[filled], sums.high[filled], sums.count[filled]))
+    filled = np.flatnonzero(sums.records)
+    position_cell, firsts = merge_marks((sums.low[filled], sums.high[filled], sums.records[filled]))
     at = filled[firsts]
-    ids = cell_ids(key, block.space, sums.low[at], sums.high[at], sums.count[at])
+    ids = cell_ids(key, block.space, sums.low[at], sums.high[at], sums.records[at])
     order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
     rank = np.empty(order.size, dtype=np.int64)
     rank[order] = np.arange(order.size)
@@ -71,7 +71,7 @@ def tabulate_cells(key: SecretKey, block: MeasureBlock, layout: Layout, axes: Se
         structural=np.zeros((0, len(layout.cuts)), dtype=np.int64),
     )
     table = replace(rules_table(block, sums, at), views=(view,))
-    return CellTable(
+    return ServedCells(
         table=table,
         sensitivity=assess(table, block.rules),
         ids=tuple(ids[place] for place in order),
@@ -82,7 +82,7 @@ def tabulate_cells(key: SecretKey, block: MeasureBlock, layout: Layout, axes: Se
     )
 
 
-def rules_table(block: MeasureBlock, sums: Sums, at: IntArray) -> Table:
+def rules_table(block: MeasureBlock, sums: CellSums, at: IntArray) -> Table:
     """What the rules ask about the cells at these positions."""
     value, top = sums.value[at], np.maximum(sums.top[at], 0)
     return Table(
@@ -90,7 +90,7 @@ def rules_table(block: MeasureBlock, sums: Sums, at: IntArray) -> Table:
         value=frozen_array(value),
         scale=block.decimals,
         decimals=block.decimals,
-        records=frozen_array(sums.count[at]),
+        records=frozen_array(sums.records[at]),
         respondents=frozen_array(sums.respondents[at]),
         frequency=frozen_array(sums.respondents[at]),
         frequency_scale=0,
@@ -104,13 +104,12 @@ def rules_table(block: MeasureBlock, sums: Sums, at: IntArray) -> Table:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sums:
-    """By position of the grid, empty ones too."""
+class CellSums(NamedTuple):
+    """By position of the grid, empty ones too; `records` is their number."""
 
     value: IntArray
     reference: IntArray
-    count: IntArray
+    records: IntArray
     low: AnyArray
     high: AnyArray
     respondents: IntArray
@@ -118,7 +117,7 @@ class Sums:
     top: IntArray
 
 
-def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid) -> tuple[Sums, IntArray, IntArray]:
+def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid) -> tuple[CellSums, IntArray, IntArray]:
     """The sums, the positions of the leaf cells that hold a record, and the number of each record's leaf cell."""
     keys = np.zeros(block.value.size, dtype=np.int64)
     for axis, level, stride in zip(axes, layout.levels, grid.strides, strict=True):
@@ -130,54 +129,68 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
     number = np.zeros(size, dtype=np.int64)
     number[leaves] = np.arange(leaves.size)
     top = max(2, contributions_needed(block.rules))
-    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "reference", "count", "respondents")}
-    sums = Sums(
+    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "reference", "records", "respondents")}
+    sums = CellSums(
         **whole,
         leader=np.full(size, -1, dtype=np.int64),
         low=np.zeros(size, dtype=np.uint64),
         high=np.zeros(size, dtype=np.uint64),
         top=np.full((size, top), -1, dtype=np.int64),
     )
-    seen, given = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    leaf = number[keys]
+    leaf, scratch = number[keys], _Scratch(np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64))
+    records = _RecordColumns(block.start, leaf, block.value, block.reference, block.low, block.high, block.tie)
     for ancestor in combinations(grid, grid.coordinates(leaves)):
-        _add_level(
-            block.start, leaf, ancestor, block.value, block.reference, block.low, block.high, block.tie,
-            sums.value, sums.reference, sums.count, sums.low, sums.high, sums.respondents, sums.leader, sums.top, seen, given,
-        )  # fmt: skip
+        _add_level(records, ancestor, sums, scratch)
     return sums, leaves, leaf
 
 
+class _RecordColumns(NamedTuple):
+    """A block's records, with the number of the leaf cell of each; `start` and `tie` are by holding."""
+
+    start: IntArray
+    leaf: IntArray
+    value: IntArray
+    reference: IntArray
+    low: AnyArray
+    high: AnyArray
+    tie: AnyArray
+
+
+class _Scratch(NamedTuple):
+    """By position: the last holding seen there, and what it has there so far."""
+
+    holding: IntArray
+    amount: IntArray
+
+
 @numba.njit(cache=True, nogil=True)
-def _add_level(  # type: ignore[no-untyped-def]
-    start, leaf, ancestor, value, reference, low, high, tie,
-    sum_value, sum_reference, sum_count, sum_low, sum_high, respondents, leader, top, seen, given,
-) -> None:  # fmt: skip
+def _add_level(records, ancestor, sums, scratch) -> None:  # type: ignore[no-untyped-def]
     """One combination of levels: sums and prints per position, and the largest holdings; a holding's records are added up first."""
+    start = records.start
     touched = np.empty(start.size, np.int64)
     for holding in range(start.size - 1):
         count = 0
         for row in range(start[holding], start[holding + 1]):
-            where = ancestor[leaf[row]]
+            where = ancestor[records.leaf[row]]
             if where < 0:
                 continue
-            sum_value[where] += value[row]
-            sum_reference[where] += reference[row]
-            sum_count[where] += 1
-            before = sum_low[where]
-            sum_low[where] = before + low[row]
-            sum_high[where] += high[row] + np.uint64(1 if sum_low[where] < before else 0)
-            if seen[where] != holding:
-                seen[where] = holding
-                given[where] = 0
+            sums.value[where] += records.value[row]
+            sums.reference[where] += records.reference[row]
+            sums.records[where] += 1
+            before = sums.low[where]
+            sums.low[where] = before + records.low[row]
+            sums.high[where] += records.high[row] + np.uint64(1 if sums.low[where] < before else 0)
+            if scratch.holding[where] != holding:
+                scratch.holding[where] = holding
+                scratch.amount[where] = 0
                 if count == touched.size:
                     touched = np.append(touched, np.empty(touched.size, np.int64))
                 touched[count] = where
                 count += 1
-            given[where] += value[row]
+            scratch.amount[where] += records.value[row]
         for where in touched[:count]:
-            respondents[where] += 1
-            _rank(top[where], leader, where, given[where], holding, tie)
+            sums.respondents[where] += 1
+            _rank(sums.top[where], sums.leader, where, scratch.amount[where], holding, records.tie)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -7,11 +7,12 @@ things give in a stated order; protection and published values never do.
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags, hstack
@@ -24,21 +25,43 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import parts_of, round_by_parts
 from statveil.risk.rules.exact import share
-from statveil.server.engine.dataset import MeasureBlock
-from statveil.server.engine.protection.stage_one import CellTable
+from statveil.server.engine.dataset import NO_PRINTS, MeasureBlock
+from statveil.server.engine.protection.stage_one import ServedCells
 from statveil.solve.model import LinearModel
+from statveil.solve.processes import Halt, Send, run_isolated
 from statveil.tables.relations import relations
 
-INNER_SHARE = 4
-"""In the first attempt an inner cell that is not sensitive stays within a quarter of its reference."""
-MARGIN_COST = 16.0
-"""A total costs this much more to move, relative to its size, than its parts: totals stand in many tables."""
-TIE_SHARE = 1e-6
-WHOLE_NODES = 2_000
-FLIP_ROUNDS = 8
-SHORT_COST, NOTHING = 10.0, 1e-6
 NO_TABLE = "This table cannot be published together with what was published before."
 ASK_OTHERWISE = "Ask for a higher level, fewer dimensions, or without totals of single codes."
+_NOTHING = np.zeros(0, dtype=np.int64)
+
+
+class StageTwoTuning(NamedTuple):
+    """All by judgement."""
+
+    inner_share: int = 4
+    """In the first attempt an inner cell that is not sensitive stays within a quarter of its reference."""
+    margin_cost: float = 16.0
+    """A total costs this much more to move, relative to its size, than its parts: totals stand in many tables."""
+    tie_share: float = 1e-6
+    """How much the ids of cells decide between tables that are equally close."""
+    whole_nodes: int = 2_000
+    """Nodes of the integer program."""
+    whole_gap: float = 1e-4
+    """Its relative gap."""
+    flip_rounds: int = 8
+    """How often new senses are turned."""
+    short_cost: float = 10.0
+    """What a unit short of a floor costs, in units of the dearest cell."""
+    nothing: float = 1e-6
+    """A cell is short of its floor by more than this."""
+    grace_seconds: float = 1.0
+    """After its time the solver's process has so long to end by itself."""
+    warm_up_seconds: float = 60.0
+    """For a solver's process to start and import."""
+
+
+TUNING = StageTwoTuning()
 
 
 class Pins(NamedTuple):
@@ -57,41 +80,43 @@ class Fences(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solved:
-    """The numbers to answer, cell by cell; `given` is the last thing that gave, for the officer (never for the reader)."""
+class SolvedTable:
+    """The numbers to answer, cell by cell; `gave_way` is the last thing that gave, for the officer (never for the reader)."""
 
     value: IntArray
     sense: IntArray
     floor: IntArray
-    given: str
+    gave_way: str
 
 
 def no_fences(size: int) -> Fences:
     return Fences(np.full(size, -NO_LIMIT), np.full(size, NO_LIMIT))
 
 
-def reference_if_safe(cells: CellTable, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences) -> Solved | None:
+def reference_if_safe(cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences) -> SolvedTable | None:
     """The reference, or what was published already, if that is a safe table as it is."""
-    stage = _Stage(cells, block, mode=mode, cap=cap, pins=pins, fences=fences)
+    stage = _StageTwo(cells, block, mode=mode, cap=cap, pins=pins, fences=fences)
     return stage.solved(stage.target, "") if stage.target_is_safe() else None
 
 
-def solve_table(cells: CellTable, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences, seconds: float) -> Solved:
+def solve_table(
+    cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences, seconds: float
+) -> SolvedTable:
     """The closest safe table; DisclosureRefused where there is none that keeps what was published."""
-    stage = _Stage(cells, block, mode=mode, cap=cap, pins=pins, fences=fences)
+    stage = _StageTwo(cells, block, mode=mode, cap=cap, pins=pins, fences=fences)
     deadline = time.monotonic() + seconds
-    program = _Program(stage, deadline)
-    for given, low, high in stage.attempts():
+    program = _ClosestTable(stage, deadline)
+    for gave_way, low, high in stage.attempts():
         found = program.solve(low, high)
         if found is not None:
-            return stage.solved(found, given)
+            return stage.solved(found, gave_way)
     return _with_new_senses(stage, deadline)
 
 
-class _Stage:
+class _StageTwo:
     """Senses, floors, target and bounds of every cell."""
 
-    def __init__(self, cells: CellTable, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences) -> None:
+    def __init__(self, cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences) -> None:
         self.cells, self.block, self.pins, self.fences = cells, block, pins, fences
         self.value, self.sensitive = cells.table.value, cells.sensitivity.sensitive
         self.relations = _sorted_relations(cells)
@@ -114,7 +139,7 @@ class _Stage:
         self.sense = np.where(self.sensitive, np.where(pins.sense != 0, pins.sense, wanted), 0).astype(np.int64)
         size = np.maximum(np.abs(self.target), 1)
         tie = np.array([int.from_bytes(each[:4], "little") for each in cells.ids], dtype=np.float64) / 2**32
-        self.cost = MARGIN_COST ** _height(cells, self.relations) / size * (1.0 + TIE_SHARE * tie)
+        self.cost = TUNING.margin_cost ** _height(cells, self.relations) / size * (1.0 + TUNING.tie_share * tie)
 
     def protected(self, sense: IntArray) -> tuple[IntArray, IntArray]:
         """What never gives: protection, what was published, signs, small counts."""
@@ -142,7 +167,7 @@ class _Stage:
         """Bounds of the attempts, each wider than the one before (docs/threats.md, section 8): what gives, lowest and highest values."""
         required = self.required()
         inner = ~self.sensitive & ~self.margin
-        room = -(-self.target // INNER_SHARE)
+        room = -(-self.target // TUNING.inner_share)
         lowest = np.where(self.sense < 0, self.value - self.caps[0], -NO_LIMIT)
         highest = np.where(self.sense > 0, self.value + self.caps[1], NO_LIMIT)
         capped = _within(required, lowest, highest, self.target)
@@ -150,14 +175,14 @@ class _Stage:
         still = _within(required, self.target, self.target, self.target)
         bounds = [np.select([self.margin & ~self.sensitive, inner], [still[end], near[end]], capped[end]) for end in (0, 1)]
         yield "", bounds[0], bounds[1]
-        for given, opened in (("overshoot", self.sensitive), ("inner bounds", inner), ("margins", np.ones_like(inner))):
+        for gave_way, opened in (("overshoot", self.sensitive), ("inner bounds", inner), ("margins", np.ones_like(inner))):
             bounds = [np.where(opened, required[end], bounds[end]) for end in (0, 1)]
-            yield given, bounds[0], bounds[1]
+            yield gave_way, bounds[0], bounds[1]
         yield "differences", *self.protected(self.sense)
 
-    def solved(self, value: IntArray, given: str) -> Solved:
+    def solved(self, value: IntArray, gave_way: str) -> SolvedTable:
         floor = np.select([self.sense > 0, self.sense < 0], [self.up_level, self.down_level], 0)
-        return Solved(value=value, sense=self.sense, floor=floor.astype(np.int64), given=given)
+        return SolvedTable(value=value, sense=self.sense, floor=floor.astype(np.int64), gave_way=gave_way)
 
 
 def _floor(level: IntArray, raised: FloatArray, moved: IntArray) -> IntArray:
@@ -166,7 +191,7 @@ def _floor(level: IntArray, raised: FloatArray, moved: IntArray) -> IntArray:
     return np.where(moved >= level, np.minimum(floor, moved), floor)
 
 
-def _height(cells: CellTable, matrix: csr_matrix) -> IntArray:
+def _height(cells: ServedCells, matrix: csr_matrix) -> IntArray:
     """How many sums above the inner cells each cell is: 0 for inner ones."""
     height = np.zeros(cells.size, dtype=np.int64)
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -187,7 +212,7 @@ def _within(required: tuple[IntArray, IntArray], low: IntArray, high: IntArray, 
     return np.minimum(np.maximum(low, required[0]), aim), np.maximum(np.minimum(high, required[1]), aim)
 
 
-def _sorted_relations(cells: CellTable) -> csr_matrix:
+def _sorted_relations(cells: ServedCells) -> csr_matrix:
     """The relations in an order that the ids of their cells decide (cells are in that order already), so that labels do not."""
     matrix = relations(cells.table)
     matrix.sort_indices()
@@ -199,10 +224,10 @@ def _sorted_relations(cells: CellTable) -> csr_matrix:
     return matrix[np.lexsort((total, np.diff(matrix.indptr), last, first))]
 
 
-class _Program:
+class _ClosestTable:
     """The linear program of the closest table; attempts differ in bounds only, so each starts where the last one ended."""
 
-    def __init__(self, stage: _Stage, deadline: float) -> None:
+    def __init__(self, stage: _StageTwo, deadline: float) -> None:
         from statveil.solve.highs import WarmProgram
 
         self.stage, self.deadline = stage, deadline
@@ -273,7 +298,7 @@ class _Program:
             upper=upper * self.unit,
             whole=np.ones(lower.size, np.bool_),
         )
-        found = highs.solve(model, seconds=_left(self.deadline), gap=1e-4, nodes=WHOLE_NODES)
+        found = highs.solve(model, seconds=_left(self.deadline), gap=TUNING.whole_gap, nodes=TUNING.whole_nodes)
         if found.x is None:
             return None
         half = self.stage.value.size
@@ -281,24 +306,24 @@ class _Program:
         return value if _keeps(self.stage, value, low, high) else None
 
 
-def _with_new_senses(stage: _Stage, deadline: float) -> Solved:
+def _with_new_senses(stage: _StageTwo, deadline: float) -> SolvedTable:
     """Turn senses that nobody has seen yet (S2 section 4: decided where the cell appears first, and recorded).
 
     Each round finds the table whose new sensitive cells fall short of their floors the least, and turns those that do.
     """
-    for _ in range(FLIP_ROUNDS):
+    for _ in range(TUNING.flip_rounds):
         short = _short_cells(stage, deadline)
         if not short.size:
             break
         stage.sense[short] *= -1
-        *_, (given, low, high) = stage.attempts()
-        found = _Program(stage, deadline).solve(low, high)
+        *_, (gave_way, low, high) = stage.attempts()
+        found = _ClosestTable(stage, deadline).solve(low, high)
         if found is not None:
-            return stage.solved(found, f"{given}, new senses")
+            return stage.solved(found, f"{gave_way}, new senses")
     raise DisclosureRefused(NO_TABLE, hint=ASK_OTHERWISE)
 
 
-def _short_cells(stage: _Stage, deadline: float) -> IntArray:
+def _short_cells(stage: _StageTwo, deadline: float) -> IntArray:
     """Cells whose sense may still turn and that fall short of their floors in the table where that is least."""
     from statveil.solve import highs
 
@@ -306,13 +331,13 @@ def _short_cells(stage: _Stage, deadline: float) -> IntArray:
     low, high = stage.protected(stage.sense)
     if not free.size:
         return np.zeros(0, dtype=np.int64)
-    program = _Program(stage, deadline)
+    program = _ClosestTable(stage, deadline)
     lower, upper = program.columns(low, high)
     back = stage.relations[:, free].astype(np.float64) @ diags(-stage.sense[free].astype(np.float64))
     room = np.where(stage.sense[free] > 0, (low - stage.block.smallest)[free] / program.unit, np.inf)
     model = replace(
         program.model,
-        cost=np.concatenate([program.model.cost, np.full(free.size, SHORT_COST * float(program.model.cost.max()))]),
+        cost=np.concatenate([program.model.cost, np.full(free.size, TUNING.short_cost * float(program.model.cost.max()))]),
         matrix=hstack([program.model.matrix, back], format="csr"),
         lower=np.concatenate([lower, np.zeros(free.size)]),
         upper=np.concatenate([upper, room]),
@@ -320,10 +345,10 @@ def _short_cells(stage: _Stage, deadline: float) -> IntArray:
     found = highs.solve(model, seconds=_left(deadline))
     if found.x is None:
         return np.zeros(0, dtype=np.int64)
-    return free[found.x[2 * stage.value.size :] > NOTHING]
+    return free[found.x[2 * stage.value.size :] > TUNING.nothing]
 
 
-def _keeps(stage: _Stage, value: IntArray, low: IntArray, high: IntArray) -> bool:
+def _keeps(stage: _StageTwo, value: IntArray, low: IntArray, high: IntArray) -> bool:
     return bool((value >= low).all() and (value <= high).all()) and not (stage.relations @ value).any()
 
 
@@ -339,8 +364,59 @@ def _deviation(bound: IntArray, target: IntArray) -> FloatArray:
     return np.where(bound >= NO_LIMIT, np.inf, np.where(bound <= -NO_LIMIT, -np.inf, bound - target))
 
 
-def _unit(stage: _Stage) -> float:
+def _unit(stage: _StageTwo) -> float:
     """A power of two that brings what is moved near one."""
     levels = np.maximum(stage.up_level, stage.down_level)[stage.sensitive]
     typical = float(np.median(levels)) if levels.size else 1.0
     return float(2.0 ** round(np.log2(max(typical, 1.0))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IsolatedSolver:
+    """`solve_table` in a process of its own: solvers hang, crash and eat memory, and then only that process is lost (F06).
+
+    The child gets the cells of one table and nothing else: no key, no handle of the store, no records. It may use so much memory and
+    so much time; one second later it is killed (docs/threats.md, section 10).
+    """
+
+    memory_megabytes: int
+
+    def __call__(
+        self, cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences, seconds: float
+    ) -> SolvedTable:
+        told = {"mode": mode, "cap": cap, "pins": pins, "fences": fences, "seconds": seconds}
+        found: list[SolvedTable] = []
+        call = (_solve, (cells, _without_records(block), told, self.memory_megabytes << 20))
+        halt = run_isolated([call], seconds=seconds + TUNING.grace_seconds, on_message=found.append)
+        if halt is not Halt.FINISHED or not found:
+            raise OutOfTime("The table was not protected in the time allowed.", hint=ASK_OTHERWISE)
+        return found[0]
+
+
+def warm_up() -> None:
+    """Start a child and let it import what it needs, so that the first request does not wait for that."""
+    run_isolated([(_ready, ())], seconds=TUNING.warm_up_seconds, on_message=lambda _: False)
+
+
+def _ready(send: Send) -> None:
+    """In the child: what this module imports is there by now, but for the solver."""
+    import statveil.solve.highs
+
+    send(statveil.solve.highs.__name__)
+
+
+def _without_records(block: MeasureBlock) -> MeasureBlock:
+    """What stage two asks about a measure; it does not ask about records."""
+    unused: dict[str, Any] = dict.fromkeys(("start", "leaf", "value", "reference", "low", "high", "sign", "tie"), _NOTHING)
+    return replace(block, **unused, settled=NO_PRINTS)
+
+
+def _solve(cells: ServedCells, block: MeasureBlock, told: dict[str, Any], memory: int, send: Send) -> None:
+    """In the child."""
+    limit_child(memory)
+    send(solve_table(cells, block, **told))
+
+
+def limit_child(memory: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

@@ -15,10 +15,8 @@ import pytest
 
 from statveil import server
 from statveil.core.errors import BackendError
-from statveil.server.store.postgres import PostgresStore
 from statveil.server.store.protocol import MOMENTS, AnswerRow, CellRow, Moment, Pin, Store
-from statveil.server.store.sql import CHUNK, SqlStore
-from statveil.server.store.sqlite import SqliteStore
+from statveil.server.store.sql import TUNING, PostgresStore, SqliteStore, SqlStore
 from tests.server.stores import restart
 from tests.server.village import ask, open_village
 
@@ -70,7 +68,7 @@ def test_a_recording_that_fails_leaves_nothing(opener: Opener) -> None:
 
     def fail() -> None:
         with store.recording() as recording:
-            recording.add_cells([row(number) for number in range(2 * CHUNK + 1)])
+            recording.add_cells([row(number) for number in range(2 * TUNING.chunk + 1)])
             recording.add_table("t", b"body")
             recording.add_answer(AnswerRow("h", "q", "t", "d"))
             recording.add_alarm("kind", "client", "detail")
@@ -116,7 +114,7 @@ def test_cells_are_seen_by_space_and_in_order(opener: Opener) -> None:
 def test_hooks_are_called_at_every_moment(opener: Opener) -> None:
     met: list[Moment] = []
     store = opener(hook=met.append)
-    record(store, [row(number) for number in range(CHUNK + 1)])
+    record(store, [row(number) for number in range(TUNING.chunk + 1)])
     assert met == ["before insert", "between cells", "between cells", "before commit", "after commit"]
     assert set(met) == set(MOMENTS)
 

@@ -1,4 +1,4 @@
-"""A table service in this process as a case: the officer's configuration on a store and with a key made for the occasion."""
+"""A table service as the target of the attacks: the officer's configuration on a store and with a key made for the occasion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,15 +30,24 @@ from statveil.data.readers import read_microdata
 from statveil.jobs.server_config import DatasetPart, ServerConfig, check_config
 from statveil.risk.rules.concentration import PPercent
 from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.described import Dataset
+from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 from statveil.tables.spec import Dimension
 
-USUAL_PERCENT = 10.0
 _NEAR = re.compile(r"(\d+) near-duplicates")
-LEAST_CHANGE = 0.005
-"""How far, as a share, values wander from one period to the next in T21."""
+
+
+class AttackTargetTuning(NamedTuple):
+    """Both by judgement."""
+
+    usual_percent: float = 10.0
+    """What an attacker takes for p where no p%-rule is known."""
+    least_change: float = 0.005
+    """How far, as a share, values wander from one period to the next in T21."""
+
+
+TUNING = AttackTargetTuning()
 
 
 class ServiceDoor:
@@ -74,7 +83,7 @@ def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
         measures=tuple(each.id for each in dataset.measures),
         filters=tuple(each.id for each in dataset.dimensions if each.filter),
         counts=next((each.id for each in part.measure if each.count), None),
-        percent=max((float(rule.p) for rule in rules), default=USUAL_PERCENT),
+        percent=max((float(rule.p) for rule in rules), default=TUNING.usual_percent),
         cap=float(part.cap),
         most_change=float(part.noise.most) / 100 if part.mode == "anchored" else None,
         populations=part.open_populations,
@@ -132,7 +141,7 @@ class ServiceWorkshop:
 def _wandered(column: pa.ChunkedArray, dice: np.random.Generator) -> pa.Array:
     """The numbers as text, each a little higher or lower, zeros and decimals kept."""
     found = []
-    for text, step in zip(column.to_pylist(), dice.uniform(-LEAST_CHANGE, LEAST_CHANGE, len(column)).tolist(), strict=True):
+    for text, step in zip(column.to_pylist(), dice.uniform(-TUNING.least_change, TUNING.least_change, len(column)).tolist(), strict=True):
         amount = Decimal(str(text))
         found.append(str((amount * (1 + Decimal(step))).quantize(amount)))
     return pa.array(found)

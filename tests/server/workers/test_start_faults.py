@@ -30,7 +30,7 @@ from statveil.server.web.auth import Role
 from statveil.server.web.formats import FORMATS
 from tests.server import stores
 from tests.server.live import INSIDE, Served, served
-from tests.server.test_store import in_schema_of_its_own
+from tests.server.store.test_sql import in_schema_of_its_own
 from tests.server.village import VILLAGE, write_server
 
 TABLES = "/v1/datasets/village/tables"

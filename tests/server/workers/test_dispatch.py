@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from statveil.server.workers.cache import Written, WrittenTables
+from statveil.server.workers.dispatch import CachedTable, TableCache
 
 
-def written(size: int) -> Written:
-    return Written(dataset="firms", body=b"x" * size)
+def written(size: int) -> CachedTable:
+    return CachedTable(dataset="firms", body=b"x" * size)
 
 
 def test_the_least_used_goes_first():
-    kept = WrittenTables(100)
+    kept = TableCache(100)
     for name in "abcd":
         kept.keep(name, "json", written(25))
     assert kept.get("a", "json")
@@ -20,13 +20,13 @@ def test_the_least_used_goes_first():
 
 
 def test_a_table_that_would_fill_it_is_not_kept():
-    kept = WrittenTables(100)
+    kept = TableCache(100)
     kept.keep("a", "json", written(26))
     assert kept.get("a", "json") is None
 
 
 def test_formats_are_kept_apart_and_counted_once():
-    kept = WrittenTables(100)
+    kept = TableCache(100)
     for _ in range(20):
         kept.keep("a", "json", written(20))
         kept.keep("a", "csv", written(20))

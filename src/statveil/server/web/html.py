@@ -1,22 +1,42 @@
-"""A table of any number of dimensions as rows and columns, and its chart."""
+"""Tables and forms as HTML: templates, a table of any number of dimensions as rows and columns, its chart.
+
+Nothing is loaded from elsewhere, and everything works without a script.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from statveil.publish.formats.numbers import grouped
 from statveil.publish.report.charts import Spec, chart
-from statveil.server.engine.answer import AnsweredDimension, AnsweredTable
+from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, full_title
 
-MOST_BARS = 30
-MOST_COLOURS = 8
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#555555")
 """Okabe and Ito: told apart with any colour vision."""
+
+
+class HtmlTuning(NamedTuple):
+    """All by judgement."""
+
+    most_bars: int = 30
+    most_colours: int = 8
+    widest: int = 24
+    """Columns that a page of one table may have; where the last dimension has more codes, they are rows."""
+
+
+TUNING = HtmlTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,19 +48,19 @@ class Heading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class GridRow:
     headings: Sequence[Heading]
     cells: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid:
+class TableGrid:
     """What a page shows. `rows_left_out`: how many rows there are beyond those shown."""
 
     row_names: Sequence[str]
     column_name: str
     columns: Sequence[Heading]
-    rows: Sequence[Row]
+    rows: Sequence[GridRow]
     rows_left_out: int
 
 
@@ -60,7 +80,7 @@ def headings(dimension: AnsweredDimension) -> list[Heading]:
     return [Heading(label=label, depth=depth) for label, depth in zip(dimension.labels, depths(dimension), strict=True)]
 
 
-def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, most_cells: int | None = None) -> Grid:
+def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, most_cells: int | None = None) -> TableGrid:
     """The dimensions `rows` downwards, `columns` across."""
     axis = {dimension.id: place for place, dimension in enumerate(answer.dimensions)}
     order = [axis[each] for each in rows] + ([] if columns is None else [axis[columns]])
@@ -70,10 +90,10 @@ def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, mos
     down = [headings(answer.dimensions[axis[each]]) for each in rows]
     shown = len(values) if most_cells is None else min(len(values), max(1, most_cells // len(across)))
     made = [
-        Row(headings=names, cells=[_cell(*cell, answer.decimals) for cell in zip(line.tolist(), gone.tolist(), strict=True)])
+        GridRow(headings=names, cells=[_cell(*cell, answer.decimals) for cell in zip(line.tolist(), gone.tolist(), strict=True)])
         for names, line, gone in zip(_first(down, shown), values[:shown], missing[:shown], strict=True)
     ]
-    return Grid(
+    return TableGrid(
         row_names=[answer.dimensions[axis[each]].label for each in rows],
         column_name=answer.dimensions[axis[columns]].label if columns is not None else "",
         columns=across,
@@ -101,10 +121,10 @@ def bars(answer: AnsweredTable, rows: Sequence[str], columns: str | None) -> Spe
     values = answer.values.transpose(order).reshape(len(down.codes), -1).astype(np.float64) / 10.0**answer.decimals
     fine_rows = _finest(down)
     parts = _finest(across) if across is not None else [0]
-    if across is not None and len(parts) > MOST_COLOURS:
+    if across is not None and len(parts) > TUNING.most_colours:
         parts, across = [_top(across)], None
     size = np.abs(values[np.ix_(fine_rows, parts)]).sum(axis=1)
-    shown = [fine_rows[place] for place in np.argsort(-size, kind="stable")[:MOST_BARS]]
+    shown = [fine_rows[place] for place in np.argsort(-size, kind="stable")[: TUNING.most_bars]]
     points = [
         {
             "row": down.labels[row],
@@ -147,3 +167,40 @@ def _spec(
         encoding |= {"color": {**colour, "legend": {"columns": 3}}, "order": {"field": "place", "type": "quantitative"}}
         encoding["tooltip"].insert(1, {"field": "part", "title": across.label})
     return chart(points, {"type": "bar", "color": COLOURS[0]}, encoding, height=max(90, 20 * len(names) + 50))
+
+
+TEMPLATES, STATIC = Path(__file__).with_name("templates"), Path(__file__).with_name("static")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def render(template: str, **content: Any) -> str:
+    return _environment().get_template(template).render(content)
+
+
+@cache
+def style() -> str:
+    return (STATIC / "page.css").read_text(encoding="utf-8")
+
+
+def _style_hash() -> str:
+    return base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
+
+
+TABLE_POLICY = f"default-src 'none'; style-src 'sha256-{_style_hash()}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""For the page of one table: its own style sheet and nothing else."""
+
+
+def table_page(answer: AnsweredTable) -> str:
+    """One table as a page of its own, to keep: a function of the answer alone."""
+    columns = _columns(answer)
+    rows = [dimension.id for dimension in answer.dimensions if dimension.id != columns]
+    return render("table.html", title=full_title(answer), grid=grid(answer, rows, columns), answer=answer, css=Markup(style()))
+
+
+def _columns(answer: AnsweredTable) -> str | None:
+    few: Sequence[str] = [each.id for each in answer.dimensions[1:] if len(each.codes) <= TUNING.widest]
+    return few[-1] if few else None

@@ -14,8 +14,9 @@ import pytest
 
 from statveil.core.errors import InputError
 from statveil.jobs.server_config import check_config
+from statveil.server.engine.answer import full_title, title
 from statveil.server.engine.service import TableService
-from statveil.server.web.formats import BY_NAME, full_title, title
+from statveil.server.web.formats import BY_NAME
 from tests.server.village import VILLAGE, ask, village_content, write_village
 
 REGIONS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statveil.server.engine.query import DimensionChoice
-from statveil.server.web.pages.grid import MOST_BARS, bars, grid
+from statveil.server.web.html import TUNING, bars, grid
 from tests.server.web.test_formats import asked
 
 BOTH = (DimensionChoice(id="region"), DimensionChoice(id="size"))
@@ -35,7 +35,7 @@ def test_bars_show_the_finest_rows_in_the_order_of_the_columns():
     points = spec["data"]["values"]
     assert {point["part"] for point in points} == {"big", "small"}, "the total of the sizes is no part of it"
     assert [point["value"] for point in points[:2]] == [13.5, 14.5]
-    assert len({point["row"] for point in points}) == 3 <= MOST_BARS
+    assert len({point["row"] for point in points}) == 3 <= TUNING.most_bars
 
 
 def test_a_table_with_two_dimensions_of_rows_has_no_chart():

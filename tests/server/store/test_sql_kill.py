@@ -14,10 +14,9 @@ from statveil.server.engine.answer import unpack
 from statveil.server.engine.dataset import load_dataset
 from statveil.server.engine.protection.settle import settled
 from statveil.server.engine.service import TableService
-from statveil.server.store.postgres import PostgresStore
 from statveil.server.store.protocol import MOMENTS, Hook, Moment
-from statveil.server.store.sqlite import SqliteStore
-from tests.server.test_store import in_schema_of_its_own
+from statveil.server.store.sql import PostgresStore, SqliteStore
+from tests.server.store.test_sql import in_schema_of_its_own
 from tests.server.village import ask, village_config
 
 QUERIES = [ask("region"), ask("region", "trade"), ask("trade", measure="units"), ask("region:part", "trade", measure="units"), ask("trade")]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request, Response
@@ -14,24 +14,27 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from statveil.core.errors import InputError, StatveilError
 from statveil.publish.report.page import HERE as REPORT
-from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.described import Dataset
+from statveil.server.engine.answer import AnsweredTable, full_title
+from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.web import problems
-from statveil.server.web.api import caller_of, seen_dataset
+from statveil.server.web.api import address, caller_of, paired, seen_dataset
 from statveil.server.web.auth import ASKS, Caller, KeyRing
-from statveil.server.web.formats import BY_NAME, FORMATS, full_title
+from statveil.server.web.formats import BY_NAME, FORMATS
+from statveil.server.web.html import STATIC, bars, grid, render
 from statveil.server.web.middleware import COOKIE
-from statveil.server.web.pages import STATIC, render
-from statveil.server.web.pages.grid import bars, grid
 from statveil.server.web.problems import Problem
-from statveil.server.web.requests import address, paired
-from statveil.server.workers.dispatch import Counter
+from statveil.server.workers.dispatch import TableDispatcher
 
-MOST_CELLS = 10_000
-"""Cells that the page shows; files have all."""
-MOST_CODES = 2_000
-"""Codes of a dimension that the form lists; of more the API takes any."""
+
+class SiteTuning(NamedTuple):
+    most_cells: int = 10_000
+    """Cells that the page shows; files have all. By judgement."""
+    most_codes: int = 2_000
+    """Codes of a dimension that the form lists; of more the API takes any. By judgement."""
+
+
+TUNING = SiteTuning()
 _FILES = {
     "page.css": (STATIC, "text/css"),
     "page.js": (STATIC, "text/javascript"),
@@ -58,7 +61,7 @@ _PROBLEMS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
+class FormChoice:
     """The state of the form."""
 
     measure: str
@@ -95,13 +98,13 @@ class Chosen:
         return TableQuery(dataset=dataset.id, measure=self.measure, dimensions=choices, filters=filters, totals=self.totals)
 
 
-def site(counter: Counter, keys: KeyRing, *, api_description: Callable[[], dict[str, Any]], signs_in: bool) -> APIRouter:
+def site(dispatcher: TableDispatcher, keys: KeyRing, *, api_description: Callable[[], dict[str, Any]], signs_in: bool) -> APIRouter:
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @router.get("/")
     async def datasets(request: Request) -> Response:
         caller = caller_of(request)
-        listed = [each for each in counter.service.datasets.values() if caller.sees(each.id)]
+        listed = [each for each in dispatcher.service.datasets.values() if caller.sees(each.id)]
         if len(listed) == 1:
             return RedirectResponse(f"/datasets/{quote(listed[0].id, safe='')}", status_code=303)
         return HTMLResponse(render("datasets.html", datasets=listed, signed_in=signs_in))
@@ -109,7 +112,7 @@ def site(counter: Counter, keys: KeyRing, *, api_description: Callable[[], dict[
     @router.get("/datasets/{dataset}")
     async def dataset(request: Request, dataset: str) -> Response:
         caller = caller_of(request)
-        return await _table_page(counter, request, caller, seen_dataset(counter, caller, dataset), signs_in)
+        return await _table_page(dispatcher, request, caller, seen_dataset(dispatcher, caller, dataset), signs_in)
 
     _sign_in(router, keys)
 
@@ -161,36 +164,42 @@ def _sign_in(router: APIRouter, keys: KeyRing) -> None:
         return answer
 
 
-async def _table_page(counter: Counter, request: Request, caller: Caller, dataset: Dataset, signs_in: bool) -> Response:
+async def _table_page(dispatcher: TableDispatcher, request: Request, caller: Caller, dataset: Dataset, signs_in: bool) -> Response:
     content: dict[str, Any] = {"answer": None, "job": False, "problem": None, "status": "", "chosen": _first_choice(dataset)}
     try:
         chosen = _chosen(request, dataset)
         content["chosen"] = chosen
         if chosen.asked:
-            content |= await _result(counter, request, caller, dataset, chosen)
+            content |= await _result(dispatcher, request, caller, dataset, chosen)
     except Problem as problem:
         content |= {"problem": problem, "status": "There is no table."}
     except StatveilError as error:
         content |= {"problem": problems.from_error(error), "status": "There is no table."}
     here = f"/datasets/{quote(dataset.id, safe='')}"
-    content |= {"here": here, "again": f"{here}?{request.url.query}", "formats": FORMATS, "most_codes": MOST_CODES, "signed_in": signs_in}
+    content |= {
+        "here": here,
+        "again": f"{here}?{request.url.query}",
+        "formats": FORMATS,
+        "most_codes": TUNING.most_codes,
+        "signed_in": signs_in,
+    }
     page = render("dataset.html", dataset=dataset, **content)
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 
-async def _result(counter: Counter, request: Request, caller: Caller, dataset: Dataset, chosen: Chosen) -> dict[str, Any]:
+async def _result(dispatcher: TableDispatcher, request: Request, caller: Caller, dataset: Dataset, chosen: FormChoice) -> dict[str, Any]:
     query = chosen.query(dataset)
     if caller.role not in ASKS:
         raise problems.not_your_role(" or ".join(sorted(ASKS)))
-    given = await counter.give(caller, query, BY_NAME["json"])
-    answer = await counter.read(lambda: counter.service.stored(given.hash)) if given.body is not None else None
+    given = await dispatcher.dispatch(caller, query, BY_NAME["json"])
+    answer = await dispatcher.read(lambda: dispatcher.service.stored(given.hash)) if given.body is not None else None
     if answer is None:
         return {"job": True, "status": "The table is being made."}
-    return await counter.read(lambda: _shown(answer, chosen, str(request.base_url).rstrip("/") + address(query)))
+    return await dispatcher.read(lambda: _shown(answer, chosen, str(request.base_url).rstrip("/") + address(query)))
 
 
-def _shown(answer: AnsweredTable, chosen: Chosen, call: str) -> dict[str, Any]:
-    shown = grid(answer, chosen.rows, chosen.columns, most_cells=MOST_CELLS)
+def _shown(answer: AnsweredTable, chosen: FormChoice, call: str) -> dict[str, Any]:
+    shown = grid(answer, chosen.rows, chosen.columns, most_cells=TUNING.most_cells)
     spec = bars(answer, chosen.rows, chosen.columns)
     return {
         "answer": answer,
@@ -202,14 +211,14 @@ def _shown(answer: AnsweredTable, chosen: Chosen, call: str) -> dict[str, Any]:
     }
 
 
-def _first_choice(dataset: Dataset) -> Chosen:
+def _first_choice(dataset: Dataset) -> FormChoice:
     """What the form shows at first: the first dimension as rows, the next short one as columns."""
     names = [each.id for each in dataset.dimensions]
     use = {names[0]: "rows"} | ({names[1]: "columns"} if len(names) > 1 else {})
-    return Chosen(measure=dataset.measures[0].id, use=use)
+    return FormChoice(measure=dataset.measures[0].id, use=use)
 
 
-def _chosen(request: Request, dataset: Dataset) -> Chosen:
+def _chosen(request: Request, dataset: Dataset) -> FormChoice:
     parameters = request.query_params
     if "asked" not in parameters:
         return _first_choice(dataset)
@@ -218,7 +227,7 @@ def _chosen(request: Request, dataset: Dataset) -> Chosen:
     def pairs(name: str) -> dict[str, tuple[str, ...]]:
         return paired([word for word in parameters.getlist(name) if word], known, name)
 
-    return Chosen(
+    return FormChoice(
         measure=parameters.get("measure", ""),
         use={name: words[-1] for name, words in pairs("use").items()},
         level={name: words[-1] for name, words in pairs("level").items()},

@@ -13,8 +13,8 @@ from statveil.jobs.server_config import check_config
 from statveil.server.engine.service import TableService
 from statveil.server.web.formats import FORMATS
 from tests.server.live import INSIDE, served
-from tests.server.test_faults import TABLES, WEB
 from tests.server.village import VILLAGE, Record, ask, open_village, village_content, write_server, write_village
+from tests.server.workers.test_start_faults import TABLES, WEB
 
 FIRST = {"STATVEIL_TEST_YEAR": "2026", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
 LATER = {"STATVEIL_TEST_YEAR": "2038", "TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "random"}

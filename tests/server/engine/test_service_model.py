@@ -18,7 +18,7 @@ from statveil.server.engine.dataset import ServedData, load_dataset
 from statveil.server.engine.protection.settle import settled
 from statveil.server.engine.query import TableQuery
 from statveil.server.engine.service import TableService, exact_cells
-from statveil.server.store.sqlite import SqliteStore
+from statveil.server.store.sql import SqliteStore
 from tests.reference.served_cells import cells as cells_by_hand
 from tests.server.engine.protection.test_stage_one import PARENTS
 from tests.server.village import VILLAGE, ask, village_config

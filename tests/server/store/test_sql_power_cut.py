@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from statveil.server.engine.service import TableService
-from statveil.server.store.sqlite import SqliteStore
+from statveil.server.store.sql import SqliteStore
 from tests.server.power import Aftermath, NotReachable, Said, power_cuts, watched_disk
 from tests.server.village import ask, open_village
 

@@ -1,4 +1,4 @@
-"""What the server tells of mode section4 at its start."""
+"""The modes side by side, and what the server tells of mode section4 at its start."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import pytest
 from statveil.audit.attacks.verdict import SuiteReport, Threat, judged, not_applicable
 from statveil.core.errors import FormatError
 from statveil.core.secret import new_key_file
-from statveil.server.engine.scores import EXAMPLE, fingerprint, keep_scores, scores_file, section4_scores
+from statveil.jobs.server_config import read_config
+from statveil.server.demo import write_demo
+from statveil.server.engine import modes
+from statveil.server.engine.modes import EXAMPLE, compare, evaluation, fingerprint, keep_scores, scores_file, section4_scores
+from statveil.server.engine.service import TableService, exact_cells
 from statveil.server.workers.start import _notes
-from tests.server.village import VILLAGE, village_config, write_village
+from tests.server.village import VILLAGE, ask, village_config, write_village
 
 T07 = Threat(id="T07", name="differences", does="", mark="")
 T20 = Threat(id="T20", name="side channels", does="", mark="")
@@ -88,3 +92,24 @@ def test_the_example_is_that_of_a_documented_command() -> None:
     assert set(verdict) == {f"T{number:02}" for number in range(1, 25)} - {"T16"}
     assert verdict["T02"] == verdict["T03"] == "passed"
     assert "failed" in verdict.values()
+
+
+def test_the_office_sees_both_modes_side_by_side(tmp_path: Path) -> None:
+    path = write_demo(tmp_path, records=600)
+    figures = compare(read_config(path))
+    assert figures["anchored"]["answered"] > 10
+    assert figures["anchored"]["refused"] == 0
+    assert figures["section4"]["total_change"] < figures["anchored"]["total_change"]
+    assert not (tmp_path / "store.sqlite").exists()
+    config = village_config(tmp_path)
+    true, reference, sensitive = exact_cells(TableService.open(config, config.key()), ask("trade"))
+    assert true.tolist() == [sum(record[-1] for record in VILLAGE), 2605, 3490]
+    assert reference[0] == reference[1:].sum()
+    assert not sensitive.any()
+
+
+def test_the_evaluation_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modes, "TUNING", modes.TUNING._replace(most_tables=3))
+    text = evaluation(write_demo(tmp_path, records=200))
+    assert "anchored    section4" in text
+    assert "tables answered" in text
