@@ -7,7 +7,7 @@ import pytest
 
 from statveil.core.errors import FormatError, InputError
 from statveil.core.toml import to_toml
-from statveil.jobs.server_config import DatasetPart, KeyPart, LimitsPart, StorePart, WebPart, check_config, read_config
+from statveil.jobs.server_config import DatasetPart, KeyPart, ServedLimitsPart, StorePart, WebPart, check_config, read_config
 from statveil.server.web.formats import FORMATS
 from tests.server.village import village_content
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_no_toml_or_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "server.toml").write_text("dataset = [", encoding="utf-8")
     with pytest.raises(FormatError, match="not valid TOML"):
         read_config(tmp_path / "server.toml")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="There is no file"):
         read_config(tmp_path / "none.toml")
 
 
@@ -91,7 +91,7 @@ def test_the_guard_protects_differences_by_default_only_where_they_are_promised(
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
-PARTS = {"web": WebPart, "limits": LimitsPart, "store": StorePart, "key": KeyPart}
+PARTS = {"web": WebPart, "limits": ServedLimitsPart, "store": StorePart, "key": KeyPart}
 
 
 @pytest.mark.parametrize(("part", "key"), [(part, key) for part, model in PARTS.items() for key in model.model_fields])

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from statveil.core.errors import InputError
+from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
+from statveil.data.microdata import Microdata
+from statveil.data.readers import read_microdata
+from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
+from statveil.tables.spec import Trees
 
 FileFormat = Literal["csv", "parquet", "json-stat", "sdmx-csv", "sdmx-ml", "pc-axis", "excel"]
 
 
+def wrong(words: str) -> PydanticCustomError:
+    """What a check raises: these words are said after the key."""
+    return PydanticCustomError("wrong", "{words}", {"words": words})
+
+
 def _number(given: Any) -> Any:
     if isinstance(given, bool) or not isinstance(given, int | float):
-        raise PydanticCustomError("number", "{words}", {"words": f"must be a number, not {_kind(given)}."})
+        raise wrong(f"must be a number, not {_kind(given)}.")
     return given
 
 
@@ -28,13 +39,13 @@ def _level(given: Any) -> Any:
     if not isinstance(given, list):
         return _number(given)
     if len(given) != 2:
-        raise PydanticCustomError("pair", "{words}", {"words": "must be one number, or two: [lower, upper]."})
+        raise wrong("must be one number, or two: [lower, upper].")
     return tuple(_number(each) for each in given)
 
 
 def _word(given: str) -> str:
     if not given.strip():
-        raise PydanticCustomError("empty", "{words}", {"words": "must not be empty."})
+        raise wrong("must not be empty.")
     return given
 
 
@@ -54,7 +65,7 @@ class Part(BaseModel):
         if isinstance(content, Mapping):
             for key in content:
                 if key not in cls.model_fields:
-                    raise PydanticCustomError("unknown_key", "{words}", {"words": _unknown(str(key), list(cls.model_fields))})
+                    raise wrong(_unknown(str(key), list(cls.model_fields)))
         return content
 
 
@@ -63,6 +74,10 @@ class DataPart(Part):
     delimiter: str | None = None
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
+
+    def microdata(self, path: Path) -> Microdata:
+        """The records of the file, which lies there."""
+        return read_microdata(path, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal)
 
 
 class DimensionPart(Part):
@@ -77,11 +92,33 @@ class DimensionPart(Part):
     def _one_kind(self) -> Self:
         given = [name for name in ("hierarchy", "hierarchies", "digits") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise PydanticCustomError("two_kinds", "{words}", {"words": f"{' and '.join(given)} exclude each other; give one of them."})
+            raise wrong(f"{' and '.join(given)} exclude each other; give one of them.")
         return self
 
+    def trees(self, read: Callable[[str, str | None], Hierarchy], codes: Callable[[], Sequence[str]]) -> Trees:
+        """The hierarchies; `read` takes a file and its total, `codes` gives those in the data."""
+        if self.hierarchy is not None:
+            return read(self.hierarchy, self.total)
+        if self.hierarchies is not None:
+            return [read(file, self.total) for file in self.hierarchies]
+        total = self.total or DEFAULT_TOTAL
+        if self.digits is not None:
+            return Hierarchy.from_digits(codes(), digits=self.digits, total=total)
+        return None if self.total is None else Hierarchy.flat(codes(), total=total)
 
-class TablePart(Part):
+
+class DimensionedPart(Part):
+    """Something with dimensions; `size = "flat"` says the same as `size = {}`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat_in_one_word(cls, content: Any) -> Any:
+        if not isinstance(content, Mapping) or not isinstance(content.get("dimensions"), Mapping):
+            return content
+        return {**content, "dimensions": {name: {} if tree == "flat" else tree for name, tree in content["dimensions"].items()}}
+
+
+class TablePart(DimensionedPart):
     dimensions: dict[str, DimensionPart]
     name: Annotated[str, AfterValidator(_word)] = "table"
     measure: str | None = None
@@ -95,15 +132,6 @@ class TablePart(Part):
     weight_decimals: int | None = None
     structural_zeros: list[dict[str, str]] = []
 
-    @model_validator(mode="before")
-    @classmethod
-    def _flat_in_one_word(cls, content: Any) -> Any:
-        """`size = "flat"` says the same as `size = {}`."""
-        if not isinstance(content, Mapping) or not isinstance(content.get("dimensions"), Mapping):
-            return content
-        dimensions = {name: {} if tree == "flat" else tree for name, tree in content["dimensions"].items()}
-        return {**content, "dimensions": dimensions}
-
     @model_validator(mode="after")
     def _no_values_as_codes(self) -> Self:
         """Codes are published: a column of values of single records must not become codes."""
@@ -111,7 +139,7 @@ class TablePart(Part):
             column = getattr(self, key)
             if column in self.dimensions:
                 words = f"the column {column!r} is the {key} and cannot be a dimension: the values of single records would be published."
-                raise PydanticCustomError("value_as_code", "{words}", {"words": words})
+                raise wrong(words)
         return self
 
 
@@ -172,7 +200,22 @@ RulePart = Annotated[
     Field(discriminator="type"),
 ]
 
+_RULES: Mapping[str, Callable[..., Rule]] = {
+    "minimum-frequency": MinimumFrequency,
+    "dominance": Dominance,
+    "p-percent": PPercent,
+    "prior-posterior": PriorPosterior,
+    "request": Request,
+    "zero": ZeroRule,
+    "waiver": Waiver,
+}
 RULE_TYPES = ("minimum-frequency", "dominance", "p-percent", "prior-posterior", "request", "zero", "manual", "waiver")
+
+
+def rule_of(part: Part) -> Rule:
+    """The rule that a part asks for; those of files are read elsewhere."""
+    content = part.model_dump(exclude_none=True)
+    return _RULES[content.pop("type")](**content)
 
 
 class BoundsPart(Part):
@@ -282,7 +325,7 @@ def check_job(content: Mapping[str, Any]) -> JobFile:
     try:
         return JobFile.model_validate({**content, "table": tables} if "table" in content else content)
     except ValidationError as error:
-        raise wrong_keys(error, lambda location: _path(location, single_table=single)) from None
+        raise wrong_keys(error, lambda location: key_path(location, whole="the job", single_table=single)) from None
 
 
 def wrong_keys(error: ValidationError, path: Callable[[Sequence[str | int]], str]) -> InputError:
@@ -291,15 +334,15 @@ def wrong_keys(error: ValidationError, path: Callable[[Sequence[str | int]], str
     return InputError(faults[0] if len(faults) == 1 else f"{len(faults)} keys are wrong:\n  " + "\n  ".join(faults))
 
 
-def _path(location: Sequence[str | int], *, single_table: bool) -> str:
+def key_path(location: Sequence[str | int], *, whole: str, single_table: bool = False) -> str:
     """('rule', 0, 'p-percent', 'p') is written rule[1].p."""
     words: list[str] = []
     for place, step in enumerate(location):
         if isinstance(step, int):
             words[-1] += "" if single_table and location[:place] == ("table",) else f"[{step + 1}]"
-        elif not (place == 2 and location[0] == "rule"):
+        elif not (place >= 2 and location[place - 2] == "rule" and isinstance(location[place - 1], int)):
             words.append(step)
-    return ".".join(words) or "the job"
+    return ".".join(words) or whole
 
 
 def _unknown(key: str, known: Sequence[str]) -> str:

@@ -5,17 +5,19 @@ Paths start from the folder of the file. Unknown keys are refused.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
-from statveil.core.errors import FormatError, InputError
+from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
+from statveil.core.toml import read_toml
+from statveil.data.microdata import Microdata
 from statveil.jobs.schema import (
+    DataPart,
+    DimensionedPart,
     DimensionPart,
     DominancePart,
     MinimumFrequencyPart,
@@ -23,9 +25,11 @@ from statveil.jobs.schema import (
     Part,
     PPercentPart,
     PriorPosteriorPart,
+    key_path,
+    rule_of,
+    wrong,
     wrong_keys,
 )
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior
 from statveil.risk.rules.respondents import RespondentRule
 
 LONGEST_NAME = 200
@@ -58,7 +62,7 @@ class MeasurePart(Part):
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         if self.count == (self.column is not None):
-            raise PydanticCustomError("one_kind", "{words}", {"words": "needs either column or count = true."})
+            raise wrong("needs either column or count = true.")
         return self
 
 
@@ -78,7 +82,7 @@ class NoisePart(Part):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if not 0 < self.least < self.most < 100:
-            raise PydanticCustomError("noise", "{words}", {"words": "needs 0 < least < most < 100."})
+            raise wrong("needs 0 < least < most < 100.")
         return self
 
 
@@ -95,9 +99,8 @@ class GuardPart(Part):
     budget_per_client: Annotated[int, Field(ge=0)] | None = None
 
 
-class DatasetPart(Part):
+class DatasetPart(DataPart, DimensionedPart):
     id: Name
-    file: str
     unit: str | list[str]
     dimensions: Annotated[dict[Name, ServedDimensionPart], Field(min_length=1)]
     measure: Annotated[list[MeasurePart], Field(min_length=1)]
@@ -111,17 +114,6 @@ class DatasetPart(Part):
     noise: NoisePart = NoisePart()
     cap: Number = 2
     guard: GuardPart = GuardPart()
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: Literal[".", ","] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _flat_in_one_word(cls, content: Any) -> Any:
-        """`size = "flat"` says the same as `size = {}`."""
-        if not isinstance(content, Mapping) or not isinstance(content.get("dimensions"), Mapping):
-            return content
-        return {**content, "dimensions": {name: {} if tree == "flat" else tree for name, tree in content["dimensions"].items()}}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -140,9 +132,9 @@ class DatasetPart(Part):
                 "where several columns name a record, holding must name the respondent: else one in two years would be two respondents.",
             )
         ]
-        for wrong, words in faults:
-            if wrong:
-                raise PydanticCustomError("dataset", "{words}", {"words": words})
+        for is_fault, words in faults:
+            if is_fault:
+                raise wrong(words)
         return self
 
     @property
@@ -160,15 +152,7 @@ class DatasetPart(Part):
         return self.guard.action or ("virtual" if self.mode == "anchored" else "log")
 
     def rules(self) -> list[RespondentRule]:
-        return [_RULES[part.type](**part.model_dump(exclude={"type"}, exclude_none=True)) for part in self.rule]
-
-
-_RULES: Mapping[str, Callable[..., RespondentRule]] = {
-    "minimum-frequency": MinimumFrequency,
-    "dominance": Dominance,
-    "p-percent": PPercent,
-    "prior-posterior": PriorPosterior,
-}
+        return [rule for part in self.rule if isinstance(rule := rule_of(part), RespondentRule)]
 
 
 class KeyPart(Part):
@@ -181,10 +165,10 @@ class KeyPart(Part):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.file is None) == (self.environment is None):
-            raise PydanticCustomError("place", "{words}", {"words": "needs either file or environment."})
+            raise wrong("needs either file or environment.")
         if self.environment is not None and self.counter is None:
             words = "with environment also needs counter: a file that lies where the key is kept, not with the store."
-            raise PydanticCustomError("place", "{words}", {"words": words})
+            raise wrong(words)
         return self
 
 
@@ -201,13 +185,13 @@ class StorePart(Part):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.file is None) == (self.url is None):
-            raise PydanticCustomError("place", "{words}", {"words": "needs either file (SQLite) or url (postgresql://...)."})
+            raise wrong("needs either file (SQLite) or url (postgresql://...).")
         if self.url is not None and not self.url.startswith(("postgresql://", "postgres://")):
-            raise PydanticCustomError("place", "{words}", {"words": "url must begin with postgresql://; for SQLite give file."})
+            raise wrong("url must begin with postgresql://; for SQLite give file.")
         return self
 
 
-class LimitsPart(Part):
+class ServedLimitsPart(Part):
     """`cells`: positions of a table with all its totals, shown or not. `seconds`: time for protecting one table."""
 
     cells: Annotated[int, Field(ge=1, le=2_000_000)] = 200_000
@@ -240,7 +224,7 @@ class WebPart(Part):
     @model_validator(mode="after")
     def _both_or_neither(self) -> Self:
         if (self.tls_certificate is None) != (self.tls_key is None):
-            raise PydanticCustomError("tls", "{words}", {"words": "needs tls_certificate and tls_key, or neither."})
+            raise wrong("needs tls_certificate and tls_key, or neither.")
         return self
 
 
@@ -248,7 +232,7 @@ class ServerConfigFile(Part):
     dataset: Annotated[list[DatasetPart], Field(min_length=1)]
     key: KeyPart
     store: StorePart
-    limits: LimitsPart = LimitsPart()
+    limits: ServedLimitsPart = ServedLimitsPart()
     web: WebPart = WebPart()
 
 
@@ -263,7 +247,7 @@ class ServerConfig:
         return self.parts.dataset
 
     @property
-    def limits(self) -> LimitsPart:
+    def limits(self) -> ServedLimitsPart:
         return self.parts.limits
 
     @property
@@ -277,6 +261,9 @@ class ServerConfig:
     def path(self, written: str) -> Path:
         return self.base / written
 
+    def microdata(self, part: DatasetPart) -> Microdata:
+        return part.microdata(self.path(part.file))
+
     def key(self) -> SecretKey:
         part = self.parts.key
         counter = None if part.counter is None else self.path(part.counter)
@@ -289,13 +276,7 @@ class ServerConfig:
 
 def read_config(path: Path) -> ServerConfig:
     """Read and check a configuration file."""
-    try:
-        content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is not valid TOML: {error}.", hint="Text stands in quotes.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", hint="`statveil serve --demo` needs no file.") from None
-    return check_config(content, base=path.parent)
+    return check_config(read_toml(path, start_from="`statveil serve --demo` needs no file.").content, base=path.parent)
 
 
 def check_config(content: Mapping[str, Any], *, base: Path) -> ServerConfig:
@@ -303,18 +284,8 @@ def check_config(content: Mapping[str, Any], *, base: Path) -> ServerConfig:
     try:
         parts = ServerConfigFile.model_validate(content)
     except ValidationError as error:
-        raise wrong_keys(error, _path) from None
+        raise wrong_keys(error, lambda location: key_path(location, whole="the configuration")) from None
     ids = [each.id for each in parts.dataset]
     if len(set(ids)) < len(ids):
         raise InputError("Two datasets have the same id.")
     return ServerConfig(parts, base)
-
-
-def _path(location: Sequence[str | int]) -> str:
-    words: list[str] = []
-    for step in location:
-        if isinstance(step, int):
-            words[-1] += f"[{step + 1}]"
-        elif step not in _RULES:
-            words.append(step)
-    return ".".join(words) or "the configuration"

@@ -6,7 +6,7 @@ relative to the job file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,15 +16,14 @@ from typing import Any
 from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import Limits
 from statveil.core.toml import read_toml, to_toml
-from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
+from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
-from statveil.data.readers import read_microdata
-from statveil.jobs.schema import DimensionPart, JobFile, ManualPart, RulePart, TablePart, check_job
+from statveil.jobs.schema import DimensionPart, JobFile, ManualPart, RulePart, TablePart, check_job, rule_of
 from statveil.protect.infeasible.table_repair import GivingCells, TableRepair
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Bounds, Options
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
-from statveil.risk.rules.manual import Manual, Waiver
+from statveil.risk.rules.all import Rule
+from statveil.risk.rules.manual import Manual
 from statveil.risk.unions import Links
 from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec, Trees
@@ -52,7 +51,7 @@ class Job:
         data = self.parts.data
         with _about("data"):
             file = _existing(self.path(data.file), written=data.file)
-            return read_microdata(file, delimiter=data.delimiter, encoding=data.encoding, decimal=data.decimal)
+            return data.microdata(file)
 
     def specs(self) -> list[TableSpec]:
         tables = self.parts.table
@@ -121,14 +120,7 @@ class Job:
             return TableSpec(dimensions=dimensions, **rest)
 
     def _trees(self, column: str, part: DimensionPart) -> Trees:
-        if part.hierarchy is not None:
-            return self._tree(part.hierarchy, part.total)
-        if part.hierarchies is not None:
-            return [self._tree(file, part.total) for file in part.hierarchies]
-        total = part.total or DEFAULT_TOTAL
-        if part.digits is not None:
-            return Hierarchy.from_digits(self.microdata.codes(column), digits=part.digits, total=total)
-        return None if part.total is None else Hierarchy.flat(self.microdata.codes(column), total=total)
+        return part.trees(self._tree, lambda: self.microdata.codes(column))
 
     def _tree(self, written: str, total: str | None) -> Hierarchy:
         return Hierarchy.from_csv(_existing(self.path(written), written=written), total=total)
@@ -137,18 +129,7 @@ class Job:
         if isinstance(part, ManualPart):
             level = {} if part.level is None else {"level": part.level}
             return Manual.from_csv(_existing(self.path(part.file), written=part.file), **level)
-        return _RULES[part.type](**part.model_dump(exclude={"type"}, exclude_none=True))
-
-
-_RULES: Mapping[str, Callable[..., Rule]] = {
-    "minimum-frequency": MinimumFrequency,
-    "dominance": Dominance,
-    "p-percent": PPercent,
-    "prior-posterior": PriorPosterior,
-    "request": Request,
-    "zero": ZeroRule,
-    "waiver": Waiver,
-}
+        return rule_of(part)
 
 
 def read_job(path: Path, *, base: Path | None = None) -> Job:

@@ -26,7 +26,6 @@ from statveil.core.secret import SecretKey, new_key_file
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.queries.tabulation import read_all
-from statveil.data.readers import read_microdata
 from statveil.jobs.server_config import DatasetPart, ServerConfig, check_config
 from statveil.risk.rules.concentration import PPercent
 from statveil.server.engine.answer import AnsweredTable
@@ -115,7 +114,7 @@ class ServiceWorkshop:
 
     def periods(self, count: int) -> Sequence[tuple[Door, Truth]]:
         """Further data sets with the same units and values that wander by half a percent, served with the same key."""
-        data = read_data(self._config, self._part)
+        data = self._config.microdata(self._part)
         parts = [self._period(data, number) for number in range(count)]
         content = self._config.parts.model_dump(mode="json", exclude_none=True)
         content = {**content, "dataset": parts, "store": {"file": str(self._folder / "periods.sqlite")}}
@@ -147,15 +146,11 @@ def _wandered(column: pa.ChunkedArray, dice: np.random.Generator) -> pa.Array:
     return pa.array(found)
 
 
-def read_data(config: ServerConfig, part: DatasetPart) -> Microdata:
-    return read_microdata(config.path(part.file), delimiter=part.delimiter, encoding=part.encoding, decimal=part.decimal)
-
-
 def truth_of(config: ServerConfig, part: DatasetPart, dataset: Dataset) -> Truth:
     """The values behind a data set, for scoring."""
     dimensions = catalogue_of(dataset, part).dimensions
     measures = {each.id: each.column for each in part.measure}
-    register, values, decimals = read_records(read_data(config, part), dimensions, measures, holding=part.holding, order=part.unit_columns)
+    register, values, decimals = read_records(config.microdata(part), dimensions, measures, holding=part.holding, order=part.unit_columns)
     for measure in dataset.measures:
         if measure.decimals != decimals[measure.id]:
             raise InputError(f"Measure {measure.id!r} is published with other decimals than its records have.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,17 +17,16 @@ from statveil.core.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray, 
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
 from statveil.data.engines import Session
-from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
+from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata, read_labels
 from statveil.data.queries.columns import units_or_one
 from statveil.data.queries.tabulation import read_units
-from statveil.data.readers import read_microdata
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules.frequency import MinimumFrequency
 from statveil.risk.rules.respondents import RespondentRule
 from statveil.server.engine.keyed import factors, noised, space_of, unit_prints
 from statveil.server.engine.layout import ServedDimension, served_dimension
-from statveil.tables.spec import Dimension, TableSpec, Trees
+from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.tabulate.coding import find_dimensions
 from statveil.tables.tabulate.columns import CheckedColumns, check_columns
 
@@ -98,8 +98,11 @@ class ServedData:
 
 def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> ServedData:
     """Read and check the records, and draw from the key all that is permanent."""
-    data = read_microdata(config.path(part.file), delimiter=part.delimiter, encoding=part.encoding, decimal=part.decimal)
-    trees = {name: _trees(config, data, name, dimension) for name, dimension in part.dimensions.items()}
+    data = config.microdata(part)
+    trees = {
+        name: dimension.trees(lambda file, total: Hierarchy.from_csv(config.path(file), total=total), partial(data.codes, name))
+        for name, dimension in part.dimensions.items()
+    }
     specs = [TableSpec(dimensions=trees, measure=each.column, holding=part.holding, name=each.id) for each in part.measure]
     with data.engine.session() as session:
         _check_units(data, part)
@@ -143,18 +146,6 @@ def labelled(dimension: Dimension, given: Mapping[str, str], of_values: Mapping[
 def _code(value: object) -> str:
     """A labelled value as the records have it as text; packages keep whole numbers as floats."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _trees(config: ServerConfig, data: Microdata, name: str, part: ServedDimensionPart) -> Trees:
-    """As in a job file: hierarchies from files, by digits, or flat."""
-    if part.hierarchy is not None:
-        return Hierarchy.from_csv(config.path(part.hierarchy), total=part.total)
-    if part.hierarchies is not None:
-        return [Hierarchy.from_csv(config.path(file), total=part.total) for file in part.hierarchies]
-    total = part.total or DEFAULT_TOTAL
-    if part.digits is not None:
-        return Hierarchy.from_digits(data.codes(name), digits=part.digits, total=total)
-    return None if part.total is None else Hierarchy.flat(data.codes(name), total=total)
 
 
 def _names(part: ServedDimensionPart) -> list[list[str]] | None:
