@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.protect.search.methods import METHODS
+from statveil.protect.search.methods import HOMES
 from statveil.risk.rules.all import ManualCell
 from tests.jobs.tables.stories import FIVE, original, protect, released, sensitive, table
 
@@ -29,7 +29,7 @@ def city(records: int = 120, *, seed: int = 5) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - {"fixed", "network", "alternate", "random"}))
+@pytest.mark.parametrize("method", sorted(set(HOMES) - {"fixed", "network", "alternate", "random"}))
 def test_us307_the_minimum_frequency_means_the_same_to_every_method(method: str) -> None:
     release = protect(FIVE, table("area", "trade"), sv.MinimumFrequency(2), method=method)
     assert sensitive(release) == {("p", "u"), ("p", "v"), ("q", "u")}

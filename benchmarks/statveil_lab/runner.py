@@ -22,7 +22,7 @@ from statveil.formats.system import LinearSystem
 from statveil.protect.adjust import adjust
 from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.methods import METHODS
+from statveil.protect.search.methods import HOMES
 from statveil_lab.plain import claims
 
 PLAIN = "highs"
@@ -152,7 +152,7 @@ class Ledger:
 
 def every_method() -> list[str]:
     """All methods that choose senses by themselves, our portfolio last."""
-    return [*(name for name in METHODS if name not in ("fixed", "auto")), "auto"]
+    return [*(name for name in HOMES if name not in ("fixed", "auto")), "auto"]
 
 
 def check_plan(methods: Sequence[str], seconds: float, seeds: int) -> None:

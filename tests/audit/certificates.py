@@ -15,14 +15,14 @@ from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
-from statveil.protect.search.state import NO_MULTIPLIERS, Found, Search
+from statveil.protect.search.state import NO_MULTIPLIERS, Search, SearchNews
 
 NOTHING = Multipliers((), (), (), (), ())
 
 
 def certificate_of(problem: ProtectionProblem, *, by_cases: bool, worth: float | None = None) -> Certified | None:
     """The certificate of the best proof that a search finds; None where there is no table to start from."""
-    heard: list[Found] = []
+    heard: list[SearchNews] = []
     reduction = reduce_problem(problem)
     if not reduction.feasible:
         return None

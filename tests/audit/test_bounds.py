@@ -22,12 +22,12 @@ from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.formats.certificate import (
     COVER,
     DEEPEST,
-    Apart,
     Cases,
     Certificate,
     Combination,
     Multipliers,
     Node,
+    ProofSum,
     read_certificate,
     write_certificate,
 )
@@ -162,10 +162,10 @@ def test_tied_cells_may_rest_where_each_asks_for_one_side_only() -> None:
 def test_parts_add_up_unless_they_overlap() -> None:
     two = problem_of([10, 20, 30, 10, 20, 30], [[1, 1, -1, 0, 0, 0], [0, 0, 0, 1, 1, -1]], levels={0: 4, 3: 5})
     split = Cases(3, polygon(1, 3), polygon(1, 3))
-    assert bound_of(two, plain(two, Apart((polygon(0, 0), split)))) == 18
-    assert bound_of(two, plain(two, Apart((Apart((polygon(0, 0),)), split)))) == 18
+    assert bound_of(two, plain(two, ProofSum((polygon(0, 0), split)))) == 18
+    assert bound_of(two, plain(two, ProofSum((ProofSum((polygon(0, 0),)), split)))) == 18
     with pytest.raises(AuditFailed, match="in common"):
-        bound_of(two, plain(two, Apart((split, polygon(1, 4)))))
+        bound_of(two, plain(two, ProofSum((split, polygon(1, 4)))))
 
 
 def test_one_sense_asked_for_twice_is_one_case() -> None:
@@ -205,7 +205,7 @@ def test_exact_products_agree_with_python() -> None:
         {"proof": Multipliers((), (), (0,), (0,), (-1,))},
         {"proof": Multipliers((), (), (1,), (0,), (1,))},
         {"proof": Cases(4, NOTHING, NOTHING)},
-        {"proof": Apart((polygon(3, 0),))},
+        {"proof": ProofSum((polygon(3, 0),))},
         {"derived": (Combination((0,), (1, 1)),)},
         {"derived": (Combination((1,), (1,)),)},
     ],
@@ -386,7 +386,7 @@ def test_a_certificate_does_not_hold_for_a_table_with_lower_levels() -> None:
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_certificate_is_read_back(tmp_path: Path, compressed: bool) -> None:
     two = (Combination((0, 1), (1, -1)),)
-    for certificate in (certified_square(), plain(square(), Apart((polygon(0, 0), NOTHING)), derived=two)):
+    for certificate in (certified_square(), plain(square(), ProofSum((polygon(0, 0), NOTHING)), derived=two)):
         write_certificate(certificate, tmp_path / "bound", compressed=compressed)
         assert read_certificate(tmp_path / "bound") == certificate
 
@@ -411,7 +411,7 @@ def test_a_tree_without_end_is_refused(tmp_path: Path) -> None:
             read_certificate(path)
 
 
-@pytest.mark.parametrize("deeper", [lambda node: Cases(0, node, polygon(0, 0)), lambda node: Apart((node,))])
+@pytest.mark.parametrize("deeper", [lambda node: Cases(0, node, polygon(0, 0)), lambda node: ProofSum((node,))])
 def test_the_deepest_tree_that_is_read_is_worked_out(tmp_path: Path, deeper: Callable[[Node], Node]) -> None:
     proof: Node = polygon(0, 0)
     for _ in range(DEEPEST):

@@ -9,7 +9,7 @@ import pytest
 
 from statveil.core.errors import InputError
 from statveil.protect.adjustment import TracePoint
-from statveil.protect.search.methods import METHODS
+from statveil.protect.search.methods import HOMES
 from statveil.protect.system import system_of
 from statveil_lab import runner
 from statveil_lab.runner import PLAIN, Ledger, Posed, Run, Table, Task, check_plan, every_method, perform, run_all
@@ -86,7 +86,7 @@ def test_plain_highs_claims_the_optimum_of_a_tiny_table_and_is_not_believed() ->
 
 
 def test_every_method_is_compared_but_the_one_that_keeps_given_senses() -> None:
-    assert set(every_method()) == set(METHODS) - {"fixed"}
+    assert set(every_method()) == set(HOMES) - {"fixed"}
     assert every_method()[-1] == "auto"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.core.limits import Limits
-from statveil.protect.run_record import _Part
-from statveil.protect.search.state import NO_MULTIPLIERS, Found, Search
+from statveil.protect.run_record import _ComponentRecord
+from statveil.protect.search.state import NO_MULTIPLIERS, Search, SearchNews
 from tests.protect.problems import problem_of
 
 ROW = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})
@@ -17,7 +17,7 @@ DEARER = np.array([5, -5, 0, 0])
 
 
 def test_a_search_does_not_hear_a_claim_above_its_own_table() -> None:
-    heard: list[Found] = []
+    heard: list[SearchNews] = []
     search = Search(ROW, Limits(), 0, heard.append)
     search.offer(CHEAP)
     search.offer_bound(9.0)
@@ -28,71 +28,71 @@ def test_a_search_does_not_hear_a_claim_above_its_own_table() -> None:
 
 
 def test_a_cheaper_table_of_another_team_refutes_a_claim() -> None:
-    part = _Part(gap=0.0)
-    part.hear(0, ROW, Found("proof", 3.0, 3.0, proof=NO_MULTIPLIERS))
-    part.hear(0, ROW, Found("solver", 9.0, 3.0))
+    part = _ComponentRecord(gap=0.0)
+    part.hear(0, ROW, SearchNews("proof", 3.0, 3.0, proof=NO_MULTIPLIERS))
+    part.hear(0, ROW, SearchNews("solver", 9.0, 3.0))
     assert part.known.bound == 9.0
-    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    part.hear(1, ROW, SearchNews("search", 0.0, deviation=CHEAP))
     assert part.known.bound == 3.0, "only what is proved is left"
     assert not part.settles(1)
-    part.hear(0, ROW, Found("solver", 8.0, 3.0))
+    part.hear(0, ROW, SearchNews("solver", 8.0, 3.0))
     assert part.known.bound == 3.0, "a solver that was wrong is not believed again"
 
 
 def test_a_claim_that_comes_after_the_table_is_refuted_as_well() -> None:
-    part = _Part(gap=0.0)
-    part.hear(0, ROW, Found("search", 0.0, deviation=CHEAP))
-    part.hear(0, ROW, Found("solver", 9.0, 2.0))
+    part = _ComponentRecord(gap=0.0)
+    part.hear(0, ROW, SearchNews("search", 0.0, deviation=CHEAP))
+    part.hear(0, ROW, SearchNews("solver", 9.0, 2.0))
     assert part.known.bound == 0.0
-    part.hear(0, ROW, Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
+    part.hear(0, ROW, SearchNews("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
     assert part.settles(0)
 
 
 def test_an_unsafe_table_is_not_believed() -> None:
-    part = _Part(gap=0.0)
-    part.hear(0, ROW, Found("search", 0.0, deviation=np.array([3, -3, 0, 0])))
+    part = _ComponentRecord(gap=0.0)
+    part.hear(0, ROW, SearchNews("search", 0.0, deviation=np.array([3, -3, 0, 0])))
     assert part.known.best is None
 
 
 def test_the_first_team_within_the_gap_asked_for_decides() -> None:
     """The second team's cheaper table came first; it does not count, for it might have come later."""
-    part = _Part(gap=0.5)
-    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    part = _ComponentRecord(gap=0.5)
+    part.hear(1, ROW, SearchNews("search", 0.0, deviation=CHEAP))
     assert not part.settles(1)
-    part.hear(0, ROW, Found("proof", 7.0, 7.0, proof=NO_MULTIPLIERS))
-    part.hear(0, ROW, Found("search", 7.0, 7.0, deviation=DEARER))
+    part.hear(0, ROW, SearchNews("proof", 7.0, 7.0, proof=NO_MULTIPLIERS))
+    part.hear(0, ROW, SearchNews("search", 7.0, 7.0, deviation=DEARER))
     assert part.settles(0)
     assert part.known.objective == 10.0
-    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    part.hear(1, ROW, SearchNews("search", 0.0, deviation=CHEAP))
     assert part.known.objective == 10.0, "what comes after is not heard"
 
 
 def test_without_the_first_team_the_best_table_counts() -> None:
-    part = _Part(gap=0.01)
-    part.hear(0, ROW, Found("search", 7.0, 7.0, deviation=DEARER, proof=NO_MULTIPLIERS))
-    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
+    part = _ComponentRecord(gap=0.01)
+    part.hear(0, ROW, SearchNews("search", 7.0, 7.0, deviation=DEARER, proof=NO_MULTIPLIERS))
+    part.hear(1, ROW, SearchNews("search", 0.0, deviation=CHEAP))
     assert not part.settles(1)
     assert part.known.objective == 8.0
 
 
 def test_an_optimum_of_another_team_waits_for_the_first_to_end() -> None:
     """The first team might find a table as good, and then that one counts, whoever was quicker."""
-    part = _Part(gap=0.0)
-    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
-    part.hear(0, ROW, Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
+    part = _ComponentRecord(gap=0.0)
+    part.hear(1, ROW, SearchNews("search", 0.0, deviation=CHEAP))
+    part.hear(0, ROW, SearchNews("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
     assert not part.settles(0)
-    part.hear(1, ROW, Found("search", 0.0))
+    part.hear(1, ROW, SearchNews("search", 0.0))
     assert not part.settles(1)
-    part.hear(0, ROW, Found("ended", 0.0, ended=True))
+    part.hear(0, ROW, SearchNews("ended", 0.0, ended=True))
     assert part.settles(0)
     assert part.known.rank == 1
 
 
 def test_an_equal_table_of_the_first_team_counts() -> None:
-    part = _Part(gap=0.0)
-    part.hear(1, ROW, Found("search", 0.0, deviation=CHEAP))
-    part.hear(0, ROW, Found("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
-    part.hear(0, ROW, Found("search", 8.0, 8.0, deviation=np.array([4, 0, -4, 0])))
+    part = _ComponentRecord(gap=0.0)
+    part.hear(1, ROW, SearchNews("search", 0.0, deviation=CHEAP))
+    part.hear(0, ROW, SearchNews("proof", 8.0, 8.0, proof=NO_MULTIPLIERS))
+    part.hear(0, ROW, SearchNews("search", 8.0, 8.0, deviation=np.array([4, 0, -4, 0])))
     assert part.settles(0)
     assert part.known.best is not None
     assert part.known.best.tolist() == [4, 0, -4, 0]

@@ -21,7 +21,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("part", ["search", "network"])
-def test_compiles_once_and_leaves_a_mark(fresh: Path, part: compile.Part) -> None:
+def test_compiles_once_and_leaves_a_mark(fresh: Path, part: warm_up.KernelSet) -> None:
     (fresh / f"ready-{part}-0").touch()  # of an older version
     stages: list[str] = []
     warm_up.make_ready(part, stages.append)
@@ -56,7 +56,7 @@ def test_stopped_while_compiling(fresh: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_compiling_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(run_record.time, "monotonic", lambda: now[0])
-    run = run_record.Watch(Limits(seconds=5), None)
+    run = run_record.RunRecord(Limits(seconds=5), None)
     now[0] += 1
     with run.excused():
         now[0] += 40

@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix
 from statveil.audit.implied_bounds import SAFE, Reach, System, exact_product
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import AuditFailed, InputError
-from statveil.formats.certificate import COVER, Apart, Cases, Certificate, Combination, Multipliers, Node, read_certificate
+from statveil.formats.certificate import COVER, Cases, Certificate, Combination, Multipliers, Node, ProofSum, read_certificate
 from statveil.formats.system import LinearSystem
 from statveil.formats.system_files import read_system
 
@@ -113,7 +113,7 @@ def _check_shape(system: System, certificate: Certificate) -> None:
 def _sound(node: Node, relations: int, cells: int) -> bool:
     if isinstance(node, Cases):
         return 0 <= node.cell < cells and _sound(node.up, relations, cells) and _sound(node.down, relations, cells)
-    if isinstance(node, Apart):
+    if isinstance(node, ProofSum):
         return all(_sound(part, relations, cells) for part in node.parts)
     return (
         len(node.relations) == len(node.factors)
@@ -174,7 +174,7 @@ class _Evaluation:
         """
         if isinstance(node, Multipliers):
             return self._leaf(node, senses)
-        if isinstance(node, Apart):
+        if isinstance(node, ProofSum):
             return self._sum_of_parts(node, senses)
         group, sign = int(self.reach.group[node.cell]), int(self.reach.sign[node.cell])
         if group < 0:  # the cell is fixed: both cases speak of all tables, and either proves its value
@@ -182,7 +182,7 @@ class _Evaluation:
         ways = ((sign, node.up), (-sign, node.down))
         return min(starmap(self.least, [(child, {**senses, group: way}) for way, child in ways if senses.get(group, way) == way]))
 
-    def _sum_of_parts(self, node: Apart, senses: Mapping[int, int]) -> int:
+    def _sum_of_parts(self, node: ProofSum[Multipliers], senses: Mapping[int, int]) -> int:
         """What each part proves beyond the least that all groups cost: costs add up, so the parts do, if no group is in two of them."""
         touched = [self._touched(part) for part in node.parts]
         if sum(map(len, touched)) > len(set().union(*touched)):
@@ -194,7 +194,7 @@ class _Evaluation:
         """The groups that a proof speaks of."""
         if isinstance(node, Cases):
             return ({int(self.reach.group[node.cell])} - {-1}) | self._touched(node.up) | self._touched(node.down)
-        if isinstance(node, Apart):
+        if isinstance(node, ProofSum):
             return set().union(*map(self._touched, node.parts))
         matrix, rows = self.reach.matrix, set(node.relations) | set(node.cut_relations)
         return {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}

@@ -11,7 +11,7 @@ import gzip
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from statveil.core.errors import FormatError
 
@@ -45,21 +45,25 @@ class Multipliers(NamedTuple):
     cut_factors: Whole
 
 
-class Cases(NamedTuple):
+Leaf = TypeVar("Leaf")
+"""Multipliers: whole ones in a certificate, doubles while a search goes on."""
+
+
+class Cases(NamedTuple, Generic[Leaf]):
     """Either the cell does not fall, or it does not rise: a proof for each."""
 
     cell: int
-    up: Node
-    down: Node
+    up: Leaf | Cases[Leaf] | ProofSum[Leaf]
+    down: Leaf | Cases[Leaf] | ProofSum[Leaf]
 
 
-class Apart(NamedTuple):
-    """Proofs that speak of different cells; what they prove adds up."""
+class ProofSum(NamedTuple, Generic[Leaf]):
+    """Proofs that speak of different cells, which no relation joins; what they prove adds up."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[Leaf | Cases[Leaf] | ProofSum[Leaf], ...]
 
 
-Node = Multipliers | Cases | Apart
+Node = Multipliers | Cases[Multipliers] | ProofSum[Multipliers]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,13 +125,13 @@ def read_certificate(path: str | Path) -> Certificate:
 
 
 def _has_cases(node: Node) -> bool:
-    return isinstance(node, Cases) or (isinstance(node, Apart) and any(map(_has_cases, node.parts)))
+    return isinstance(node, Cases) or (isinstance(node, ProofSum) and any(map(_has_cases, node.parts)))
 
 
 def _as_json(node: Node) -> Any:
     if isinstance(node, Cases):
         return [node.cell, _as_json(node.up), _as_json(node.down)]
-    if isinstance(node, Apart):
+    if isinstance(node, ProofSum):
         return {"apart": [_as_json(part) for part in node.parts]}
     return dict(zip(Multipliers._fields, map(_joined, node), strict=True))
 
@@ -139,7 +143,7 @@ def _node(content: Any, *, depth: int) -> Node:
         cell, up, down = content
         return Cases(_number(cell), _node(up, depth=depth + 1), _node(down, depth=depth + 1))
     if "apart" in content:
-        return Apart(tuple(_node(part, depth=depth + 1) for part in content["apart"]))
+        return ProofSum(tuple(_node(part, depth=depth + 1) for part in content["apart"]))
     return Multipliers(*(_split(content[name]) for name in Multipliers._fields))
 
 

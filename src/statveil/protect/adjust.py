@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,10 @@ from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
 from statveil.core.outcome import Ending
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.bounds.certificate import certify
-from statveil.protect.infeasible.explain import SECONDS, explain
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.run_record import PROVED, Watch
+from statveil.protect.run_record import PROVED, RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
 from statveil.protect.warm_up import make_ready
 from statveil.solve.processes import Halt, run_isolated
@@ -27,11 +26,23 @@ from statveil.solve.processes import Halt, run_isolated
 if TYPE_CHECKING:
     from statveil.protect.keep.wishes import Keep
 
-GRACE = 1.0
-"""Seconds a child may overrun before it is killed."""
-CHECK_SHARE, CHECK_PER_CELL, UNEVEN_PER_CELL, MOST_OF_THE_TIME = 0.03, 3.5e-6, 7e-6, 0.35
-"""What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell, more where weights
-differ (their products need integers of more than 64 bits), up to a larger share."""
+
+class AdjustTuning(NamedTuple):
+    """What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell."""
+
+    grace: float = 1.0
+    """Seconds a child may overrun before it is killed. By judgement."""
+    check_share: float = 0.03
+    """Share of the time kept. By judgement."""
+    check_per_cell: float = 3.5e-6
+    """Seconds a cell. By judgement."""
+    uneven_per_cell: float = 7e-6
+    """The same where weights differ: their products need integers of more than 64 bits. By judgement."""
+    most_of_the_time: float = 0.35
+    """The largest share. By judgement."""
+
+
+TUNING = AdjustTuning()
 
 
 def adjust(
@@ -63,26 +74,26 @@ def adjust(
 
         check_kind("keep", keep, Keep)
         return adjust_keeping(problem, keep, method=method, start=start, settings=chosen, limits=limits, seed=seed, on_progress=on_progress)
-    watch = Watch(limits, on_progress)
-    with watch.excused():
-        make_ready("search", watch.say)
-    watch.say("preparing")
+    record = RunRecord(limits, on_progress)
+    with record.excused():
+        make_ready("search", record.say)
+    record.say("preparing")
     reduction = reduce_problem(problem)
     components = components_of(reduction.problem)
-    watch.expect(reduction, components)
-    watch.say(_in_words(reduction, components))
-    halt = _run(watch, method, chosen, start, seed)
-    if not watch.has_table or not reduction.feasible:
-        raise _no_table(problem, watch, halt, limits)
-    return _answer(problem, watch, method, seed)
+    record.expect(reduction, components)
+    record.say(_in_words(reduction, components))
+    halt = _run(record, method, chosen, start, seed)
+    if not record.has_table or not reduction.feasible:
+        raise _no_table(problem, record, halt, limits)
+    return _answer(problem, record, method, seed)
 
 
-def _answer(problem: ProtectionProblem, watch: Watch, method: str, seed: int) -> Adjustment:
+def _answer(problem: ProtectionProblem, record: RunRecord, method: str, seed: int) -> Adjustment:
     """The best table found, and the bound as far as it is certified."""
-    deviation = watch.table()
+    deviation = record.table()
     objective = problem.cost(deviation)
-    certified = certify(watch.reduction, watch.proof(), objective)
-    bound, bound_by = watch.settle(objective, certified)
+    certified = certify(record.reduction, record.proof(), objective)
+    bound, bound_by = record.settle(objective, certified)
     return Adjustment(
         deviation=deviation,
         senses=problem.senses_of(deviation),
@@ -92,39 +103,39 @@ def _answer(problem: ProtectionProblem, watch: Watch, method: str, seed: int) ->
         certified_bound=certified.bound if certified else 0.0,
         certificate=certified.certificate if certified else None,
         ending=Ending.OPTIMAL if objective <= bound * (1 + PROVED) else Ending.FEASIBLE,
-        trace=tuple(watch.trace),
+        trace=tuple(record.trace),
         method=method,
         seed=seed,
-        seconds=watch.seconds,
+        seconds=record.seconds,
     )
 
 
-def _run(watch: Watch, method: str, settings: dict[str, Any], start: IntArray | None, seed: int) -> Halt:
+def _run(record: RunRecord, method: str, settings: dict[str, Any], start: IntArray | None, seed: int) -> Halt:
     """Work on all components until they end, the time is up, or nothing better is possible."""
-    reduction, components, limits = watch.reduction, watch.components, watch.limits
+    reduction, components, limits = record.reduction, record.components, record.limits
     if not reduction.feasible:
-        watch.infeasible = True
+        record.infeasible = True
         return Halt.FINISHED
     senses = None if start is None else reduction.restrict(start)
     plan = plan_jobs(components, method, settings, Task(senses, limits, seed))
     if any(job.team.method == "network" for jobs in plan for job in jobs):
-        with watch.excused():
-            make_ready("network", watch.say)
-    left = dataclasses.replace(limits, seconds=max(limits.seconds - watch.seconds - _kept_for_checks(reduction.original, limits), 0.1))
+        with record.excused():
+            make_ready("network", record.say)
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - _kept_for_checks(reduction.original, limits), 0.1))
     calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
     try:
-        return run_isolated(calls, seconds=left.seconds + GRACE, on_message=watch.hear)
+        return run_isolated(calls, seconds=left.seconds + TUNING.grace, on_message=record.hear)
     except SolverFailed:
-        if not watch.has_table:
+        if not record.has_table:
             raise
-        watch.say("a process failed; the best table so far is kept")
+        record.say("a process failed; the best table so far is kept")
         return Halt.FINISHED
 
 
 def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
     even = bool((problem.weight == problem.weight[:1]).all())
-    per_cell = CHECK_PER_CELL if even else UNEVEN_PER_CELL
-    return min(CHECK_SHARE * limits.seconds + per_cell * problem.size, MOST_OF_THE_TIME * limits.seconds)
+    per_cell = TUNING.check_per_cell if even else TUNING.uneven_per_cell
+    return min(TUNING.check_share * limits.seconds + per_cell * problem.size, TUNING.most_of_the_time * limits.seconds)
 
 
 def _in_words(reduction: Reduction, components: Components) -> str:
@@ -142,16 +153,18 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
         raise InputError("The start must hold +1 or -1 for each sensitive cell and 0 for the others.")
 
 
-def _no_table(problem: ProtectionProblem, watch: Watch, halt: Halt, limits: Limits) -> Exception:
+def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits: Limits) -> Exception:
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
-    in_time = watch.seconds < limits.seconds - _kept_for_checks(problem, limits)
+    from statveil.protect.infeasible.explain import SECONDS, explain
+
+    in_time = record.seconds < limits.seconds - _kept_for_checks(problem, limits)
     ended = halt is Halt.FINISHED and in_time  # a method that the clock stopped ends by itself too
-    watch.say("looking for what clashes")
-    explanation = explain(problem, seconds=SECONDS if watch.infeasible or ended else min(SECONDS, limits.seconds))
+    record.say("looking for what clashes")
+    explanation = explain(problem, seconds=SECONDS if record.infeasible or ended else min(SECONDS, limits.seconds))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
-    if watch.infeasible:
+    if record.infeasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
     if ended:
         return InfeasibleProblem(

@@ -22,7 +22,7 @@ MOST_NAMED = 8
 """Cells of a relation that are named; more are counted."""
 
 
-class Names(Protocol):
+class CellNames(Protocol):
     """How a message calls things."""
 
     def cell(self, cell: int) -> str: ...
@@ -32,7 +32,7 @@ class Names(Protocol):
     def amount(self, units: int) -> str: ...
 
 
-class Numbers:
+class CellNumbers:
     """For a system without labels. Amounts are in units of 10**-decimals."""
 
     def __init__(self, problem: ProtectionProblem, *, decimals: int = 0) -> None:
@@ -48,7 +48,7 @@ class Numbers:
         return _in_decimals(units, self._decimals)
 
 
-class Labels:
+class CellLabels:
     """For a problem built from a table: each cell by the labels of its first position, each relation by its total."""
 
     def __init__(self, problem: ProtectionProblem, table: Table) -> None:

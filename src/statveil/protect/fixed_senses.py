@@ -14,7 +14,7 @@ from statveil.core.errors import SolverFailed
 from statveil.core.outcome import Ending
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
-from statveil.protect.rounding import MOST_FOR_PARTS, Parts, parts_of, round_by_parts
+from statveil.protect.rounding import MOST_FOR_PARTS, CellParts, parts_of, round_by_parts
 from statveil.solve.model import LinearModel, Solution
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class FixedSenses:
         return deviation
 
     @cached_property
-    def parts_to_round(self) -> Parts | None:
+    def parts_to_round(self) -> CellParts | None:
         """The parts, also those of a larger table: they are looked for once a solution turns out not to be whole."""
         return self.parts if self.problem.size <= MOST_FOR_PARTS else parts_of(self.problem)
 

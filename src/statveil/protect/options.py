@@ -66,7 +66,7 @@ class Options:
             raise InputError("The cap is a multiple of the protection level, one or more.")
 
 
-class Run(TypedDict, total=False):
+class AdjustArguments(TypedDict, total=False):
     """How a table is looked for, as `adjust` takes it; whatever builds on `adjust` hands it on."""
 
     method: str

@@ -28,7 +28,7 @@ SWEEPS, FEWEST_SWEEPS = 12, 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class CellParts:
     """Every cell as a whole combination of parts: z = sums @ part + constant, for any whole parts all relations hold."""
 
     part: IntArray
@@ -36,7 +36,7 @@ class Parts:
     constant: IntArray
 
 
-def parts_of(problem: ProtectionProblem) -> Parts | None:
+def parts_of(problem: ProtectionProblem) -> CellParts | None:
     """Find the parts: the cells that are no relation's total. None when the relations do not hang together that way."""
     totals = _defining_relations(problem)
     if totals is None:
@@ -66,10 +66,10 @@ def parts_of(problem: ProtectionProblem) -> Parts | None:
             return None
     else:
         return None
-    return _independent(problem, Parts(part=part, sums=sums, constant=np.asarray(constant, dtype=np.int64)))
+    return _independent(problem, CellParts(part=part, sums=sums, constant=np.asarray(constant, dtype=np.int64)))
 
 
-def _independent(problem: ProtectionProblem, parts: Parts) -> Parts | None:
+def _independent(problem: ProtectionProblem, parts: CellParts) -> CellParts | None:
     """Where a total is broken down in several ways the parts hang together still: some of them follow from the others."""
     ties = (problem.relations @ parts.sums).tocsr()
     ties.eliminate_zeros()
@@ -94,7 +94,7 @@ def _independent(problem: ProtectionProblem, parts: Parts) -> Parts | None:
         shift[k] = amount
     sums = (parts.sums @ change).tocsr()
     sums.eliminate_zeros()
-    return Parts(part=parts.part[free], sums=sums, constant=parts.constant + parts.sums @ shift)
+    return CellParts(part=parts.part[free], sums=sums, constant=parts.constant + parts.sums @ shift)
 
 
 Terms = dict[int, int]
@@ -183,7 +183,7 @@ def _defining_relations(problem: ProtectionProblem) -> tuple[IntArray, IntArray,
     return cells.astype(np.int64), rows[chosen], matrix.data[chosen].astype(np.int64)
 
 
-def round_by_parts(problem: ProtectionProblem, parts: Parts, senses: IntArray, target: FloatArray, *, seed: int = 0) -> IntArray | None:
+def round_by_parts(problem: ProtectionProblem, parts: CellParts, senses: IntArray, target: FloatArray, *, seed: int = 0) -> IntArray | None:
     """A whole table close to the target within the senses' ranges, or None when the walk did not find one."""
     allowed = problem.allowed(senses)
     start = np.rint(target[parts.part]).astype(np.int64)

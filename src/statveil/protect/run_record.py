@@ -5,29 +5,39 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import SolverFailed
 from statveil.core.limits import Limits, OnProgress, Progress
+from statveil.formats.certificate import ProofSum
 from statveil.protect.adjustment import BoundBy, TracePoint
 from statveil.protect.bounds.certificate import Certified
 from statveil.protect.presolve.components import Components
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.methods import News
-from statveil.protect.search.state import NO_MULTIPLIERS, ROUNDING, Apart, Found, Multipliers, Proof, leaves, renumbered
+from statveil.protect.search.methods import TeamNews
+from statveil.protect.search.state import NO_MULTIPLIERS, ROUNDING, DualMultipliers, Proof, SearchNews, leaves, renumbered
 
 PROVED = 1e-6
 """Relative distance between objective and bound at which a table counts as optimal."""
-MOST_FOR_CASES = 200_000_000
-"""Leaves times cells up to which proofs by cases of several components are put together."""
-TOGETHER = 0.02
-"""Seconds within which improvements of several components are one point of the trace."""
 
 
-class Watch:
+class RecordTuning(NamedTuple):
+    """Limits of what is put together from several components."""
+
+    most_for_cases: int = 200_000_000
+    """Leaves times cells up to which proofs by cases of several components are put together. By judgement."""
+    together: float = 0.02
+    """Seconds within which improvements of several components are one point of the trace. By judgement."""
+
+
+TUNING = RecordTuning()
+
+
+class RunRecord:
     """Best tables, bounds and proofs, component by component; their sums are those of the whole."""
 
     def __init__(self, limits: Limits, on_progress: OnProgress | None) -> None:
@@ -36,14 +46,14 @@ class Watch:
         self.trace: list[TracePoint] = []
         self._tell: Callable[[Progress], None] = on_progress or (lambda _: None)
         self._began = time.monotonic()
-        self._parts: list[_Part] = []
+        self._parts: list[_ComponentRecord] = []
         self._objectives, self._bounds, self._fixed_cost = np.full(1, np.inf), np.zeros(1), 0.0
 
     def expect(self, reduction: Reduction, components: Components) -> None:
         """The news to come are about these."""
         self.reduction, self.components = reduction, components
         self._fixed_cost = reduction.fixed_cost + components.whole.cost(components.settled)
-        self._parts = [_Part(self.limits.gap) for _ in range(len(components))]
+        self._parts = [_ComponentRecord(self.limits.gap) for _ in range(len(components))]
         self._objectives, self._bounds = np.full(len(components), np.inf), np.zeros(len(components))
         self._open = len(components)
         self._record()
@@ -75,7 +85,7 @@ class Watch:
     def say(self, stage: str) -> None:
         self._tell(Progress(stage, self.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - self.seconds)))
 
-    def hear(self, news: News) -> bool:
+    def hear(self, news: TeamNews) -> bool:
         """Take in a team's news; tell whether the best possible table is known, so that nobody need go on."""
         component, rank, found = news
         part = self._parts[component]
@@ -93,7 +103,7 @@ class Watch:
         point = TracePoint(self.seconds, self.objective, self.bound)
         if self.trace and self.trace[-1][1:] == point[1:]:
             return
-        if len(self._parts) > 1 and len(self.trace) > 1 and point.seconds - self.trace[-2].seconds < TOGETHER:
+        if len(self._parts) > 1 and len(self.trace) > 1 and point.seconds - self.trace[-2].seconds < TUNING.together:
             self.trace.pop()
         self.trace.append(point)
 
@@ -109,13 +119,13 @@ class Watch:
         """The best proof of the bound, for the reduced problem."""
         if self.components.is_whole:
             return self._parts[0].known.proof
-        by_cases = [number for number, part in enumerate(self._parts) if not isinstance(part.known.proof, Multipliers)]
-        if sum(leaves(self._parts[number].known.proof) for number in by_cases) * self.components.whole.size > MOST_FOR_CASES:
+        by_cases = [number for number, part in enumerate(self._parts) if not isinstance(part.known.proof, DualMultipliers)]
+        if sum(leaves(self._parts[number].known.proof) for number in by_cases) * self.components.whole.size > TUNING.most_for_cases:
             by_cases = []
         plain = self.components.added_up(
             [NO_MULTIPLIERS if number in by_cases else part.known.plain for number, part in enumerate(self._parts)]
         )
-        return Apart((plain, *(self._lifted(number) for number in by_cases))) if by_cases else plain
+        return ProofSum((plain, *(self._lifted(number) for number in by_cases))) if by_cases else plain
 
     def _lifted(self, component: int) -> Proof:
         """A component's proof in the whole's numbering."""
@@ -135,7 +145,7 @@ class Watch:
         return bound, by
 
 
-class _Known:
+class _BestKnown:
     """The best table, bound and proof of one component, as far as some of the teams have told."""
 
     def __init__(self) -> None:
@@ -145,14 +155,14 @@ class _Known:
         self.plain = NO_MULTIPLIERS
         self.rank, self._refuted = 0, False
 
-    def weigh(self, found: Found) -> None:
+    def weigh(self, found: SearchNews) -> None:
         """Keep the best bound, the best proof, the best of those without cases, and apart from them the best claim of a solver."""
         if found.bound > found.proved and not self._refuted:
             self.claimed = max(self.claimed, found.bound)
         self.bound = max(self.bound, found.proved, self.claimed)
         if found.proof is not None and found.proved > self.proved:
             self.proof, self.proved = found.proof, found.proved
-            self.plain = found.proof if isinstance(found.proof, Multipliers) else self.plain
+            self.plain = found.proof if isinstance(found.proof, DualMultipliers) else self.plain
         self._refute()
 
     def compare(self, rank: int, objective: float, deviation: IntArray) -> None:
@@ -167,7 +177,7 @@ class _Known:
             self._refuted, self.claimed, self.bound = True, 0.0, self.proved
 
 
-class _Part:
+class _ComponentRecord:
     """What is known of one component: from all teams, and from the first alone.
 
     Where a gap is asked for and the first team reaches it by itself, its answer is the answer, and nothing that others found
@@ -177,9 +187,9 @@ class _Part:
 
     def __init__(self, gap: float) -> None:
         self._gap, self._settled, self._first_ended = gap, False, False
-        self.known, self._first = _Known(), _Known()
+        self.known, self._first = _BestKnown(), _BestKnown()
 
-    def hear(self, rank: int, problem: ProtectionProblem, found: Found) -> None:
+    def hear(self, rank: int, problem: ProtectionProblem, found: SearchNews) -> None:
         """Take in a team's news, unless all is settled."""
         if self._settled:
             return

@@ -23,21 +23,17 @@ from scipy.sparse import csr_matrix
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import OutOfTime
 from statveil.core.limits import Limits
-from statveil.protect.network import simplex
-from statveil.protect.network.detect import detect
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.presolve.reduce import reduce_problem
-from statveil.protect.presolve.redundant_relations import independent_relations
+from statveil.protect.presolve.tighten_bounds import tighten_bounds
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.methods import Task, Team, run_method
 from statveil.solve.processes import Halt, run_isolated
 
-Part = Literal["search", "network"]
+KernelSet = Literal["search", "network"]
 LONGEST = 600.0
 """Seconds after which compiling is given up; what is missing is then compiled on the way."""
 
 
-def make_ready(part: Part, tell: Callable[[str], None]) -> None:
+def make_ready(part: KernelSet, tell: Callable[[str], None]) -> None:
     """Compile this part once after an installation. Without a place to keep the result that would help nobody, and is left."""
     mark = _mark(part)
     if mark is None or mark.exists():
@@ -51,9 +47,9 @@ def make_ready(part: Part, tell: Callable[[str], None]) -> None:
         mark.touch()
 
 
-def _mark(part: Part) -> Path | None:
+def _mark(part: KernelSet) -> Path | None:
     """The file that tells that these sources are compiled; none where numba has no folder to keep its results in."""
-    kept = simplex.solve_all.stats.cache_path
+    kept = tighten_bounds.stats.cache_path
     if kept is None or not os.access(kept, os.W_OK):
         return None
     sources = sorted(Path(__file__).parent.rglob("*.py"))
@@ -63,18 +59,21 @@ def _mark(part: Part) -> Path | None:
 
 def compile_network(send: Callable[[object], None]) -> None:
     """Run what networks need on a small table with a hierarchy and sensitive totals, with equal and with unequal weights."""
-    _run(_example("unit"), Team("network", {}))
-    _run(_example("inverse"), Team("network", {}))
+    _run(_example("unit"), "network")
+    _run(_example("inverse"), "network")
 
 
 def compile_search(send: Callable[[object], None]) -> None:
     """Run what every table needs, role by role; to see that one is a network, or none, is part of it."""
+    from statveil.protect.network.detect import detect
+    from statveil.protect.presolve.redundant_relations import independent_relations
+
     detect(_example("unit"))
     independent_relations(_example("unit"))
     for role in ("proof", "search", "blocks"):
-        _run(_example("unit"), Team("auto", {"role": role}))
-    _run(_three_way(), Team("walk", {"rounds": 1}))
-    _run(_three_way(), Team("messages", {"tries": 1}))
+        _run(_example("unit"), "auto", role=role)
+    _run(_three_way(), "walk", rounds=1)
+    _run(_three_way(), "messages", tries=1)
 
 
 def _example(weights: Literal["unit", "inverse"]) -> ProtectionProblem:
@@ -82,25 +81,25 @@ def _example(weights: Literal["unit", "inverse"]) -> ProtectionProblem:
     groups = np.repeat(np.arange(4), 5)
     tree = np.vstack([np.eye(20), groups == np.arange(4)[:, None], np.ones(20)])
     parts = np.vstack([np.hstack([tree[20:24], -np.eye(4), np.zeros((4, 1))]), [*np.zeros(20), *np.ones(4), -1]])
-    return _sensitive(_additive([Dimension(tree, parts), _flat(5)]), every=5, weights=weights)
+    return _sensitive(_additive([_ExampleDimension(tree, parts), _flat(5)]), every=5, weights=weights)
 
 
 def _three_way() -> ProtectionProblem:
     return _sensitive(_additive([_flat(4)] * 3), every=4, weights="unit")
 
 
-class Dimension(NamedTuple):
+class _ExampleDimension(NamedTuple):
     """codes x leaves: which leaves a code adds up; relations x codes: parts less total."""
 
     codes: FloatArray
     relations: FloatArray
 
 
-def _flat(size: int) -> Dimension:
-    return Dimension(np.vstack([np.eye(size), np.ones(size)]), np.array([[*np.ones(size), -1.0]]))
+def _flat(size: int) -> _ExampleDimension:
+    return _ExampleDimension(np.vstack([np.eye(size), np.ones(size)]), np.array([[*np.ones(size), -1.0]]))
 
 
-def _additive(dimensions: Sequence[Dimension]) -> tuple[IntArray, csr_matrix]:
+def _additive(dimensions: Sequence[_ExampleDimension]) -> tuple[IntArray, csr_matrix]:
     """Values of all cells of a table made of these dimensions, and its relations: one Kronecker product a dimension."""
     leaves = np.random.default_rng(0).integers(5, 1000, math.prod(codes.shape[1] for codes, _ in dimensions))
     value = _product([codes for codes, _ in dimensions]) @ leaves
@@ -129,8 +128,11 @@ def _sensitive(table: tuple[IntArray, csr_matrix], *, every: int, weights: Liter
     )
 
 
-def _run(problem: ProtectionProblem, team: Team) -> None:
-    run_method(reduce_problem(problem).problem, team, Task(None, Limits(seconds=LONGEST), 0), lambda _: None)
+def _run(problem: ProtectionProblem, method: str, **settings: str | int) -> None:
+    from statveil.protect.presolve.reduce import reduce_problem
+    from statveil.protect.search.methods import Task, Team, run_method
+
+    run_method(reduce_problem(problem).problem, Team(method, settings), Task(None, Limits(seconds=LONGEST), 0), lambda _: None)
 
 
-COMPILE: Mapping[Part, Callable[..., None]] = {"search": compile_search, "network": compile_network}
+COMPILE: Mapping[KernelSet, Callable[..., None]] = {"search": compile_search, "network": compile_network}

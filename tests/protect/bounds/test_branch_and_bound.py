@@ -13,6 +13,7 @@ import statveil as sv
 from statveil.audit.bounds import bound_of, check_bound
 from statveil.core.limits import Limits
 from statveil.core.outcome import Ending
+from statveil.formats.certificate import Cases, ProofSum
 from statveil.protect.adjust import adjust
 from statveil.protect.bounds import branch_and_bound
 from statveil.protect.bounds.certificate import certify
@@ -20,7 +21,7 @@ from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Apart, Found, Multipliers, Search, Split, leaves, renumbered
+from statveil.protect.search.state import DualMultipliers, Search, SearchNews, leaves, renumbered
 from tests.audit.certificates import certificate_of
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
@@ -82,13 +83,13 @@ def test_a_report_says_what_its_bound_rests_on() -> None:
 def test_a_solver_s_word_is_called_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tree is not tried, what branch and bound claims is reported as its claim, beside what is certified."""
     from statveil.protect.presolve.components import components_of
-    from statveil.protect.run_record import Watch
+    from statveil.protect.run_record import RunRecord
 
     problem = table(3)
     reduction = reduce_problem(problem)
-    watch = Watch(Limits(), None)
+    watch = RunRecord(Limits(), None)
     watch.expect(reduction, components_of(reduction.problem))
-    watch.hear((0, 0, Found("branch and bound", 50.0, 20.0)))
+    watch.hear((0, 0, SearchNews("branch and bound", 50.0, 20.0)))
     certified = certify(reduction, watch.proof(), 60.0)
     assert certified is not None
     assert certified.bound < 50
@@ -129,7 +130,7 @@ def test_cells_that_only_several_relations_tie_are_shown_to_the_checker() -> Non
 
 
 def test_squares_and_large_problems_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[Found] = []
+    heard: list[SearchNews] = []
     search = Search(dataclasses.replace(table(0), norm="l2"), Limits(seconds=5), 0, heard.append)
     branch_and_bound.prove_by_tree(search)
     assert not heard
@@ -143,13 +144,13 @@ def test_squares_and_large_problems_are_left_to_others(monkeypatch: pytest.Monke
 
 
 def test_a_proof_of_a_part_is_renumbered_for_the_whole() -> None:
-    leaf = Multipliers(np.array([2.0]), np.array([0, 0]), np.array([-1, 1]), np.array([0.5, 0.25]))
-    proof = renumbered(Apart((Split(1, leaf, leaf._replace(relations=np.zeros(0))),)), np.array([3]), np.array([7, 9]), 5)
-    assert isinstance(proof, Apart)
+    leaf = DualMultipliers(np.array([2.0]), np.array([0, 0]), np.array([-1, 1]), np.array([0.5, 0.25]))
+    proof = renumbered(ProofSum((Cases(1, leaf, leaf._replace(relations=np.zeros(0))),)), np.array([3]), np.array([7, 9]), 5)
+    assert isinstance(proof, ProofSum)
     (split,) = proof.parts
-    assert isinstance(split, Split)
+    assert isinstance(split, Cases)
     assert split.cell == 9
-    assert isinstance(split.up, Multipliers)
+    assert isinstance(split.up, DualMultipliers)
     assert split.up.relations.tolist() == [0, 0, 0, 2, 0]
     assert split.up.cut_relation.tolist() == [3, 3]
     assert split.up.cut_cell.tolist() == [-1, 9]

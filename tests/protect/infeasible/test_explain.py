@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from statveil.core.errors import InfeasibleProblem
 from statveil.core.limits import Limits
 from statveil.protect.adjust import adjust
-from statveil.protect.build import Numbers
+from statveil.protect.build import CellNumbers
 from statveil.protect.infeasible.explain import Explanation, explain, minimal_clash
 from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
 from statveil.protect.infeasible.requirements import Requirement, all_requirements, meets
@@ -60,7 +60,7 @@ def test_the_public_words_hold_no_value_and_the_internal_ones_do() -> None:
     assert "relation 0 (cell 0, cell 1, cell 2) must add up" in public
     assert not any(amount in public for amount in ("20", "25", "15", "29", "31", "12"))
     assert "from 20 to 15 or below, or to 25 or above" in found.internal()
-    assert "from 2.0 to 1.5 or below" in found.internal(Numbers(STUCK_NEIGHBOUR, decimals=1))
+    assert "from 2.0 to 1.5 or below" in found.internal(CellNumbers(STUCK_NEIGHBOUR, decimals=1))
 
 
 def test_a_cell_that_cannot_reach_its_own_levels_clashes_alone() -> None:

@@ -17,6 +17,7 @@ from statveil.protect.network.detect import detect
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search import choose
 from statveil.protect.search.state import Search
 from statveil.protect.system import problem_of as system_problem
 from statveil_lab.generators.one_hierarchy import Filling, Shape, one_hierarchy_system
@@ -141,9 +142,9 @@ def test_no_network_no_method():
 
 def test_auto_comes_here_for_large_networks_only():
     problem = medium_table()
-    assert not engine.fits(problem)  # 32 choices: branch and bound may end
+    assert choose.teams_for(problem)[0][0] == "auto"  # 32 choices: branch and bound may end
     many = dataclasses.replace(problem, sensitive=problem.value > 0, lower_level=problem.value // 20, upper_level=1 + problem.value // 20)
-    assert engine.fits(many)
+    assert choose.teams_for(many)[0][0] == "network"
     assert not engine.fits(dataclasses.replace(many, weight=np.where(np.arange(many.size) == 3, 1e-15, 1.0)))
 
 

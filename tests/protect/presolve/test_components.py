@@ -20,8 +20,8 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve import components as module
 from statveil.protect.presolve.components import components_of
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.methods import Job, Task, Team, plan_jobs, run_jobs
-from statveil.protect.search.state import Found, Multipliers
+from statveil.protect.search.methods import Task, Team, TeamJob, plan_jobs, run_jobs
+from statveil.protect.search.state import DualMultipliers, SearchNews
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 
@@ -98,8 +98,8 @@ def test_a_stuck_cell_is_left_to_the_method_which_says_so() -> None:
 
 def test_multipliers_keep_their_cells_and_relations() -> None:
     parts = components_of(beside(row(), square(1)))
-    one = Multipliers(np.array([0.5]), np.array([0]), np.array([2]), np.array([1.5]))
-    two = Multipliers(np.zeros(0), np.array([3, 0]), np.array([COVER, 15]), np.array([2.0, 3.0]))
+    one = DualMultipliers(np.array([0.5]), np.array([0]), np.array([2]), np.array([1.5]))
+    two = DualMultipliers(np.zeros(0), np.array([3, 0]), np.array([COVER, 15]), np.array([2.0, 3.0]))
     together = parts.added_up([one, two])
     assert together.relations.tolist() == [0.5] + [0.0] * 8
     assert together.cut_relation.tolist() == [0, 4, 1]
@@ -211,11 +211,11 @@ def test_apart_is_as_good_as_together(problems: list[ProtectionProblem]) -> None
     parts = components_of(whole)
     tables: dict[int, np.ndarray] = {}
 
-    def hear(news: tuple[int, int, Found]) -> None:
+    def hear(news: tuple[int, int, SearchNews]) -> None:
         if news[2].deviation is not None:
             tables[news[0]] = news[2].deviation
 
-    jobs = [Job(number, 0, Team("exact", {}), Task(None, Limits(seconds=20), 0)) for number in range(len(parts))]
+    jobs = [TeamJob(number, 0, Team("exact", {}), Task(None, Limits(seconds=20), 0)) for number in range(len(parts))]
     run_jobs(parts, jobs, Limits(seconds=20), time.time(), hear)
     deviation = parts.joined([tables[number] for number in range(len(parts))])
     assert whole.accepts(deviation)
@@ -241,7 +241,7 @@ def test_a_named_method_keeps_to_one_process() -> None:
 def test_every_component_has_its_turn_though_one_would_take_all_the_time() -> None:
     heard: list[int] = []
     parts = components_of(beside(square(1), square(2)))
-    jobs = [Job(number, 0, Team("random", {"repetitions": 10**9}), Task(None, Limits(seconds=3), 0)) for number in range(2)]
+    jobs = [TeamJob(number, 0, Team("random", {"repetitions": 10**9}), Task(None, Limits(seconds=3), 0)) for number in range(2)]
     began = time.monotonic()
     run_jobs(parts, jobs, Limits(seconds=3), time.time(), lambda news: heard.append(news[0]) if news[2].deviation is not None else None)
     assert set(heard) == {0, 1}
@@ -254,7 +254,7 @@ def test_endless_bounds_survive_the_split() -> None:
 
 def test_a_process_that_started_late_has_less_time() -> None:
     parts = components_of(beside(square(1), square(2)))
-    jobs = [Job(number, 0, Team("random", {"repetitions": 10**9}), Task(None, Limits(seconds=30), 0)) for number in range(2)]
+    jobs = [TeamJob(number, 0, Team("random", {"repetitions": 10**9}), Task(None, Limits(seconds=30), 0)) for number in range(2)]
     began = time.monotonic()
     run_jobs(parts, jobs, Limits(seconds=4), time.time() - 2, lambda news: None)
     assert time.monotonic() - began < 3.5

@@ -15,19 +15,19 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search.local import anneal, dive, flips, ising, walk
 from statveil.protect.search.papers import sat
-from statveil.protect.search.state import Found, Search
+from statveil.protect.search.state import Search, SearchNews
 from statveil_lab.generators.random_tables import random_problem
 from statveil_lab.tables import linked_problem
 from tests.protect.problems import problem_of
 from tests.protect.search.stories import cube, search_of
 
 
-def listened(problem: ProtectionProblem, *, seconds: float = 30) -> tuple[Search, list[Found]]:
-    heard: list[Found] = []
+def listened(problem: ProtectionProblem, *, seconds: float = 30) -> tuple[Search, list[SearchNews]]:
+    heard: list[SearchNews] = []
     return Search(problem, Limits(seconds=seconds), 0, heard.append), heard
 
 
-def stages(heard: list[Found]) -> list[str]:
+def stages(heard: list[SearchNews]) -> list[str]:
     return list(dict.fromkeys(found.stage for found in heard))
 
 
@@ -51,19 +51,18 @@ def test_all_up_comes_before_the_search_for_clauses(monkeypatch: pytest.MonkeyPa
 
 def test_with_a_table_known_clauses_get_few_rounds_and_no_branch_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(anneal, "anneal_senses", parts_up_total_down)
-    monkeypatch.setattr(sat._Senses, "solve", parts_up_total_down)
+    monkeypatch.setattr(sat._SenseClauses, "solve", parts_up_total_down)
     rounds: list[IntArray] = []
-    monkeypatch.setattr(sat._Senses, "learn", lambda self, duals, senses: rounds.append(senses))
+    monkeypatch.setattr(sat._SenseClauses, "learn", lambda self, duals, senses: rounds.append(senses))
     search, heard = listened(three_sensitive())
     choose.first_table(search)
-    assert len(rounds) == choose.FEW_ROUNDS
+    assert len(rounds) == choose.TUNING.few_rounds
     assert "looking for a first table" not in stages(heard)
     assert search.best is not None
 
 
 def test_a_large_table_has_one_before_any_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "SLOW_PROGRAM", 1_000)
-    monkeypatch.setattr(choose, "CROWDED", 20)
+    monkeypatch.setattr(choose, "TUNING", choose.TUNING._replace(slow_program=1_000, crowded=20))
     problem = linked_problem(3, seed=1)
     search, heard = listened(problem)
     choose.first_table(search)
@@ -116,9 +115,9 @@ def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch)
 def test_squares_are_searched_by_two_teams() -> None:
     """A 5 x 5 x 5 table of 38 sensitive cells: both roles go on from the first table, and find a better one."""
     problem = dataclasses.replace(random_problem((5, 5, 5), seed=0), norm="l2")
-    assert choose.teams_for(problem) == ["search", "blocks"]
-    for role in choose.teams_for(problem):
-        search, heard = listened(problem, seconds=4)
+    assert choose.roles_for(problem) == ["search", "blocks"]
+    for role in choose.roles_for(problem):
+        search, heard = listened(problem, seconds=60)
         choose.run(search, role=role)
         tables = [found for found in heard if found.deviation is not None]
         assert tables[0].stage == "balancing senses"

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import exact
-from statveil.protect.search.state import Found, Search
+from statveil.protect.search.state import Search, SearchNews
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import all_senses
 
@@ -22,7 +22,7 @@ def test_a_truncated_program_proves_neither_a_bound_nor_infeasibility(monkeypatc
     Here a thousandth of the first cell's change must be met by a cell that would have to move a thousand times as far.
     """
     problem = problem_of([10, 10_000], [[1000, -1]], levels={0: 4})
-    heard: list[Found] = []
+    heard: list[SearchNews] = []
     search = Search(problem, Limits(seconds=10), 0, heard.append)
     monkeypatch.setattr(exact.balance, "run", lambda _: None)  # no table to start from
     program = exact.Disjunctions(search)

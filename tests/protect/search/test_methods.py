@@ -12,12 +12,12 @@ from statveil.core.errors import InputError
 from statveil.core.limits import Limits
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.methods import METHODS, Task, Team, check_method, run_method
-from statveil.protect.search.state import Found
+from statveil.protect.search.methods import HOMES, Task, Team, check_method, run_method
+from statveil.protect.search.state import SearchNews
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 
-SENSE_METHODS = sorted(set(METHODS) - {"fixed"})
+SENSE_METHODS = sorted(set(HOMES) - {"fixed"})
 
 
 class Heard:
@@ -31,7 +31,7 @@ class Heard:
             start = None if senses is None else self.reduction.restrict(senses)
             run_method(self.reduction.problem, Team(method, {}), Task(start, Limits(seconds=30), seed), self.hear)
 
-    def hear(self, found: Found) -> None:
+    def hear(self, found: SearchNews) -> None:
         self.best = self.best if found.deviation is None else self.reduction.expand(found.deviation)
         self.bound, self.infeasible = max(self.bound, found.bound + self.reduction.fixed_cost), self.infeasible or found.infeasible
 

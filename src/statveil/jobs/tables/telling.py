@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from statveil.core.errors import InfeasibleProblem
 from statveil.core.limits import Limits, OnProgress, Progress
-from statveil.protect.build import Labels
+from statveil.protect.build import CellLabels
 from statveil.protect.infeasible.explain import Explanation
 from statveil.protect.problem import ProtectionProblem
 from statveil.tables.table import Table
@@ -33,5 +33,5 @@ def in_labels(problem: ProtectionProblem, table: Table) -> Iterator[None]:
     except InfeasibleProblem as error:
         if not isinstance(error.explanation, Explanation):
             raise
-        words = error.explanation.public(Labels(problem, table))
+        words = error.explanation.public(CellLabels(problem, table))
         raise InfeasibleProblem(error.message, hint=words, explanation=error.explanation) from None

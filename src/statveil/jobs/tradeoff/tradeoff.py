@@ -18,7 +18,7 @@ from statveil.formats.system import LinearSystem
 from statveil.jobs.tradeoff.explore import Candidate, Plan, Said, explore
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
-from statveil.protect.adjust import GRACE, adjust
+from statveil.protect.adjust import TUNING, adjust
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.keep.tabu.objective import Outcome, outcomes
 from statveil.protect.keep.wishes import Keep, Target, targets_of
@@ -108,7 +108,7 @@ def tradeoff(
     if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
         plan = Plan(points, watch.seconds_left, seed)
         calls = [(explore, (problem, targets, keep, plain.deviation, plan))]
-        halt = run_isolated(calls, seconds=plan.seconds + GRACE, on_message=watch.hear)
+        halt = run_isolated(calls, seconds=plan.seconds + TUNING.grace, on_message=watch.hear)
         complete = halt is Halt.FINISHED and watch.seconds_left > 0
     watch.say("auditing the front")
     return _settled(watch, plain, keep, points, seed, complete=complete)

@@ -21,10 +21,11 @@ from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.outcome import Ending
+from statveil.formats.certificate import COVER, Cases
 from statveil.protect.bounds.cuts import Cuts, least_imbalance, least_sizes
 from statveil.protect.presolve.redundant_relations import independent_relations
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import COVER, BoundProof, Multipliers, Proof, Search, Split
+from statveil.protect.search.state import BoundProof, DualMultipliers, Proof, Search
 from statveil.solve.model import LinearModel, Solution
 
 MOST_CHOICES = 200
@@ -119,7 +120,7 @@ class _Tree:
         if node.children is None or node.branch is None:
             return node.value, self.program.multipliers(node.duals)
         (up_value, up), (down_value, down) = map(self._proof, node.children)
-        return max(node.value, min(up_value, down_value)), Split(node.branch, up, down)
+        return max(node.value, min(up_value, down_value)), Cases(node.branch, up, down)
 
 
 class _Program:
@@ -247,10 +248,10 @@ class _Program:
             amounts = np.maximum(duals[self.rows.size : self.rows.size + amounts.size], 0.0) / self.fixed.price
         return relations, amounts
 
-    def multipliers(self, duals: FloatArray) -> Multipliers:
+    def multipliers(self, duals: FloatArray) -> DualMultipliers:
         relations, amounts = self._split(duals)
         used = np.flatnonzero(amounts)
-        return Multipliers(relations, self.cuts.relation[used], self.cuts.cell[used], amounts[used])
+        return DualMultipliers(relations, self.cuts.relation[used], self.cuts.cell[used], amounts[used])
 
     def value(self, duals: FloatArray, senses: dict[int, int], rhs: FloatArray) -> float:
         """What multipliers prove where these senses are settled, in doubles: the certificate is worked out exactly, later."""

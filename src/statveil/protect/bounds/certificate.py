@@ -21,11 +21,12 @@ from statveil.audit.implied_bounds import Reach
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.core.errors import AuditFailed
 from statveil.formats import certificate as written
+from statveil.formats.certificate import Cases, ProofSum
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.presolve.redundant_relations import independent_relations
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Apart, Multipliers, Proof, Split
+from statveil.protect.search.state import DualMultipliers, Proof
 
 BITS = 40
 """Binary places of the smallest weight that a certificate keeps."""
@@ -89,15 +90,15 @@ class _Translation:
         self.sign = reduction.sign
 
     def node(self, proof: Proof) -> written.Node:
-        if isinstance(proof, Split):
+        if isinstance(proof, Cases):
             cell = int(self.cell[proof.cell])
             up, down = (proof.up, proof.down) if self.sign[cell] > 0 else (proof.down, proof.up)  # it may go opposite to its group
             return written.Cases(cell, self.node(up), self.node(down))
-        if isinstance(proof, Apart):
-            return written.Apart(tuple(map(self.node, proof.parts)))
+        if isinstance(proof, ProofSum):
+            return written.ProofSum(tuple(map(self.node, proof.parts)))
         return self._leaf(proof)
 
-    def _leaf(self, proof: Multipliers) -> written.Multipliers:
+    def _leaf(self, proof: DualMultipliers) -> written.Multipliers:
         relations = np.flatnonzero(proof.relations)
         factors = self._whole(proof.relations[relations] * self.times[relations])
         cut_factors = self._whole(proof.cut * np.abs(self.times[proof.cut_relation]))

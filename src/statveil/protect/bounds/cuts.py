@@ -17,9 +17,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.formats.certificate import COVER
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import COVER, BoundProof, Multipliers, Search
+from statveil.protect.search.state import BoundProof, DualMultipliers, Search
 from statveil.solve.model import LinearModel
 
 MEET_IN_THE_MIDDLE = 26
@@ -73,9 +74,9 @@ class Cuts(NamedTuple):
     def some(self, chosen: IntArray) -> Cuts:
         return Cuts(self.matrix[chosen], self.rhs[chosen], self.relation[chosen], self.cell[chosen])
 
-    def proof(self, multipliers: FloatArray) -> Multipliers:
+    def proof(self, multipliers: FloatArray) -> DualMultipliers:
         used = np.flatnonzero(multipliers > 0)
-        return Multipliers(np.zeros(0), self.relation[used], self.cell[used], multipliers[used])
+        return DualMultipliers(np.zeros(0), self.relation[used], self.cell[used], multipliers[used])
 
 
 class _Sizes:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from statveil.core.errors import SolverFailed
-from statveil.protect.build import Names, Numbers
+from statveil.protect.build import CellNames, CellNumbers
 from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
 from statveil.protect.infeasible.requirements import KINDS, Requirement, all_requirements
 from statveil.protect.infeasible.substitution import whole_table
@@ -35,15 +35,15 @@ class Explanation:
     minimal: bool
     problem: ProtectionProblem = field(repr=False)
 
-    def public(self, names: Names | None = None) -> str:
+    def public(self, names: CellNames | None = None) -> str:
         """In words, without any value."""
-        return self._told(names or Numbers(self.problem), values=False)
+        return self._told(names or CellNumbers(self.problem), values=False)
 
-    def internal(self, names: Names | None = None) -> str:
+    def internal(self, names: CellNames | None = None) -> str:
         """In words and numbers: confidential."""
-        return self._told(names or Numbers(self.problem), values=True)
+        return self._told(names or CellNumbers(self.problem), values=True)
 
-    def _told(self, names: Names, *, values: bool) -> str:
+    def _told(self, names: CellNames, *, values: bool) -> str:
         words = _Words(self.problem, names, values=values)
         lines = [f"- {line}" for line in words.of_cells(self.requirements)]
         lines += [f"- {words.of_relation(each.place)}" for each in self.requirements if each.kind == "relation"]
@@ -69,7 +69,7 @@ class Explanation:
 class _Words:
     """Sentences about requirements, with values or without."""
 
-    def __init__(self, problem: ProtectionProblem, names: Names, *, values: bool) -> None:
+    def __init__(self, problem: ProtectionProblem, names: CellNames, *, values: bool) -> None:
         self.problem, self.names, self.values = problem, names, values
 
     def of_cells(self, requirements: Iterable[Requirement]) -> list[str]:

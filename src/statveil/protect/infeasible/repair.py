@@ -23,7 +23,7 @@ from statveil.core.outcome import Ending
 from statveil.formats.repairs import MayGive, Relaxation
 from statveil.protect.adjust import adjust
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.options import NO_LIMIT, Run
+from statveil.protect.options import NO_LIMIT, AdjustArguments
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.processes import run_isolated
@@ -89,7 +89,7 @@ def adjust_or_repair(
     repair: Repair,
     *,
     kept: Kept = KEPT_OF_SYSTEMS,
-    **run: Unpack[Run],
+    **run: Unpack[AdjustArguments],
 ) -> Repaired:
     """Adjust as asked; where that is proved impossible, repair. Method `fixed` keeps the senses of the start in the repair too."""
     fixed, limits = run.get("method") == "fixed", run.get("limits") or Limits()
@@ -124,7 +124,7 @@ class _Eased(NamedTuple):
     senses: IntArray
 
 
-def _adjust_eased(eased: _Eased, run: Run) -> Adjustment:
+def _adjust_eased(eased: _Eased, run: AdjustArguments) -> Adjustment:
     """The best table of the eased problem by the method asked; or else the one that its senses allow."""
     try:
         return adjust(eased.problem, **(run | {"start": eased.senses}))

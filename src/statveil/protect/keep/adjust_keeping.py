@@ -24,7 +24,7 @@ from statveil.protect.keep.tabu.objective import Objective, Pair, Score, moments
 from statveil.protect.keep.tabu.search import TabuSearch, search_from
 from statveil.protect.keep.widen_caps import with_cap
 from statveil.protect.keep.wishes import Keep, Target, targets_of
-from statveil.protect.options import Run
+from statveil.protect.options import AdjustArguments
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import Halt, run_isolated
 
@@ -85,7 +85,7 @@ def adjust_keeping(
     pairs: Sequence[Pair] = (),
     targets: Sequence[Target] | None = None,
     wider: Callable[[float], ProtectionProblem] | None = None,
-    **run: Unpack[Run],
+    **run: Unpack[AdjustArguments],
 ) -> Adjustment:
     """A safe table whose statistics are kept. `table` holds deviations of a safe table to start from; else the method makes one.
 
@@ -143,7 +143,7 @@ def _try_measures(problem: ProtectionProblem, keep: Keep) -> None:
             measure(problem.value, problem.value)
 
 
-def _plain(problem: ProtectionProblem, run: Run, limits: Limits, table: IntArray | None) -> Adjustment:
+def _plain(problem: ProtectionProblem, run: AdjustArguments, limits: Limits, table: IntArray | None) -> Adjustment:
     """The table to start from: the one given, or the plain adjustment."""
     if table is None:
         return adjust(problem, **(run | {"limits": limits}))

@@ -21,7 +21,7 @@ from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.limits import Limits
 from statveil.protect.presolve.redundant_relations import independent_rows
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Found, Multipliers, Search
+from statveil.protect.search.state import DualMultipliers, Search, SearchNews
 
 
 class LowestTerms(NamedTuple):
@@ -49,11 +49,11 @@ def in_lowest_terms(search: Search) -> Search:
     if (factor == 1).all():
         return search
 
-    def tell(found: Found) -> None:
+    def tell(found: SearchNews) -> None:
         if found.stage != search.stage:
             search.enter(found.stage)
         search.offer(found.deviation)
-        proof = found.proof if not isinstance(found.proof, Multipliers) else _divided(found.proof, factor)
+        proof = found.proof if not isinstance(found.proof, DualMultipliers) else _divided(found.proof, factor)
         search.offer_bound(found.bound if proof is None else found.proved, proof)
 
     inner = Search(problem, Limits(seconds=max(search.seconds_left, 1e-3), gap=search.limits.gap), 0, tell)
@@ -61,7 +61,7 @@ def in_lowest_terms(search: Search) -> Search:
     return inner
 
 
-def _divided(multipliers: Multipliers, factor: IntArray) -> Multipliers:
+def _divided(multipliers: DualMultipliers, factor: IntArray) -> DualMultipliers:
     """Multipliers of relations in lowest terms as multipliers of the relations."""
     relations = multipliers.relations / factor if multipliers.relations.size else multipliers.relations
     return multipliers._replace(relations=relations, cut=multipliers.cut / factor[multipliers.cut_relation])

@@ -34,8 +34,6 @@ from statveil.protect.search.state import Search
 QUICK, QUICK_HEAT = 5, 0.03
 """Sweeps of the annealing that follows greedy balance, and its first temperature: as good as twenty from chance."""
 SWEEPS = 800
-MANY_CHOICES, VERY_MANY_CHOICES, MANY_CELLS = 100, 250, 2_000
-"""Where method `auto` comes here: very many cells with a choice, or many in a table of many cells."""
 EARLY_FLIPS = 20_000
 """Choices up to which exact flips are tried before many seeds have been."""
 DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
@@ -89,10 +87,7 @@ def bound_takes_long(problem: ProtectionProblem) -> bool:
 
 
 def fits(problem: ProtectionProblem) -> bool:
-    """Whether the problem is a network with so many choices that no branch and bound would end, and exact computing is safe."""
-    choices = int((problem.can_go_up & problem.can_go_down).sum())
-    if choices <= MANY_CHOICES or (choices <= VERY_MANY_CHOICES and problem.size <= MANY_CELLS):
-        return False
+    """Whether the problem is a network, and exact computing is safe."""
     if (problem.rhs.size + 1) << COST_BITS >= LARGEST_PENALTY:
         return False
     try:

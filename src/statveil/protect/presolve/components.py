@@ -19,7 +19,7 @@ from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.formats.certificate import COVER
 from statveil.protect.presolve.single_relation import solve_single_relations
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Multipliers
+from statveil.protect.search.state import DualMultipliers
 
 FEW = 50
 """Components of one relation up to which they are left to the method, which gives proofs with its bounds."""
@@ -95,7 +95,7 @@ class Components:
             deviation[self.cells] = np.concatenate(deviations)
         return deviation
 
-    def added_up(self, proofs: Sequence[Multipliers]) -> Multipliers:
+    def added_up(self, proofs: Sequence[DualMultipliers]) -> DualMultipliers:
         """The multipliers of all components, in order, as multipliers of the whole."""
         if self.is_whole:
             return proofs[0]
@@ -107,7 +107,7 @@ class Components:
         cut_cell = [np.where(proof.cut_cell == COVER, COVER, self.cells_of(number)[proof.cut_cell]) for number, proof in enumerate(proofs)]
         cut = [proof.cut for proof in proofs]
         none = np.zeros(0, dtype=np.int64)
-        return Multipliers(
+        return DualMultipliers(
             relations, np.concatenate([none, *cut_relation]), np.concatenate([none, *cut_cell]), np.concatenate([np.zeros(0), *cut])
         )
 

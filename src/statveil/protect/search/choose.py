@@ -11,43 +11,86 @@ many for dives, the second one works by blocks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import solve_exactly
-from statveil.protect.search.local import anneal, dive, flips, ising, nearby, walk
-from statveil.protect.search.papers import sat
 from statveil.protect.search.state import Search
 
-PROOF_ALONE_UP_TO = 12
-PROOF_UP_TO = 250
-"""Cells with a choice up to which branch and bound is worth a core."""
-DIVES = 4
-SLOW_PROGRAM = 5_000
-"""Cells from which one linear program may take seconds."""
-CROWDED = 50
-"""Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three."""
-WALKS = 7
-"""Rounds of moves, each twice as long as the one before, on large tables: before any program."""
-MOVES = 500_000
-"""Of parts in the first of the two rounds of a turn."""
-FEW_ROUNDS = 10
-"""Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time."""
-KICKS = 25
-"""Of the best senses in a row that bring nothing: then the search goes on to something else."""
-IDLE_TURNS = 12
-"""Turns of the search team in a row that bring nothing: then it ends."""
+ROLES = ("proof", "search", "blocks")
 
 
-def teams_for(problem: ProtectionProblem) -> list[str]:
-    """The roles to run side by side."""
+class ChooseTuning(NamedTuple):
+    """Sizes that decide who runs, and how much work each member gets."""
+
+    network_choices: int = 100
+    """Cells with a choice from which on a network goes to method `network`, if it has many cells. By judgement."""
+    many_network_choices: int = 250
+    """And whatever its cells: no branch and bound would end. By judgement."""
+    network_cells: int = 2_000
+    """Cells from which a network has many. By judgement."""
+    network_alone_from: int = 20_000
+    """Cells of a network above which no second team reopens neighbourhoods: small networks are often as well served that way. By
+    judgement."""
+    proof_alone_up_to: int = 12
+    """Cells with a choice up to which nothing but a proof is needed. By judgement."""
+    proof_up_to: int = 250
+    """Cells with a choice up to which branch and bound is worth a core. By judgement."""
+    dives_up_to: int = 800
+    """Cells with a choice up to which a dive, a program at each step, is affordable. By judgement."""
+    dives: int = 4
+    """Dives for a first good table. By judgement."""
+    slow_program: int = 5_000
+    """Cells from which one linear program may take seconds. By judgement."""
+    crowded: int = 50
+    """Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three
+    (benchmarks/RESULTS.md, linked codes)."""
+    walks: int = 7
+    """Rounds of moves, each twice as long as the one before, on large tables: before any program. By judgement."""
+    moves: int = 500_000
+    """Of parts in the first of the two rounds of a turn. By judgement."""
+    few_rounds: int = 10
+    """Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time. By judgement."""
+    kicks: int = 25
+    """Of the best senses in a row that bring nothing: then the search goes on to something else. By judgement."""
+    idle_turns: int = 12
+    """Turns of the search team in a row that bring nothing: then it ends. By judgement."""
+
+
+TUNING = ChooseTuning()
+
+
+def teams_for(problem: ProtectionProblem) -> list[tuple[str, dict[str, str]]]:
+    """The methods to run side by side, with their settings."""
+    if not _is_large_network(problem):
+        return [("auto", {"role": role}) for role in roles_for(problem)]
+    if problem.size <= TUNING.network_alone_from:
+        return [("network", {}), ("auto", {"role": "blocks"})]
+    from statveil.protect.network import engine
+
+    apart = engine.bound_takes_long(problem)
+    return [("network", {"role": role}) for role in ("tables", "bound")] if apart else [("network", {})]
+
+
+def _is_large_network(problem: ProtectionProblem) -> bool:
+    """Whether the problem is a network with so many choices that no branch and bound would end."""
     choices = count_choices(problem)
-    if choices <= PROOF_ALONE_UP_TO:
+    if choices <= TUNING.network_choices or (choices <= TUNING.many_network_choices and problem.size <= TUNING.network_cells):
+        return False
+    from statveil.protect.network import engine
+
+    return engine.fits(problem)
+
+
+def roles_for(problem: ProtectionProblem) -> list[str]:
+    """The roles of `auto` to run side by side."""
+    choices = count_choices(problem)
+    if choices <= TUNING.proof_alone_up_to:
         return ["proof"]
     if problem.norm != "l1":
         return ["search", "blocks"]
-    if choices <= PROOF_UP_TO:
+    if choices <= TUNING.proof_up_to:
         return ["proof", "search"]
-    return ["search", "search"] if choices <= dive.MOST_CHOICES or problem.variant == "exact" else ["search", "blocks"]
+    return ["search", "search"] if choices <= TUNING.dives_up_to or problem.variant == "exact" else ["search", "blocks"]
 
 
 def count_choices(problem: ProtectionProblem) -> int:
@@ -56,11 +99,13 @@ def count_choices(problem: ProtectionProblem) -> int:
 
 def run(search: Search, *, role: str = "proof") -> None:
     """A first table whatever happens, then the role's own work."""
+    from statveil.protect.search.local import walk
+
     first_table(search)
     if search.done:
         return
     if walks(search):
-        walk.walk_in_rounds(search, rounds=WALKS)
+        walk.walk_in_rounds(search, rounds=TUNING.walks)
     if role == "proof":
         prove(search)
     elif role == "blocks":
@@ -74,6 +119,9 @@ def first_table(search: Search) -> None:
 
     On a large table of many dimensions parts are raised instead, and the table walks from there: a program may take all the time.
     """
+    from statveil.protect.search.local import anneal, walk
+    from statveil.protect.search.papers import sat
+
     if walks(search) and search.start is None:
         walk.raise_parts(search)
         walk.walk_in_rounds(search, rounds=1)
@@ -86,19 +134,24 @@ def first_table(search: Search) -> None:
     search.enter("all up")
     search.try_senses(anneal.all_up(search.problem))
     search.enter("satisfying relations")
-    sat.find_feasible(search, senses, rounds=sat.ROUNDS if search.best is None else FEW_ROUNDS)
+    sat.find_feasible(search, senses, rounds=sat.ROUNDS if search.best is None else TUNING.few_rounds)
 
 
 def walks(search: Search) -> bool:
     """Whether programs are slow and hardly any senses leave a table, as in four dimensions, so that moves of parts take their place."""
-    parts = search.program.parts_to_round if search.problem.size >= SLOW_PROGRAM else None
-    return parts is not None and walk.fits(search) and walk.cells_of_a_part(parts) >= CROWDED
+    from statveil.protect.search.local import walk
+
+    parts = search.program.parts_to_round if search.problem.size >= TUNING.slow_program else None
+    return parts is not None and walk.fits(search) and walk.cells_of_a_part(parts) >= TUNING.crowded
 
 
 def prove(search: Search) -> None:
     """Dives for a good incumbent, which tightens every bound; then branch and bound to the end."""
+    from statveil.protect.search.exact import solve_exactly
+    from statveil.protect.search.local import dive
+
     if count_choices(search.problem) > 8:
-        dive.run(search, dives=DIVES, patience=2 * DIVES)
+        dive.run(search, dives=TUNING.dives, patience=2 * TUNING.dives)
     if not search.done:
         solve_exactly(search)
 
@@ -121,12 +174,14 @@ class Resting:
 
 def improve(search: Search) -> None:
     """Members in turn, until several turns in a row bring nothing. For L2 they are those that need no duals of a linear program."""
+    from statveil.protect.search.local import dive, flips, ising, nearby, walk
+
     linear = search.problem.norm == "l1"
-    walking = Resting(lambda: walk.walk_in_rounds(search, rounds=2, moves=MOVES))
-    shaking = Resting(lambda: flips.kick(search, patience=KICKS) if linear else nearby.run(search, patience=20))
-    diving = Resting(lambda: dive.run(search, dives=DIVES, patience=40))
+    walking = Resting(lambda: walk.walk_in_rounds(search, rounds=2, moves=TUNING.moves))
+    shaking = Resting(lambda: flips.kick(search, patience=TUNING.kicks) if linear else nearby.run(search, patience=20))
+    diving = Resting(lambda: dive.run(search, dives=TUNING.dives, patience=40))
     idle = 0
-    while idle < IDLE_TURNS and not search.done:
+    while idle < TUNING.idle_turns and not search.done:
         before = search.objective
         if walk.pays(search):
             walking.take_turn(search)
@@ -136,15 +191,17 @@ def improve(search: Search) -> None:
         if linear and search.best is not None and not search.done:
             search.enter("flipping senses")
             flips.flip_while_better(search, search.problem.senses_of(search.best))
-        if search.problem.size < SLOW_PROGRAM and not search.done:
+        if search.problem.size < TUNING.slow_program and not search.done:
             shaking.take_turn(search)
-        if linear and count_choices(search.problem) <= dive.MOST_CHOICES and not search.done:
+        if linear and count_choices(search.problem) <= TUNING.dives_up_to and not search.done:
             diving.take_turn(search)
         idle = 0 if search.objective < before else idle + 1
 
 
 def reopen(search: Search) -> None:
     """A short polish, then neighbourhoods of the best table until a whole turn brings nothing."""
+    from statveil.protect.search.local import ising, nearby
+
     if ising.fits(search.problem):
         search.enter("polishing senses")
         ising.polish(search, restarts=1, patience=10)

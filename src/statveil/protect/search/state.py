@@ -8,22 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.limits import Limits
-from statveil.formats import certificate
-from statveil.protect.fixed_senses import FixedSenses, adjust_with_senses
+from statveil.formats.certificate import COVER, Cases, ProofSum
 from statveil.protect.problem import ProtectionProblem
 
-COVER = certificate.COVER
-"""In the place of a polygon's longest cell: the cut is a cover."""
+if TYPE_CHECKING:
+    from statveil.protect.fixed_senses import FixedSenses
 
 
-class Multipliers(NamedTuple):
+class DualMultipliers(NamedTuple):
     """Dual multipliers from which a lower bound follows by weak duality (docs/science.md, section 5), in cost per unit of deviation.
 
     `relations` has one for each relation A z = r, of either sign (or is empty: all zero). Each cut has a relation, the cell
@@ -40,51 +39,37 @@ class Multipliers(NamedTuple):
     cut: FloatArray
 
 
-NO_MULTIPLIERS = Multipliers(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+NO_MULTIPLIERS = DualMultipliers(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
 """They prove what every cell costs at the least by itself."""
 
 
-class Split(NamedTuple):
-    """A proof by cases: the cell goes up, or it goes down."""
-
-    cell: int
-    up: Proof
-    down: Proof
-
-
-class Apart(NamedTuple):
-    """Proofs about cells that no relation joins: what they prove adds up."""
-
-    parts: tuple[Proof, ...]
-
-
-Proof = Multipliers | Split | Apart
+Proof = DualMultipliers | Cases[DualMultipliers] | ProofSum[DualMultipliers]
 
 
 def leaves(proof: Proof) -> int:
     """How many sets of multipliers a proof has."""
-    if isinstance(proof, Multipliers):
+    if isinstance(proof, DualMultipliers):
         return 1
-    return sum(map(leaves, proof.parts if isinstance(proof, Apart) else (proof.up, proof.down)))
+    return sum(map(leaves, proof.parts if isinstance(proof, ProofSum) else (proof.up, proof.down)))
 
 
 def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Proof:
     """The proof of a part of a problem in the numbering of the whole: its relations are `rows` of `count`, its cells are `cells`."""
-    if isinstance(proof, Split):
-        return Split(int(cells[proof.cell]), renumbered(proof.up, rows, cells, count), renumbered(proof.down, rows, cells, count))
-    if isinstance(proof, Apart):
-        return Apart(tuple(renumbered(part, rows, cells, count) for part in proof.parts))
+    if isinstance(proof, Cases):
+        return Cases(int(cells[proof.cell]), renumbered(proof.up, rows, cells, count), renumbered(proof.down, rows, cells, count))
+    if isinstance(proof, ProofSum):
+        return ProofSum(tuple(renumbered(part, rows, cells, count) for part in proof.parts))
     relations = np.zeros(count)
     relations[rows] = proof.relations if proof.relations.size else 0.0
     cut_cell = np.where(proof.cut_cell == COVER, COVER, cells[proof.cut_cell])
-    return Multipliers(relations, rows[proof.cut_relation], cut_cell, proof.cut)
+    return DualMultipliers(relations, rows[proof.cut_relation], cut_cell, proof.cut)
 
 
 ROUNDING = 1e-6
 """Relative distance by which a solver's bound may pass a table's cost without being false."""
 
 
-class Found(NamedTuple):
+class SearchNews(NamedTuple):
     """News from a search: a better table (`deviation`), a better `bound`, proof that there is none, only a new `stage`, or its end.
 
     `proof` shows how far up the bound is `proved`; where `bound` is above that, it is as claimed by a solver.
@@ -103,7 +88,7 @@ class Found(NamedTuple):
 class BoundProof(NamedTuple):
     """What the lower bound rests on: inequalities matrix |z| >= rhs, and what a unit more of each |z| costs beyond the bound.
 
-    `relation` and `cell` tell what each inequality is, as in `Multipliers`.
+    `relation` and `cell` tell what each inequality is, as in `DualMultipliers`.
     """
 
     matrix: csr_matrix
@@ -117,7 +102,7 @@ class BoundProof(NamedTuple):
 class Search:
     """What a method needs and may do. `offer` believes nothing: a deviation counts only if the problem accepts it."""
 
-    def __init__(self, problem: ProtectionProblem, limits: Limits, seed: int, send: Callable[[Found], None]) -> None:
+    def __init__(self, problem: ProtectionProblem, limits: Limits, seed: int, send: Callable[[SearchNews], None]) -> None:
         self.problem = problem
         self.limits = limits
         self.rng = np.random.Generator(np.random.PCG64(seed))
@@ -133,6 +118,8 @@ class Search:
 
     @cached_property
     def program(self) -> FixedSenses:
+        from statveil.protect.fixed_senses import FixedSenses
+
         return FixedSenses(self.problem)
 
     @property
@@ -146,7 +133,7 @@ class Search:
 
     def enter(self, stage: str) -> None:
         self.stage = stage
-        self._send(Found(stage, self.bound, self.proved))
+        self._send(SearchNews(stage, self.bound, self.proved))
 
     def offer(self, deviation: IntArray | None) -> bool:
         """Keep a table if it is safe and better than the best; tell whether it was."""
@@ -156,7 +143,7 @@ class Search:
         if objective >= self.objective:
             return False
         self.best, self.objective = deviation, objective
-        self._send(Found(self.stage, self.bound, self.proved, deviation))
+        self._send(SearchNews(self.stage, self.bound, self.proved, deviation))
         return True
 
     def offer_bound(self, bound: float, proof: Proof | None = None) -> None:
@@ -171,11 +158,13 @@ class Search:
         if bound > (self.proved if proof is not None else self.bound):
             self.bound = max(self.bound, bound)
             self.proved = bound if proof is not None else self.proved
-            self._send(Found(self.stage, self.bound, self.proved, proof=proof))
+            self._send(SearchNews(self.stage, self.bound, self.proved, proof=proof))
 
     def try_senses(self, senses: IntArray) -> bool:
         """Price senses exactly: continuous program, made whole, offered."""
+        from statveil.protect.fixed_senses import adjust_with_senses
+
         return self.offer(adjust_with_senses(self.program, senses, seconds=max(self.seconds_left, 0.1), worth=self.objective))
 
     def prove_infeasible(self) -> None:
-        self._send(Found(self.stage, self.bound, self.proved, infeasible=True))
+        self._send(SearchNews(self.stage, self.bound, self.proved, infeasible=True))

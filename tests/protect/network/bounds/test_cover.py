@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import least_sizes
 from statveil.protect.network.bounds.cover import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.bounds.polygon import Blocks
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import COVER, Multipliers
+from statveil.protect.search.state import DualMultipliers
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost
@@ -102,5 +103,5 @@ def test_any_multipliers_give_a_valid_bound(problem, seed):
     cell = np.array([rng.choice([COVER, *problem.relations.indices[starts[r] : starts[r + 1]]]) for r in relation])
     shortage = shortages(problem)
     cover = (cell == COVER) & (shortage.longest[relation] != COVER)  # there the shortage is the polygon's
-    multipliers = Multipliers(rng.normal(size=problem.rhs.size), relation[~cover], cell[~cover], rng.random(count)[~cover])
+    multipliers = DualMultipliers(rng.normal(size=problem.rhs.size), relation[~cover], cell[~cover], rng.random(count)[~cover])
     assert dual_bound(problem, multipliers, shortage) <= cheapest_cost(problem) + 1e-6

@@ -29,7 +29,7 @@ def two_rows_with_a_common_cell() -> ProtectionProblem:
     return problem_of([90, 80, 70, 60, 240, 130], relations, levels={0: 9, 1: 4, 2: (3, 7), 3: 6})
 
 
-def leanings_by_counting(graph: messages.Graph) -> np.ndarray:
+def leanings_by_counting(graph: messages.FactorGraph) -> np.ndarray:
     """Slow: the weights of all senses of all cells, and from them how much each cell leans."""
     up, down = np.zeros(graph.choice.size), np.zeros(graph.choice.size)
     for signs in itertools.product((-1.0, 1.0), repeat=graph.choice.size):

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.rounding import Parts, parts_of
+from statveil.protect.rounding import CellParts, parts_of
 from statveil.protect.search.local import anneal, walk
 from statveil.protect.search.local.walk import lifted
 from statveil.protect.search.state import Search
@@ -203,7 +203,7 @@ def test_no_table_where_there_is_no_room(problem: ProtectionProblem) -> None:
 def test_no_table_where_sums_subtract() -> None:
     """A profit, turnover less costs, falls when the costs rise."""
     problem = problem_of([30, 20, 10], [[1, -1, -1]], levels={0: 3, 2: 3})
-    profit = Parts(part=np.array([0, 1]), sums=csr_matrix(np.array([[1, 0], [0, 1], [1, -1]])), constant=np.zeros(3, dtype=np.int64))
+    profit = CellParts(part=np.array([0, 1]), sums=csr_matrix(np.array([[1, 0], [0, 1], [1, -1]])), constant=np.zeros(3, dtype=np.int64))
     assert lifted(problem, profit) is None
 
 

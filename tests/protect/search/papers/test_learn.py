@@ -9,7 +9,7 @@ from statveil.core.errors import InputError
 from statveil.core.outcome import Ending
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.papers import learn
-from statveil.protect.search.papers.learn import Answer, ParametricImage
+from statveil.protect.search.papers.learn import ImageSolution, ParametricImage
 from tests.protect.problems import problem_of
 from tests.protect.search.stories import five_in_a_row, search_of
 
@@ -33,7 +33,7 @@ def one_and_its_neighbour(lower_level: int = 4, upper_level: int = 4) -> Protect
     )
 
 
-def answer_of(problem: ProtectionProblem, *goals: int) -> tuple[Answer, float]:
+def answer_of(problem: ProtectionProblem, *goals: int) -> tuple[ImageSolution, float]:
     made = ParametricImage(search_of(problem), penalty=10.0)
     answer = made.answer(np.array(goals), seconds=10)
     assert answer is not None
@@ -78,7 +78,7 @@ def test_potential_resistance_counts_the_dearer_level() -> None:
 
 
 def test_a_binary_that_missed_its_goal_has_no_potential_resistance() -> None:
-    answer = Answer(x=np.array([0.25]), cost=np.zeros(1), reduced=np.zeros(1))
+    answer = ImageSolution(x=np.array([0.25]), cost=np.zeros(1), reduced=np.zeros(1))
     assert learn.potential(np.array([1]), answer, 100.0).up.tolist() == [0]
     assert learn.overt(np.array([1]), answer.x).up.tolist() == [0.75]
 

@@ -14,14 +14,14 @@ from statveil.core.limits import Limits
 from statveil.core.outcome import Ending
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.papers import sat
-from statveil.protect.search.papers.sat import Forbidden, Term, minimal_covers, within
-from statveil.protect.search.state import Found, Search
+from statveil.protect.search.papers.sat import ForbiddenCombinations, Term, minimal_covers, within
+from statveil.protect.search.state import Search, SearchNews
 from statveil.solve.sat import Formula
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost
 
 
-def search_of(problem: ProtectionProblem, heard: list[Found] | None = None) -> Search:
+def search_of(problem: ProtectionProblem, heard: list[SearchNews] | None = None) -> Search:
     return Search(problem, Limits(seconds=30), 0, (heard if heard is not None else []).append)
 
 
@@ -54,19 +54,19 @@ def test_clauses_may_follow_until_nothing_is_left() -> None:
 
 def test_phases_are_kept_where_they_may_be() -> None:
     wanted = np.array([0, 1, 0, -1, 0])
-    senses = sat._Senses(relation_of_the_paper()).solve(wanted)
+    senses = sat._SenseClauses(relation_of_the_paper()).solve(wanted)
     assert senses is not None
     assert senses.tolist() == wanted.tolist()
 
 
 def test_phases_give_way_to_relations() -> None:
-    senses = sat._Senses(relation_of_the_paper()).solve(np.array([0, 1, 0, 1, 0]))
+    senses = sat._SenseClauses(relation_of_the_paper()).solve(np.array([0, 1, 0, 1, 0]))
     assert senses is not None
     assert sorted(senses[[1, 3]]) == [-1, 1]
 
 
 def test_a_square_with_fixed_margins_moves_along_its_diagonals() -> None:
-    senses = sat._Senses(square()).solve(np.array([1, 1, 1, 1]))
+    senses = sat._SenseClauses(square()).solve(np.array([1, 1, 1, 1]))
     assert senses is not None
     assert senses[0] == senses[3] == -senses[1] == -senses[2]
 
@@ -74,7 +74,7 @@ def test_a_square_with_fixed_margins_moves_along_its_diagonals() -> None:
 def test_no_satisfying_senses_is_a_proof() -> None:
     """Three parts of a fixed total, each able to move by just its level, 3, 3 and 4: no signs add up to nothing."""
     problem = problem_of([10, 10, 10], [[1, 1, 1]], rhs=np.array([30]), levels={0: 3, 1: 3, 2: 4}, variant="exact")
-    heard: list[Found] = []
+    heard: list[SearchNews] = []
     sat.run(search_of(problem, heard))
     assert any(found.infeasible for found in heard)
 
@@ -83,11 +83,11 @@ def test_what_two_relations_forbid_together_is_learnt() -> None:
     """a + b = s and b + c = s, with b the same: a and c are equal, though no relation says so; they cannot go opposite ways."""
     problem = problem_of([10, 50, 10, 60], [[1, 1, 0, -1], [0, 1, 1, -1]], levels={0: 4, 2: 4})
     wanted = np.array([1, 0, -1, 0])
-    clauses, search = sat._Senses(problem), search_of(problem)
+    clauses, search = sat._SenseClauses(problem), search_of(problem)
     senses = clauses.solve(wanted)
     assert senses is not None
     assert senses.tolist() == wanted.tolist()
-    duals = sat._Violation(search.program).multipliers(senses, seconds=10)
+    duals = sat._LeastViolation(search.program).multipliers(senses, seconds=10)
     assert duals is not None
     clauses.learn(duals, senses)
     found = clauses.solve(wanted)
@@ -150,18 +150,18 @@ def relation_of_the_paper() -> ProtectionProblem:
 
 def test_the_paper_forbids_both_up() -> None:
     """Both up would make 5 + 16 = 21 of a total of 20."""
-    assert list(Forbidden(relation_of_the_paper()).by_relation()) == [(4, 2)]
+    assert list(ForbiddenCombinations(relation_of_the_paper()).by_relation()) == [(4, 2)]
 
 
 def test_a_total_without_a_limit_forbids_nothing_upwards() -> None:
     problem = problem_of([1, 3, 4, 12, 20], [[1, 1, 1, 1, -1]], levels={1: 2, 3: 4})
-    assert list(Forbidden(problem).by_relation()) == []
+    assert list(ForbiddenCombinations(problem).by_relation()) == []
 
 
 def test_a_total_and_its_only_other_part_must_go_together() -> None:
     """10 + 5 = 15 with the 5 fixed: one may not rise while the other falls, however far they could go."""
     problem = problem_of([10, 5, 15], [[1, 1, -1]], levels={0: 2, 2: 2}, lower=np.array([0, 5, 0]), upper=np.array([2**62, 5, 2**62]))
-    assert {frozenset(c) for c in Forbidden(problem).by_relation()} == {frozenset({1, -3}), frozenset({-1, 3})}
+    assert {frozenset(c) for c in ForbiddenCombinations(problem).by_relation()} == {frozenset({1, -3}), frozenset({-1, 3})}
 
 
 def test_one_large_cell_speaks_for_all_small_ones() -> None:
@@ -188,7 +188,7 @@ def test_covers_are_all_the_minimal_sets(sizes: list[int], slack: int) -> None:
 @settings(max_examples=150, deadline=None)
 def test_forbidden_is_what_no_amounts_can_bring(problem: ProtectionProblem) -> None:
     """By brute force over all senses: forbidden by some combination just when some relation's terms cannot meet its right-hand side."""
-    forbidden = Forbidden(problem)
+    forbidden = ForbiddenCombinations(problem)
     combinations = [frozenset(c) for c in forbidden.by_relation()]
     cells = np.flatnonzero(forbidden.choice)
     for signs in itertools.product((1, -1), repeat=cells.size):

@@ -13,11 +13,12 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.core.arrays import FloatArray, IntArray
+from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import Cuts, broken_polygons
 from statveil.protect.network.bounds.cover import Shortage, base_of
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import COVER, Multipliers
+from statveil.protect.search.state import DualMultipliers
 from statveil.solve.model import LinearModel, Solution
 
 ROUNDS = 12
@@ -26,7 +27,7 @@ ROUNDS = 12
 class CapacityProgram:
     """min w (rise + fall), relations kept, cuts on rise + fall, every sensitive cell in the hull of its two senses."""
 
-    def __init__(self, problem: ProtectionProblem, kept: IntArray, shortage: Shortage, cuts: Multipliers) -> None:
+    def __init__(self, problem: ProtectionProblem, kept: IntArray, shortage: Shortage, cuts: DualMultipliers) -> None:
         self.problem, self.shortage = problem, shortage
         self.kept = kept  # relations from which the others follow
         self.cuts = self._cuts_of(cuts)
@@ -35,7 +36,7 @@ class CapacityProgram:
         self.unit = max(self.unit, 1.0)
         self.price = 1.0 / float(np.median(problem.weight)) if problem.size else 1.0
 
-    def _cuts_of(self, multipliers: Multipliers) -> Cuts:
+    def _cuts_of(self, multipliers: DualMultipliers) -> Cuts:
         """The cuts to begin with, whatever their amounts."""
         relation, cell = multipliers.cut_relation, multipliers.cut_cell
         own = np.flatnonzero(cell != COVER)
@@ -44,7 +45,7 @@ class CapacityProgram:
         rest = np.where(cell != COVER, -np.abs(self.problem.residual[relation]), base_of(self.problem, self.shortage)[relation])
         return Cuts((rows - back).tocsr(), rest.astype(np.float64), relation, cell)
 
-    def rounds(self, *, seconds: float) -> Iterator[Multipliers]:
+    def rounds(self, *, seconds: float) -> Iterator[DualMultipliers]:
         """The multipliers of round after round, until no cut is missing or the time is over."""
         deadline = time.monotonic() + seconds
         for _ in range(ROUNDS):
@@ -77,12 +78,12 @@ class CapacityProgram:
         )
         return highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False)
 
-    def _multipliers(self, duals: FloatArray) -> Multipliers:
+    def _multipliers(self, duals: FloatArray) -> DualMultipliers:
         count, equality = self.kept.size, np.zeros(self.problem.rhs.size)
         equality[self.kept] = duals[:count] / self.price
         amount = np.maximum(duals[count : count + self.cuts.rhs.size], 0.0) / self.price
         used = np.flatnonzero(amount > 0)
-        return Multipliers(equality, self.cuts.relation[used], self.cuts.cell[used], amount[used])
+        return DualMultipliers(equality, self.cuts.relation[used], self.cuts.cell[used], amount[used])
 
 
 def senses_hull(problem: ProtectionProblem, unit: float) -> csr_matrix:

@@ -11,12 +11,13 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags, hstack, vstack
 
 from statveil.core.arrays import FloatArray, IntArray
+from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import Cuts, least_sizes
 from statveil.protect.network.bounds.capacity import senses_hull
 from statveil.protect.network.bounds.cover import Shortage, base_of
 from statveil.protect.network.coarse import Coarse
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.search.state import COVER, Multipliers
+from statveil.protect.search.state import DualMultipliers
 from statveil.solve.model import LinearModel, Solution
 
 
@@ -50,7 +51,7 @@ class CoarseBound:
         longest = np.flatnonzero(self.sizes.indices < self.totals)
         self.cuts = cover.with_more(self._polygons(rows[longest], self.sizes.indices[longest].astype(np.int64)))
 
-    def multipliers(self, *, seconds: float) -> Multipliers | None:
+    def multipliers(self, *, seconds: float) -> DualMultipliers | None:
         """What the program's solution gives for the whole table; None without one."""
         solution = self._solve(seconds)
         return None if solution.row_duals is None else self._in_whole_table(solution.row_duals)
@@ -80,7 +81,7 @@ class CoarseBound:
         )
         return highs.solve(model, seconds=seconds, algorithm="ipm")
 
-    def _in_whole_table(self, duals: FloatArray) -> Multipliers:
+    def _in_whole_table(self, duals: FloatArray) -> DualMultipliers:
         """In the relations of the whole table."""
         network, whole = self.coarse.network, self.coarse.problem
         at_node = np.append(duals[: self.problem.rhs.size - 1], 0.0) / self.price
@@ -90,12 +91,12 @@ class CoarseBound:
         amount = np.maximum(duals[self.problem.rhs.size - 1 :][: self.cuts.rhs.size], 0.0) / self.price
         return self.whole_cuts(amount)._replace(relations=equality)
 
-    def whole_cuts(self, amount: FloatArray) -> Multipliers:
+    def whole_cuts(self, amount: FloatArray) -> DualMultipliers:
         """These amounts of the program's cuts, as cuts of the whole table."""
         used = np.flatnonzero(amount > 0)
         relation, cell = self.cuts.relation[used], self.cuts.cell[used]
-        return Multipliers(np.zeros(0), self.relations[relation], np.where(cell == COVER, COVER, self.table.cell[cell]), amount[used])
+        return DualMultipliers(np.zeros(0), self.relations[relation], np.where(cell == COVER, COVER, self.table.cell[cell]), amount[used])
 
     @property
-    def all_cuts(self) -> Multipliers:
+    def all_cuts(self) -> DualMultipliers:
         return self.whole_cuts(np.ones(self.cuts.rhs.size))

@@ -13,12 +13,13 @@ import numpy as np
 from numba import njit
 
 from statveil.core.arrays import FloatArray, IntArray
+from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import least_sizes
 from statveil.protect.network.detect import Network
 from statveil.protect.network.flow import FARTHEST, Flow, scale_of, whole_costs
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
-from statveil.protect.search.state import COVER, Multipliers
+from statveil.protect.search.state import DualMultipliers
 
 SHRINKS = np.array([1.0, 1 - 1e-7, 1 - 1e-6, 1 - 1e-5, 1 - 1e-4, 1 - 1e-3])
 MOST_SENSITIVE = 30
@@ -95,7 +96,7 @@ def _all_sums(one, two):  # type: ignore[no-untyped-def]
     return sums
 
 
-def cover_multipliers(problem: ProtectionProblem, network: Network, shortage: Shortage) -> Multipliers:
+def cover_multipliers(problem: ProtectionProblem, network: Network, shortage: Shortage) -> DualMultipliers:
     """Multipliers of the cheapest way to bring all shortages. Where the network has no two sides it is laid out twice, at half price."""
     flow = _Cover(problem, network, shortage)
     need, node = flow.need, np.flatnonzero(network.relation >= 0)
@@ -104,7 +105,7 @@ def cover_multipliers(problem: ProtectionProblem, network: Network, shortage: Sh
         amount[node] += flow.price_at(node, copy)
     chosen = node[(amount[node] > 0) & (need[node] > 0)]
     relation = network.relation[chosen]
-    return Multipliers(np.zeros(0), relation, shortage.longest[relation], amount[chosen])
+    return DualMultipliers(np.zeros(0), relation, shortage.longest[relation], amount[chosen])
 
 
 class _Cover:
@@ -187,7 +188,7 @@ def room_above(problem: ProtectionProblem) -> IntArray:
     return np.minimum(reach - least_sizes(problem), FARTHEST)
 
 
-def dual_bound(problem: ProtectionProblem, multipliers: Multipliers, shortage: Shortage, *, worth: float = np.inf) -> float:
+def dual_bound(problem: ProtectionProblem, multipliers: DualMultipliers, shortage: Shortage, *, worth: float = np.inf) -> float:
     """The bound that the multipliers give: for each cell the least of its cost less their pull, over its exact allowed set.
 
     Any multipliers give a valid bound. Only tables cheaper than `worth` are of interest, which ends every cell's range. Multipliers
@@ -219,7 +220,7 @@ def base_of(problem: ProtectionProblem, shortage: Shortage) -> IntArray:
     return np.asarray(abs(problem.relations) @ np.where(problem.sensitive, least_sizes(problem), 0)) + shortage.amount
 
 
-def pull_of(problem: ProtectionProblem, multipliers: Multipliers) -> FloatArray:
+def pull_of(problem: ProtectionProblem, multipliers: DualMultipliers) -> FloatArray:
     """What the cuts take off the cost of a unit of each cell's size. All factors are one: this is a network."""
     amount, own = multipliers.cut, multipliers.cut_cell != COVER
     weights = np.bincount(multipliers.cut_relation, weights=amount, minlength=problem.rhs.size)

@@ -16,7 +16,7 @@ from statveil.protect.network.bounds.cover import cover_multipliers, dual_bound,
 from statveil.protect.network.bounds.polygon import Blocks, joined, some
 from statveil.protect.network.coarse import Coarse
 from statveil.protect.network.detect import Network
-from statveil.protect.search.state import Multipliers, Search
+from statveil.protect.search.state import DualMultipliers, Search
 
 WHOLE_BLOCK = 20_000
 """Cells up to which the polygon program is solved for the table as a whole."""
@@ -52,7 +52,7 @@ class LowerBound:
         assert self.blocks is not None
         self.offer_bound(self.blocks.multipliers)
 
-    def offer_bound(self, multipliers: Multipliers) -> None:
+    def offer_bound(self, multipliers: DualMultipliers) -> None:
         bound = dual_bound(self.problem, multipliers, self.shortage, worth=self.search.objective)
         self.search.offer_bound(bound, multipliers)
 
@@ -88,7 +88,7 @@ class LowerBound:
         program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
         self.offer_bounds(program.rounds(seconds=share * self.search.seconds_left))
 
-    def offer_bounds(self, rounds: Iterable[Multipliers]) -> None:
+    def offer_bounds(self, rounds: Iterable[DualMultipliers]) -> None:
         for multipliers in rounds:
             self.offer_bound(multipliers)
             if self.search.done:

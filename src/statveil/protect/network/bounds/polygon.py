@@ -13,11 +13,12 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import least_sizes
 from statveil.protect.network.bounds.cover import SHRINKS, Shortage, pull_of, reach_of, room_above
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import COVER, Multipliers
+from statveil.protect.search.state import DualMultipliers
 from statveil.solve.model import LinearModel
 
 ROUNDS = 25
@@ -29,7 +30,7 @@ _PATIENCE = 3
 class Blocks:
     """Raises the multipliers of a problem's cuts one block of relations at a time."""
 
-    def __init__(self, problem: ProtectionProblem, shortage: Shortage, multipliers: Multipliers, *, worth: float) -> None:
+    def __init__(self, problem: ProtectionProblem, shortage: Shortage, multipliers: DualMultipliers, *, worth: float) -> None:
         self.problem, self.shortage, self.multipliers = problem, shortage, multipliers
         self.sizes = abs(problem.relations).tocsr()
         self.least = least_sizes(problem)
@@ -59,7 +60,7 @@ class Blocks:
         gain = block.bound - self._worth(inside, cost, own_pull[cells], cells)
         if gain <= 1e-9 * self.total.sum():
             return 0.0
-        new = Multipliers(np.zeros(0), relations[block.row], np.where(block.cell == COVER, COVER, cells[block.cell]), block.amount)
+        new = DualMultipliers(np.zeros(0), relations[block.row], np.where(block.cell == COVER, COVER, cells[block.cell]), block.amount)
         self.multipliers = joined(some(self.multipliers, ~old), new)
         self.pull += pull_of(self.problem, new) - own_pull
         return gain
@@ -77,22 +78,22 @@ class Blocks:
         by_relation: FloatArray = np.bincount(cuts.cut_relation, weights=slack, minlength=self.problem.rhs.size).astype(np.float64)
         return (self.problem.weight - self.pull) * over, by_relation
 
-    def _needs(self, cuts: Multipliers) -> FloatArray:
+    def _needs(self, cuts: DualMultipliers) -> FloatArray:
         own = cuts.cut_cell != COVER
         polygon = 2 * self.least[cuts.cut_cell] - self.total[cuts.cut_relation]
         return np.where(own, polygon, self.shortage.amount[cuts.cut_relation]).astype(np.float64)
 
-    def _worth(self, inside: Multipliers, cost: FloatArray, pull: FloatArray, cells: IntArray) -> float:
+    def _worth(self, inside: DualMultipliers, cost: FloatArray, pull: FloatArray, cells: IntArray) -> float:
         """What the block's present multipliers bring."""
         return float(inside.cut @ self._needs(inside)) + _losses(cost - pull, self.room[cells])
 
 
-def some(multipliers: Multipliers, chosen: BoolArray) -> Multipliers:
-    return Multipliers(np.zeros(0), multipliers.cut_relation[chosen], multipliers.cut_cell[chosen], multipliers.cut[chosen])
+def some(multipliers: DualMultipliers, chosen: BoolArray) -> DualMultipliers:
+    return DualMultipliers(np.zeros(0), multipliers.cut_relation[chosen], multipliers.cut_cell[chosen], multipliers.cut[chosen])
 
 
-def joined(one: Multipliers, two: Multipliers) -> Multipliers:
-    return Multipliers(
+def joined(one: DualMultipliers, two: DualMultipliers) -> DualMultipliers:
+    return DualMultipliers(
         np.zeros(0),
         np.concatenate([one.cut_relation, two.cut_relation]),
         np.concatenate([one.cut_cell, two.cut_cell]),

@@ -70,10 +70,10 @@ def anneal_senses(search: Search, *, sweeps: int = SWEEPS, start: IntArray | Non
     choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
     if choice.size == 0:
         return all_up(problem) if start is None else start.copy()
-    return _Graph(problem, choice, narrow=narrow).anneal(search.rng, sweeps, start, lambda: search.seconds_left <= 0)
+    return _SenseAnnealing(problem, choice, narrow=narrow).anneal(search.rng, sweeps, start, lambda: search.seconds_left <= 0)
 
 
-class _Graph:
+class _SenseAnnealing:
     """What annealing needs: for each cell with a choice its relations and what a flip changes in them, and the way back."""
 
     def __init__(self, problem: ProtectionProblem, choice: IntArray, *, narrow: bool = False) -> None:

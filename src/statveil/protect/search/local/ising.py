@@ -21,7 +21,7 @@ from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.rounding import Parts
+from statveil.protect.rounding import CellParts
 from statveil.protect.search.local import anneal, messages
 from statveil.protect.search.state import Search
 
@@ -77,7 +77,7 @@ def fits(problem: ProtectionProblem) -> bool:
     return bool(0 < problem.sensitive.sum() <= MOST_SENSITIVE and problem.relations.shape[0] <= MOST_RELATIONS)
 
 
-def ising_form(problem: ProtectionProblem, parts: Parts | None = None) -> IsingForm:
+def ising_form(problem: ProtectionProblem, parts: CellParts | None = None) -> IsingForm:
     """Build the form: one factorisation and as many solves as there are sensitive cells; over the parts where those are few."""
     cells = np.flatnonzero(problem.sensitive)
     up, down = problem.upper_level[cells].astype(np.float64), problem.lower_level[cells].astype(np.float64)
@@ -95,7 +95,7 @@ def ising_form(problem: ProtectionProblem, parts: Parts | None = None) -> IsingF
     return IsingForm(cells=cells, couple=(couple + couple.T) / (2 * scale), field=field / scale, closed=~choice, mates=mates)
 
 
-def _fits_parts(problem: ProtectionProblem, parts: Parts) -> bool:
+def _fits_parts(problem: ProtectionProblem, parts: CellParts) -> bool:
     """Whether there are many relations, few parts, and no cell that may not absorb: the form over parts lets every cell."""
     all_absorb = problem.variant == "at-least" and bool((problem.free.low < problem.free.high).all())
     return all_absorb and parts.part.size <= DENSE_UP_TO < problem.relations.shape[0]
@@ -123,7 +123,7 @@ def _form_by_relations(problem: ProtectionProblem, forced: _Forced) -> tuple[Flo
     return np.asarray(bring.T @ solved[:, :-1]), np.asarray(bring.T @ solved[:, -1])
 
 
-def _form_by_parts(problem: ProtectionProblem, parts: Parts, forced: _Forced) -> tuple[FloatArray, FloatArray]:
+def _form_by_parts(problem: ProtectionProblem, parts: CellParts, forced: _Forced) -> tuple[FloatArray, FloatArray]:
     """The same from the parts, which are far fewer than relations: a table z = S y + c as near as can be to what is forced.
 
     Its least weighted square distance from t is (t - c)' (W - W S H^-1 S' W) (t - c) with H = S' W S.

@@ -41,7 +41,7 @@ CALM, MOST_ROUNDS = 20, 1_000
 BITS = 2 ** (MOST_CELLS + 1)
 
 
-class Graph(NamedTuple):
+class FactorGraph(NamedTuple):
     """Of each relation its cells with a choice, what half a flip of each changes, and what the others leave; all in units of T."""
 
     choice: IntArray
@@ -103,7 +103,7 @@ def settled_senses(search: Search) -> IntArray | None:
     return None
 
 
-def graph_of(problem: ProtectionProblem) -> Graph:
+def graph_of(problem: ProtectionProblem) -> FactorGraph:
     """With middle + half * s in the place of each cell with a choice, the imbalance of a relation is offset + sum of halves * s."""
     choice = open_choices(problem)
     rows = problem.relations[:, choice]
@@ -116,7 +116,7 @@ def graph_of(problem: ProtectionProblem) -> Graph:
     offset = prices * (problem.relations @ middle - problem.residual)
     dearer_up = problem.weight[choice] * (problem.upper_level - problem.lower_level)[choice]
     starts, members = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-    return Graph(choice, starts, members, halves / unit, offset / unit, -dearer_up / (2 * unit))
+    return FactorGraph(choice, starts, members, halves / unit, offset / unit, -dearer_up / (2 * unit))
 
 
 @njit(cache=True, inline="always")

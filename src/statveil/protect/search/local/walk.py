@@ -18,7 +18,7 @@ from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.rounding import Parts
+from statveil.protect.rounding import CellParts
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
@@ -26,7 +26,7 @@ MOST_LOWERED = 2_000
 """Parts lowered before it is given up: each one is looked for among all."""
 
 
-def lifted(problem: ProtectionProblem, parts: Parts) -> IntArray | None:
+def lifted(problem: ProtectionProblem, parts: CellParts) -> IntArray | None:
     """The deviation; None where sums also subtract, a cell cannot go up, or bounds leave no room that is so easily found."""
     if not problem.can_go_up[problem.sensitive].all() or (parts.sums.data < 0).any():
         return None
@@ -57,7 +57,7 @@ def _raise_one(problem: ProtectionProblem, cells_with: csc_matrix, parts: AnyArr
         deviation[best[0]] = best[1]
 
 
-def _lower_what_is_too_high(problem: ProtectionProblem, parts: Parts, cells_with: csc_matrix, deviation: IntArray) -> None:
+def _lower_what_is_too_high(problem: ProtectionProblem, parts: CellParts, cells_with: csc_matrix, deviation: IntArray) -> None:
     """Lower, in place, the part with most to spare in each cell above its bound, smallest cells first; sensitive cells stay up."""
     floor = np.where(problem.sensitive, problem.up.low, problem.free.low)
     width = np.diff(parts.sums.indptr)
@@ -96,7 +96,7 @@ TRIES = 4
 """Cells among which one is looked for that the move can bring to rest."""
 
 
-class Graph(NamedTuple):
+class MoveGraph(NamedTuple):
     """What moves need: the cells that each part is in, with factors; the parts of each cell; the siblings of each part."""
 
     cells_at: IntArray
@@ -122,7 +122,7 @@ def pays(search: Search) -> bool:
     return parts is not None and fits(search) and cells_of_a_part(parts) >= LEAST_CELLS
 
 
-def cells_of_a_part(parts: Parts) -> float:
+def cells_of_a_part(parts: CellParts) -> float:
     """In how many cells a part is, on average: what one of them moves."""
     return float(parts.sums.nnz / max(parts.part.size, 1))
 
@@ -160,7 +160,7 @@ def walk_in_rounds(search: Search, *, rounds: int, moves: int | None = None) -> 
         search.offer(anneal_table(search, graph, search.best, moves=first * 2**number, heat=HEATS[number % len(HEATS)]))
 
 
-def graph_of(problem: ProtectionProblem, parts: Parts) -> Graph:
+def graph_of(problem: ProtectionProblem, parts: CellParts) -> MoveGraph:
     """Siblings are parts that share one of the finest relations: a total and otherwise parts."""
     is_part = np.zeros(problem.size, dtype=np.int64)
     is_part[parts.part] = 1
@@ -173,10 +173,10 @@ def graph_of(problem: ProtectionProblem, parts: Parts) -> Graph:
     near.sort_indices()
     rows, columns = parts.sums.tocsr(), parts.sums.tocsc()
     arrays = (columns.indptr, columns.indices, columns.data, rows.indptr, rows.indices, near.indptr, near.indices)
-    return Graph(*(array.astype(np.int64) for array in arrays))
+    return MoveGraph(*(array.astype(np.int64) for array in arrays))
 
 
-def anneal_table(search: Search, graph: Graph, start: IntArray, *, moves: int, heat: float) -> IntArray:
+def anneal_table(search: Search, graph: MoveGraph, start: IntArray, *, moves: int, heat: float) -> IntArray:
     """One annealing from a safe table; when time is up, what was reached by then."""
     problem, z = search.problem, start.copy()
     level = problem.weight * np.minimum(problem.lower_level, problem.upper_level)

@@ -33,7 +33,7 @@ POTENTIAL = 0.1
 """Weight of the potential resistances beside the overt and the free ones; more of it led to dearer tables in trials."""
 
 
-class Answer(NamedTuple):
+class ImageSolution(NamedTuple):
     """A solved image: the binaries' values x'', their own costs c, and their reduced costs RC."""
 
     x: FloatArray
@@ -64,7 +64,7 @@ class ParametricImage:
         weight = problem.weight[program.choice] * fixed.price
         self._own = weight * (up + down)  # `down` is negative
 
-    def answer(self, goals: IntArray, *, seconds: float) -> Answer | None:
+    def answer(self, goals: IntArray, *, seconds: float) -> ImageSolution | None:
         """Solve for these goals, afresh (presolve gains more than the last basis would); None when out of time or infeasible."""
         from statveil.solve import highs
 
@@ -73,7 +73,7 @@ class ParametricImage:
         if solution.x is None or solution.row_duals is None:
             return None
         reduced = -self.large * goals - self._move.T @ solution.row_duals[: self._rows]
-        return Answer(solution.x[self._first :], self._own, np.asarray(reduced))
+        return ImageSolution(solution.x[self._first :], self._own, np.asarray(reduced))
 
 
 def _dearest_turn(search: Search, cells: IntArray) -> float:
@@ -84,7 +84,7 @@ def _dearest_turn(search: Search, cells: IntArray) -> float:
     return float(swing.max(initial=0.0)) * program.price / program.unit + 1.0
 
 
-def resistance(goals: IntArray, answer: Answer, large: float) -> Resistance:
+def resistance(goals: IntArray, answer: ImageSolution, large: float) -> Resistance:
     """Overt (eqs 10-11), potential (12-13) and free (14-15) resistance, added up.
 
     The three have no common unit. Overt and free ones are shares; potentials are scaled so that the largest counts `POTENTIAL`.
@@ -105,7 +105,7 @@ def overt(goals: IntArray, x: FloatArray) -> Resistance:
     return Resistance(np.where(goals > 0, 1 - x, 0.0), np.where(goals < 0, x, 0.0))
 
 
-def potential(goals: IntArray, answer: Answer, large: float) -> Resistance:
+def potential(goals: IntArray, answer: ImageSolution, large: float) -> Resistance:
     """Eqs 12 and 13, for binaries that met their goal: what the direction costs at the duals found."""
     met = np.abs(answer.x - (goals > 0)) < 1e-6
     up = np.where((goals > 0) & met, large + answer.cost + answer.reduced, 0.0)

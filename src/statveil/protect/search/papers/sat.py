@@ -45,7 +45,7 @@ class Term(NamedTuple):
     literal: int
 
 
-class Forbidden:
+class ForbiddenCombinations:
     """Finds the combinations that relations of a problem, or sums of them, forbid."""
 
     def __init__(self, problem: ProtectionProblem) -> None:
@@ -173,7 +173,7 @@ def begin(search: Search) -> None:
 
 def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int = ROUNDS) -> IntArray | None:
     """Senses with a table, which is offered: clauses and programs in turn, then a mixed-integer program, unless a table is known."""
-    clauses, programs = _Senses(search.problem), _Violation(search.program)
+    clauses, programs = _SenseClauses(search.problem), _LeastViolation(search.program)
     senses = None
     for _ in range(rounds):
         found = clauses.solve(phases)
@@ -194,13 +194,13 @@ def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int
     return _nearest_feasible(search, anneal.all_up(search.problem) if senses is None else senses)
 
 
-class _Senses:
+class _SenseClauses:
     """The clauses known so far. `exhausted` once they exclude every choice: then no table exists."""
 
     def __init__(self, problem: ProtectionProblem) -> None:
         from statveil.solve.sat import Formula
 
-        self.problem, self.forbidden, self.formula = problem, Forbidden(problem), Formula()
+        self.problem, self.forbidden, self.formula = problem, ForbiddenCombinations(problem), Formula()
         self.exhausted, self._proved = False, True
         self.cells = np.flatnonzero(self.forbidden.choice)
         for combination in self.forbidden.by_relation():
@@ -249,7 +249,7 @@ def _whole(duals: FloatArray) -> IntArray:
     return np.rint(kept * 2.0**16).astype(np.int64)
 
 
-class _Violation:
+class _LeastViolation:
     """How far the relations must be broken once the senses are fixed: least sum of excess and shortfall, and its multipliers."""
 
     def __init__(self, program: FixedSenses) -> None:

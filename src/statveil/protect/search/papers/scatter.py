@@ -43,10 +43,10 @@ def run(search: Search, *, groups: int = 16, runs: int = 8, reference: int = 10,
         search.enter(f"scatter search over {count} groups")
         until = search.seconds_left - SEARCH_SHARE * seconds
         group = swapped_groups(search, count, seconds=SWAPS_SHARE * seconds)
-        Evolution(search, group, until=until).run(reference, rebuilds)
+        ScatterSearch(search, group, until=until).run(reference, rebuilds)
 
 
-class Point(NamedTuple):
+class ScatterPoint(NamedTuple):
     """Which groups go up, and what that costs (infinite: no table)."""
 
     up: BoolArray
@@ -58,9 +58,9 @@ class ReferenceSet:
 
     def __init__(self, size: int, *, closest: float) -> None:
         self.size, self.closest = size, closest
-        self.members: list[Point] = []
+        self.members: list[ScatterPoint] = []
 
-    def consider(self, point: Point) -> bool:
+    def consider(self, point: ScatterPoint) -> bool:
         """Admit a point that is cheaper than the dearest member; one too close to members only if it is cheaper than they are."""
         rivals = [member for member in self.members if distance(member.up, point.up) < self.closest]
         if not rivals and len(self.members) >= self.size:
@@ -71,7 +71,7 @@ class ReferenceSet:
         self.members = sorted([*kept, point], key=lambda member: member.cost)
         return True
 
-    def add_most_distant(self, pool: list[Point]) -> None:
+    def add_most_distant(self, pool: list[ScatterPoint]) -> None:
         """Fill up with the points of the pool whose nearest member is farthest away."""
         pool = list(pool)
         while pool and len(self.members) < self.size:
@@ -107,7 +107,7 @@ def children_of(first: int, second: int, size: int) -> int:
     return MOST_CHILDREN - round((MOST_CHILDREN - 1) * (first + second - 1) / max(2 * size - 4, 1))
 
 
-def combine(one: Point, two: Point, rng: np.random.Generator) -> BoolArray:
+def combine(one: ScatterPoint, two: ScatterPoint, rng: np.random.Generator) -> BoolArray:
     """A convex combination, the cheaper parent with the larger weight, rounded at random: what both agree on stays."""
     if np.isinf(one.cost) and np.isinf(two.cost):
         share = 0.5
@@ -117,7 +117,7 @@ def combine(one: Point, two: Point, rng: np.random.Generator) -> BoolArray:
     return np.asarray(rng.random(mixture.size) < mixture)
 
 
-class Evolution:
+class ScatterSearch:
     """One scatter search over given groups, until its time is over or nothing new comes."""
 
     def __init__(self, search: Search, group: IntArray, *, until: float) -> None:
@@ -128,7 +128,7 @@ class Evolution:
         self.rest = all_up(problem)
         self.priced: dict[bytes, float] = {}
         self.combined: set[bytes] = set()
-        self.cheapest = Point(np.zeros(self.count, dtype=np.bool_), float("inf"))
+        self.cheapest = ScatterPoint(np.zeros(self.count, dtype=np.bool_), float("inf"))
 
     @property
     def over(self) -> bool:
@@ -147,7 +147,7 @@ class Evolution:
             self._rebuild(best)
         self._settle()
 
-    def _found(self, best: ReferenceSet, pool: list[Point]) -> None:
+    def _found(self, best: ReferenceSet, pool: list[ScatterPoint]) -> None:
         """The first set: half by quality, improved; half by distance from those."""
         self._settle()
         pool.sort(key=lambda point: point.cost)
@@ -176,7 +176,7 @@ class Evolution:
         """Price a child; improve and admit it if it is new and no dearer than the set."""
         if up.tobytes() in self.priced:
             return False
-        child = Point(up, self.cost(up, worth=best.members[-1].cost))
+        child = ScatterPoint(up, self.cost(up, worth=best.members[-1].cost))
         return bool(np.isfinite(child.cost)) and best.consider(self.improved(child))
 
     def _rebuild(self, best: ReferenceSet) -> None:
@@ -188,12 +188,12 @@ class Evolution:
         fresh = (up[back] for up in islice(diverse_points(seed), POOL * best.size))
         best.add_most_distant(self._priced(up for up in fresh if up.tobytes() not in self.priced))
 
-    def _priced(self, ups: Iterator[BoolArray]) -> list[Point]:
+    def _priced(self, ups: Iterator[BoolArray]) -> list[ScatterPoint]:
         points = []
         for up in ups:
             if self.over:
                 break
-            points.append(Point(up, self.cost(up)))
+            points.append(ScatterPoint(up, self.cost(up)))
         return points
 
     def _seed(self) -> BoolArray:
@@ -202,7 +202,7 @@ class Evolution:
             return np.zeros(self.count, dtype=np.bool_)
         return np.bincount(self.group, weights=self.search.start[self.choice], minlength=self.count) > 0
 
-    def improved(self, point: Point) -> Point:
+    def improved(self, point: ScatterPoint) -> ScatterPoint:
         """One pass over the groups in random order; a turn that makes the point cheaper is kept."""
         for turn in self.search.rng.permutation(self.count):
             if self.over:
@@ -210,7 +210,7 @@ class Evolution:
             up = point.up.copy()
             up[turn] ^= True
             cost = self.cost(up, worth=point.cost)
-            point = Point(up, cost) if cost < point.cost else point
+            point = ScatterPoint(up, cost) if cost < point.cost else point
         return point
 
     def cost(self, up: BoolArray, *, worth: float = np.inf) -> float:
@@ -221,7 +221,7 @@ class Evolution:
             if np.isinf(cost) and np.isfinite(worth):
                 return cost  # only known to be dear
             self.priced[key] = cost
-            self.cheapest = min(self.cheapest, Point(up, cost), key=lambda point: point.cost)
+            self.cheapest = min(self.cheapest, ScatterPoint(up, cost), key=lambda point: point.cost)
         return self.priced[key]
 
     def _senses(self, up: BoolArray) -> IntArray:
