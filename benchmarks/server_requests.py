@@ -28,7 +28,7 @@ from statveil.data.readers import read_microdata
 from statveil.jobs.demo.register import write_register_server
 from statveil.jobs.server_config import ServerConfig, check_config
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import MinimumFrequency, PPercent
+from statveil.risk.rules import MinimumFrequency, PPercent
 from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService

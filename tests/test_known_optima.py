@@ -10,7 +10,7 @@ import pytest
 
 import statveil as sv
 from statveil.core.outcome import Ending
-from statveil.risk.rules.all import ManualCell
+from statveil.risk.rules import ManualCell
 
 TOTAL = "Total"
 

@@ -15,7 +15,7 @@ import pytest
 
 import statveil as sv
 from statveil.protect.search.methods import HOMES
-from statveil.risk.rules.all import ManualCell
+from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, original, protect, released, sensitive, table
 
 TOWNS = [f"t{i}" for i in range(6)]

@@ -58,7 +58,7 @@ _HOMES = {
     "statveil.records.keys": ("KeyVariables",),
     "statveil.records.plan": ("FilePlan", "plan_recoding"),
     "statveil.records.unsafe": ("find_unsafe",),
-    "statveil.risk.rules.all": ("MinimumFrequency", "PPercent"),
+    "statveil.risk.rules": ("MinimumFrequency", "PPercent"),
     "statveil.tables.from_cells": ("table_from_cells",),
     "statveil.tables.linked": ("CellSet", "Equation"),
     "statveil.tables.spec": ("TableSpec",),
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from statveil.records.keys import KeyVariables
     from statveil.records.plan import FilePlan, plan_recoding
     from statveil.records.unsafe import find_unsafe
-    from statveil.risk.rules.all import MinimumFrequency, PPercent
+    from statveil.risk.rules import MinimumFrequency, PPercent
     from statveil.tables.from_cells import table_from_cells
     from statveil.tables.linked import CellSet, Equation
     from statveil.tables.spec import TableSpec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
+from statveil.risk.rules import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
 from statveil.risk.sensitivity import Sensitivity
 
 __all__ = [

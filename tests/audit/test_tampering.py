@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.audit.tables import audit_table
-from statveil.risk.rules.all import ManualCell
+from statveil.risk.rules import ManualCell
 from tests.audit.stories import failed, provenance_of
 
 ROWS, COLUMNS = "uvw", "abcd"

@@ -17,7 +17,7 @@ from statveil.jobs.schema import RULE_TYPES, check_job
 from statveil.jobs.table_job import Job, read_job
 from statveil.jobs.template import TEMPLATE
 from statveil.protect.options import Bounds, Options
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule
+from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule
 from statveil.risk.rules.manual import Manual, Waiver
 
 SMALLEST: dict[str, Any] = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
+from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
 from tests.reference import rules as reference
 from tests.reference.rules import Cell, Respondent
 from tests.risk.cells import table_of

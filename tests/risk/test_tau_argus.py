@@ -22,7 +22,7 @@ import pytest
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.readers import read_microdata
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import PPercent
+from statveil.risk.rules import PPercent
 from statveil.tables.spec import TableSpec
 from statveil.tables.tabulate.tabulate import tabulate
 

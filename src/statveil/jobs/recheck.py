@@ -18,15 +18,15 @@ from statveil.core.provenance import Provenance
 from statveil.formats.repairs import Relaxation, read_repairs
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import Job, read_job
+from statveil.jobs.tables.assess import assess_records
 from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes
 from statveil.jobs.tables.keeping import options_with, recheck_means
 from statveil.jobs.tables.parameters import WIDENED, as_json, keep_as_json, links_as_json, repair_as_json
 from statveil.jobs.tables.released import requirements_of
 from statveil.publish.formats.files import file_word, paths_of
 from statveil.publish.formats.read_back import PublicTable, read_public_csv
-from statveil.risk.rules.all import Rule
+from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.risk.unions import judge
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import ProtectedTable, Table, View
 
@@ -46,7 +46,7 @@ def audit_folder(folder: Path) -> AuditReport:
     try:
         rules, options = job.rules(), options_with(job.options(), job.keep(), provenance.parameters.get(WIDENED))
         specs, asked = job.specs(), requirements_of(options, job.repair())
-        table, sensitivity = judge(job.microdata, specs, rules, job.links())
+        table, sensitivity = assess_records(job.microdata, specs, rules, job.links())
     except InputError as error:
         raise AuditFailed(
             f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",

@@ -18,7 +18,7 @@ from statveil.core.errors import InputError
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
+from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
 from statveil.tables.spec import Trees
 
 FileFormat = Literal["csv", "parquet", "json-stat", "sdmx-csv", "sdmx-ml", "pc-axis", "excel"]

@@ -30,7 +30,7 @@ from statveil.jobs.schema import (
     wrong,
     wrong_keys,
 )
-from statveil.risk.rules.respondents import RespondentRule
+from statveil.risk.rules.base import RespondentRule
 
 LONGEST_NAME = 200
 """Characters of a name or code in a request; nothing real is longer."""

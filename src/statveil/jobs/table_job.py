@@ -19,12 +19,12 @@ from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.jobs.schema import DimensionPart, JobFile, ManualPart, RulePart, TablePart, check_job, rule_of
+from statveil.jobs.tables.assess import Links
 from statveil.protect.infeasible.table_repair import GivingCells, TableRepair
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Bounds, Options
-from statveil.risk.rules.all import Rule
+from statveil.risk.rules import Rule
 from statveil.risk.rules.manual import Manual
-from statveil.risk.unions import Links
 from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec, Trees
 

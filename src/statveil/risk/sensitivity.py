@@ -5,27 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.risk.rules.exact import Level, both_ways, share
-from statveil.tables.table import Table
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """The numbers of the cells that a rule calls unsafe, and how far each must move, in the table's units of 10**-scale."""
-
-    cells: IntArray
-    lower: IntArray
-    upper: IntArray
-
-
-def percent_of_value(table: Table, cells: IntArray, level: Level) -> Finding:
-    """Levels that are a percentage of |value|."""
-    lower, upper = (share(np.abs(table.value[cells]), percent / 100) for percent in both_ways("level", level))
-    return Finding(cells=cells, lower=lower, upper=upper)
-
 
 UNBOUNDED = 2**62
 

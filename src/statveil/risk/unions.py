@@ -6,75 +6,17 @@ the other by the same amount, and what it has in both is then published as it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from statveil.core.arrays import IntArray, frozen_array
-from statveil.core.errors import InputError, RuleError
-from statveil.data.microdata import Microdata
-from statveil.risk.assess import assess
-from statveil.risk.rules.all import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.levels import Grid
-from statveil.tables.linked import CellSet, Equation
-from statveil.tables.spec import TableSpec
+from statveil.tables.linked import CellSet
 from statveil.tables.table import Table, View
-from statveil.tables.tabulate.tabulate import tabulate
-
-
-@dataclass(frozen=True, kw_only=True)
-class Links:
-    """What links tables beyond the cells they share.
-
-    equations: between measures. sets: cells to be judged as one. search_sets: look for such sets, see `find_sets`.
-    """
-
-    equations: Sequence[Equation] = ()
-    sets: Sequence[CellSet] = ()
-    search_sets: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.search_sets, bool):
-            raise InputError("search_sets must be True or False.", hint="Sets that are known are given as sets=[CellSet(...)].")
-
-
-def judge(
-    data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule], links: Links, *, tell: Callable[[str], None] = lambda _: None
-) -> tuple[Table, Sensitivity]:
-    """The tables that the records add up to, and what is sensitive in them; sets of cells that are safe are left out."""
-    tell("tabulating")
-    sets, top = list(links.sets), max(1, contributions_needed(rules))
-    if links.search_sets:
-        sets += [found for found in find_sets(data, specs, rules) if found not in sets]
-    table = tabulate(data, specs, top=top, equations=links.equations, sets=sets)
-    tell("assessing")
-    sensitivity = assess(table, rules)
-    if table.unions:
-        table = _with_unions(table, [place for place, union in enumerate(table.unions) if sensitivity.sensitive[union.cell]])
-        sensitivity = assess(table, rules)
-    return table, sensitivity
-
-
-def find_sets(data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> list[CellSet]:
-    """Sets that the rules call unsafe: parts of one total that are sensitive and have the same largest holding."""
-    if any(spec.holding is None for spec in specs):
-        raise RuleError(
-            "Sets of cells are searched for by the holding that is the largest in each, and no holding is given.",
-            hint="Give the tables a holding column, or name the sets.",
-        )
-    top = max(1, contributions_needed(rules))
-    table = tabulate(data, specs, top=top, leaders=True)
-    sets = candidate_sets(table, assess(table, rules))
-    judged = tabulate(data, specs, top=top, sets=sets)
-    sensitive = assess(judged, rules).sensitive
-    unsafe: dict[int, CellSet] = {}
-    for each, union in zip(sets, judged.unions, strict=True):  # both by view, and within it in the order of the table
-        if sensitive[union.cell] and union.cell >= judged.shown:
-            unsafe.setdefault(union.cell, each)
-    return list(unsafe.values())
 
 
 def candidate_sets(table: Table, sensitivity: Sensitivity) -> list[CellSet]:
@@ -106,9 +48,18 @@ def _labels(view: View, row: int) -> dict[str, str]:
     return {dimension.name: dimension.codes[code] for dimension, code in zip(view.dimensions, view.coordinates[row], strict=True)}
 
 
-def _with_unions(table: Table, kept: Sequence[int]) -> Table:
-    """The table with these of its sets of cells only."""
-    unions = [table.unions[place] for place in kept]
+def unsafe_sets(sets: Sequence[CellSet], judged: Table, sensitivity: Sensitivity) -> list[CellSet]:
+    """Those of these sets that are sensitive in a table tabulated with them, and that no table shows as a cell."""
+    unsafe: dict[int, CellSet] = {}
+    for each, union in zip(sets, judged.unions, strict=True):  # both by view, and within it in the order of the table
+        if sensitivity.sensitive[union.cell] and union.cell >= judged.shown:
+            unsafe.setdefault(union.cell, each)
+    return list(unsafe.values())
+
+
+def without_safe_unions(table: Table, sensitivity: Sensitivity) -> Table:
+    """The table with its sensitive sets of cells only."""
+    unions = [union for union in table.unions if sensitivity.sensitive[union.cell]]
     cells = np.array([*range(table.shown), *sorted({union.cell for union in unions if union.cell >= table.shown})], dtype=np.int64)
     arrays: dict[str, Any] = {
         field.name: frozen_array(value[cells])

@@ -27,7 +27,7 @@ from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.queries.tabulation import read_all
 from statveil.jobs.server_config import DatasetPart, ServerConfig, check_config
-from statveil.risk.rules.concentration import PPercent
+from statveil.risk.rules import PPercent
 from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.query import DimensionChoice, TableQuery

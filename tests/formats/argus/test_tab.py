@@ -16,7 +16,7 @@ from statveil.formats.argus.cells import Amounts, CellTable, Status
 from statveil.formats.argus.tab import Wanted, read_cells, write_cells
 from statveil.formats.argus.tables import table_of
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent
+from statveil.risk.rules import Dominance, MinimumFrequency, PPercent
 from statveil.tables.spec import Dimension
 
 RDA = """<SEPARATOR> ";"

@@ -10,7 +10,7 @@ from statveil.core.errors import InputError
 from statveil.data.readers import read_microdata
 from statveil.jobs.demo.enterprises import enterprises, industry_tree, region_tree, size_tree
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import MinimumFrequency, PPercent, contributions_needed
+from statveil.risk.rules import MinimumFrequency, PPercent, contributions_needed
 from statveil.tables.spec import TableSpec
 from statveil.tables.tabulate.tabulate import tabulate
 

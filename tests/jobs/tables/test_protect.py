@@ -11,7 +11,7 @@ import pytest
 
 import statveil as sv
 from statveil.core.outcome import Ending
-from statveil.risk.rules.all import ManualCell
+from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, LIMITS, assert_safe, original, protect, released, sensitive, table
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import statveil as sv
-from statveil.risk.rules.all import ManualCell
+from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, original, protect, released, sensitive, table
 
 ZEROS = {"area": list("ppqqqr"), "trade": list("uvuvvv"), "sales": [0, 30, 10, 50, 20, 9]}

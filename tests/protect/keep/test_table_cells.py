@@ -16,9 +16,9 @@ from statveil.cli.words import keep_from
 from statveil.core.errors import AuditFailed, InputError
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
+from statveil.jobs.tables.assess import Links, assess_records
 from statveil.jobs.tables.folder import protect_to_folder
 from statveil.protect.keep.table_cells import cells_at, keep_of
-from statveil.risk.unions import Links, judge
 from tests.protect.keep.tables import small_table
 
 TREE = sv.Hierarchy(parent={"A": "Total", "B": "Total", "A1": "A", "A2": "A", "B1": "B", "B2": "B"})
@@ -180,7 +180,7 @@ SET = sv.CellSet(cells=[{"region": "A1", "trade": "x"}, {"region": "B1", "trade"
 
 def test_statistics_are_of_cells_that_a_reader_sees() -> None:
     """The sum of two cells that no view shows is sensitive; it counts neither among the sensitive nor among all cells."""
-    table, sensitivity = judge(sv.read_microdata(records()), [spec()], [sv.PPercent(30)], Links(sets=[SET]))
+    table, sensitivity = assess_records(sv.read_microdata(records()), [spec()], [sv.PPercent(30)], Links(sets=[SET]))
     assert sensitivity.sensitive[table.shown :].any()
     keep = keep_of(sv.keep.Keep(mean="sensitive", slope="all", measures=["gini", largest]), table, sensitivity.sensitive)
     for _, cells in keep.asked:

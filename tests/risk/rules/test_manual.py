@@ -9,7 +9,7 @@ import pytest
 
 from statveil.core.errors import FormatError, RuleError
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import Manual, ManualCell, MinimumFrequency, PPercent, Waiver
+from statveil.risk.rules import Manual, ManualCell, MinimumFrequency, PPercent, Waiver
 from statveil.risk.sensitivity import UNBOUNDED
 from tests.risk.cells import firms, one_view, table_of, without_respondents
 

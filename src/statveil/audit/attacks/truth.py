@@ -10,8 +10,7 @@ import numpy as np
 from statveil.audit.attacks.public import PublicTable, Register, Request
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import Rule
-from statveil.risk.rules.frequency import MinimumFrequency
+from statveil.risk.rules import MinimumFrequency, Rule
 from statveil.tables.table import Table
 
 TOP = 4

@@ -20,9 +20,8 @@ from statveil.jobs.table_job import Job, read_job
 from statveil.jobs.tables.folder import JOB_FILE, PUBLIC
 from statveil.protect.options import Options
 from statveil.publish.formats.files import file_word, paths_of
-from statveil.risk.rules.all import Rule
-from statveil.risk.rules.concentration import PPercent
-from statveil.risk.rules.respondents import RespondentRule
+from statveil.risk.rules import PPercent, Rule
+from statveil.risk.rules.base import RespondentRule
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.table import ProtectedTable, View
 from statveil.tables.tabulate.tabulate import tabulate

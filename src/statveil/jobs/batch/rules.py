@@ -12,7 +12,7 @@ from statveil.core.errors import RuleError
 from statveil.formats.argus.batch_commands import RuleCall, SafetyRule
 from statveil.formats.argus.cells import Status
 from statveil.formats.argus.lines import Line
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
+from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
 
 DEFAULT_MARGIN = Decimal(20)
 SMALLEST_PERCENT = Fraction(1, 10**9)

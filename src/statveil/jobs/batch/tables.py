@@ -26,7 +26,7 @@ from statveil.jobs.batch.recode import recoded
 from statveil.jobs.batch.rules import SMALLEST_PERCENT, RuleSet, status_of
 from statveil.risk.assess import assess
 from statveil.risk.labels import find_cell
-from statveil.risk.rules.all import MinimumFrequency, Rule, contributions_needed
+from statveil.risk.rules import MinimumFrequency, Rule, contributions_needed
 from statveil.risk.rules.manual import Manual, ManualCell
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import Dimension, TableSpec

@@ -13,11 +13,11 @@ import numpy as np
 from statveil.core.errors import InputError
 from statveil.core.limits import Limits
 from statveil.data.hierarchy import Hierarchy
+from statveil.jobs.tables.assess import Links
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.infeasible.table_repair import TableRepair
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Options
-from statveil.risk.unions import Links
 
 WIDENED = "widened"
 

@@ -9,6 +9,7 @@ from statveil.core.limits import Limits, OnProgress
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.formats.repairs import Relaxation
+from statveil.jobs.tables.assess import Links, assess_records
 from statveil.jobs.tables.keeping import keep_statistics
 from statveil.jobs.tables.parameters import as_json, keep_as_json, links_as_json, repair_as_json, run_as_json, widened_as_json
 from statveil.jobs.tables.released import release_of, requirements_of
@@ -22,9 +23,8 @@ from statveil.protect.keep.table_cells import keep_of
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Options
 from statveil.publish.release import Release
-from statveil.risk.rules.all import Rule
+from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.risk.unions import Links, judge
 from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
@@ -62,7 +62,7 @@ def protect_table(
     tell = stages(on_progress, limits)
     links = Links(equations=equations, sets=sets, search_sets=search_sets)
     microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table, sensitivity = judge(microdata, specs, rules, links, tell=tell)
+    table, sensitivity = assess_records(microdata, specs, rules, links, tell=tell)
     release = protect_assessed(
         table,
         sensitivity,

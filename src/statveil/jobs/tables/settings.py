@@ -10,7 +10,7 @@ from statveil.protect.infeasible.table_repair import TableRepair
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Options
 from statveil.risk.assess import check_rules
-from statveil.risk.rules.all import Rule
+from statveil.risk.rules import Rule
 
 
 def settled(

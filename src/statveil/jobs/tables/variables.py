@@ -10,6 +10,7 @@ from statveil.core.errors import InputError
 from statveil.core.limits import Limits, OnProgress, check_kind
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
+from statveil.jobs.tables.assess import Links, assess_records
 from statveil.jobs.tables.keeping import require_means
 from statveil.jobs.tables.parameters import as_json, keep_as_json, run_as_json
 from statveil.jobs.tables.released import release_of, requirements_of
@@ -21,8 +22,7 @@ from statveil.protect.keep.variables import KEPT, Together, adjust_together
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Options
 from statveil.publish.release import Release
-from statveil.risk.rules.all import Rule
-from statveil.risk.unions import Links, judge
+from statveil.risk.rules import Rule
 from statveil.tables.spec import TableSpec
 
 
@@ -59,7 +59,7 @@ def protect_variables(
     judged = {}
     for spec in specs:
         require_rules(own.get(spec.name, ()))
-        judged[spec.name] = judge(microdata, [spec], own[spec.name], Links(), tell=stages(on_progress, limits))
+        judged[spec.name] = assess_records(microdata, [spec], own[spec.name], Links(), tell=stages(on_progress, limits))
     problems = {name: build_problem(table, sensitivity, options) for name, (table, sensitivity) in judged.items()}
     together = adjust_together(
         problems, keep=keep_of(keep, judged[names[0]][0]), method=method, limits=limits, seed=seed, on_progress=on_progress

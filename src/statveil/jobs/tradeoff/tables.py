@@ -15,6 +15,7 @@ from statveil.core.outcome import Ending
 from statveil.core.provenance import Provenance
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
+from statveil.jobs.tables.assess import Links, assess_records
 from statveil.jobs.tables.parameters import as_json, links_as_json
 from statveil.jobs.tables.released import requirements_of
 from statveil.jobs.tables.settings import require_rules, settled
@@ -29,9 +30,8 @@ from statveil.protect.keep.wishes import Keep, targets_of
 from statveil.protect.options import Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release
-from statveil.risk.rules.all import Rule
+from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.risk.unions import Links, judge
 from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import ProtectedTable, Table
@@ -128,7 +128,7 @@ def tradeoff_table(
     require_rules(rules)
     links = Links(equations=equations, sets=sets, search_sets=search_sets)
     microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table, sensitivity = judge(microdata, specs, rules, links, tell=stages(on_progress, limits))
+    table, sensitivity = assess_records(microdata, specs, rules, links, tell=stages(on_progress, limits))
     problem = build_problem(table, sensitivity, options)
     with in_labels(problem, table):
         asked = keep_of(keep, table, sensitivity.sensitive)

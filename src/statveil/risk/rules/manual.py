@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import FormatError, RuleError
 from statveil.risk.labels import find_cell
+from statveil.risk.rules.base import Finding, percent_of_value
 from statveil.risk.rules.exact import Level, Number, above, both_ways, ceil_amount, exact
-from statveil.risk.sensitivity import Finding, percent_of_value
 from statveil.tables.table import Table
 
 WORDS = ("status", "view")
@@ -59,8 +59,7 @@ def _decimal_point(number: str, separator: str) -> str:
     return number.strip().replace(",", ".") if separator == ";" else number.strip()
 
 
-Status = Literal["sensitive", "safe", "frozen"]
-STATUSES = ("sensitive", "safe", "frozen")
+ManualStatus = Literal["sensitive", "safe", "frozen"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ class ManualCell:
 
     cell: Mapping[str, str]
     view: str | None = None
-    status: Status | None = None
+    status: ManualStatus | None = None
     lower: Number | None = None
     upper: Number | None = None
     level: Level | None = None
@@ -84,8 +83,8 @@ class ManualCell:
     maximum: Number | None = None
 
     def __post_init__(self) -> None:
-        if self.status is not None and self.status not in STATUSES:
-            raise RuleError(f"Manual: unknown status {self.status!r}. Known: {', '.join(STATUSES)}.")
+        if self.status is not None and self.status not in get_args(ManualStatus):
+            raise RuleError(f"Manual: unknown status {self.status!r}. Known: {', '.join(get_args(ManualStatus))}.")
         self._check_levels()
         if self.cost is not None:
             above("Manual: cost", self.cost, 0, up_to=10**15)

@@ -22,8 +22,8 @@ from statveil.data.microdata import Microdata, read_labels
 from statveil.data.queries.columns import units_or_one
 from statveil.data.queries.tabulation import read_units
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
-from statveil.risk.rules.frequency import MinimumFrequency
-from statveil.risk.rules.respondents import RespondentRule
+from statveil.risk.rules import MinimumFrequency
+from statveil.risk.rules.base import RespondentRule
 from statveil.server.engine.keyed import factors, noised, space_of, unit_prints
 from statveil.server.engine.layout import ServedDimension, served_dimension
 from statveil.tables.spec import Dimension, TableSpec

@@ -16,7 +16,7 @@ import numpy as np
 from statveil.core.arrays import AnyArray, IntArray, frozen_array
 from statveil.core.secret import SecretKey
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import contributions_needed
+from statveil.risk.rules import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.server.engine.dataset import MeasureBlock
 from statveil.server.engine.keyed import cell_ids

@@ -10,7 +10,7 @@ import pytest
 
 from statveil.core.errors import RuleError
 from statveil.risk.assess import assess
-from statveil.risk.rules.all import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule, contributions_needed
+from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule, contributions_needed
 from tests.reference.rules import Respondent
 from tests.risk.cells import firms, table_of, without_respondents
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import statveil as sv
+from statveil.jobs.tables.assess import Links, assess_records, find_sets
 from statveil.protect.options import NO_LIMIT
-from statveil.risk.unions import Links, find_sets, judge
 
 STREET = pd.DataFrame(
     [("A", "x", "H", 100), ("A", "y", "H", 100)]
@@ -29,7 +29,7 @@ def table(**further: Any) -> sv.TableSpec:
 
 
 def judged(**links: Any) -> tuple[sv.Table, sv.rules.Sensitivity]:
-    return judge(sv.read_microdata(STREET), [table()], RULES, Links(**links))
+    return assess_records(sv.read_microdata(STREET), [table()], RULES, Links(**links))
 
 
 def released(release: sv.Release) -> dict[tuple[str, ...], int]:

@@ -1,0 +1,67 @@
+"""From records to an assessed table: tabulated, its sensitive cells and sets of cells found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from statveil.core.errors import InputError, RuleError
+from statveil.data.microdata import Microdata
+from statveil.risk.assess import assess
+from statveil.risk.rules import Rule, contributions_needed
+from statveil.risk.sensitivity import Sensitivity
+from statveil.risk.unions import candidate_sets, unsafe_sets, without_safe_unions
+from statveil.tables.linked import CellSet, Equation
+from statveil.tables.spec import TableSpec
+from statveil.tables.table import Table
+from statveil.tables.tabulate.tabulate import tabulate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    """What links tables beyond the cells they share.
+
+    equations: between measures. sets: cells to be judged as one. search_sets: look for such sets, see `find_sets`.
+    """
+
+    equations: Sequence[Equation] = ()
+    sets: Sequence[CellSet] = ()
+    search_sets: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.search_sets, bool):
+            raise InputError("search_sets must be True or False.", hint="Sets that are known are given as sets=[CellSet(...)].")
+
+
+def assess_records(
+    data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule], links: Links, *, tell: Callable[[str], None] = lambda _: None
+) -> tuple[Table, Sensitivity]:
+    """The tables that the records add up to, and what is sensitive in them; sets of cells that are safe are left out."""
+    tell("tabulating")
+    sets = list(links.sets)
+    if links.search_sets:
+        sets += [found for found in find_sets(data, specs, rules) if found not in sets]
+    table = tabulate(data, specs, top=_top(rules), equations=links.equations, sets=sets)
+    tell("assessing")
+    sensitivity = assess(table, rules)
+    if table.unions:
+        table = without_safe_unions(table, sensitivity)
+        sensitivity = assess(table, rules)
+    return table, sensitivity
+
+
+def find_sets(data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> list[CellSet]:
+    """Sets that the rules call unsafe: parts of one total that are sensitive and have the same largest holding."""
+    if any(spec.holding is None for spec in specs):
+        raise RuleError(
+            "Sets of cells are searched for by the holding that is the largest in each, and no holding is given.",
+            hint="Give the tables a holding column, or name the sets.",
+        )
+    table = tabulate(data, specs, top=_top(rules), leaders=True)
+    sets = candidate_sets(table, assess(table, rules))
+    judged = tabulate(data, specs, top=_top(rules), sets=sets)
+    return unsafe_sets(sets, judged, assess(judged, rules))
+
+
+def _top(rules: Sequence[Rule]) -> int:
+    return max(1, contributions_needed(rules))

@@ -1,0 +1,38 @@
+"""The p% rule (docs/science.md, section 2; Handbook on SDC, chapter 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from statveil.risk.rules.base import Finding, RespondentRule, against, too_close
+from statveil.risk.rules.exact import Number, above, whole
+from statveil.tables.table import Table
+
+
+@dataclass(frozen=True)
+class PPercent(RespondentRule):
+    """The p% rule: unsafe if the `coalition` largest others can learn the target's contribution to within p%.
+
+    It is the (p, 100) rule: nothing but the total is known beforehand. Coalition 0 is an attacker from outside.
+    """
+
+    p: Number
+    coalition: int = field(default=1, kw_only=True)
+    lower_factor: Number = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        above("PPercent: p", self.p, 0, up_to=100)
+        whole("PPercent: coalition", self.coalition, 0)
+        above("PPercent: lower_factor", self.lower_factor, 0)
+
+    @property
+    def words(self) -> str:
+        return f"p% rule, p = {self.p}{against(self.coalition)}"
+
+    @property
+    def contributions_needed(self) -> int:
+        return self.coalition + 1
+
+    def _find(self, table: Table) -> Finding:
+        return too_close(table, Fraction(str(self.p)) / 100, self.coalition, self.lower_factor)

@@ -1,0 +1,44 @@
+"""The prior-posterior or (p, q) rule (docs/science.md, section 2; Handbook on SDC, chapter 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from statveil.core.errors import RuleError
+from statveil.risk.rules.base import Finding, RespondentRule, against, too_close
+from statveil.risk.rules.exact import Number, above, whole
+from statveil.tables.table import Table
+
+
+@dataclass(frozen=True)
+class PriorPosterior(RespondentRule):
+    """The (p, q) rule: unsafe if respondents who know each other to q% can learn the target's contribution to p%.
+
+    With rest = T - target - (the `coalition` largest others): unsafe if q% of rest < p% of the target.
+    Upper level: p/q target - rest. Lower level: `lower_factor` times the upper.
+    No smaller respondent is in more danger: the rest grows and p% shrinks as the target shrinks.
+    """
+
+    p: Number
+    q: Number
+    coalition: int = field(default=1, kw_only=True)
+    lower_factor: Number = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if above("PriorPosterior: p", self.p, 0, up_to=100) >= above("PriorPosterior: q", self.q, 0, up_to=100):
+            raise RuleError(f"PriorPosterior: p must be less than q, and p = {self.p}, q = {self.q}.")
+        whole("PriorPosterior: coalition", self.coalition, 0)
+        above("PriorPosterior: lower_factor", self.lower_factor, 0)
+
+    @property
+    def words(self) -> str:
+        return f"prior-posterior rule, p = {self.p}, q = {self.q}{against(self.coalition)}"
+
+    @property
+    def contributions_needed(self) -> int:
+        return self.coalition + 1
+
+    def _find(self, table: Table) -> Finding:
+        ratio = Fraction(str(self.p)) / Fraction(str(self.q))
+        return too_close(table, ratio, self.coalition, self.lower_factor)
