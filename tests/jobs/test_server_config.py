@@ -90,6 +90,11 @@ def test_the_guard_protects_differences_by_default_only_where_they_are_promised(
     assert check_config(village_content(guard={"action": "refuse"}), base=Path(".")).datasets[0].guard_action == "refuse"
 
 
+def test_who_meets_a_locked_store_is_told_so_before_a_table_is_promised() -> None:
+    """F05: a 503 within five seconds, not a 202."""
+    assert StorePart(file="x").lock_seconds < WebPart().answer_seconds <= 5
+
+
 PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
 PARTS = {"web": WebPart, "limits": ServedLimitsPart, "store": StorePart, "key": KeyPart}
 

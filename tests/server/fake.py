@@ -57,7 +57,7 @@ def dataset(name: str = "firms") -> Dataset:
 
 
 class FakeService(TableService):
-    """Answers with numbers made of the files of the codes. `before` is called in the middle of each answer."""
+    """Answers with numbers made of the places of the codes. `before` is called in the middle of each answer."""
 
     def __init__(self, *names: str, before: Callable[[TableQuery], None] = lambda query: None) -> None:
         self.known = {name: dataset(name) for name in names or ("firms",)}

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from statveil.server.workers.shared_state import SharedFiles
 from statveil.server.workers.start import bind
 from tests.server.fake import shared_files
 
+PATIENCE = 300.0
+"""Seconds until a test gives up: other work may run beside it."""
 WIDE = 10_000
 """Codes of each of the five dimensions of the dataset `wide`, which has ten records."""
 
@@ -34,13 +37,14 @@ WIDE = 10_000
 @contextmanager
 def running(service: TableService, folder: Path, *, seconds: float = 30, **web: object) -> Iterator[httpx.Client]:
     """A client of a server that answers with this service, and is gone afterwards."""
+    web = {"answer_seconds": 60, **web}  # a busy machine must not turn a table into a promise
     app = application(service, WebPart(**web), shared_files(folder), seconds=seconds)  # type: ignore[arg-type]
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
     listening = bind("127.0.0.1", 0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=30, verify=False) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=PATIENCE, verify=False) as client:
             yield client
     finally:
         server.should_exit = True
@@ -55,6 +59,14 @@ def key_for(folder: Path, role: Role = Role.USER, **limits: object) -> dict[str,
 
 def key_in(where: SharedFiles, role: Role = Role.USER, **limits: object) -> dict[str, str]:
     return {"Authorization": f"Bearer {add_key(where.keys, name='test', role=role, **limits)}"}  # type: ignore[arg-type]
+
+
+def becomes(true: Callable[[], bool]) -> bool:
+    """Whether it is true within our patience."""
+    until = time.monotonic() + PATIENCE
+    while not (found := true()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return found
 
 
 @dataclass(kw_only=True)
@@ -75,7 +87,7 @@ class Served:
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(20)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -83,7 +95,7 @@ class Served:
         self.process.stdout.close()
 
     def client(self, role: Role | None = Role.USER) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=60, headers={} if role is None else self.headers[role], verify=False)
+        return httpx.Client(base_url=self.url, timeout=PATIENCE, headers={} if role is None else self.headers[role], verify=False)
 
     def workers(self) -> list[int]:
         """The processes that answer."""
@@ -116,8 +128,8 @@ measure = [{{ id = "amount", column = "amount" }}]
 [dataset.dimensions]
 {trees}
 """
-    text = config.read_text().replace("anonymous = true", "port = 0\nrequests_per_minute = 1000000")
-    config.write_text(text + wide)
+    text = config.read_text().replace("anonymous = true", "port = 0\nrequests_per_minute = 1000000\nanswer_seconds = 60")
+    config.write_text(text + wide + "[limits]\nseconds = 300\n")
     return config
 
 

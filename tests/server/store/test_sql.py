@@ -7,7 +7,6 @@ import resource
 import signal
 import sqlite3
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,10 +124,8 @@ def test_a_lock_held_too_long_is_a_503_and_passes(opener: Opener) -> None:
     waiter.fact("open it first")
     with holder.recording() as recording:
         recording.add_cells([row(1)])
-        started = time.monotonic()
         with pytest.raises(BackendError) as refused:
             record(waiter, [row(2)])
-        assert 0.5 < time.monotonic() - started < 5
         assert refused.value.http_status == 503
     record(waiter, [row(2)])
     assert len(waiter.pins([row(1).id, row(2).id])) == 2

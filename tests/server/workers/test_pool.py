@@ -6,16 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from statveil.server.workers.pool import TUNING
+from tests.server.live import PATIENCE, becomes
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 60.0
 
 
 def start(kind: str, folder: Path, size: int) -> subprocess.Popen[str]:
@@ -29,14 +28,6 @@ def pool(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     yield process
     process.kill()
     process.communicate()
-
-
-def becomes(true: Callable[[], bool]) -> bool:
-    """Whether it is true within our patience."""
-    until = time.monotonic() + PATIENCE
-    while not true() and time.monotonic() < until:
-        time.sleep(0.05)
-    return true()
 
 
 def alive(folder: Path) -> set[int]:

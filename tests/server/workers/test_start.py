@@ -35,7 +35,7 @@ from statveil.server.store.audit_log import verify
 from statveil.server.web.auth import Role
 from statveil.server.web.formats import FORMATS
 from statveil.server.workers import start
-from tests.server.live import Served, resident, served
+from tests.server.live import PATIENCE, Served, resident, served
 from tests.server.village import write_server
 
 TABLE = "/v1/datasets/enterprises/tables"
@@ -71,15 +71,13 @@ def test_f07_an_absurd_table_is_refused_before_any_work(server: Served, client: 
     for _ in range(4):
         client.post("/v1/datasets/wide/tables", json=absurd)
     before = {process: resident(process) for process in server.workers()}
-    took = []
     for _ in range(20):
-        begun = time.perf_counter()
         answer = client.post("/v1/datasets/wide/tables", json=absurd)
-        took.append(time.perf_counter() - begun)
         assert answer.status_code == 422
         assert "200,000" in answer.json()["detail"] + answer.json()["advice"]
     grown = [resident(process) - size for process, size in before.items()]
-    assert sorted(took)[10] < 0.05, took
+    with closing(sqlite3.connect(server.folder / "state" / "jobs.sqlite")) as jobs:
+        assert jobs.execute("SELECT count(*) FROM job WHERE dataset = 'wide'").fetchone() == (0,)
     assert max(grown) < 20 * MIB
 
 
@@ -149,7 +147,7 @@ TRAVERSALS = [
 def test_f10_no_path_leads_out(server: Served, path: str):
     """Sent as it stands: a client would tidy it."""
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as line:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as line:
         word = server.headers[Role.USER]["Authorization"]
         line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {word}\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: line.recv(65536), b""))
@@ -233,7 +231,7 @@ def test_t22_refuses_another_key_on_the_same_store(server: Served):
     other.write_text(server.config.read_text().replace('file = "secret.key"', 'file = "other.key"'))
     assert statveil("serve", "--new-key", server.folder / "other.key").exit_code == 0
     command = [sys.executable, "-c", "from statveil.cli import main; main()", "serve", str(other), "--workers", "1"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert ended.returncode != 0
     assert "key" in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -299,7 +297,7 @@ def shaken_hands(server: Served, version: ssl.TLSVersion) -> str:
     client.set_ciphers("ALL:@SECLEVEL=0")
     client.minimum_version = client.maximum_version = version
     host, port = server.url.removeprefix("https://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as line, client.wrap_socket(line, server_hostname=host) as safe:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as line, client.wrap_socket(line, server_hostname=host) as safe:
         return str(safe.version())
 
 
@@ -360,10 +358,10 @@ def test_restarted_killed_and_moved_in_time_the_server_gives_the_same_bytes(serv
 
 def after_the_fall(server: Served, headers: httpx.Headers) -> bytes:
     """The table, as soon as there is a process again."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
-            with httpx.Client(base_url=server.url, headers=headers, timeout=10, verify=False) as client:
+            with httpx.Client(base_url=server.url, headers=headers, timeout=PATIENCE, verify=False) as client:
                 return client.post(TABLE, json=WISH).raise_for_status().content
         except httpx.HTTPError:
             time.sleep(0.2)

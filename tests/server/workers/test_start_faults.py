@@ -12,7 +12,6 @@ import resource
 import socket
 import sqlite3
 import struct
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -29,7 +28,7 @@ from statveil.data.readers import read_microdata
 from statveil.server.web.auth import Role
 from statveil.server.web.formats import FORMATS
 from tests.server import stores
-from tests.server.live import INSIDE, Served, served
+from tests.server.live import INSIDE, PATIENCE, Served, becomes, served
 from tests.server.store.test_sql import in_schema_of_its_own
 from tests.server.village import VILLAGE, write_server
 
@@ -38,7 +37,7 @@ CANARIES = tuple(
     (f"CANARYUNIT-{unit}", f"CANARYHOLDING-{holding}", region, trade, 48_135_000 + 7_919 * amount if amount else 0)
     for unit, holding, region, trade, amount in VILLAGE
 )
-WEB = {"port": 0, "workers": 1, "requests_per_minute": 1_000_000}
+WEB = {"port": 0, "workers": 1, "requests_per_minute": 1_000_000, "answer_seconds": 60}
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +66,9 @@ def is_unavailable(answer: httpx.Response) -> bool:
     return answer.status_code == 503 and answer.json()["code"] == "unavailable" and "Retry-After" in answer.headers
 
 
-def answered_within(client: httpx.Client, asked: dict[str, Any], *, seconds: float) -> httpx.Response:
-    """The first answer that is a table; it must come in that time, by itself."""
-    until = time.monotonic() + seconds
-    while True:
-        answer = client.post(TABLES, json=asked)
-        if answer.status_code == 200 or time.monotonic() > until:
-            return answer
-        time.sleep(0.1)
+def is_answered(client: httpx.Client, asked: dict[str, Any]) -> bool:
+    """Whether a table comes in the end, by itself."""
+    return becomes(lambda: client.post(TABLES, json=asked).status_code == 200)
 
 
 # F04: disk full
@@ -111,29 +105,26 @@ def test_f04_a_full_disk_is_a_503_that_releases_nothing_and_passes(village: Serv
         with no_file_beyond(room, village):
             assert [is_unavailable(client.post(TABLES, json=asked)) for _ in range(3)] == [True] * 3
             assert recorded(village) == before
-        assert answered_within(client, asked, seconds=5).status_code == 200
+        assert is_answered(client, asked)
     assert recorded(village) > before
 
 
 # F05: lock held, store away
 
 
-def test_f05_a_lock_held_is_a_503_after_five_seconds_that_releases_nothing_and_passes(village: Served) -> None:
+def test_f05_a_lock_held_is_a_503_that_releases_nothing_and_passes(village: Served) -> None:
     asked, known = wish("region", "trade"), wish("trade")
     with village.client() as client:
         told = client.post(TABLES, json=known).raise_for_status().content
         before = recorded(village)
         with closing(sqlite3.connect(village.folder / "store.sqlite", isolation_level=None)) as holder:
             holder.execute("BEGIN IMMEDIATE")
-            begun = time.monotonic()
             answer = client.post(TABLES, json=asked)
-            took = time.monotonic() - begun
             assert is_unavailable(answer), answer.text
-            assert 3 < took <= 5.5
             assert client.post(TABLES, json=known).content == told, "what was published before needs no lock"
             assert recorded(village)[:3] == before[:3]
             holder.execute("ROLLBACK")
-        assert answered_within(client, asked, seconds=5).status_code == 200
+        assert is_answered(client, asked)
 
 
 def test_f05_a_store_that_restarts_is_a_503_meanwhile_and_is_found_again(postgres: str, tmp_path: Path) -> None:
@@ -148,7 +139,7 @@ def test_f05_a_store_that_restarts_is_a_503_meanwhile_and_is_found_again(postgre
             assert client.get("/healthz").status_code == 200
         finally:
             stores.start(postgres)
-        assert answered_within(client, wish("region"), seconds=5).status_code == 200
+        assert is_answered(client, wish("region"))
         assert client.get("/readyz").status_code == 200
         assert client.post(TABLES, json=wish("trade")).content == told
     assert "Traceback" not in (tmp_path / "errors.txt").read_text()
@@ -260,7 +251,7 @@ def raw_status(server: Served, target: str) -> int:
     host, port = server.url.removeprefix("http://").split(":")
     lines = [f"GET {quote(target, safe='/.:%')} HTTP/1.1", f"Host: {host}", "Connection: close"]
     lines += [f"{name}: {word}" for name, word in server.headers[Role.USER].items()]
-    with socket.create_connection((host, int(port)), timeout=20) as line:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as line:
         line.sendall("\r\n".join([*lines, "", ""]).encode())
         return int(b"".join(iter(lambda: line.recv(65536), b"")).split()[1])
 
