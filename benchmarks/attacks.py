@@ -22,10 +22,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import statveil.server.engine
-from statveil.audit.attacks.case import Case, Effort
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.suite import THREATS, attack_all
-from statveil.audit.attacks.verdict import Status, SuiteReport, Verdict
+from statveil.audit.attacks.attacker import AttackJournal, Effort
+from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.suite import THREAT_BY_ID, attack_all
+from statveil.audit.attacks.verdict import SuiteReport, Verdict, VerdictStatus
 from statveil.jobs.attack.systems import reverse_by_adjustment
 from statveil.jobs.demo.register import write_register_server
 from statveil.jobs.server_config import ServerConfig, read_config
@@ -90,8 +90,8 @@ def _plain(case: Case) -> Case:
 
     catalogue = replace(case.attacker.catalogue, populations=None)
     place = SimpleNamespace(register=case.attacker.register, values=case.truth.values)
-    journal = Journal(case.attacker.register, catalogue, Section4(place, catalogue=catalogue))
-    return replace(case, workshop=None, attacker=replace(case.attacker, journal=journal))
+    journal = AttackJournal(case.attacker.register, catalogue, Section4(place, catalogue=catalogue))
+    return replace(case, operator=None, attacker=replace(case.attacker, journal=journal))
 
 
 def _completed(path: Path, report: SuiteReport | None) -> SuiteReport:
@@ -99,8 +99,8 @@ def _completed(path: Path, report: SuiteReport | None) -> SuiteReport:
     earlier = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"verdicts": [], "target": "", "facts": {}}
     found = {
         each["id"]: Verdict(
-            threat=THREATS[each["id"]],
-            status=Status(each["verdict"]),
+            threat=THREAT_BY_ID[each["id"]],
+            status=VerdictStatus(each["verdict"]),
             number=each["number"],
             figures={name: math.inf if number is None else number for name, number in each["figures"].items()},
             reason=each["reason"],
@@ -109,7 +109,7 @@ def _completed(path: Path, report: SuiteReport | None) -> SuiteReport:
     }
     found |= {each.threat.id: each for each in report.verdicts} if report else {}
     target, facts = (report.target, report.facts) if report else (earlier["target"], earlier["facts"])
-    return SuiteReport(target=target, verdicts=tuple(found[name] for name in THREATS if name in found), facts=facts)
+    return SuiteReport(target=target, verdicts=tuple(found[name] for name in THREAT_BY_ID if name in found), facts=facts)
 
 
 def _lines(reports: dict[str, SuiteReport]) -> list[str]:

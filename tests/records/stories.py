@@ -11,8 +11,7 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.records.plan import FilePlan
 from statveil.records.recode.recodings import Menu
-from statveil.records.suppress.blanks import Suppression
-from statveil.records.suppress.wildcard import written_codes
+from statveil.records.suppress.problem import Suppression
 from tests.reference.files import Record
 
 S4_RECORDS = [("10", "100"), ("11", "101"), ("19", "100"), ("19", "100"), ("10", "109"), ("10", "109")]
@@ -47,7 +46,7 @@ def halves(size: int) -> Menu:
 def released(found: Suppression | FilePlan) -> tuple[list[Record], list[Record]]:
     """The recoded file without and with its blanks, record by record in the same order."""
     suppression = found.suppression if isinstance(found, FilePlan) else found
-    codes = written_codes(suppression.problem, suppression.key)
+    codes = suppression.problem.written_codes(suppression.key)
     whole: list[Record] = []
     blanked: list[Record] = []
     for row in range(suppression.key.size):

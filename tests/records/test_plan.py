@@ -11,11 +11,11 @@ import pytest
 
 import statveil as sv
 from statveil.records.coding import code_file
-from statveil.records.plan import METHODS
+from statveil.records.plan import PLANNING_METHODS
 from statveil.records.recode.branch_and_bound import common_coarsening
 from statveil.records.recode.evaluate import Evaluator
 from statveil.records.recode.local_search import SEARCHES
-from statveil.records.recode.relaxed import lagrangean, relaxed_problem
+from statveil.records.recode.relaxation import lagrangean, relaxed_problem
 from tests.records.stories import halves, microdata, random_records, released
 from tests.reference.files import tables_up_to, unsafe
 
@@ -40,7 +40,7 @@ def test_every_method_and_rule_gives_a_file_that_a_recount_calls_safe(seed: int)
         if rule == "wildcard" and coded.records < keys.threshold:  # type: ignore[operator]
             continue
         tables = tables_up_to(len(keys.names), min(int(keys.order), len(keys.names)), int(keys.threshold))  # type: ignore[arg-type]
-        for method in METHODS:
+        for method in PLANNING_METHODS:
             plan = sv.plan_recoding(coded, method=method, seed=seed)
             assert unsafe(*released(plan), tables, rule) == 0
             assert plan.bound <= plan.cost + 1e-6
@@ -97,7 +97,9 @@ def test_caps_are_priced_when_recodings_are_compared() -> None:
     assert plan.gap == 0
 
 
-WITH_CAPS = [(method, objective) for method in METHODS for objective in ("true", "relaxed") if objective == "true" or method in SEARCHES]
+WITH_CAPS = [
+    (method, objective) for method in PLANNING_METHODS for objective in ("true", "relaxed") if objective == "true" or method in SEARCHES
+]
 
 
 @pytest.mark.parametrize(("method", "objective"), WITH_CAPS)
@@ -125,7 +127,7 @@ def test_a_search_that_was_cut_short_does_not_claim_that_nothing_exists() -> Non
 
 def test_the_same_seed_gives_the_same_plan() -> None:
     data, keys = random_story(12)
-    for method in METHODS:
+    for method in PLANNING_METHODS:
         one, two = (sv.plan_recoding(data, keys, method=method, seed=4) for _ in range(2))
         assert (one.levels, one.cost) == (two.levels, two.cost)
 

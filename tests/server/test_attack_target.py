@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from statveil.audit.attacks.case import Case, Effort
-from statveil.audit.attacks.public import Axis, Request
+from statveil.audit.attacks.attacker import Effort
+from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.public import RequestAxis, TableRequest
 from statveil.audit.attacks.suite import ATTACKS, attack_all
 from statveil.core.errors import InputError, StatveilError
 from statveil.jobs.demo.register import register, write_register_server
@@ -35,7 +36,7 @@ def test_the_truth_is_that_of_the_records(case: Case) -> None:
     table = register(1500)
     assert case.attacker.register.size == 1500
     assert int(case.truth.values["turnover"].sum()) == pa.compute.sum(table["turnover"]).as_py()
-    number = case.attacker.journal.ask(Request(axes=(Axis(id="size"),), measure="turnover"))
+    number = case.attacker.journal.ask(TableRequest(axes=(RequestAxis(id="size"),), measure="turnover"))
     assert number is not None
     truth = case.truth_of(number)
     assert truth.value.max() == case.truth.values["turnover"].sum()
@@ -56,9 +57,9 @@ def test_averaging_and_contradictions_find_nothing_in_the_anchored_mode(case: Ca
 
 
 def test_another_period_has_the_same_units_and_nearly_the_same_values(case: Case) -> None:
-    assert case.workshop is not None
-    (door, truth), (_, later) = case.workshop.periods(2)
-    assert door.catalogue.measures == ("turnover", "persons", "units")
+    assert case.operator is not None
+    (server, truth), (_, later) = case.operator.periods(2)
+    assert server.catalogue.measures == ("turnover", "persons", "units")
     changed = truth.values["turnover"] != later.values["turnover"]
     assert 0.3 < changed.mean() < 1
     large = truth.values["turnover"] > 1000
@@ -66,9 +67,9 @@ def test_another_period_has_the_same_units_and_nearly_the_same_values(case: Case
 
 
 def test_the_guard_says_how_much_it_saw(case: Case) -> None:
-    assert case.workshop is not None
+    assert case.operator is not None
     ATTACKS["T07"](case)
-    assert case.workshop.guarded() is not None
+    assert case.operator.guarded() is not None
 
 
 def test_the_paper_s_mode_can_be_tried_beside(config: ServerConfig, tmp_path: Path) -> None:
@@ -86,6 +87,6 @@ def test_an_unknown_data_set_is_refused(config: ServerConfig) -> None:
 
 
 def test_a_service_does_not_start_with_another_key(case: Case) -> None:
-    assert case.workshop is not None
+    assert case.operator is not None
     with pytest.raises(StatveilError):
-        case.workshop.rekeyed()
+        case.operator.rekeyed()

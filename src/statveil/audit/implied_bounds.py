@@ -57,7 +57,7 @@ class System(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranges:
+class DeviationRanges:
     """Deviations open to each group: down from `bottom` to `fall`, up from `rise` to `top`, none at all where `rest`.
 
     fall <= 0 <= rise. A side with its ends in the wrong order is closed.
@@ -95,8 +95,8 @@ class Ranges:
         sizes = np.minimum(np.where(self.down, -self.fall, ENDLESS), np.where(self.up, self.rise, ENDLESS))
         return np.where(self.rest, 0, sizes)
 
-    def within(self, low: IntArray, high: IntArray) -> Ranges:
-        return Ranges(
+    def within(self, low: IntArray, high: IntArray) -> DeviationRanges:
+        return DeviationRanges(
             bottom=np.maximum(self.bottom, low),
             fall=np.minimum(self.fall, high),
             rise=np.maximum(self.rise, low),
@@ -104,12 +104,12 @@ class Ranges:
             rest=self.rest & (low <= 0) & (high >= 0),
         )
 
-    def of(self, chosen: AnyArray) -> Ranges:
-        return Ranges(
+    def of(self, chosen: AnyArray) -> DeviationRanges:
+        return DeviationRanges(
             bottom=self.bottom[chosen], fall=self.fall[chosen], rise=self.rise[chosen], top=self.top[chosen], rest=self.rest[chosen]
         )
 
-    def merged(self, group: IntArray, turn: IntArray, count: int) -> Ranges:
+    def merged(self, group: IntArray, turn: IntArray, count: int) -> DeviationRanges:
         """The ranges of groups of groups: what is open to every member, seen with its sign."""
         same = turn > 0
         bottom, fall = np.full(count, -ENDLESS), np.zeros(count, dtype=np.int64)
@@ -120,17 +120,17 @@ class Ranges:
         np.minimum.at(top, group, np.where(same, self.top, -self.bottom))
         rest = np.ones(count, dtype=np.bool_)
         np.logical_and.at(rest, group, self.rest)
-        return Ranges(bottom=bottom, fall=fall, rise=rise, top=top, rest=rest)
+        return DeviationRanges(bottom=bottom, fall=fall, rise=rise, top=top, rest=rest)
 
 
-def ranges_of(system: System) -> Ranges:
+def ranges_of(system: System) -> DeviationRanges:
     """What bounds and levels allow each cell by itself."""
     low = np.where(system.lower <= -ENDLESS, -ENDLESS, system.lower - system.value)
     high = np.where(system.upper >= ENDLESS, ENDLESS, system.upper - system.value)
     held, exact = system.sensitive, np.bool_(system.variant == "exact")
     down, up = np.where(held, system.lower_level, 0), np.where(held, system.upper_level, 0)
     inside = (low <= 0) & (high >= 0)
-    return Ranges(
+    return DeviationRanges(
         bottom=np.where(held & exact, np.maximum(low, -down), low),
         fall=np.minimum(high, -down),
         rise=np.maximum(low, up),
@@ -139,7 +139,7 @@ def ranges_of(system: System) -> Ranges:
     )
 
 
-class Reach:
+class ImpliedBounds:
     """Groups of cells, their ranges, and the relations in terms of them: coefficients `matrix` and right-hand sides `right`."""
 
     def __init__(self, system: System, derived: csr_matrix, weight: AnyArray, worth: int) -> None:
@@ -371,7 +371,7 @@ def _rooted(count: int, one: list[int], other: list[int], turns: list[int]) -> t
     return root, sign_of
 
 
-def _same(before: Ranges, after: Ranges) -> bool:
+def _same(before: DeviationRanges, after: DeviationRanges) -> bool:
     return all(
         np.array_equal(one, other)
         for one, other in ((before.low, after.low), (before.high, after.high), (before.fall, after.fall), (before.rise, after.rise))

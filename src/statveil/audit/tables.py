@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from statveil.audit.repairs import BOUNDS, PROTECTION, CellEnds, CellKinds, ListedRepairs, RepairAsked
 from statveil.audit.report import AuditReport, Check
-from statveil.audit.table_repairs import BOUNDS, PROTECTION, Ends, Given, Kinds, RepairAsked
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.provenance import Provenance, sha256
 from statveil.formats.repairs import Relaxation
@@ -58,8 +58,8 @@ def audit_table(
     shape = _shape(table, protected)
     if not shape.passed:
         return AuditReport(checks=(shape,))
-    cells = _Cells(table, sensitivity, protected)
-    given = Given(repairs, table.size)
+    cells = _ComparedCells(table, sensitivity, protected)
+    given = ListedRepairs(repairs, table.size)
     checks = (
         shape,
         _additivity(cells, table, protected),
@@ -105,7 +105,7 @@ def cell_labels(table: Table, cell: int) -> str:
     return next((union.words for union in table.unions if union.cell == cell), "a cell that no table shows")
 
 
-class _Cells:
+class _ComparedCells:
     """True and released amounts side by side as Python integers, which never overflow.
 
     All amounts are in common units, the finer of the table's and the published ones; `unit` of them are one published unit.
@@ -141,7 +141,7 @@ class _Cells:
         marked[cells] = True
         return marked
 
-    def loose_check(self, name: str, words: str, cells: IntArray, wrong: AnyArray, given: Given) -> Check:
+    def loose_check(self, name: str, words: str, cells: IntArray, wrong: AnyArray, given: ListedRepairs) -> Check:
         """A check of what a repair may loosen; `wrong` leaves out what the list names."""
         return self.check(name, f"{words}, but for the repairs listed" if given.repairs else words, cells, wrong)
 
@@ -190,7 +190,7 @@ def _shown(protected: ProtectedTable) -> BoolArray:
     return shown
 
 
-def _additivity(cells: _Cells, table: Table, protected: ProtectedTable) -> Check:
+def _additivity(cells: _ComparedCells, table: Table, protected: ProtectedTable) -> Check:
     findings: list[str] = []
     checked = faults = 0
     for view in protected.views:
@@ -256,7 +256,7 @@ def _room_to_add(values: IntArray) -> AnyArray:
     return _wide(values) if np.abs(values.astype(np.float64)).sum() >= 2**62 else values
 
 
-def _protection(cells: _Cells, given: Given) -> Check:
+def _protection(cells: _ComparedCells, given: ListedRepairs) -> Check:
     where = cells.sensitive
     x = cells.published[where]
     unsafe = (x > cells.down_to[where]) & (x < cells.up_to[where]) & ~given.cells(*PROTECTION)[where]
@@ -264,7 +264,7 @@ def _protection(cells: _Cells, given: Given) -> Check:
     return cells.loose_check("protection", "Every sensitive cell is moved by its protection level or more", where, unsafe, given)
 
 
-def _overshoot(cells: _Cells, asked: Requirements, given: Given) -> Check:
+def _overshoot(cells: _ComparedCells, asked: Requirements, given: ListedRepairs) -> Check:
     """At the nearest safe published value when the exact variant was asked; else within the cap, if there is one.
 
     The sum of a set of cells is not published and may go anywhere safe.
@@ -281,21 +281,21 @@ def _overshoot(cells: _Cells, asked: Requirements, given: Given) -> Check:
     return cells.loose_check("overshoot", "No sensitive cell moves further than asked", where, wrong, given)
 
 
-def _capped(cells: _Cells, cap: Fraction) -> tuple[AnyArray, AnyArray]:
+def _capped(cells: _ComparedCells, cap: Fraction) -> tuple[AnyArray, AnyArray]:
     """How far the cap lets a sensitive cell go: so many times its level, but always to the nearest safe value."""
     unit, true = cells.unit * cap.denominator, cells.true * cap.denominator
     least, most = _ceil(true - cells.levels[0] * cap.numerator, unit), _floor(true + cells.levels[1] * cap.numerator, unit)
     return np.minimum(least, cells.down_to), np.maximum(most, cells.up_to)
 
 
-def _bounds(cells: _Cells, asked: Requirements, given: Given) -> Check:
+def _bounds(cells: _ComparedCells, asked: Requirements, given: ListedRepairs) -> Check:
     low, high = _within(cells, asked)
     below, above = (cells.published < low) & ~given.cells("lower"), (cells.published > high) & ~given.cells("upper")
     where = np.flatnonzero(cells.shown)
     return cells.loose_check("bounds", "Every cell stays within the bounds asked", where, (below | above)[where], given)
 
 
-def _within(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
+def _within(cells: _ComparedCells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
     """Within the percentages and amounts asked. Any cell may be rounded; a sensitive one may go as far as its level."""
     low, high = _asked_range(cells, asked)
     where = cells.sensitive
@@ -303,16 +303,16 @@ def _within(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
     return np.maximum(low, cells.own_minimum), np.minimum(high, cells.own_maximum)
 
 
-def _repairs(cells: _Cells, asked: Requirements, given: Given) -> Check:
+def _repairs(cells: _ComparedCells, asked: Requirements, given: ListedRepairs) -> Check:
     """Each listed repair was allowed and is used in full: the list neither hides nor pretends."""
-    kinds = Kinds(cells.marked(cells.sensitive), cells.marked(cells.frozen), _margins(cells))
+    kinds = CellKinds(cells.marked(cells.sensitive), cells.marked(cells.frozen), _margins(cells))
     wrong = dict.fromkeys([*given.refused(asked.repair, cells.views, kinds), *given.unused(cells.published, _ends(cells, asked))])
     findings = tuple(f"{each.what} of {cells.name(each.place)}" for each in list(wrong)[:SHOWN])
     words = "Every repair listed was allowed, and is used as it is listed"
     return Check(name="repairs", words=words, checked=len(given.repairs), faults=len(wrong), findings=findings)
 
 
-def _ends(cells: _Cells, asked: Requirements) -> Ends:
+def _ends(cells: _ComparedCells, asked: Requirements) -> CellEnds:
     """Where the bounds, the cap, the sign and the freeze of a cell end, all of them together."""
     low, high = _within(cells, asked)
     where = cells.sensitive
@@ -323,10 +323,10 @@ def _ends(cells: _Cells, asked: Requirements) -> Ends:
     high = np.where(cells.true < 0, np.minimum(high, np.maximum(cells.nearest, -1)), high)
     where = np.setdiff1d(cells.frozen, cells.sensitive)
     low[where], high[where] = np.maximum(low[where], cells.nearest[where]), np.minimum(high[where], cells.nearest[where])
-    return Ends(low, high, cells.nearest, cells.down_to, cells.up_to)
+    return CellEnds(low, high, cells.nearest, cells.down_to, cells.up_to)
 
 
-def _margins(cells: _Cells) -> BoolArray:
+def _margins(cells: _ComparedCells) -> BoolArray:
     """Cells that are the total of others, in a table, in an equation between responses, or as a set of cells."""
     margin = np.zeros(cells.shown.size, dtype=np.bool_)
     for view in cells.views:
@@ -339,7 +339,7 @@ def _margins(cells: _Cells) -> BoolArray:
     return margin
 
 
-def _asked_range(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
+def _asked_range(cells: _ComparedCells, asked: Requirements) -> tuple[AnyArray, AnyArray]:
     """Lowest and highest published value by the table-wide wishes, rounded inwards but never past the rounded truth."""
     anything = 2**62 * cells.unit
     low, high = cells.true * 0 - anything, cells.true * 0 + anything
@@ -354,7 +354,7 @@ def _asked_range(cells: _Cells, asked: Requirements) -> tuple[AnyArray, AnyArray
     return np.minimum(_ceil(low, cells.unit), cells.nearest), np.maximum(_floor(high, cells.unit), cells.nearest)
 
 
-def _zeros(cells: _Cells) -> Check:
+def _zeros(cells: _ComparedCells) -> Check:
     """A zero that is a total of zeros that must rise cannot stay zero; every other zero that is not sensitive must."""
     free = _over_sensitive_zeros(cells)
     where = cells.safe[np.asarray(cells.true[cells.safe] == 0, dtype=np.bool_) & ~free[cells.safe] & cells.shown[cells.safe]]
@@ -362,7 +362,7 @@ def _zeros(cells: _Cells) -> Check:
     return cells.check("zeros", words, where, cells.published[where] != 0)
 
 
-def _over_sensitive_zeros(cells: _Cells) -> BoolArray:
+def _over_sensitive_zeros(cells: _ComparedCells) -> BoolArray:
     """Sensitive zeros and, level by level up the labels, the zeros above them."""
     zero = np.asarray(cells.true == 0, dtype=np.bool_)
     over = np.zeros(zero.size, dtype=np.bool_)
@@ -381,7 +381,7 @@ def _over_sensitive_zeros(cells: _Cells) -> BoolArray:
         over = grown
 
 
-def _signs(cells: _Cells) -> Check:
+def _signs(cells: _ComparedCells) -> Check:
     """Positive stays positive and negative negative, zero never falls; only what rounds to zero may be published as zero (T18)."""
     x, true, nearest = cells.published, cells.true, cells.nearest
     wrong = ((true >= 0) & (x < 0)) | ((true < 0) & (x > 0)) | ((nearest > 0) & (x <= 0)) | ((nearest < 0) & (x >= 0))
@@ -389,7 +389,7 @@ def _signs(cells: _Cells) -> Check:
     return cells.check("signs", "Every cell keeps its sign, and none vanishes", where, wrong[where])
 
 
-def _frozen(cells: _Cells, given: Given) -> Check:
+def _frozen(cells: _ComparedCells, given: ListedRepairs) -> Check:
     where = cells.frozen
     moved = (cells.published[where] != cells.nearest[where]) & ~given.cells(*BOUNDS)[where]
     return cells.loose_check("frozen", "Every frozen cell is released as it was", where, moved, given)

@@ -25,8 +25,7 @@ from statveil.data.textfiles import require_file
 from statveil.records.keys import MISSING_LABEL
 from statveil.records.measures import released_codes
 from statveil.records.plan import FilePlan
-from statveil.records.suppress.blanks import row_amount
-from statveil.records.suppress.wildcard import written_codes
+from statveil.records.suppress.problem import row_amount
 from statveil.records.write.formats import refuse_unfit_names
 from statveil.records.write.safe_file import write_safe_file
 from statveil.version import VERSION
@@ -37,7 +36,7 @@ def exposed(plan: FilePlan) -> Exposed:
     return Exposed(
         fields=plan.keys.names,
         released=released_codes(plan),
-        truth=written_codes(found.problem, found.key),
+        truth=found.problem.written_codes(found.key),
         records=found.records,
         amount=row_amount(found.problem, found.key, found.records),
         tables=plan.coded.tables,

@@ -30,7 +30,7 @@ LARGEST_TOTAL = 9 * 10**12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Level:
+class RecodingLevel:
     """One way to write a field: the new code of each old code."""
 
     name: str
@@ -48,7 +48,7 @@ class CodedFile:
 
     keys: KeyVariables
     values: tuple[tuple[str, ...], ...]
-    levels: tuple[tuple[Level, ...], ...]
+    levels: tuple[tuple[RecodingLevel, ...], ...]
     codes: IntArray
     count: IntArray
     weight: IntArray
@@ -171,7 +171,7 @@ def _numbers(found: pa.Table, told: Sequence[str]) -> IntArray:
     return np.array([_whole(found[f"n{place}"]) for place in range(len(told))], dtype=np.int64).reshape(len(told), found.num_rows)
 
 
-def _coded(found: pa.Table, keys: KeyVariables) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[Level, ...], ...], IntArray]:
+def _coded(found: pa.Table, keys: KeyVariables) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[RecodingLevel, ...], ...], IntArray]:
     values, levels, rows = [], [], []
     for place, name in enumerate(keys.names):
         text = found[f"k{place}"].combine_chunks()
@@ -188,11 +188,11 @@ def _coded(found: pa.Table, keys: KeyVariables) -> tuple[tuple[tuple[str, ...], 
     return tuple(values), tuple(levels), np.stack(rows)
 
 
-def _level(resolved: Resolved, *, category: bool) -> Level:
+def _level(resolved: Resolved, *, category: bool) -> RecodingLevel:
     """A missing value that counts as a category keeps its own code whatever the recoding."""
     codes = [*resolved.code, len(resolved.values)] if category else resolved.code
     names = (*resolved.values, MISSING_LABEL) if category else tuple(resolved.values)
-    return Level(name=resolved.name, code=np.asarray(codes, dtype=np.int32), values=names)
+    return RecodingLevel(name=resolved.name, code=np.asarray(codes, dtype=np.int32), values=names)
 
 
 def key_order(codes: IntArray, sizes: Sequence[int]) -> IntArray:

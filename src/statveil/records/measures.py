@@ -14,8 +14,7 @@ from statveil.data.microdata import Microdata
 from statveil.data.queries.keys import count_values
 from statveil.records.coding import WEIGHT_UNIT, CodedFile, record_key
 from statveil.records.plan import FilePlan
-from statveil.records.suppress.blanks import row_amount
-from statveil.records.suppress.wildcard import written_codes
+from statveil.records.suppress.problem import row_amount
 from statveil.records.write.safe_file import released_values
 
 MOST_LOOKS = 60_000_000
@@ -137,7 +136,7 @@ def classes_after(plan: FilePlan) -> KeyClasses:
 def released_codes(plan: FilePlan) -> IntArray:
     """The codes that the plan writes, field by field, blanks as -1."""
     found = plan.suppression
-    codes = written_codes(found.problem, found.key)
+    codes = found.problem.written_codes(found.key)
     for field in range(codes.shape[0]):
         codes[field, (found.mask >> field) & 1 == 1] = -1
     return codes

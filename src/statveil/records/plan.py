@@ -17,15 +17,14 @@ from statveil.core.outcome import Ending
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of, narrowed
 from statveil.records.keys import KeyVariables
-from statveil.records.recode.branch_and_bound import BoxSearch
+from statveil.records.recode.branch_and_bound import RecodingBoxSearch
 from statveil.records.recode.evaluate import Evaluator, Levels
-from statveil.records.recode.local_search import SEARCHES, Space, iterative_improvement
-from statveil.records.recode.relaxed import dual_cuts, lagrangean, relaxed_problem
-from statveil.records.suppress.blanks import Suppression
-from statveil.records.suppress.cheapest import fewest_blanks, with_candidates
-from statveil.records.suppress.problem import problem_of
+from statveil.records.recode.local_search import SEARCHES, RecodingSpace, iterative_improvement
+from statveil.records.recode.relaxation import dual_cuts, lagrangean, relaxed_problem
+from statveil.records.suppress.problem import Suppression, problem_of
+from statveil.records.suppress.suppress import fewest_blanks, with_candidates
 
-METHODS = ("auto", "exact", *SEARCHES, "lagrangean", "dual-cuts")
+PLANNING_METHODS = ("auto", "exact", *SEARCHES, "lagrangean", "dual-cuts")
 OBJECTIVES = ("true", "relaxed")
 
 
@@ -105,7 +104,7 @@ def plan_recoding(
     recoding: what these fields get, which may be "as it is"; the others are planned. start: begin the search here (by default: random;
     `auto` begins with no recoding).
     """
-    known("method", method, METHODS)
+    known("method", method, PLANNING_METHODS)
     known("objective", objective, OBJECTIVES)
     check_seed(seed)
     limits = limits or Limits()
@@ -115,7 +114,7 @@ def plan_recoding(
                              on_progress=on_progress)  # fmt: skip
         levels = level_of(coded, free.recoding)
         return replace(free, coded=coded, levels=levels, suppression=replace(free.suppression, problem=problem_of(coded, levels)))
-    run = _Run(coded, limits, seed, on_progress)
+    run = _Planning(coded, limits, seed, on_progress)
     if recoding:
         return run.finish(level_of(coded, recoding), "given", bound=None)
     first = level_of(coded, start) if start is not None else None
@@ -128,7 +127,7 @@ def plan_recoding(
     return run.by_search(method, objective, first)
 
 
-class _Run:
+class _Planning:
     """One planning: the evaluator, the clock, and what the user is told."""
 
     def __init__(self, coded: CodedFile, limits: Limits, seed: int, on_progress: OnProgress | None) -> None:
@@ -152,10 +151,10 @@ class _Run:
         seconds = time.monotonic() - self.began
         self._tell(Progress(self.stage, seconds, self.best, self.bound, self.limits.seconds - seconds))
 
-    def space(self, price: Any = None) -> Space:
+    def space(self, price: Any = None) -> RecodingSpace:
         rng = np.random.Generator(np.random.PCG64(self.seed))
         better = (lambda _levels, value: self.tell(best=value)) if price is None else (lambda _levels, _value: None)
-        return Space(menu=self.evaluator.menu, price=price or self.price, rng=rng, stopped=self.stopped, on_better=better)
+        return RecodingSpace(menu=self.evaluator.menu, price=price or self.price, rng=rng, stopped=self.stopped, on_better=better)
 
     def price(self, levels: Levels) -> float:
         """Recoding plus blanks under the plan's own rule; good blanks rather than the best where those take an integer program."""
@@ -206,7 +205,7 @@ class _Run:
         self.tell("improvement")
         space = self.space(self.price if self.coded.keys.rule == "wildcard" else self.evaluator.cost)
         iterative_improvement(space, start)
-        search = BoxSearch(
+        search = RecodingBoxSearch(
             evaluator=self.evaluator,
             leaf=lambda levels: self._leaf(levels, search.value),
             blanks=self.evaluator.blanks if self.coded.keys.rule != "wildcard" else lambda _levels: 0.0,

@@ -14,13 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from statveil.audit.attacks.case import Attacker, Case, Effort
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.public import Catalogue, Door, PublicAxis, PublicTable, Request
+from statveil.audit.attacks.attacker import Attacker, AttackJournal, Effort
+from statveil.audit.attacks.case import Case, ReverseSolver, Truth
+from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, TableRequest, TableServer, added_up
 from statveil.audit.attacks.targets.records import read_records
-from statveil.audit.attacks.targets.sums import added_up
-from statveil.audit.attacks.targets.system import Reverse
-from statveil.audit.attacks.truth import Truth
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey, new_key_file
 from statveil.data.hierarchy import Hierarchy
@@ -49,25 +46,25 @@ class AttackTargetTuning(NamedTuple):
 TUNING = AttackTargetTuning()
 
 
-class ServiceDoor:
+class ServiceInProcess:
     """Asks a service about one of its data sets."""
 
     def __init__(self, service: TableService, part: DatasetPart, dataset: str) -> None:
         self._service, self._dataset = service, dataset
         self.catalogue = catalogue_of(service.datasets[dataset], part)
 
-    def ask(self, request: Request) -> PublicTable:
+    def ask(self, request: TableRequest) -> AnswerTable:
         return added_up(lambda one: table_of(self._service.answer(query_of(one, self._dataset))), request, self.catalogue)
 
 
-def query_of(request: Request, dataset: str) -> TableQuery:
+def query_of(request: TableRequest, dataset: str) -> TableQuery:
     choices = tuple(DimensionChoice(id=axis.id, codes=axis.codes) for axis in request.axes)
     return TableQuery(dataset=dataset, measure=request.measure, dimensions=choices, filters=dict(request.filters), totals=request.totals)
 
 
-def table_of(answer: AnsweredTable) -> PublicTable:
-    axes = tuple(PublicAxis(id=each.id, codes=each.codes) for each in answer.dimensions)
-    return PublicTable(axes=axes, values=answer.values, shown=~answer.missing, decimals=answer.decimals)
+def table_of(answer: AnsweredTable) -> AnswerTable:
+    axes = tuple(AnswerAxis(id=each.id, codes=each.codes) for each in answer.dimensions)
+    return AnswerTable(axes=axes, values=answer.values, shown=~answer.missing, decimals=answer.decimals)
 
 
 def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
@@ -89,7 +86,7 @@ def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
     )
 
 
-class ServiceWorkshop:
+class ServiceOperator:
     """The operator's side of a service on a store of its own."""
 
     def __init__(self, config: ServerConfig, part: DatasetPart, folder: Path) -> None:
@@ -98,13 +95,13 @@ class ServiceWorkshop:
     def open(self) -> TableService:
         return TableService.open(self._config, self._config.key())
 
-    def reopened(self) -> Sequence[Door]:
+    def reopened(self) -> Sequence[TableServer]:
         """After a restart, and a second service on the same store beside the first."""
-        return [ServiceDoor(self.open(), self._part, self._part.id) for _ in range(2)]
+        return [ServiceInProcess(self.open(), self._part, self._part.id) for _ in range(2)]
 
-    def rekeyed(self) -> Door:
+    def rekeyed(self) -> TableServer:
         other = SecretKey(secrets.token_bytes(32), counter=self._folder / "other.counter")
-        return ServiceDoor(TableService.open(self._config, other), self._part, self._part.id)
+        return ServiceInProcess(TableService.open(self._config, other), self._part, self._part.id)
 
     def guarded(self) -> int | None:
         """Near-duplicates that the guard told the officer of."""
@@ -112,7 +109,7 @@ class ServiceWorkshop:
             details = [alarm.detail for alarm in service.store.alarms() if "near-duplicates" in alarm.detail]
         return sum(int(found[1]) for detail in details if (found := _NEAR.search(detail)))
 
-    def periods(self, count: int) -> Sequence[tuple[Door, Truth]]:
+    def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
         """Further data sets with the same units and values that wander by half a percent, served with the same key."""
         data = self._config.microdata(self._part)
         parts = [self._period(data, number) for number in range(count)]
@@ -121,26 +118,26 @@ class ServiceWorkshop:
         content["key"] = {"file": str(_key_file(self._folder / "periods.key"))}
         config = check_config(content, base=self._config.base)
         service = TableService.open(config, config.key())
-        return [(ServiceDoor(service, each, each.id), truth_of(config, each, service.datasets[each.id])) for each in config.datasets]
+        return [(ServiceInProcess(service, each, each.id), truth_of(config, each, service.datasets[each.id])) for each in config.datasets]
 
     def _period(self, data: Microdata, number: int) -> dict[str, Any]:
         with data.engine.session() as session:
             table = read_all(session, data.engine)
-        dice = np.random.Generator(np.random.PCG64([21, number]))
+        rng = np.random.Generator(np.random.PCG64([21, number]))
         for measure in self._part.measure:
             if measure.column is not None:
                 place = table.column_names.index(measure.column)
-                table = table.set_column(place, measure.column, _wandered(table[measure.column], dice))
+                table = table.set_column(place, measure.column, _wandered(table[measure.column], rng))
         path = self._folder / f"period-{number}.parquet"
         pq.write_table(table, path)
         part = self._part.model_dump(mode="json", exclude_none=True)
         return {**part, "id": f"{self._part.id}-{number}", "file": str(path)}
 
 
-def _wandered(column: pa.ChunkedArray, dice: np.random.Generator) -> pa.Array:
+def _wandered(column: pa.ChunkedArray, rng: np.random.Generator) -> pa.Array:
     """The numbers as text, each a little higher or lower, zeros and decimals kept."""
     found = []
-    for text, step in zip(column.to_pylist(), dice.uniform(-TUNING.least_change, TUNING.least_change, len(column)).tolist(), strict=True):
+    for text, step in zip(column.to_pylist(), rng.uniform(-TUNING.least_change, TUNING.least_change, len(column)).tolist(), strict=True):
         amount = Decimal(str(text))
         found.append(str((amount * (1 + Decimal(step))).quantize(amount)))
     return pa.array(found)
@@ -184,12 +181,12 @@ def _key_file(path: Path) -> Path:
     return path
 
 
-def service_case(config: ServerConfig, dataset: str | None, folder: Path, *, effort: Effort, reverse: Reverse | None) -> Case:
+def service_case(config: ServerConfig, dataset: str | None, folder: Path, *, effort: Effort, reverse: ReverseSolver | None) -> Case:
     """A service opened on the configuration as it is; give it a private copy."""
     part = dataset_part(config, dataset)
-    workshop = ServiceWorkshop(config, part, folder)
-    service = workshop.open()
-    door = ServiceDoor(service, part, part.id)
+    operator = ServiceOperator(config, part, folder)
+    service = operator.open()
+    server = ServiceInProcess(service, part, part.id)
     truth = truth_of(config, part, service.datasets[part.id])
-    attacker = Attacker(journal=Journal(truth.register, door.catalogue, door), effort=effort)
-    return Case(attacker=attacker, truth=truth, workshop=workshop, reverse=reverse)
+    attacker = Attacker(journal=AttackJournal(truth.register, server.catalogue, server), effort=effort)
+    return Case(attacker=attacker, truth=truth, operator=operator, reverse=reverse)

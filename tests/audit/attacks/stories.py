@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case, Effort
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.public import Door
-from statveil.audit.attacks.truth import Truth
+from statveil.audit.attacks.attacker import Attacker, AttackJournal, Effort
+from statveil.audit.attacks.case import Case, Truth
+from statveil.audit.attacks.public import TableServer
 from statveil.core.errors import DisclosureRefused
 from tests.reference.servers import RULES, Server, Village
 
@@ -25,27 +24,27 @@ def village(**settings: Any) -> Village:
 
 def case(server: Server, *, effort: Effort = LITTLE, **more: Any) -> Case:
     place = server.village
-    journal = Journal(place.register, server.catalogue, server)
+    journal = AttackJournal(place.register, server.catalogue, server)
     return Case(attacker=Attacker(journal=journal, effort=effort), truth=server.truth, **more)
 
 
 def closed(server: Server) -> Case:
     """The same with nobody to ask: nothing was released."""
     place = server.village
-    return Case(attacker=Attacker(journal=Journal(place.register, server.catalogue), effort=LITTLE), truth=server.truth)
+    return Case(attacker=Attacker(journal=AttackJournal(place.register, server.catalogue), effort=LITTLE), truth=server.truth)
 
 
-class Workshop:
+class OperatorSide:
     """The operator of a reference server. `permanent`: units keep their factors from period to period."""
 
     def __init__(self, server: Server, *, permanent: bool = True, careful: bool = True, guarded: int | None = 1_000_000) -> None:
         self.server, self.permanent, self.careful, self._guarded = server, permanent, careful, guarded
 
-    def reopened(self) -> Sequence[Door]:
+    def reopened(self) -> Sequence[TableServer]:
         key = self.server.key if self.careful else "another key"
         return [type(self.server)(self.server.village, catalogue=self.server.catalogue, key=key)]
 
-    def rekeyed(self) -> Door:
+    def rekeyed(self) -> TableServer:
         if self.careful:
             raise DisclosureRefused("The store belongs to another key.")
         return type(self.server)(self.server.village, catalogue=self.server.catalogue, key="another key")
@@ -53,12 +52,12 @@ class Workshop:
     def guarded(self) -> int | None:
         return self._guarded
 
-    def periods(self, count: int) -> Sequence[tuple[Door, Truth]]:
+    def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
         place, found = self.server.village, []
         for number in range(count):
-            dice = np.random.Generator(np.random.PCG64(number))
-            values = {name: np.rint(v * dice.uniform(0.995, 1.005, v.size)).astype(np.int64) for name, v in place.values.items()}
+            rng = np.random.Generator(np.random.PCG64(number))
+            values = {name: np.rint(v * rng.uniform(0.995, 1.005, v.size)).astype(np.int64) for name, v in place.values.items()}
             key = self.server.key if self.permanent else f"{self.server.key} {number}"
-            door = type(self.server)(place, catalogue=self.server.catalogue, key=key, values=values)
-            found.append((door, Truth(place.register, values, RULES)))
+            server = type(self.server)(place, catalogue=self.server.catalogue, key=key, values=values)
+            found.append((server, Truth(place.register, values, RULES)))
         return found

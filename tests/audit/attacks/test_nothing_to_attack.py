@@ -7,19 +7,20 @@ import dataclasses
 import pytest
 
 import statveil as sv
-from statveil.audit.attacks.case import Attacker, Case
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.public import Axis, Catalogue, Request
+from statveil.audit.attacks.attacker import Attacker, AttackJournal
+from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.public import Catalogue, RequestAxis, TableRequest
 from statveil.audit.attacks.suite import ATTACKS, attack_all
-from statveil.audit.attacks.verdict import Status
-from tests.audit.attacks.stories import LITTLE, Workshop, case, closed, village
+from statveil.audit.attacks.verdict import VerdictStatus
+from statveil.core.errors import DisclosureRefused
+from tests.audit.attacks.stories import LITTLE, OperatorSide, case, closed, village
 from tests.reference.servers import Anchored, Bare, Closed, Naive, Section4, Server
 
 
 @pytest.mark.parametrize("threat", list(ATTACKS))
 def test_nothing_was_released(threat: str) -> None:
     verdict = ATTACKS[threat](closed(Bare(village())))
-    assert verdict.status is Status.NOT_APPLICABLE
+    assert verdict.status is VerdictStatus.NOT_APPLICABLE
     assert verdict.reason
 
 
@@ -28,7 +29,7 @@ def test_a_table_of_one_dimension_cannot_be_crossed(threat: str) -> None:
     place = village()
     catalogue = Catalogue(dimensions=place.dimensions[:1], measures=("turnover",), counts=None)
     server = Bare(place, catalogue=catalogue)
-    assert ATTACKS[threat](case(server, workshop=Workshop(server))).status is Status.NOT_APPLICABLE
+    assert ATTACKS[threat](case(server, operator=OperatorSide(server))).status is VerdictStatus.NOT_APPLICABLE
 
 
 def test_the_interval_of_a_cell_can_be_asked_of_a_single_dimension() -> None:
@@ -46,7 +47,7 @@ def test_a_server_that_refuses_every_population_withstands_differencing() -> Non
     verdict = ATTACKS["T07"](case(Closed(village())))
     assert verdict.passed
     assert verdict.number == "every nested population refused"
-    assert ATTACKS["T06"](case(Closed(village()))).status is Status.NOT_APPLICABLE
+    assert ATTACKS["T06"](case(Closed(village()))).status is VerdictStatus.NOT_APPLICABLE
 
 
 def test_without_sensitive_cells_there_are_no_targets() -> None:
@@ -56,11 +57,11 @@ def test_without_sensitive_cells_there_are_no_targets() -> None:
             self.truth.rules = (sv.MinimumFrequency(1),)
 
     report = attack_all(case(Lenient()), target="", only=("T02", "T03", "T05", "T06", "T08", "T11", "T13", "T15", "T20"))
-    assert {each.status for each in report.verdicts} == {Status.NOT_APPLICABLE}
+    assert {each.status for each in report.verdicts} == {VerdictStatus.NOT_APPLICABLE}
 
 
 def test_periods_in_which_different_cells_are_sensitive_have_nothing_to_average() -> None:
-    class Lenient(Workshop):
+    class Lenient(OperatorSide):
         def periods(self, count: int):  # type: ignore[no-untyped-def]
             found = super().periods(2)
             for _, truth in found:
@@ -68,7 +69,7 @@ def test_periods_in_which_different_cells_are_sensitive_have_nothing_to_average(
             return found
 
     server = Section4(village())
-    assert ATTACKS["T21"](case(server, workshop=Lenient(server))).reason == "No cell is sensitive in every period."
+    assert ATTACKS["T21"](case(server, operator=Lenient(server))).reason == "No cell is sensitive in every period."
 
 
 def test_as_many_populations_are_asked_for_as_the_effort_allows() -> None:
@@ -99,30 +100,30 @@ def test_records_of_their_own_are_no_holdings() -> None:
 
     place = Alone()
     register = type(place.village.register)(place.village.dimensions, place.village.register.codes, place.village.register.owner.argsort())
-    attacker = Attacker(journal=Journal(register, place.catalogue, place), effort=LITTLE)
+    attacker = Attacker(journal=AttackJournal(register, place.catalogue, place), effort=LITTLE)
     assert ATTACKS["T15"](Case(attacker=attacker, truth=place.truth)).reason == "No holding has two records."
 
 
 def test_a_server_that_starts_with_another_key_fails() -> None:
     server = Section4(village())
-    attacked = _asked(server, workshop=Workshop(server, careful=False))
-    assert ATTACKS["T22"](attacked).status is Status.FAILED
-    assert ATTACKS["T03"](attacked).status is Status.FAILED
+    attacked = _asked(server, operator=OperatorSide(server, careful=False))
+    assert ATTACKS["T22"](attacked).status is VerdictStatus.FAILED
+    assert ATTACKS["T03"](attacked).status is VerdictStatus.FAILED
 
 
 def test_factors_drawn_anew_each_period_average_out() -> None:
-    kept, lost = (case(s, workshop=Workshop(s, permanent=p)) for s, p in ((Section4(village()), True), (Section4(village()), False)))
+    kept, lost = (case(s, operator=OperatorSide(s, permanent=p)) for s, p in ((Section4(village()), True), (Section4(village()), False)))
     assert ATTACKS["T21"](kept).passed
-    assert ATTACKS["T21"](lost).status is Status.FAILED
+    assert ATTACKS["T21"](lost).status is VerdictStatus.FAILED
 
 
 def test_one_period_is_not_enough() -> None:
-    class Once(Workshop):
+    class Once(OperatorSide):
         def periods(self, count: int):  # type: ignore[no-untyped-def]
             return super().periods(1)
 
     server = Section4(village())
-    assert "two periods" in ATTACKS["T21"](case(server, workshop=Once(server))).reason
+    assert "two periods" in ATTACKS["T21"](case(server, operator=Once(server))).reason
 
 
 def test_times_in_steps_of_a_quarter_second_tell_nothing() -> None:
@@ -139,7 +140,7 @@ def test_a_server_that_refuses_what_it_gave_before_is_not_the_same() -> None:
     class Forgetful(Anchored):
         def ask(self, request):  # type: ignore[no-untyped-def]
             if request in self.__dict__.setdefault("given", set()):
-                raise sv.errors.DisclosureRefused("Not again.")
+                raise DisclosureRefused("Not again.")
             self.given.add(request)
             return super().ask(request)
 
@@ -157,20 +158,20 @@ def test_equal_times_have_no_effect_size() -> None:
 def _asked(server: Server, **more: object) -> Case:
     """A case in which the plain table was asked for."""
     made = case(server, **more)
-    made.attacker.journal.ask(Request(axes=(Axis(id="region"), Axis(id="trade")), measure="turnover"))
+    made.attacker.journal.ask(TableRequest(axes=(RequestAxis(id="region"), RequestAxis(id="trade")), measure="turnover"))
     return made
 
 
 def test_a_guard_that_saw_fewer_pairs_than_there_are_fails() -> None:
     server = Anchored(village())
-    blind, watchful = (ATTACKS["T07"](case(server, workshop=Workshop(server, guarded=seen))) for seen in (0, 1_000))
-    assert blind.status is Status.FAILED
+    blind, watchful = (ATTACKS["T07"](case(server, operator=OperatorSide(server, guarded=seen))) for seen in (0, 1_000))
+    assert blind.status is VerdictStatus.FAILED
     assert watchful.passed
 
 
 def test_a_server_that_refuses_everything_gives_no_sets() -> None:
     class Shut(Server):
         def ask(self, request):  # type: ignore[no-untyped-def]
-            raise sv.errors.DisclosureRefused("Closed.")
+            raise DisclosureRefused("Closed.")
 
     assert ATTACKS["T06"](case(Shut(village()))).reason == "Every population was refused."

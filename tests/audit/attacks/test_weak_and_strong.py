@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
-from statveil.audit.attacks.suite import ATTACKS, THREATS, attack_all
-from statveil.audit.attacks.verdict import Status, SuiteReport
+from statveil.audit.attacks.suite import ATTACKS, THREAT_BY_ID, attack_all
+from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus
 from statveil.core.errors import InputError
 from statveil.jobs.attack.systems import reverse_by_adjustment
-from tests.audit.attacks.stories import LITTLE, Workshop, case, village
+from tests.audit.attacks.stories import LITTLE, OperatorSide, case, village
 from tests.reference import servers
 from tests.reference.servers import Server
 
@@ -34,17 +34,17 @@ ONLY = {
 def report(name: str) -> SuiteReport:
     server: Server = getattr(servers, name)(village(), catalogue=village().catalogue(counts=name != "Anchored"))
     chosen = ONLY.get(name, ())
-    return attack_all(case(server, reverse=REVERSE, workshop=Workshop(server)), target=name, only=chosen)
+    return attack_all(case(server, reverse=REVERSE, operator=OperatorSide(server)), target=name, only=chosen)
 
 
 @pytest.mark.parametrize(("threat", "server"), WEAK)
 def test_the_attack_breaks_the_weak_server(threat: str, server: str) -> None:
-    assert report(server)[threat].status is Status.FAILED, report(server)[threat]
+    assert report(server)[threat].status is VerdictStatus.FAILED, report(server)[threat]
 
 
-@pytest.mark.parametrize("threat", [each for each in THREATS if each not in ("T19", "T23", "T24")])
+@pytest.mark.parametrize("threat", [each for each in THREAT_BY_ID if each not in ("T19", "T23", "T24")])
 def test_no_attack_breaks_the_anchored_server(threat: str) -> None:
-    assert report("Anchored")[threat].status is Status.PASSED, report("Anchored")[threat]
+    assert report("Anchored")[threat].status is VerdictStatus.PASSED, report("Anchored")[threat]
 
 
 def test_consistent_senses_alone_withstand_averaging_and_nothing_else() -> None:
@@ -69,7 +69,7 @@ def test_a_server_that_counts_zeros_gives_opposite_answers() -> None:
 
 def test_a_factor_per_variable_keeps_ratios_apart_and_one_factor_does_not() -> None:
     one, each = (ATTACKS["T23"](case(kind(village(records=300)))) for kind in (servers.OneFactor, servers.Anchored))
-    assert one.status is Status.FAILED
+    assert one.status is VerdictStatus.FAILED
     assert one.figures["median error"] < 0.05 < each.figures["median error"]
 
 
@@ -98,5 +98,5 @@ def test_progress_names_each_attack() -> None:
 
 def test_all_threats_of_the_catalogue_have_an_attack() -> None:
     wanted = {f"T{number:02}" for number in range(1, 25)} - {"T16"}
-    assert set(ATTACKS) == set(THREATS) == wanted
+    assert set(ATTACKS) == set(THREAT_BY_ID) == wanted
     assert LITTLE.seed == 1

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from statveil.audit.attacks.case import Effort
-from statveil.audit.attacks.suite import attack_all
-from statveil.audit.attacks.targets.static import attack_system
-from statveil.audit.attacks.verdict import Status, SuiteReport
+from statveil.audit.attacks.attacker import Effort
+from statveil.audit.attacks.suite import attack_all, attack_system
+from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus
 from statveil.core.errors import InputError
 from statveil.formats.solution import Solution, write_solution
 from statveil.formats.system_files import read_system
@@ -79,7 +78,7 @@ def test_a_release_is_safe_by_itself_and_guessable(village: Path) -> None:
     report = attacked(release(village, "income"))
     assert report["T01"].passed
     assert report["T18"].passed
-    assert report["T11"].status is Status.FAILED  # L1 leaves sensitive cells at their level
+    assert report["T11"].status is VerdictStatus.FAILED  # L1 leaves sensitive cells at their level
     assert report["T20"].reason == "A release at rest has no times and no headers."
     assert report.facts["records"] == RECORDS.count("\n") - 1
 
@@ -160,7 +159,7 @@ def test_a_solution_file_is_attacked_with_the_bounds_of_its_system(tmp_path: Pat
     assert case.published.known_bounds
     assert report["T01"].passed
     assert report["T08"].passed
-    assert report["T11"].status is Status.FAILED
+    assert report["T11"].status is VerdictStatus.FAILED
 
 
 def test_a_solution_of_another_system_is_refused(tmp_path: Path) -> None:

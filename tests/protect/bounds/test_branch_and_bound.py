@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import statveil as sv
-from statveil.audit.bounds import bound_of, check_bound
+from statveil.audit.certificate_checker import bound_of, check_bound
 from statveil.core.limits import Limits
 from statveil.core.outcome import Ending
 from statveil.formats.certificate import Cases, ProofSum

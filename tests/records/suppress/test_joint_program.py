@@ -13,8 +13,8 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.records.coding import code_file
 from statveil.records.measures import classes_before
-from statveil.records.suppress import cheapest as suppress_module
 from statveil.records.suppress import joint_program
+from statveil.records.suppress import suppress as suppress_module
 from tests.records.stories import random_records
 from tests.reference.files import Record, least_costs, tables_up_to, unsafe
 
@@ -143,24 +143,24 @@ def test_a_file_with_too_many_cells_is_blanked_in_rounds(monkeypatch: pytest.Mon
 
 
 def test_a_solver_that_leaves_a_cell_short_again_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_program.Doubts, "enter", lambda *_: 1)
+    monkeypatch.setattr(joint_program.DoubtfulCells, "enter", lambda *_: 1)
     data = as_data([("x", "p")] * 3 + [("y", "p")], [1.0] * 4, ["1"] * 4)
     assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 4})).blanks == {"a": 1, "b": 0}
 
 
 def test_time_that_ends_in_a_grown_program_leaves_it_to_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = joint_program.TiedProgram.solve
+    solve = joint_program.JointProgram.solve
 
-    def slow(self: joint_program.TiedProgram, **settings: Any) -> Any:
+    def slow(self: joint_program.JointProgram, **settings: Any) -> Any:
         if self.doubts.members:
             raise sv.OutOfTime("The time limit came.")
         return solve(self, **settings)
 
-    monkeypatch.setattr(joint_program.TiedProgram, "solve", slow)
+    monkeypatch.setattr(joint_program.JointProgram, "solve", slow)
     rows: list[Record] = [("x", "p"), ("x", "q"), ("x", "p"), ("y", "p"), ("x", "q")]
     found = sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
     assert found.cost >= found.bound
-    monkeypatch.setattr(joint_program.TiedProgram, "solve", lambda *_, **__: (_ for _ in ()).throw(sv.OutOfTime("The time limit came.")))
+    monkeypatch.setattr(joint_program.JointProgram, "solve", lambda *_, **__: (_ for _ in ()).throw(sv.OutOfTime("The time limit came.")))
     with pytest.raises(sv.OutOfTime):
         sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
 
@@ -194,7 +194,7 @@ def test_the_written_file_costs_what_the_plan_says(tmp_path: Any) -> None:
 
 
 def test_rounds_without_caps_in_large_households(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suppress_module, "solve_tied", lambda *_, **__: None)
+    monkeypatch.setattr(suppress_module, "solve_jointly", lambda *_, **__: None)
     rows, cost, homes = small_file(3, records=30)
     fields = {"a": None, "b": None}
     keys = sv.KeyVariables(fields=fields, threshold=8, order=2, rule="recount", household="home", shared=["a"])

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import statveil as sv
 from statveil.records.coding import code_file
 from statveil.records.suppress import recount_program
-from statveil.records.suppress.cheapest import fewest_blanks
 from statveil.records.suppress.recount_program import useful_covers
+from statveil.records.suppress.suppress import fewest_blanks
 from tests.records.stories import halves, microdata, random_records, released
 from tests.reference.files import fewest_blanks as least_by_trying
 from tests.reference.files import tables_up_to, unsafe

@@ -1,74 +1,203 @@
-"""The two sides of an attack: the attacker, who has answers and public knowledge, and the case, which also knows the truth."""
+"""A case to attack: the attacker, who has answers and public knowledge, and the truth, which only the scoring of an estimate sees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 import numpy as np
 
-from statveil.audit.attacks.journal import Journal, Releases, Sightings, summed_up
-from statveil.audit.attacks.public import Catalogue, Door, Register
-from statveil.audit.attacks.targets.system import Reverse
-from statveil.audit.attacks.truth import TrueCells, Truth
+from statveil.audit.attacks.attacker import Attacker, Effort, Releases, Sightings, summed_up
+from statveil.audit.attacks.public import AnswerTable, Register, ReleasedSystem, TableRequest, TableServer
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.risk.assess import assess
+from statveil.risk.rules import MinimumFrequency, Rule
+from statveil.tables.table import Table
+
+TOP = 4
+"""Largest contributions kept per cell."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort:
-    """How hard to attack: numbers of requests, targets and programs."""
+class TrueCells:
+    """The truth on the cells of one answer, flat, in published units. `top[i, j]` is the (j+1)-th largest holding's part of cell i."""
 
-    tables: int = 1_000
-    """Different tables that contain the same cells (T02, T04)."""
-    rows: int = 6
-    """Rows that all of them contain."""
-    sets: int = 400
-    """Overlapping populations asked for (T06)."""
-    pairs: int = 1_000
-    """Pairs of tables whose times are compared (T20)."""
-    cells: int = 200
-    """Sensitive cells whose interval is computed (T08)."""
-    reversals: int = 3
-    """Tables that are adjusted backwards (T12)."""
-    seed: int = 1
+    key: AnyArray = field(repr=False)
+    value: IntArray = field(repr=False)
+    records: IntArray = field(repr=False)
+    respondents: IntArray = field(repr=False)
+    sensitive: BoolArray = field(repr=False)
+    lower: IntArray = field(repr=False)
+    upper: IntArray = field(repr=False)
+    top: IntArray = field(repr=False)
+    leader: IntArray = field(repr=False)
+    """The owner with the largest contribution, -1 where the cell is empty."""
+
+    def take(self, chosen: AnyArray) -> TrueCells:
+        return TrueCells(**{each.name: getattr(self, each.name)[chosen] for each in fields(self)})
+
+    def level(self, towards: AnyArray) -> AnyArray:
+        """The protection level on the side of the truth where `towards` lies."""
+        return np.where(towards >= self.value, self.upper, self.lower)
+
+    def rho(self, estimate: AnyArray) -> AnyArray:
+        """|estimate - truth| / level: below 1 the estimate is closer than the protection promises."""
+        return np.abs(estimate - self.value) / np.maximum(self.level(estimate), 1)
+
+    def unsafe(self, released: IntArray) -> BoolArray:
+        """Sensitive cells released inside the protection interval: exact integers, no tolerance."""
+        moved = released - self.value
+        return np.asarray(self.sensitive & (moved > -self.lower) & (moved < self.upper))
+
+
+class Truth:
+    """Values of the records, and the office's rules: sensitivity by brute force, holding by holding."""
+
+    def __init__(
+        self,
+        register: Register,
+        values: Mapping[str, IntArray],
+        rules: Sequence[Rule],
+        *,
+        zeros_count: bool = False,
+        counts: str | None = None,
+    ) -> None:
+        """`values[measure][i]`: record i in whole units of the published decimal.
+
+        `zeros_count`: whether a record of value zero is a respondent. A server must not count it: the cell with and the cell without
+        it are the same to a reader, and must be judged the same (T05). `counts` names a measure that counts records: of the rules only
+        those about frequencies speak of it.
+        """
+        self.register, self.values, self.rules = register, dict(values), tuple(rules)
+        self.zeros_count, self.counts = zeros_count, counts
+        self._known: dict[str, TrueCells] = {}
+
+    def cells(self, request: TableRequest, table: AnswerTable, key: AnyArray | None = None) -> TrueCells:
+        """The truth on every cell of the answer; sets of records judged before are not judged again. `key`: its prints, if known."""
+        key = self.register.prints(request, table) if key is None else key
+        known = self._known.get(request.measure)
+        missing = np.unique(key if known is None else key[~_is_in(key, known.key)])
+        if missing.size:
+            known = self._learn(request, table, key, missing, known)
+        assert known is not None
+        return known.take(np.searchsorted(known.key, key))
+
+    def rules_of(self, measure: str) -> tuple[Rule, ...]:
+        return self.rules if measure != self.counts else tuple(rule for rule in self.rules if isinstance(rule, MinimumFrequency))
+
+    def substance(self, request: TableRequest, table: AnswerTable) -> AnyArray:
+        """Prints of the sets of records whose value is not zero."""
+        return self.register.prints(request, table, self.values[request.measure] != 0)
+
+    def _learn(self, request: TableRequest, table: AnswerTable, key: AnyArray, missing: AnyArray, known: TrueCells | None) -> TrueCells:
+        places = np.flatnonzero(np.isin(key, missing))
+        _, first = np.unique(key[places], return_index=True)
+        places = places[first]  # one cell per set of records
+        found = self._judge(request, table, key, places)
+        if known is not None:
+            found = TrueCells(
+                **{each.name: np.concatenate([getattr(known, each.name), getattr(found, each.name)]) for each in fields(found)}
+            )
+        self._known[request.measure] = found.take(np.argsort(found.key, kind="stable"))
+        return self._known[request.measure]
+
+    def _judge(self, request: TableRequest, table: AnswerTable, key: AnyArray, places: IntArray) -> TrueCells:
+        records, cells = self.register.members(request, table)
+        number = np.full(table.values.size, -1, dtype=np.int64)
+        number[places] = np.arange(places.size)
+        wanted = number[cells] >= 0
+        records, cells = records[wanted], number[cells[wanted]]
+        amounts = self.values[request.measure][records]
+        if not self.zeros_count:
+            records, cells, amounts = records[amounts != 0], cells[amounts != 0], amounts[amounts != 0]
+        value = np.zeros(places.size, dtype=np.int64)
+        np.add.at(value, cells, amounts)
+        part = _holding_shares(cells, self.register.owner[records], amounts, places.size)
+        verdict = assess(_as_table(value, np.bincount(cells, minlength=places.size), part), self.rules_of(request.measure))
+        return TrueCells(
+            key=key[places],
+            value=value,
+            records=np.bincount(cells, minlength=places.size),
+            respondents=part.respondents,
+            sensitive=np.array(verdict.sensitive),
+            lower=np.array(verdict.lower_level),
+            upper=np.array(verdict.upper_level),
+            top=part.top,
+            leader=part.leader,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attacker:
-    """Everything an attacker may use: the answers, the register, the catalogue. No value that was not published."""
-
-    journal: Journal
-    effort: Effort
-
-    @property
-    def register(self) -> Register:
-        return self.journal.register
-
-    @property
-    def catalogue(self) -> Catalogue:
-        return self.journal.catalogue
-
-    @property
-    def percent(self) -> float:
-        """The p of the p% rule as a share."""
-        return self.catalogue.percent / 100
-
-    def dice(self, name: str) -> np.random.Generator:
-        """Random numbers for one attack: the same seed and name, the same numbers."""
-        return np.random.Generator(np.random.PCG64([self.effort.seed, *name.encode()]))
+class _HoldingShares:
+    respondents: IntArray
+    magnitude: IntArray
+    top: IntArray
+    leader: IntArray
 
 
-class Workshop(Protocol):
+def _is_in(key: AnyArray, known: AnyArray) -> BoolArray:
+    """Which keys are among the known ones, which are sorted and not none."""
+    at = np.minimum(np.searchsorted(known, key), known.size - 1)
+    found: BoolArray = known[at] == key
+    return found
+
+
+def _holding_shares(cells: IntArray, owner: IntArray, amounts: IntArray, count: int) -> _HoldingShares:
+    """Contributions of holdings: sums per (cell, owner), ranked within the cell."""
+    order = np.lexsort((owner, cells))
+    cells, owner, amounts = cells[order], owner[order], amounts[order]
+    new = np.ones(cells.size, dtype=np.bool_)
+    new[1:] = (np.diff(cells) != 0) | (np.diff(owner) != 0)
+    start = np.flatnonzero(new)
+    share = np.abs(np.add.reduceat(amounts, start)) if start.size else np.zeros(0, dtype=np.int64)
+    cell, holder = cells[start], owner[start]
+    ranked = np.lexsort((holder, -share, cell))
+    cell, holder, share = cell[ranked], holder[ranked], share[ranked]
+    respondents = np.bincount(cell, minlength=count)
+    rank = np.arange(cell.size) - np.repeat(np.cumsum(respondents) - respondents, respondents)
+    top = np.zeros((count, TOP), dtype=np.int64)
+    among = rank < TOP
+    top[cell[among], rank[among]] = share[among]
+    leader = np.full(count, -1, dtype=np.int64)
+    leader[cell[rank == 0]] = holder[rank == 0]
+    magnitude = np.zeros(count, dtype=np.int64)
+    np.add.at(magnitude, cell, share)
+    return _HoldingShares(respondents=respondents, magnitude=magnitude, top=top, leader=leader)
+
+
+def _as_table(value: IntArray, records: IntArray, part: _HoldingShares) -> Table:
+    """The cells in the words that the rules understand; nobody waived and nobody asked."""
+    nobody = np.full(value.size, -1, dtype=np.int64)
+    return Table(
+        views=(),
+        value=value,
+        scale=0,
+        decimals=0,
+        records=records,
+        respondents=part.respondents,
+        frequency=part.respondents,
+        frequency_scale=0,
+        magnitude=part.magnitude,
+        top=part.top,
+        largest_unwaived=np.where(part.respondents > 0, part.top[:, 0], -1),
+        largest_requested=nobody,
+        rule_scale=0,
+        has_shadow=False,
+        input_hash="",
+    )
+
+
+class OperatorSide(Protocol):
     """The operator's side, where the suite has it: what no reader can do."""
 
-    def reopened(self) -> Sequence[Door]:
+    def reopened(self) -> Sequence[TableServer]:
         """The server after a restart, and other workers on the same store."""
 
-    def rekeyed(self) -> Door:
+    def rekeyed(self) -> TableServer:
         """The server with another key on the same store; must raise a `StatveilError`."""
 
-    def periods(self, count: int) -> Sequence[tuple[Door, Truth]]:
+    def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
         """The same units in further periods, values changed by less than 1%."""
 
     def guarded(self) -> int | None:
@@ -81,8 +210,8 @@ class Case:
 
     attacker: Attacker
     truth: Truth
-    workshop: Workshop | None = None
-    reverse: Reverse | None = None
+    operator: OperatorSide | None = None
+    reverse: ReverseSolver | None = None
 
     @property
     def measure(self) -> str:
@@ -103,18 +232,18 @@ class Case:
         answered = journal.answers[number]
         return self.truth.cells(answered.request, answered.table, journal.prints(number))
 
-    def seen(self, numbers: Sequence[int] | None = None, *, measure: str, sums: bool = False) -> Seen:
+    def seen(self, numbers: Sequence[int] | None = None, *, measure: str, sums: bool = False) -> ScoredSightings:
         """What the answers show, once per set of records, with the truth beside it; `sums` over codes of filters only if asked for."""
         journal = self.attacker.journal
         chosen = list(numbers) if sums and numbers is not None else journal.cell_answers(measure, numbers)
         sightings = journal.sightings(chosen)
         releases = summed_up(sightings)
         truth = self.true_cells(sightings.take(releases.first)) if releases.key.size else None
-        return Seen(sightings=sightings, releases=releases, truth=truth)
+        return ScoredSightings(sightings=sightings, releases=releases, truth=truth)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class ScoredSightings:
     """Sightings, what they amount to per set of records, and the truth on each set (None where nothing was seen)."""
 
     sightings: Sightings
@@ -134,3 +263,41 @@ def _joined(parts: Sequence[TrueCells]) -> TrueCells:
 def both_signs(key: AnyArray, sign: IntArray) -> AnyArray:
     """The keys that were seen on both sides of the truth."""
     return np.intersect1d(key[sign > 0], key[sign < 0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemOriginals:
+    """Secret: the true values, which are sensitive, and how far each had to move."""
+
+    value: IntArray = field(repr=False)
+    sensitive: BoolArray = field(repr=False)
+    lower: IntArray = field(repr=False)
+    upper: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReverseProblem:
+    """What the attacker of T12 is granted: the released system, which cells are sensitive, their levels, and bounds."""
+
+    published: ReleasedSystem
+    sensitive: BoolArray
+    lower: IntArray
+    upper: IntArray
+
+
+ReverseSolver = Callable[[ReverseProblem], IntArray | None]
+"""Adjusts a released system as if it were the original; None where that fails. The solver of adjustments is given from outside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemCase:
+    """A released system, its originals, and how far (in levels) its sensitive cells may have moved."""
+
+    published: ReleasedSystem
+    originals: SystemOriginals
+    cap: float
+    effort: Effort
+    reverse: ReverseSolver | None = None
+
+    def rng(self, name: str) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64([self.effort.seed, *name.encode()]))

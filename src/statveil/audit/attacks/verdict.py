@@ -11,7 +11,7 @@ from typing import Any
 Number = float | int | str
 
 
-class Status(StrEnum):
+class VerdictStatus(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     NOT_APPLICABLE = "not applicable"
@@ -32,14 +32,14 @@ class Verdict:
     """`number` is the measured figure in words that the mark speaks of; `figures` are all that was measured. No confidential values."""
 
     threat: Threat
-    status: Status
+    status: VerdictStatus
     number: str
     figures: Mapping[str, Number]
     reason: str = ""
 
     @property
     def passed(self) -> bool:
-        return self.status is Status.PASSED
+        return self.status is VerdictStatus.PASSED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class SuiteReport:
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
-        return tuple(each for each in self.verdicts if each.status is Status.FAILED)
+        return tuple(each for each in self.verdicts if each.status is VerdictStatus.FAILED)
 
     def __getitem__(self, threat: str) -> Verdict:
         return next(each for each in self.verdicts if each.threat.id == threat)
@@ -75,11 +75,11 @@ class SuiteReport:
 
 
 def judged(threat: Threat, *, passed: bool, number: str, figures: Mapping[str, Number]) -> Verdict:
-    return Verdict(threat=threat, status=Status.PASSED if passed else Status.FAILED, number=number, figures=figures)
+    return Verdict(threat=threat, status=VerdictStatus.PASSED if passed else VerdictStatus.FAILED, number=number, figures=figures)
 
 
 def not_applicable(threat: Threat, reason: str, figures: Mapping[str, Number] | None = None) -> Verdict:
-    return Verdict(threat=threat, status=Status.NOT_APPLICABLE, number="-", figures=figures or {}, reason=reason)
+    return Verdict(threat=threat, status=VerdictStatus.NOT_APPLICABLE, number="-", figures=figures or {}, reason=reason)
 
 
 def share(part: int, whole: int) -> float:

@@ -15,8 +15,9 @@ from statveil.cli.polite import polite
 from statveil.core.errors import InputError
 
 if TYPE_CHECKING:
-    from statveil.audit.attacks.case import Case, Effort
-    from statveil.audit.attacks.public import Catalogue, Door
+    from statveil.audit.attacks.attacker import Effort
+    from statveil.audit.attacks.case import Case
+    from statveil.audit.attacks.public import Catalogue, TableServer
     from statveil.audit.attacks.verdict import SuiteReport
     from statveil.jobs.server_config import ServerConfig
 
@@ -56,7 +57,7 @@ def attack(
 ) -> None:
     """Attack releases or a table server as in the catalogue of threats, and report what an attacker learns."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.audit.attacks.case import Effort
+        from statveil.audit.attacks.attacker import Effort
         from statveil.publish.report.attacks import write_attack_report
 
         effort = Effort(tables=tables, sets=sets, pairs=pairs, cells=cells, seed=seed)
@@ -79,7 +80,7 @@ def _attack(
     if dataset or mode or url:
         raise InputError("--dataset, --mode and --url belong to a server's configuration.", hint="Give CONFIG.toml as the target.")
     if kinds == [".jj", ".sol"]:
-        from statveil.audit.attacks.targets.static import attack_system
+        from statveil.audit.attacks.suite import attack_system
         from statveil.jobs.attack.systems import system_case
 
         return attack_system(system_case(*targets, effort=effort, reverse=reverse), target=targets[1].name)
@@ -101,11 +102,11 @@ def _attack_server(
     config = read_config(path)
     if url is not None and mode is not None:
         raise InputError("A live server has the mode it has.", hint="Leave out --mode, or --url.")
-    door = None if url is None else _knocked(url, config, dataset)
+    server = None if url is None else _knocked(url, config, dataset)
     with tempfile.TemporaryDirectory(prefix="statveil-attack-") as folder:
         private = private_copy(config, Path(folder), mode=mode)
         case = service_case(private, dataset, Path(folder), effort=effort, reverse=reverse_by_adjustment(seed=effort.seed))
-        if url is None or door is None:
+        if url is None or server is None:
             report = _run(case, f"{path.name}{f', mode {mode}' if mode else ''}", only)
             part = dataset_part(config, dataset)
             if (mode or part.mode) == "section4" and not only:
@@ -114,31 +115,31 @@ def _attack_server(
                 except OSError:
                     typer.echo("The scores could not be kept in the server's state folder.", err=True)
             return report
-        return _run(_live(case, door), url, only)
+        return _run(_live(case, server), url, only)
 
 
-def _knocked(url: str, config: ServerConfig, dataset: str | None) -> Callable[[Catalogue], Door]:
+def _knocked(url: str, config: ServerConfig, dataset: str | None) -> Callable[[Catalogue], TableServer]:
     """The way to a live server that has let us in: nothing is computed for one that does not."""
-    from statveil.audit.attacks.targets.web import WebDoor, knock
+    from statveil.audit.attacks.http_client import HttpTableServer, check_access
     from statveil.server.attack_target import dataset_part
 
     key = os.environ.get(KEY_VARIABLE)
     if not key:
         raise InputError(f"{KEY_VARIABLE} holds no API key.", hint="Set it to a key that the server knows.")
     name = dataset_part(config, dataset).id
-    knock(url, key, name)
-    return lambda catalogue: WebDoor(url, key, name, catalogue)
+    check_access(url, key, name)
+    return lambda catalogue: HttpTableServer(url, key, name, catalogue)
 
 
-def _live(case: Case, door: Callable[[Catalogue], Door]) -> Case:
+def _live(case: Case, server: Callable[[Catalogue], TableServer]) -> Case:
     """The same records and rules, asked through the web; the operator's side stays out of reach."""
     from dataclasses import replace
 
-    from statveil.audit.attacks.journal import Journal
+    from statveil.audit.attacks.attacker import AttackJournal
 
     journal = case.attacker.journal
-    asked = Journal(journal.register, journal.catalogue, door(journal.catalogue))
-    return replace(case, workshop=None, attacker=replace(case.attacker, journal=asked))
+    asked = AttackJournal(journal.register, journal.catalogue, server(journal.catalogue))
+    return replace(case, operator=None, attacker=replace(case.attacker, journal=asked))
 
 
 def _run(case: Case, target: str, only: Sequence[str]) -> SuiteReport:

@@ -26,7 +26,7 @@ def check_bound(
 ) -> None:
     """Check the certificate of a lower bound against the file alone, in exact integers. Exit code 5 if it does not hold."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.audit.bounds import audit_bound
+        from statveil.audit.certificate_checker import audit_bound
 
         bound = audit_bound(
             file, certificate, weights=weights, variant=variant, norm=norm, non_additive=non_additive, negative_levels=negative_levels

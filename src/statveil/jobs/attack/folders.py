@@ -8,12 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case, Effort
-from statveil.audit.attacks.journal import Answered, Journal
-from statveil.audit.attacks.public import Axis, Catalogue, PublicAxis, PublicTable, Request
+from statveil.audit.attacks.attacker import Answered, Attacker, AttackJournal, Effort
+from statveil.audit.attacks.case import Case, ReverseSolver, Truth
+from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, RequestAxis, TableRequest
 from statveil.audit.attacks.targets.records import read_records
-from statveil.audit.attacks.targets.system import Reverse
-from statveil.audit.attacks.truth import Truth
 from statveil.core.errors import InputError
 from statveil.jobs.recheck import read_protected, read_run
 from statveil.jobs.table_job import Job, read_job
@@ -36,7 +34,7 @@ class _Release:
     protected: ProtectedTable
 
 
-def folder_case(folders: Sequence[Path], *, effort: Effort, reverse: Reverse | None) -> Case:
+def folder_case(folders: Sequence[Path], *, effort: Effort, reverse: ReverseSolver | None) -> Case:
     """One or several releases of the same records: what an attacker who has them all can do."""
     releases = [_read(folder) for folder in folders]
     first = releases[0]
@@ -55,7 +53,7 @@ def folder_case(folders: Sequence[Path], *, effort: Effort, reverse: Reverse | N
         most_change=_most_change(options),
     )
     answers = [_answered(spec, view, release.protected) for release in releases for spec, view in _shown(release)]
-    journal = Journal(register, catalogue, answers=answers)
+    journal = AttackJournal(register, catalogue, answers=answers)
     truth = Truth(register, values, rules, zeros_count=True)
     return Case(attacker=Attacker(journal=journal, effort=effort), truth=truth, reverse=reverse)
 
@@ -128,9 +126,9 @@ def _most_change(options: Options) -> float | None:
 
 def _answered(spec: TableSpec, view: View, protected: ProtectedTable) -> Answered:
     """A view as an answer: positions that hold no record are empty zeros."""
-    axes = tuple(PublicAxis(id=dimension.name, codes=dimension.codes) for dimension in view.dimensions)
+    axes = tuple(AnswerAxis(id=dimension.name, codes=dimension.codes) for dimension in view.dimensions)
     values = np.zeros([len(axis.codes) for axis in axes], dtype=np.int64)
     values[tuple(view.coordinates.T)] = protected.value[view.cell]
-    request = Request(axes=tuple(Axis(id=axis.id, codes=axis.codes) for axis in axes), measure=spec.measure or "count")
-    table = PublicTable(axes=axes, values=values, shown=np.ones(values.shape, dtype=np.bool_), decimals=protected.decimals)
+    request = TableRequest(axes=tuple(RequestAxis(id=axis.id, codes=axis.codes) for axis in axes), measure=spec.measure or "count")
+    table = AnswerTable(axes=axes, values=values, shown=np.ones(values.shape, dtype=np.bool_), decimals=protected.decimals)
     return Answered(request=request, table=table)

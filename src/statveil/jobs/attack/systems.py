@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from statveil.audit.attacks.case import Effort
-from statveil.audit.attacks.targets.static import SystemCase
-from statveil.audit.attacks.targets.system import Backwards, Originals, Published, Reverse
+from statveil.audit.attacks.attacker import Effort
+from statveil.audit.attacks.case import ReverseProblem, ReverseSolver, SystemCase, SystemOriginals
+from statveil.audit.attacks.public import ReleasedSystem
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import Limits
@@ -20,10 +20,10 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import problem_of
 
 
-def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed: int = 0) -> Reverse:
+def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed: int = 0) -> ReverseSolver:
     """Adjust with weights 1/x; a table that no adjustment is found for gives None."""
 
-    def solve(task: Backwards) -> IntArray | None:
+    def solve(task: ReverseProblem) -> IntArray | None:
         try:
             found = adjust(_problem(task), method=method, limits=Limits(seconds=seconds), seed=seed)
         except StatveilError:
@@ -33,7 +33,7 @@ def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed
     return solve
 
 
-def _problem(task: Backwards) -> ProtectionProblem:
+def _problem(task: ReverseProblem) -> ProtectionProblem:
     published = task.published
     return ProtectionProblem(
         relations=published.relations,
@@ -57,7 +57,7 @@ NO_BOUND = 2.0**61
 USUAL_CAP = 2.0
 
 
-def system_case(original: Path, solution: Path, *, effort: Effort, reverse: Reverse | None, cap: float = USUAL_CAP) -> SystemCase:
+def system_case(original: Path, solution: Path, *, effort: Effort, reverse: ReverseSolver | None, cap: float = USUAL_CAP) -> SystemCase:
     """The bounds of the file are what the public knows of each true value."""
     system = read_system(original, non_additive=True, negative_levels=True)
     released = read_solution(solution, decimals=system.decimals).released
@@ -66,7 +66,7 @@ def system_case(original: Path, solution: Path, *, effort: Effort, reverse: Reve
     problem = problem_of(system)
     low, high = (bound.astype(np.float64) for bound in (problem.lower, problem.upper))
     low, high = np.where(low <= -NO_BOUND, -np.inf, low), np.where(high >= NO_BOUND, np.inf, high)
-    public = Published(
+    public = ReleasedSystem(
         relations=system.relations,
         rhs=system.rhs,
         released=released,
@@ -74,7 +74,7 @@ def system_case(original: Path, solution: Path, *, effort: Effort, reverse: Reve
         high=high,
         known_bounds=bool(np.isfinite(high[problem.sensitive]).any() or (low[problem.sensitive] > 0).any()),
     )
-    secret = Originals(
+    secret = SystemOriginals(
         value=problem.value,
         sensitive=problem.sensitive,
         lower=np.where(problem.sensitive, problem.lower_level, 0),

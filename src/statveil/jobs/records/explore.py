@@ -36,7 +36,7 @@ class Glance:
         return self.recoding_cost + self.blank_cost
 
 
-class _State(NamedTuple):
+class _ExplorerState(NamedTuple):
     coded: CodedFile
     levels: Levels
     forced: frozenset[str]
@@ -47,7 +47,7 @@ class RecodingExplorer:
 
     def __init__(self, data: Microdata, coded: CodedFile) -> None:
         self._data = data
-        self._states = [_State(coded, (0,) * len(coded.values), frozenset())]
+        self._states = [_ExplorerState(coded, (0,) * len(coded.values), frozenset())]
         self._evaluator = Evaluator(coded=coded)
 
     @property
@@ -113,7 +113,7 @@ class RecodingExplorer:
         for place in range(len(levels)):
             for level in (levels[place] - 1, levels[place] + 1):
                 if 0 <= level < self._evaluator.menu[place]:
-                    self._states.append(_State(self._coded, (*levels[:place], level, *levels[place + 1 :]), self.forced))
+                    self._states.append(_ExplorerState(self._coded, (*levels[:place], level, *levels[place + 1 :]), self.forced))
                     found.append(self.look())
                     self._states.pop()
         return sorted(found, key=lambda glance: glance.cost)
@@ -149,7 +149,7 @@ class RecodingExplorer:
     def _enter(self, coded: CodedFile, levels: Levels, forced: frozenset[str]) -> Glance:
         if coded is not self._coded:
             self._evaluator = Evaluator(coded=coded)
-        self._states.append(_State(coded, levels, forced))
+        self._states.append(_ExplorerState(coded, levels, forced))
         return self.look()
 
 

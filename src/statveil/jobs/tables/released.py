@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.audit.table_repairs import Named, RepairAsked
+from statveil.audit.repairs import NamedCell, RepairAsked
 from statveil.audit.tables import Requirements, release_hash
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.provenance import Provenance
@@ -36,7 +36,7 @@ def requirements_of(options: Options, repair: TableRepair | None = None) -> Requ
 
 
 def _repair_asked(repair: TableRepair) -> RepairAsked:
-    named = (Named(each.view, labels, each.protection) for each in repair.only for labels in each.cells)
+    named = (NamedCell(each.view, labels, each.protection) for each in repair.only for labels in each.cells)
     return RepairAsked(classes=frozenset(repair.order), only=tuple(named))
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import splu
 
-from statveil.audit.bounds import bound_of
-from statveil.audit.implied_bounds import Reach
+from statveil.audit.certificate_checker import bound_of
+from statveil.audit.implied_bounds import ImpliedBounds
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.core.errors import AuditFailed
 from statveil.formats import certificate as written
@@ -151,7 +151,7 @@ def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
     if problem.rhs.size > MOST_FOR_TIES or np.unique(reduction.group[moving]).size == moving.sum():
         return ()
     none = csr_matrix(np.zeros((0, problem.rhs.size), dtype=np.int64))
-    reach = Reach(problem, none, np.ones(problem.size, dtype=np.int64), NO_LIMIT)
+    reach = ImpliedBounds(problem, none, np.ones(problem.size, dtype=np.int64), NO_LIMIT)
     reach.exhaust()
     unseen = [] if reach.impossible else _unseen_ties(reduction, reach)
     if not unseen:
@@ -170,7 +170,7 @@ def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
     return tuple(found)
 
 
-def _unseen_ties(reduction: Reduction, reach: Reach) -> list[tuple[int, int, int]]:
+def _unseen_ties(reduction: Reduction, reach: ImpliedBounds) -> list[tuple[int, int, int]]:
     """Groups of the checker (one, other, turn) that the reduction holds for equal or opposite."""
     first: dict[int, tuple[int, int]] = {}
     unseen = set()
@@ -182,7 +182,7 @@ def _unseen_ties(reduction: Reduction, reach: Reach) -> list[tuple[int, int, int
     return sorted(unseen)
 
 
-def _as_problem(reach: Reach) -> ProtectionProblem:
+def _as_problem(reach: ImpliedBounds) -> ProtectionProblem:
     """The relations among the checker's groups as a problem of their own."""
     size = reach.matrix.shape[1]
     nothing = np.zeros(size, dtype=np.int64)

@@ -7,12 +7,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-from statveil.audit.attacks.verdict import Number, Status, SuiteReport, Verdict
+from statveil.audit.attacks.verdict import Number, SuiteReport, Verdict, VerdictStatus
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.report.page import asset, json_for_page, render
 from statveil.version import VERSION
 
-_STYLES = {Status.PASSED: "passed", Status.FAILED: "failed", Status.NOT_APPLICABLE: "idle"}
+_STYLES = {VerdictStatus.PASSED: "passed", VerdictStatus.FAILED: "failed", VerdictStatus.NOT_APPLICABLE: "idle"}
 
 
 def write_attack_report(report: SuiteReport, path: Path) -> tuple[Path, Path]:
@@ -23,7 +23,7 @@ def write_attack_report(report: SuiteReport, path: Path) -> tuple[Path, Path]:
 
 
 def attack_report_html(report: SuiteReport) -> str:
-    count = {status: sum(each.status is status for each in report.verdicts) for status in Status}
+    count = {status: sum(each.status is status for each in report.verdicts) for status in VerdictStatus}
     context: dict[str, Any] = {
         "title": report.target,
         "axes": [],
@@ -34,9 +34,9 @@ def attack_report_html(report: SuiteReport) -> str:
         "sentences": _sentences(report, count),
         "figures": [
             ("Attacks", str(len(report.verdicts)), "of the catalogue of threats"),
-            ("Passed", str(count[Status.PASSED]), "the mark is met"),
-            ("Failed", str(count[Status.FAILED]), "the attacker learns more than allowed"),
-            ("Not applicable", str(count[Status.NOT_APPLICABLE]), "with a reason"),
+            ("Passed", str(count[VerdictStatus.PASSED]), "the mark is met"),
+            ("Failed", str(count[VerdictStatus.FAILED]), "the attacker learns more than allowed"),
+            ("Not applicable", str(count[VerdictStatus.NOT_APPLICABLE]), "with a reason"),
         ],
         "verdicts": [_verdict(each) for each in report.verdicts],
         "facts": [(name, in_words(number)) for name, number in report.facts.items()],
@@ -44,12 +44,12 @@ def attack_report_html(report: SuiteReport) -> str:
     return render("attacks.html", context)
 
 
-def _sentences(report: SuiteReport, count: dict[Status, int]) -> list[str]:
-    made = count[Status.PASSED] + count[Status.FAILED]
-    if not count[Status.FAILED]:
+def _sentences(report: SuiteReport, count: dict[VerdictStatus, int]) -> list[str]:
+    made = count[VerdictStatus.PASSED] + count[VerdictStatus.FAILED]
+    if not count[VerdictStatus.FAILED]:
         return [f"All {made} attacks that could be made were withstood."]
     names = ", ".join(each.threat.id for each in report.failed)
-    return [f"{count[Status.FAILED]} of {made} attacks succeeded beyond their mark: {names}."]
+    return [f"{count[VerdictStatus.FAILED]} of {made} attacks succeeded beyond their mark: {names}."]
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

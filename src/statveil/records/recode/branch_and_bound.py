@@ -20,7 +20,7 @@ Box = tuple[tuple[int, ...], ...]
 
 
 @dataclass(kw_only=True)
-class BoxSearch:
+class RecodingBoxSearch:
     """Best-first search. `leaf` prices one recoding in full and bounds its cost; `blanks` bounds the blanks under a recoding."""
 
     evaluator: Evaluator

@@ -21,7 +21,7 @@ COLDEST = 1e-3
 
 
 @dataclass(kw_only=True)
-class Space:
+class RecodingSpace:
     """The recodings to search: how many levels each field has, what one costs, and when to stop."""
 
     menu: tuple[int, ...]
@@ -56,7 +56,7 @@ class Space:
         return sum(size - 1 for size in self.menu)
 
 
-def iterative_improvement(space: Space, start: Levels | None = None) -> Levels:
+def iterative_improvement(space: RecodingSpace, start: Levels | None = None) -> Levels:
     """To the best of the better neighbours until there is none."""
     current = space.random() if start is None else start
     value = space.look(current)
@@ -68,7 +68,7 @@ def iterative_improvement(space: Space, start: Levels | None = None) -> Levels:
     return current
 
 
-def repeated_improvement(space: Space, start: Levels | None = None) -> Levels:
+def repeated_improvement(space: RecodingSpace, start: Levels | None = None) -> Levels:
     """Iterative improvement from many random recodings."""
     for attempt in range(RESTARTS):
         if space.stopped():
@@ -77,7 +77,7 @@ def repeated_improvement(space: Space, start: Levels | None = None) -> Levels:
     return space.best or space.random()
 
 
-def tabu(space: Space, start: Levels | None = None) -> Levels:
+def tabu(space: RecodingSpace, start: Levels | None = None) -> Levels:
     """Always to the best neighbour; a field that was just changed may not be changed back for a while."""
     current = space.random() if start is None else start
     space.look(current)
@@ -98,7 +98,7 @@ def tabu(space: Space, start: Levels | None = None) -> Levels:
     return space.best or current
 
 
-def annealing(space: Space, start: Levels | None = None) -> Levels:
+def annealing(space: RecodingSpace, start: Levels | None = None) -> Levels:
     """A random neighbour; a worse one is taken with a probability that falls as the run cools."""
     current = space.random() if start is None else start
     value = space.look(current)
@@ -122,7 +122,7 @@ def annealing(space: Space, start: Levels | None = None) -> Levels:
     return space.best or current
 
 
-SEARCHES: dict[str, Callable[[Space, Levels | None], Levels]] = {
+SEARCHES: dict[str, Callable[[RecodingSpace, Levels | None], Levels]] = {
     "iterative-improvement": iterative_improvement,
     "repeated-improvement": repeated_improvement,
     "tabu": tabu,

@@ -18,9 +18,7 @@ import numpy as np
 from statveil.core.arrays import IntArray
 from statveil.records.frequencies import cell_index
 from statveil.records.suppress import recount
-from statveil.records.suppress.blanks import Suppression, known_only, merged, row_amount
-from statveil.records.suppress.problem import SuppressionProblem
-from statveil.records.suppress.wildcard import written_codes
+from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, row_amount
 
 Rows = tuple[IntArray, IntArray, IntArray]
 """Key, mask of fields and records."""
@@ -39,7 +37,7 @@ def add_decoys(suppression: Suppression, *, seed: int) -> Suppression:
     return replace(found, extra_cost=max(0.0, found.cost - suppression.cost))
 
 
-class Group(NamedTuple):
+class ExposedGroup(NamedTuple):
     """Blanks of one field in records that agree in the other fields of a combination, where one of them gives itself away."""
 
     field: int
@@ -63,10 +61,10 @@ class Group(NamedTuple):
         return self.exposed if self.commons_lacking or len(self.hidden) < self.wanted else 0
 
 
-def groups(problem: SuppressionProblem, rows: Rows) -> Iterator[Group]:
+def groups(problem: SuppressionProblem, rows: Rows) -> Iterator[ExposedGroup]:
     """The groups of exposed blanks; a blank is looked at in the smallest combination that exposes it."""
     key, mask, records = rows
-    written = written_codes(problem, key)
+    written = problem.written_codes(key)
     for (field, places), exposed in sorted(_exposed(problem, rows).items()):
         others = [place for place in places if place != field]
         blank = np.flatnonzero((mask & sum(1 << place for place in places) == 1 << field) & (written[field] >= 0))
@@ -82,7 +80,7 @@ def groups(problem: SuppressionProblem, rows: Rows) -> Iterator[Group]:
             for row in parts[1][number].tolist():
                 hidden[int(written[field, row])] = hidden.get(int(written[field, row]), 0) + int(records[row])
             donors = parts[2].get(number, np.empty(0, dtype=np.int64))
-            yield Group(field, int(records[members].sum()), hidden, donors, common, wanted)
+            yield ExposedGroup(field, int(records[members].sum()), hidden, donors, common, wanted)
 
 
 def _exposed(problem: SuppressionProblem, rows: Rows) -> dict[tuple[int, tuple[int, ...]], IntArray]:
@@ -121,7 +119,7 @@ def _commonest(problem: SuppressionProblem, field: int, written: IntArray, mask:
     return int(np.argmax(np.bincount(written[shown], weights=records[shown], minlength=1)))
 
 
-class _Takers:
+class _DecoyRecords:
     """Records taken from open rows, one by one, where enough records go on showing their combinations.
 
     Otherwise the extra blank would itself look like the blank of a rare value, and under `recount` leave others unsafe. Caps are kept.
@@ -130,7 +128,7 @@ class _Takers:
     def __init__(self, problem: SuppressionProblem, rows: Rows) -> None:
         self.problem, self.rows, self.left = problem, rows, rows[2].copy()
         self.taken: list[tuple[int, int]] = []
-        self.counts = recount.Counts(problem, *rows)
+        self.counts = recount.ReleasedCounts(problem, *rows)
         names, unknown = problem.coded.keys.names, problem.coded.codes[:, rows[0]] < 0
         self.known = np.asarray(sum((~each).astype(np.int64) << place for place, each in enumerate(unknown)), dtype=np.int64)
         self.room = {names.index(name): cap - int((((rows[1] & self.known) >> names.index(name)) & 1) @ rows[2])
@@ -162,7 +160,7 @@ def _join(problem: SuppressionProblem, rows: Rows, rng: np.random.Generator) -> 
 
     Holders of the commonest value that a group lacks are taken from other groups of the field: there the attack goes wrong instead.
     """
-    written, takers, owing = written_codes(problem, rows[0]), _Takers(problem, rows), dict[int, int]()
+    written, takers, owing = problem.written_codes(rows[0]), _DecoyRecords(problem, rows), dict[int, int]()
     every = list(groups(problem, rows))
     for group in every:
         if group.lacking:
@@ -175,7 +173,7 @@ def _join(problem: SuppressionProblem, rows: Rows, rng: np.random.Generator) -> 
     return takers.all_rows()
 
 
-def _fill(group: Group, values: IntArray, takers: _Takers, rng: np.random.Generator) -> int:
+def _fill(group: ExposedGroup, values: IntArray, takers: _DecoyRecords, rng: np.random.Generator) -> int:
     """Holders of the commonest value, then of values not hidden yet; how many of the commonest are still lacking."""
     donors, lacking, hidden = rng.permutation(group.donors), group.commons_lacking, set(group.hidden)
     for donor in donors[values[donors] == group.common].tolist():

@@ -19,24 +19,21 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError, OutOfTime
 from statveil.records.coding import Households
 from statveil.records.frequencies import Words, distinct_patterns
-from statveil.records.households import shared_units
-from statveil.records.suppress.blanks import row_amount
-from statveil.records.suppress.covers import minimal_covers, minimal_sets
-from statveil.records.suppress.problem import SuppressionProblem
-from statveil.records.suppress.programs import Counted, Rows, solve_whole
-from statveil.records.suppress.recount_program import MOST_CELLS, PATIENCE, Cell, Doubts, useful_covers
+from statveil.records.suppress.covers import cheapest_covers, minimal_covers, minimal_sets
+from statveil.records.suppress.integer_programs import ProgramAnswer, Rows, solve_whole
+from statveil.records.suppress.problem import SuppressionProblem, known_only, row_amount
+from statveil.records.suppress.recount_program import MOST_CELLS, PATIENCE, Cell, DoubtfulCells, useful_covers
 from statveil.solve.model import LinearModel
 
 MOST_COVERS = 2_000
 """Ways to blank a record of one kind with cells in doubt, at most."""
 MOST_COLUMNS = 20_000
 """Columns up to which the program may grow."""
-
 Blanked = tuple[IntArray, IntArray, IntArray]
 """Rows of key, blank units and records; in households a row for each record, in their order."""
 
 
-class Tied(NamedTuple):
+class JointBlanks(NamedTuple):
     """The rows found, the bound proved, blanks after each stage, and whether no rows of equal cost have a lower second cost."""
 
     rows: Blanked
@@ -45,7 +42,7 @@ class Tied(NamedTuple):
     settled: bool
 
 
-class _Kind(NamedTuple):
+class _RecordKind(NamedTuple):
     """Records that are alike: how many, what a blank of cost 1 costs in one and what one adds to a cell, what is unknown, and what can
     be blanked in them, each cover with the shared blanks of the household among its bits."""
 
@@ -57,7 +54,7 @@ class _Kind(NamedTuple):
     covers: list[int]
 
 
-class _Homes(NamedTuple):
+class _HouseholdKinds(NamedTuple):
     """Kinds of households: the (kind of record, number) of their members, how many there are, and the kind of each household."""
 
     members: list[tuple[tuple[int, int], ...]]
@@ -65,12 +62,12 @@ class _Homes(NamedTuple):
     kind_of: IntArray
 
 
-class TiedProgram:
+class JointProgram:
     """The program as far as it has grown."""
 
     def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
         coded = problem.coded
-        self.problem, self.homes, self.doubts = problem, coded.households, Doubts(problem)
+        self.problem, self.homes, self.doubts = problem, coded.households, DoubtfulCells(problem)
         distinct, self.pattern = distinct_patterns(patterns)
         self.required = [minimal_sets(each, problem.table_masks) for each in distinct]
         self.mass = coded.mass / coded.count
@@ -80,7 +77,7 @@ class TiedProgram:
         self.shared = sum(1 << unit for unit in units)
         self.shared_sets = [sum(1 << unit for place, unit in enumerate(units) if number >> place & 1) for number in range(2 ** len(units))]
 
-    def solve(self, *, seconds: float, small: bool) -> tuple[Blanked, Counted] | None:
+    def solve(self, *, seconds: float, small: bool) -> tuple[Blanked, ProgramAnswer] | None:
         """The cheapest rows; None where the program is to be `small` and is not."""
         found_kinds = self._kinds()
         if found_kinds is None and not small:
@@ -96,7 +93,7 @@ class TiedProgram:
         found = solve_whole(model, second, seconds=seconds)
         return (self._dealt(kind_of, columns, found) if homes is None else self._dealt_home(kind_of, homes, columns, found)), found
 
-    def _kinds(self) -> tuple[list[_Kind], IntArray] | None:
+    def _kinds(self) -> tuple[list[_RecordKind], IntArray] | None:
         """None where a record can be blanked in too many ways."""
         count, found = self.problem.coded.count, dict[tuple[int, float, int, int, tuple[Cell, ...]], int]()
         kind_of = np.zeros(count.size, dtype=np.int64)
@@ -115,7 +112,7 @@ class TiedProgram:
             chosen = covers[pattern, optional]
             if chosen is None:
                 return None
-            kinds.append(_Kind(int(records[number]), mass, amount, missing, cells, chosen))
+            kinds.append(_RecordKind(int(records[number]), mass, amount, missing, cells, chosen))
         return kinds, kind_of
 
     def _covers(self, required: Sequence[int], optional: Sequence[int]) -> list[int] | None:
@@ -131,12 +128,12 @@ class TiedProgram:
                 covers += [each | shared for each in own]
         return covers
 
-    def _shared_choices(self, kinds: Sequence[_Kind], homes: _Homes) -> list[list[int]]:
+    def _shared_choices(self, kinds: Sequence[_RecordKind], homes: _HouseholdKinds) -> list[list[int]]:
         """The shared blanks of each kind of household with which all its members can be made safe."""
         possible = [{cover & self.shared for cover in kind.covers} for kind in kinds]
         return [sorted(set.intersection(*(possible[kind] for kind, _ in members))) for members in homes.members]
 
-    def _model(self, kinds: Sequence[_Kind], homes: _Homes | None, columns: _Columns) -> tuple[LinearModel, FloatArray]:
+    def _model(self, kinds: Sequence[_RecordKind], homes: _HouseholdKinds | None, columns: _Columns) -> tuple[LinearModel, FloatArray]:
         """n[kind, cover] records, and in households n[kind of household, shared blanks]; open[cell] for the cells in doubt."""
         rows, cells = Rows(), sorted(self.doubts.members)
         if homes is None:
@@ -159,7 +156,7 @@ class TiedProgram:
         upper = np.array([*most, *(kinds[kind].records for kind in columns.kind), *np.ones(len(cells))], dtype=np.float64)
         return rows.model(cost, upper), second
 
-    def _join_homes(self, rows: Rows, homes: _Homes, columns: _Columns) -> None:
+    def _join_homes(self, rows: Rows, homes: _HouseholdKinds, columns: _Columns) -> None:
         """Every household has its shared blanks, and its members have the same."""
         by_home: dict[int, list[int]] = {}
         demand: dict[tuple[int, int], list[tuple[int, float]]] = {}
@@ -177,7 +174,7 @@ class TiedProgram:
             own, asked = supply.get(pair, []), demand.get(pair, [])
             rows.add([*own, *(column for column, _ in asked)], [1.0] * len(own) + [number for _, number in asked], 0, 0)
 
-    def _bind_cells(self, rows: Rows, kinds: Sequence[_Kind], columns: _Columns, cells: Sequence[Cell]) -> None:
+    def _bind_cells(self, rows: Rows, kinds: Sequence[_RecordKind], columns: _Columns, cells: Sequence[Cell]) -> None:
         """A cell in doubt is open and holds enough, or nobody shows it."""
         owners: dict[Cell, list[int]] = {}
         for kind, each in enumerate(kinds):
@@ -195,15 +192,17 @@ class TiedProgram:
                     held += [kinds[kind].amount / unit] * len(shown)
             rows.add([*every, is_open], [*held, -self.problem.coded.tables[table][1] / unit], 0, np.inf)
 
-    def _dealt(self, kind_of: IntArray, columns: _Columns, found: Counted) -> Blanked:
+    def _dealt(self, kind_of: IntArray, columns: _Columns, found: ProgramAnswer) -> Blanked:
         """The numbers of each kind given to its keys in order."""
-        left = [_Queue([(int(columns.cover[each - columns.first]), int(found.numbers[each])) for each in own]) for own in columns.of_kind]
+        left = [
+            _ChoiceQueue([(int(columns.cover[each - columns.first]), int(found.numbers[each])) for each in own]) for own in columns.of_kind
+        ]
         rows = [(key, cover, taken) for key, kind in enumerate(kind_of.tolist())
                 for cover, taken in left[kind].take(int(self.problem.coded.count[key]))]  # fmt: skip
         key, units, records = (np.array(part, dtype=np.int64) for part in zip(*rows, strict=True))
         return key, units, records
 
-    def _dealt_home(self, kind_of: IntArray, homes: _Homes, columns: _Columns, found: Counted) -> Blanked:
+    def _dealt_home(self, kind_of: IntArray, homes: _HouseholdKinds, columns: _Columns, found: ProgramAnswer) -> Blanked:
         """Each household gets its shared blanks and each of its rows a cover, in order, until the numbers are used up."""
         assert self.homes is not None
         choices: list[list[tuple[int, int]]] = [[] for _ in homes.members]
@@ -212,8 +211,8 @@ class TiedProgram:
         covers: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for place, (kind, cover) in enumerate(zip(columns.kind, columns.cover.tolist(), strict=True)):
             covers.setdefault((kind, cover & self.shared), []).append((cover, int(found.numbers[columns.first + place])))
-        queues = [_Queue(each) for each in choices]
-        left = {pair: _Queue(each) for pair, each in covers.items()}
+        queues = [_ChoiceQueue(each) for each in choices]
+        left = {pair: _ChoiceQueue(each) for pair, each in covers.items()}
         blanks = [queues[kind].one() for kind in homes.kind_of.tolist()]
         rows = zip(self.homes.key.tolist(), self.homes.home.tolist(), strict=True)
         units = np.array([left[int(kind_of[key]), blanks[home]].one() for key, home in rows], dtype=np.int64)
@@ -223,7 +222,7 @@ class TiedProgram:
 class _Columns:
     """Columns of households (kind, shared blanks), then those of records (kind, cover)."""
 
-    def __init__(self, kinds: Sequence[_Kind], shared: Sequence[Sequence[int]]) -> None:
+    def __init__(self, kinds: Sequence[_RecordKind], shared: Sequence[Sequence[int]]) -> None:
         self.home = [(home, blanks) for home, choices in enumerate(shared) for blanks in choices]
         self.first = len(self.home)
         sizes = [len(kind.covers) for kind in kinds]
@@ -234,7 +233,7 @@ class _Columns:
         self.size = int(starts[-1])
 
 
-class _Queue:
+class _ChoiceQueue:
     """Choices with the number of times each is to be given out."""
 
     def __init__(self, choices: Sequence[tuple[int, int]]) -> None:
@@ -256,17 +255,17 @@ class _Queue:
         return self.take(1)[0][0]
 
 
-def _kinds_of_homes(homes: Households, kind_of: IntArray) -> _Homes:
+def _kinds_of_homes(homes: Households, kind_of: IntArray) -> _HouseholdKinds:
     found: dict[tuple[tuple[int, int], ...], int] = {}
     own = np.zeros(len(homes.names), dtype=np.int64)
     bounds = np.searchsorted(homes.home, np.arange(len(homes.names) + 1))
     for home in range(len(homes.names)):
         kinds, number = np.unique(kind_of[homes.key[bounds[home] : bounds[home + 1]]], return_counts=True)
         own[home] = found.setdefault(tuple(zip(kinds.tolist(), number.tolist(), strict=True)), len(found))
-    return _Homes(list(found), np.bincount(own, minlength=len(found)), own)
+    return _HouseholdKinds(list(found), np.bincount(own, minlength=len(found)), own)
 
 
-def solve_tied(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> Tied | None:
+def solve_jointly(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> JointBlanks | None:
     """The optimum under the rule; None where the program grows too large, or finds nothing in time once it has grown.
 
     Without caps a program that is too large from the beginning is not tried either: there are other ways.
@@ -274,7 +273,7 @@ def solve_tied(problem: SuppressionProblem, patterns: Words, *, seconds: float) 
     coded = problem.coded
     if coded.keys.rule == "recount" and coded.size * len(coded.tables) > MOST_CELLS:
         return None
-    program, deadline = TiedProgram(problem, patterns), time.monotonic() + seconds
+    program, deadline = JointProgram(problem, patterns), time.monotonic() + seconds
     bound, rounds = 0.0, list[int]()
     for _ in range(PATIENCE):
         grown = len(program.doubts.members)
@@ -290,7 +289,72 @@ def solve_tied(problem: SuppressionProblem, patterns: Words, *, seconds: float) 
         bound = max(bound, found.bound)
         rounds.append(int((np.bitwise_count(problem.fields_of(rows[1])) * rows[2]).sum()))
         if coded.keys.rule == "original" or not program.doubts.enter(*rows):
-            return Tied(rows, bound, tuple(rounds), found.settled)
+            return JointBlanks(rows, bound, tuple(rounds), found.settled)
         if len(program.doubts.members) == grown:
             return None  # the solver's rounding leaves a cell short: it would do so again
     return None
+
+
+MOST_SHARED = 10
+IMPOSSIBLE = 1e30
+
+
+class _SharedPrices(NamedTuple):
+    """For each pattern and set of shared blanks: all units to blank, and what those that are not shared cost in one record."""
+
+    blanks: list[int]
+    units: IntArray
+    cost: FloatArray
+
+
+def shared_units(problem: SuppressionProblem) -> list[int]:
+    places = [problem.coded.keys.names.index(name) for name in problem.coded.keys.shared]
+    units = sorted({int(problem.unit_of[place]) for place in places})
+    if len(units) > MOST_SHARED:
+        raise InputError(f"{len(units)} shared fields are more than {MOST_SHARED}.", hint="Keep those that an intruder may know.")
+    return units
+
+
+def _priced(problem: SuppressionProblem, patterns: Words) -> _SharedPrices:
+    shared = shared_units(problem)
+    every = sum(1 << unit for unit in shared)
+    blanks = [sum(1 << unit for place, unit in enumerate(shared) if number >> place & 1) for number in range(2 ** len(shared))]
+    units, cost = np.zeros((len(patterns), len(blanks)), dtype=np.int64), np.zeros((len(patterns), len(blanks)))
+    masks = problem.table_masks
+    for place, blank in enumerate(blanks):
+        left = np.where(masks & blank, 0, masks)
+        own = left & ~every
+        words = patterns & ~_bits(np.flatnonzero(masks & blank), patterns.shape[1])
+        stuck = (patterns & _bits(np.flatnonzero((left != 0) & (own == 0)), patterns.shape[1])).any(axis=1)
+        chosen, price = cheapest_covers(words, np.where(own == 0, masks, own), problem.unit_cost)
+        units[:, place] = chosen | blank
+        cost[:, place] = np.where(stuck, IMPOSSIBLE, price)
+    return _SharedPrices(blanks, units, cost)
+
+
+def _bits(tables: IntArray, words: int) -> Words:
+    found = np.zeros(words, dtype=np.uint64)
+    for table in tables:
+        found[table // 64] |= np.uint64(1) << np.uint64(table % 64)
+    return found
+
+
+def cover_households(problem: SuppressionProblem, patterns: Words) -> tuple[IntArray, float]:
+    """Units to blank for each row of `problem.coded.households`, whose patterns these are, and what they cost.
+
+    A shared blank costs nothing in a member of whom the value is unknown anyway.
+    """
+    homes = problem.coded.households
+    assert homes is not None
+    distinct, inverse = distinct_patterns(patterns)
+    priced = _priced(problem, distinct)
+    mass = (problem.coded.mass / problem.coded.count)[homes.key]
+    every = problem.units_of(known_only(problem, homes.key, np.full(homes.key.size, (1 << problem.unit_of.size) - 1, dtype=np.int64)))
+    shared = {unit: ((every >> unit) & 1) * int(problem.unit_cost[unit]) for unit in shared_units(problem)}
+    total = np.zeros((len(homes.names), len(priced.blanks)))
+    for place, blanks in enumerate(priced.blanks):
+        each = priced.cost[inverse, place] + sum(cost for unit, cost in shared.items() if blanks >> unit & 1)
+        total[:, place] = np.bincount(homes.home, weights=each * mass, minlength=len(homes.names))
+    best = np.argmin(total, axis=1)
+    units = np.asarray(priced.units[inverse, best[homes.home]], dtype=np.int64)
+    return units, float((problem.mask_cost(problem.fields_of(units & every)) * mass).sum())

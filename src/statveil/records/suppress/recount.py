@@ -11,9 +11,8 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.records.frequencies import cell_index, distinct_patterns
-from statveil.records.suppress.blanks import row_amount
 from statveil.records.suppress.covers import cheapest_covers
-from statveil.records.suppress.problem import SuppressionProblem
+from statveil.records.suppress.problem import SuppressionProblem, row_amount
 
 MOST_TAKEN_BACK = 20_000
 """Rows with blanks up to which it is tried to take some back: a limit that does not depend on the clock."""
@@ -35,7 +34,7 @@ def add_rounds(problem: SuppressionProblem, key: IntArray, units: IntArray, reco
         units[bad] |= more[inverse]
 
 
-class Counts:
+class ReleasedCounts:
     """What each cell of each table holds of the released rows, kept up to date while blanks are taken back."""
 
     def __init__(self, problem: SuppressionProblem, key: IntArray, masks: IntArray, records: IntArray) -> None:
@@ -95,7 +94,7 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
     if not blanked.size or blanked.size > MOST_TAKEN_BACK:
         return units
     units = units.copy()
-    counts = Counts(problem, key, problem.fields_of(units), records)
+    counts = ReleasedCounts(problem, key, problem.fields_of(units), records)
     order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
     changed = True
     while changed:

@@ -24,10 +24,9 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.records.frequencies import Words, cell_index, distinct_patterns
 from statveil.records.suppress import recount
-from statveil.records.suppress.blanks import merged, row_amount
 from statveil.records.suppress.covers import minimal_sets
-from statveil.records.suppress.problem import SuppressionProblem
-from statveil.records.suppress.programs import SAME_COST, Counted, Rows, settle_ties, solve_each
+from statveil.records.suppress.integer_programs import SAME_COST, ProgramAnswer, Rows, settle_ties, solve_each
+from statveil.records.suppress.problem import SuppressionProblem, merged, row_amount
 from statveil.solve.model import LinearModel
 
 MOST_CELLS = 20_000_000
@@ -47,7 +46,7 @@ Blanked = tuple[IntArray, IntArray, IntArray]
 """Rows of key, blank units and records."""
 
 
-class Recounted(NamedTuple):
+class RecountBlanks(NamedTuple):
     """Rows of (key, units, records) that a recount calls safe, the bound proved, and the cells that had to be thought about."""
 
     key: IntArray
@@ -59,7 +58,7 @@ class Recounted(NamedTuple):
     """Components in which an answer of equal cost and lower second cost may exist."""
 
 
-class _Kind(NamedTuple):
+class _KeyKind(NamedTuple):
     """Keys that are alike: the same sets to hit, the same cells in doubt, the same mass of a record."""
 
     keys: list[int]
@@ -67,13 +66,13 @@ class _Kind(NamedTuple):
     cells: tuple[Cell, ...]
 
 
-class _Solved(NamedTuple):
+class _SolvedComponent(NamedTuple):
     """A component's program and its answer, with the second cost of each column."""
 
-    kinds: list[_Kind]
+    kinds: list[_KeyKind]
     model: LinearModel
     second: FloatArray
-    found: Counted
+    found: ProgramAnswer
 
 
 class _Dealt(NamedTuple):
@@ -82,7 +81,7 @@ class _Dealt(NamedTuple):
     records: list[int]
 
 
-class Doubts:
+class DoubtfulCells:
     """Cells that were safe in the original and may be left with too few records: their keys, and the cells of each key."""
 
     def __init__(self, problem: SuppressionProblem) -> None:
@@ -125,7 +124,7 @@ class Doubts:
         return int(short.size)
 
 
-class LazyRecount(Doubts):
+class RecountProgram(DoubtfulCells):
     """The program, its cells in doubt, and the answers of the components that have not changed."""
 
     def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
@@ -136,8 +135,8 @@ class LazyRecount(Doubts):
         self.free = problem.covers(patterns)
         self.mass = coded.mass / coded.count
         self.cost_of = _UnitCost(problem)
-        self.solved: dict[frozenset[Cell], _Solved] = {}
-        self.settled: dict[frozenset[Cell], _Solved] = {}
+        self.solved: dict[frozenset[Cell], _SolvedComponent] = {}
+        self.settled: dict[frozenset[Cell], _SolvedComponent] = {}
         self.whole = bool(np.all(problem.field_cost == np.round(problem.field_cost)) and np.all(self.mass == np.round(self.mass)))
 
     def components(self) -> list[tuple[list[int], frozenset[Cell]]]:
@@ -161,9 +160,9 @@ class LazyRecount(Doubts):
             found.append((sorted(keys), frozenset(cells)))
         return found
 
-    def kinds(self, keys: Iterable[int]) -> list[_Kind] | None:
+    def kinds(self, keys: Iterable[int]) -> list[_KeyKind] | None:
         """None where a key has too many ways to be blanked."""
-        found: dict[tuple[int, tuple[Cell, ...], float], _Kind] = {}
+        found: dict[tuple[int, tuple[Cell, ...], float], _KeyKind] = {}
         for key in keys:
             cells = tuple(sorted(self.doubts[key]))
             alike = (int(self.kind[key]), cells, float(self.mass[key]))
@@ -172,11 +171,11 @@ class LazyRecount(Doubts):
                 masks = useful_covers(self.required[alike[0]], optional, most=MOST_MASKS)
                 if masks is None:
                     return None
-                found[alike] = _Kind([], masks, cells)
+                found[alike] = _KeyKind([], masks, cells)
             found[alike].keys.append(key)
         return list(found.values())
 
-    def program(self, kinds: Sequence[_Kind], cells: Sequence[Cell]) -> tuple[LinearModel, FloatArray]:
+    def program(self, kinds: Sequence[_KeyKind], cells: Sequence[Cell]) -> tuple[LinearModel, FloatArray]:
         """n[kind, mask] records; open[cell] says whether a doubtful cell shows any. With it, the second cost of each column."""
         count = self.problem.coded.count
         owner = np.repeat(np.arange(len(kinds)), [len(kind.masks) for kind in kinds])
@@ -206,7 +205,7 @@ class LazyRecount(Doubts):
         )
         return rows.model(first, np.concatenate([sizes[owner], np.ones(len(cells))]).astype(np.float64)), second
 
-    def dealt(self, kinds: Sequence[_Kind], found: Counted) -> _Dealt:
+    def dealt(self, kinds: Sequence[_KeyKind], found: ProgramAnswer) -> _Dealt:
         """The numbers of each kind given to its keys in order."""
         key, units, records, column = list[int](), list[int](), list[int](), 0
         for kind in kinds:
@@ -267,24 +266,24 @@ def _nothing_needless(cover: int, sets: Sequence[int]) -> bool:
     return alone == cover
 
 
-def recount_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: float, ties: bool) -> Recounted | None:
+def recount_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: float, ties: bool) -> RecountBlanks | None:
     """The optimum under `recount`, or the best found with the best bound; None where the file is too large to begin."""
     coded = problem.coded
     if coded.size * len(coded.tables) > MOST_CELLS or coded.keys.counting == "weights":
         return None
     deadline = time.monotonic() + seconds
-    lazy = LazyRecount(problem, patterns)
+    lazy = RecountProgram(problem, patterns)
     every = np.arange(coded.size)
     free: Blanked = (every, lazy.free, coded.count)
     rows, bound, safe = _grown(lazy, free, deadline, ties=False)
     if not safe:
         best = min((_made_safe(problem, each) for each in (rows, free)), key=lambda each: _price(lazy, each))
-        return Recounted(*best, bound=min(bound, _price(lazy, best)), cells=len(lazy.members), open_ties=len(lazy.components()))
+        return RecountBlanks(*best, bound=min(bound, _price(lazy, best)), cells=len(lazy.members), open_ties=len(lazy.components()))
     rows, open_ties = _with_ties_settled(lazy, rows, deadline) if ties else (rows, len(lazy.components()))
-    return Recounted(*rows, bound=bound, cells=len(lazy.members), open_ties=open_ties)
+    return RecountBlanks(*rows, bound=bound, cells=len(lazy.members), open_ties=open_ties)
 
 
-def _grown(lazy: LazyRecount, rows: Blanked, deadline: float, *, ties: bool) -> tuple[Blanked, float, bool]:
+def _grown(lazy: RecountProgram, rows: Blanked, deadline: float, *, ties: bool) -> tuple[Blanked, float, bool]:
     """Let cells enter and solve again until a recount finds nothing: the rows, the bound on their cost, and whether they are safe."""
     bound = _price(lazy, (np.arange(lazy.problem.coded.size), lazy.free, lazy.problem.coded.count))
     for _ in range(PATIENCE):
@@ -297,7 +296,7 @@ def _grown(lazy: LazyRecount, rows: Blanked, deadline: float, *, ties: bool) -> 
     return rows, bound, not lazy.enter(*rows)
 
 
-def _with_ties_settled(lazy: LazyRecount, rows: Blanked, deadline: float) -> tuple[Blanked, int]:
+def _with_ties_settled(lazy: RecountProgram, rows: Blanked, deadline: float) -> tuple[Blanked, int]:
     """Of the safe rows of this cost those of least second cost, and the components where that is not proved."""
     parts = lazy.components()
     if not parts:
@@ -311,12 +310,12 @@ def _with_ties_settled(lazy: LazyRecount, rows: Blanked, deadline: float) -> tup
     return better, sum(not lazy.settled[cells].found.settled for _, cells in lazy.components())
 
 
-def _price(lazy: LazyRecount, rows: Blanked) -> float:
+def _price(lazy: RecountProgram, rows: Blanked) -> float:
     key, units, records = rows
     return float((lazy.cost_of(units) * lazy.mass[key] * records).sum())
 
 
-def _second(lazy: LazyRecount, rows: Blanked) -> float:
+def _second(lazy: RecountProgram, rows: Blanked) -> float:
     key, units, records = rows
     return float((lazy.problem.tie_cost(units) * lazy.mass[key] * records).sum())
 
@@ -327,7 +326,7 @@ def _made_safe(problem: SuppressionProblem, rows: Blanked) -> Blanked:
     return key, recount.take_back(problem, key, units, records), records
 
 
-def _solve(lazy: LazyRecount, deadline: float, *, ties: bool) -> tuple[Blanked, float] | None:
+def _solve(lazy: RecountProgram, deadline: float, *, ties: bool) -> tuple[Blanked, float] | None:
     """Solve the components that changed; all rows, and the bound on their cost. None where that is too much or the time is up."""
     parts = lazy.components()
     if not _solve_first(lazy, parts, deadline):
@@ -338,9 +337,9 @@ def _solve(lazy: LazyRecount, deadline: float, *, ties: bool) -> tuple[Blanked, 
     return _all_rows(lazy, [lazy.dealt(each.kinds, each.found) for each in done], sum(lazy.raised(each.found.bound) for each in done))
 
 
-def _solve_first(lazy: LazyRecount, parts: Sequence[tuple[list[int], frozenset[Cell]]], deadline: float) -> bool:
+def _solve_first(lazy: RecountProgram, parts: Sequence[tuple[list[int], frozenset[Cell]]], deadline: float) -> bool:
     """Solve the components without an answer for their cost; whether all have one."""
-    waiting, columns = list[tuple[frozenset[Cell], list[_Kind], LinearModel, FloatArray]](), 0
+    waiting, columns = list[tuple[frozenset[Cell], list[_KeyKind], LinearModel, FloatArray]](), 0
     for keys, cells in parts:
         if cells in lazy.solved:
             continue
@@ -352,11 +351,11 @@ def _solve_first(lazy: LazyRecount, parts: Sequence[tuple[list[int], frozenset[C
     left = deadline - time.monotonic()
     found = solve_each([model for _, _, model, _ in waiting], seconds=left, nodes=NODES) if waiting and left > 0 else None
     for (cells, kinds, model, second), answer in zip(waiting, found or [], strict=False):
-        lazy.solved[cells] = _Solved(kinds, model, second, answer)
+        lazy.solved[cells] = _SolvedComponent(kinds, model, second, answer)
     return not waiting or found is not None
 
 
-def _settle(lazy: LazyRecount, waiting: Sequence[frozenset[Cell]], deadline: float) -> None:
+def _settle(lazy: RecountProgram, waiting: Sequence[frozenset[Cell]], deadline: float) -> None:
     """Solve these components for their second cost, or keep their answers where the time is up."""
     before = [lazy.solved[cells] for cells in waiting]
     after = settle_ties([each.model for each in before], [each.second for each in before], [each.found for each in before],
@@ -365,7 +364,7 @@ def _settle(lazy: LazyRecount, waiting: Sequence[frozenset[Cell]], deadline: flo
         lazy.settled[cells] = each._replace(found=found)
 
 
-def _all_rows(lazy: LazyRecount, done: Sequence[_Dealt], bound: float) -> tuple[Blanked, float]:
+def _all_rows(lazy: RecountProgram, done: Sequence[_Dealt], bound: float) -> tuple[Blanked, float]:
     """The rows of the components and those of all other keys, and the bound on their cost."""
     coded = lazy.problem.coded
     tied = np.zeros(coded.size, dtype=np.bool_)

@@ -8,14 +8,25 @@ blank that is not needed is taken back.
 
 from __future__ import annotations
 
-import numpy as np
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, islice
+from typing import Any, NamedTuple
 
-from statveil.core.arrays import BoolArray, IntArray
+import numpy as np
+from scipy.sparse import csr_matrix, diags_array, hstack, vstack
+
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InfeasibleProblem
+from statveil.core.outcome import Ending
 from statveil.records.frequencies import cell_index
-from statveil.records.suppress.blanks import known_only
 from statveil.records.suppress.covers import cheapest_covers
-from statveil.records.suppress.problem import SuppressionProblem
+from statveil.records.suppress.integer_programs import ProgramAnswer, settle_ties, solve_each
+from statveil.records.suppress.problem import SuppressionProblem, known_only
+from statveil.records.suppress.wildcard_bound import MOST_UNITS, wildcard_bound
+from statveil.solve.model import LinearModel
+from statveil.solve.processes import run_isolated
 
 PRUNING_WORK = 4_000_000_000
 
@@ -101,7 +112,7 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
     blanked = np.flatnonzero(units)
     if blanked.size * units.size * len(problem.coded.tables) > PRUNING_WORK:
         return units
-    written = written_codes(problem, key)
+    written = problem.written_codes(key)
     total = wildcard_totals(problem, codes, records)
     for unit in (int(each) for each in np.argsort(-problem.unit_cost, kind="stable")):
         rows = [int(row) for row in blanked if units[row] >> unit & 1]
@@ -112,14 +123,6 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
                     if problem.unit_mask[unit] >> field & 1:
                         codes[field, row] = problem.coded.codes[field, key[row]]
     return units
-
-
-def written_codes(problem: SuppressionProblem, key: IntArray) -> IntArray:
-    """The keys' codes as the recoding writes them; unknown stays unknown."""
-    codes = problem.coded.codes[:, key]
-    rows = [np.where(row < 0, -1, problem.maps.code(field, level)[np.maximum(row, 0)])
-            for field, (row, level) in enumerate(zip(codes, problem.levels, strict=True))]  # fmt: skip
-    return np.stack(rows)
 
 
 def _open_again(
@@ -148,3 +151,223 @@ def _open_again(
         total[number, lost] -= records[row]
         total[number, row] -= own
     return True
+
+
+MOST_LOOKS = 30_000_000
+"""Keys times ways to blank one times rare combinations; beyond, combinations are left out (the bound still holds, the blanks may not)."""
+MOST_ENTRIES = 300_000
+"""Entries up to which the whole program is solved at once."""
+ROUNDS = 25
+NEW_PER_KEY = 4
+NODES = 100
+TIE_NODES = 1_000
+"""Nodes of the searches for the cost and for the second cost: limits that do not depend on the clock."""
+
+
+class WildcardBlanks(NamedTuple):
+    """Rows of (key, mask of fields, records), the bound proved, whether all rare combinations were looked at, and whether no such rows of
+    equal cost have a lower second cost."""
+
+    key: IntArray
+    mask: IntArray
+    records: IntArray
+    bound: float
+    complete: bool
+    settled: bool = False
+
+
+class _RareCombination(NamedTuple):
+    """A combination that too few records match: shown by records whose blanks in `table` are exactly `blank`."""
+
+    table: int
+    blank: int
+    members: IntArray
+    differ: IntArray
+    """For each key, the fields it would have to blank in order to match, as bits; 0 for those that match anyway."""
+    lack: int
+
+
+def wildcard_exactly(problem: SuppressionProblem, *, worth: float, seconds: float) -> WildcardBlanks:
+    """The optimum of a small file; of a larger one the best found, if it is less than `worth`, and a bound."""
+    coded, deadline = problem.coded, time.monotonic() + seconds
+    units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
+    most = MOST_LOOKS // (coded.size * 2 ** min(len(units), 30))
+    if len(units) > MOST_UNITS or not most:
+        return _nothing(problem, wildcard_bound(problem, worth=worth, seconds=seconds))
+    codes = problem.written_codes(np.arange(coded.size))
+    rare = list(islice(_rare(problem, codes), most + 1))
+    return _WildcardProgram(problem, codes, units, rare[:most]).solve(deadline, worth=worth, complete=len(rare) <= most)
+
+
+def _nothing(problem: SuppressionProblem, bound: float) -> WildcardBlanks:
+    keys = np.arange(problem.coded.size)
+    return WildcardBlanks(keys, np.zeros_like(keys), problem.coded.count, bound, complete=False)
+
+
+def _parts(tables: Sequence[tuple[tuple[int, ...], int]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """Table, the part of it that is shown, and the threshold; parts that are tables as strict as this one speak for themselves."""
+    known = dict(tables)
+    for places, threshold in tables:
+        for size in range(1, len(places) + 1):
+            for shown in combinations(places, size):
+                if shown == places or known.get(shown, 0) < threshold:
+                    yield places, shown, threshold
+
+
+def _rare(problem: SuppressionProblem, codes: IntArray) -> Iterator[_RareCombination]:
+    count = problem.coded.count
+    for places, shown, threshold in _parts(problem.coded.tables):
+        values = codes[list(shown)]
+        known = (values >= 0).all(axis=0)
+        cells, inverse = np.unique(values[:, known], axis=1, return_inverse=True)
+        totals = np.bincount(inverse.ravel(), weights=count[known], minlength=cells.shape[1])
+        table, own = (sum(1 << place for place in chosen) for chosen in (places, shown))
+        for cell in np.flatnonzero(totals < threshold):
+            apart = (values >= 0) & (values != cells[:, cell : cell + 1])
+            differ = sum(apart[order].astype(np.int64) << place for order, place in enumerate(shown))
+            lack = threshold - int(count[differ == 0].sum())
+            if lack > 0:
+                members = np.flatnonzero(known)[inverse.ravel() == cell]
+                yield _RareCombination(table, table & ~own, members, np.asarray(differ, dtype=np.int64), lack)
+
+
+class _ColumnsChosen(NamedTuple):
+    """A program over some columns, the key and mask of each, and its answer."""
+
+    model: LinearModel
+    key: IntArray
+    mask: IntArray
+    answer: ProgramAnswer
+
+
+class _WildcardProgram:
+    """n[key, mask] records with a mask of blanks; open[rare] says whether anybody shows a rare combination."""
+
+    def __init__(self, problem: SuppressionProblem, codes: IntArray, units: Sequence[int], rare: Sequence[_RareCombination]) -> None:
+        self.problem, self.rare, self.count = problem, rare, problem.coded.count
+        chosen = [sum(1 << unit for unit in each) for size in range(len(units) + 1) for each in combinations(units, size)]
+        self.masks = problem.fields_of(np.array(chosen, dtype=np.int64))
+        self.missing = np.asarray(sum((row < 0).astype(np.int64) << field for field, row in enumerate(codes)), dtype=np.int64)
+        self.cost = problem.mask_cost(self.masks) * (problem.coded.mass / self.count)[:, None]
+        self.table = np.array([each.table for each in rare], dtype=np.int64)
+        self.blank = np.array([each.blank for each in rare], dtype=np.int64)
+        self.lack = np.array([each.lack for each in rare], dtype=np.float64)
+        self.differ = np.stack([each.differ for each in rare], axis=1) if rare else np.zeros((self.count.size, 0), dtype=np.int64)
+        self.belongs = np.zeros((self.count.size, len(rare)), dtype=np.bool_)
+        for place, each in enumerate(rare):
+            self.belongs[each.members, place] = True
+        self.member, self.cell = np.nonzero(self.belongs)
+
+    def effect(self, key: int, masks: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Which rare combinations a record of the key shows, and which it helps, under each mask."""
+        show = self.belongs[key] & (((masks[:, None] | self.missing[key]) & self.table) == self.blank)
+        differ = self.differ[key]
+        return show, (differ != 0) & ((masks[:, None] & differ) == differ)
+
+    def solve(self, deadline: float, *, worth: float, complete: bool) -> WildcardBlanks:
+        """Without a solution better than `worth` there are the rows as they are, not complete, and the bound found so far."""
+        if self.count.size * self.masks.size * (1 + self.table.size // 4) <= MOST_ENTRIES:
+            return self._solve_whole(deadline, worth=worth, complete=complete)
+        bound = wildcard_bound(self.problem, worth=worth, seconds=(deadline - time.monotonic()) / 2)
+        taken = np.tile((np.bitwise_count(self.masks) <= 1) | (self.masks == self.masks.max()), (self.count.size, 1))
+        if bound < worth - 1e-9:
+            bound = max(bound, self._raised(self._generate(taken, deadline)))
+        if bound >= worth - 1e-9:
+            return _nothing(self.problem, worth)
+        found = self._chosen(taken, deadline)
+        return _nothing(self.problem, bound) if found is None else self._rows(found, bound, complete=complete)
+
+    def _solve_whole(self, deadline: float, *, worth: float, complete: bool) -> WildcardBlanks:
+        """All ways to blank a key at once; ties are settled then."""
+        found = self._chosen(np.ones((self.count.size, self.masks.size), dtype=np.bool_), deadline)
+        bound = 0.0 if found is None else self._raised(found.answer.bound)
+        if found is None or found.answer.ending is not Ending.OPTIMAL:
+            bound = max(bound, wildcard_bound(self.problem, worth=worth, seconds=max(1.0, deadline - time.monotonic())))
+        if found is None:
+            return _nothing(self.problem, bound)
+        mass = (self.problem.coded.mass / self.count)[found.key]
+        second = np.concatenate([self.problem.tie_cost(self.problem.units_of(found.mask)) * mass, np.zeros(len(self.rare))])
+        left = deadline - time.monotonic()
+        answer = settle_ties([found.model], [second], [found.answer], seconds=left, nodes=TIE_NODES)[0]
+        return self._rows(found._replace(answer=answer), bound, complete=complete)
+
+    def _chosen(self, taken: BoolArray, deadline: float) -> _ColumnsChosen | None:
+        model, key, mask = self.model(taken, whole=True)
+        left = deadline - time.monotonic()
+        found = solve_each([model], seconds=left, nodes=NODES) if left > 0 else None
+        return None if found is None else _ColumnsChosen(model, key, mask, found[0])
+
+    def _rows(self, found: _ColumnsChosen, bound: float, *, complete: bool) -> WildcardBlanks:
+        numbers = found.answer.numbers[: found.key.size]
+        used = np.flatnonzero(numbers)
+        return WildcardBlanks(found.key[used], found.mask[used], numbers[used], bound, complete, settled=complete and found.answer.settled)
+
+    def _raised(self, bound: float) -> float:
+        """Costs that are whole numbers have a whole optimum."""
+        return float(math.ceil(bound - 1e-6)) if np.all(self.cost == np.round(self.cost)) else bound
+
+    def _generate(self, taken: BoolArray, deadline: float) -> float:
+        """Take in columns that are worth their price until there are none; the best bound that the prices gave."""
+        bound = 0.0
+        for _ in range(ROUNDS):
+            left = deadline - time.monotonic()
+            prices = _prices(self.model(taken, whole=False)[0], seconds=left) if left > 0 else None
+            if prices is None:
+                break
+            found, worth = self._priced(prices, taken)
+            bound = max(bound, found)
+            if not worth:
+                break
+        return bound
+
+    def _priced(self, prices: FloatArray, taken: BoolArray) -> tuple[float, bool]:
+        """Lagrange's bound at these prices, over all masks; the cheapest of those not taken are taken. Were there any?"""
+        keys, pairs = self.count.size, self.member.size
+        closing = np.zeros(self.belongs.shape)
+        closing[self.member, self.cell] = np.maximum(-prices[keys : keys + pairs], 0.0)
+        helping = np.maximum(prices[keys + pairs :], 0.0)
+        opening = self.lack * helping - (closing * self.count[:, None]).sum(axis=0)
+        bound, worth = float(np.minimum(opening, 0.0).sum()), False
+        for key in range(keys):
+            show, help_ = self.effect(key, self.masks)
+            reduced = self.cost[key] + show @ closing[key] - help_ @ helping
+            bound += float(self.count[key] * reduced.min())
+            new = [number for number in np.argsort(reduced)[:NEW_PER_KEY] if not taken[key, number]]
+            new = [number for number in new if reduced[number] < reduced[taken[key]].min() - 1e-9]
+            taken[key, new] = True
+            worth |= bool(new)
+        return bound, worth
+
+    def model(self, taken: BoolArray, *, whole: bool) -> tuple[LinearModel, IntArray, IntArray]:
+        """The program over the columns taken, and the key and mask of each column."""
+        key, number = np.nonzero(taken)
+        effects = [self.effect(each, self.masks[taken[each]]) for each in range(self.count.size)]
+        show, helped = (vstack([csr_matrix(each[side].astype(np.float64)) for each in effects]).tocsr() for side in (0, 1))
+        columns, cells, keys = key.size, len(self.rare), self.count.size
+        owner = csr_matrix((np.ones(columns), (key, np.arange(columns))), shape=(keys, columns))
+        closed = owner[self.member].multiply(show.T.tocsr()[self.cell])  # a member's columns that show the combination
+        shape = (self.member.size, cells)
+        opened = csr_matrix((-self.count[self.member].astype(np.float64), (np.arange(shape[0]), self.cell)), shape=shape)
+        rare = vstack([hstack([closed, opened]), hstack([helped.T, diags_array(-self.lack)])]) if cells else csr_matrix((0, columns))
+        model = LinearModel(
+            cost=np.concatenate([self.cost[key, number], np.zeros(cells)]),
+            matrix=csr_matrix(vstack([hstack([owner, csr_matrix((keys, cells))]), rare])),
+            row_lower=np.concatenate([self.count, np.full(shape[0], -np.inf), np.zeros(cells)]).astype(np.float64),
+            row_upper=np.concatenate([self.count, np.zeros(shape[0]), np.full(cells, np.inf)]).astype(np.float64),
+            lower=np.zeros(columns + cells),
+            upper=np.concatenate([self.count[key], np.ones(cells)]).astype(np.float64),
+            whole=np.ones(columns + cells, dtype=np.bool_) if whole else None,
+        )
+        return model, key, self.masks[number]
+
+
+def _prices(model: LinearModel, *, seconds: float) -> FloatArray | None:
+    heard: list[Any] = []
+    run_isolated([(_solve_linear, (model, seconds))], seconds=seconds + 5, on_message=heard.append)
+    return heard[-1] if heard else None
+
+
+def _solve_linear(model: LinearModel, seconds: float, send: Callable[[Any], None]) -> None:
+    from statveil.solve.highs import solve
+
+    send(solve(model, seconds=seconds).row_duals)

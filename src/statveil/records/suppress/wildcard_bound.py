@@ -25,7 +25,6 @@ from scipy.sparse import csr_matrix
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.records.frequencies import cell_index
 from statveil.records.suppress.problem import SuppressionProblem
-from statveil.records.suppress.wildcard import written_codes
 from statveil.solve.processes import run_isolated
 
 MOST_UNITS = 12
@@ -143,7 +142,7 @@ def covering_of(problem: SuppressionProblem) -> Covering | None:
     """Some of the file's rare combinations, those that lack most first, chosen among equals by lot; None where there are none."""
     coded = problem.coded
     units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
-    codes = written_codes(problem, np.arange(coded.size))
+    codes = problem.written_codes(np.arange(coded.size))
     if len(units) > MOST_UNITS:
         return None
     table, first, lack = _rare(problem)

@@ -29,7 +29,7 @@ from statveil.data.queries.safe_file import (
 from statveil.records.coding import CodedFile, record_key, telling
 from statveil.records.keys import MISSING_LABEL
 from statveil.records.plan import FilePlan
-from statveil.records.suppress.blanks import merged
+from statveil.records.suppress.problem import merged
 from statveil.records.write.content import LARGEST_WHOLE, FileContent
 from statveil.records.write.formats import ROWS, format_of, write_batches
 

@@ -35,7 +35,7 @@ DIGITS = {8: 8, 16: 8, 32: 11, 64: 17}
 
 
 @dataclass(frozen=True)
-class Variable:
+class SpssVariable:
     """A column, with the names and the widths (0: a number) of its segments."""
 
     name: str
@@ -81,7 +81,7 @@ def write_spss(path: Path, tables: Iterable[pa.Table], content: FileContent) -> 
             _write_records(file, table, variables, slots)
 
 
-def _variables(content: FileContent) -> list[Variable]:
+def _variables(content: FileContent) -> list[SpssVariable]:
     short = _short_names({name.upper() for name in content.schema.names})
     variables, place = [], 1
     for name in content.schema.names:
@@ -92,8 +92,8 @@ def _variables(content: FileContent) -> list[Variable]:
                 f"Column {name!r} holds longer texts than the {LONGEST:,} bytes of an SPSS file.", hint="Drop it, or write .dta."
             )
         segments = tuple((next(short), each) for each in _segment_widths(width))
-        variable = Variable(name=name, segments=segments, place=place, width=width, print_format=_format(content.schema.field(name).type),
-                            label=cut(content.labels.columns.get(name, ""), LABEL_BYTES), labels=labels)  # fmt: skip
+        label, shown = cut(content.labels.columns.get(name, ""), LABEL_BYTES), _format(content.schema.field(name).type)
+        variable = SpssVariable(name, segments, place=place, width=width, print_format=shown, label=label, labels=labels)
         variables.append(variable)
         place += variable.slots
     return variables
@@ -127,7 +127,7 @@ def _header(slots: int, records: int) -> bytes:
     return start + struct.pack("<d9s8s64s3x", 100.0, b"01 Jan 70", b"00:00:00", b" " * 64)
 
 
-def _declaration(variable: Variable) -> bytes:
+def _declaration(variable: SpssVariable) -> bytes:
     parts = []
     for number, (short, width) in enumerate(variable.segments):
         label = variable.label if number == 0 else b""
@@ -144,7 +144,7 @@ def _filled(text: bytes, unit: int) -> bytes:
     return text + b" " * (-len(text) % unit)
 
 
-def _short_labels(variable: Variable) -> bytes:
+def _short_labels(variable: SpssVariable) -> bytes:
     """Labels of numbers and of texts that fill at most one slot."""
     if not variable.labels or variable.width > SLOT:
         return b""
@@ -156,7 +156,7 @@ def _short_labels(variable: Variable) -> bytes:
     return b"".join([*parts, struct.pack("<iii", 4, 1, variable.place)])
 
 
-def _notes(variables: list[Variable], records: int) -> bytes:
+def _notes(variables: list[SpssVariable], records: int) -> bytes:
     machine = struct.pack("<8i", 1, 0, 0, -1, 1, 1, 2, 65001)
     extremes = struct.pack("<3d", MISSING, sys.float_info.max, -LARGEST)
     shown = [struct.pack("<iii", 0, min(max(width, 8), 32), int(not width)) for each in variables for _, width in each.segments]
@@ -171,7 +171,7 @@ def _note(kind: int, size: int, content: bytes) -> bytes:
     return struct.pack("<iiii", 7, kind, size, len(content) // size) + content if content else b""
 
 
-def _long_labels(variable: Variable) -> bytes:
+def _long_labels(variable: SpssVariable) -> bytes:
     if not variable.labels or variable.width <= SLOT:
         return b""
     parts = [_counted(variable.name.encode()), struct.pack("<ii", variable.width, len(variable.labels))]
@@ -184,7 +184,7 @@ def _counted(text: bytes) -> bytes:
     return struct.pack("<i", len(text)) + text
 
 
-def _write_records(file: BinaryIO, table: pa.Table, variables: list[Variable], slots: int) -> None:
+def _write_records(file: BinaryIO, table: pa.Table, variables: list[SpssVariable], slots: int) -> None:
     laid = np.full((table.num_rows, slots * SLOT), ord(" "), dtype=np.uint8)
     for variable, column in zip(variables, table.columns, strict=True):
         if variable.width:
@@ -196,7 +196,7 @@ def _write_records(file: BinaryIO, table: pa.Table, variables: list[Variable], s
     file.write(laid.data)
 
 
-def _lay_text(laid: AnyArray, variable: Variable, text: AnyArray) -> None:
+def _lay_text(laid: AnyArray, variable: SpssVariable, text: AnyArray) -> None:
     """Each segment is filled with 255 bytes as long as there are any, and takes up whole slots."""
     start = (variable.place - 1) * SLOT
     for number, (_, width) in enumerate(variable.segments):

@@ -34,7 +34,7 @@ RESERVED = frozenset({"_all", "_b", "byte", "_coef", "_cons", "double", "float",
 
 
 @dataclass(frozen=True)
-class Variable:
+class StataVariable:
     name: str
     kind: int
     layout: str
@@ -61,7 +61,7 @@ def write_stata(path: Path, tables: Iterable[pa.Table], content: FileContent) ->
         raise InputError(f"{path.name}: a Stata file holds at most {MOST_COLUMNS:,} columns.", hint="Drop some.")
     record = np.dtype([(f"f{place}", variable.layout) for place, variable in enumerate(variables)])
     with path.open("wb") as file, tempfile.TemporaryFile(dir=path.parent) as long_texts:
-        parts = _Parts(file)
+        parts = _FileParts(file)
         parts.write(b"<stata_dta>" + _header(content))
         parts.start(b"<map>" + b"\0" * 14 * 8 + b"</map>")
         for each in _dictionary(variables):
@@ -81,7 +81,7 @@ def write_stata(path: Path, tables: Iterable[pa.Table], content: FileContent) ->
         parts.finish()
 
 
-class _Parts:
+class _FileParts:
     """Where each part of the file begins; the map near its start is filled in at the end."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -100,17 +100,17 @@ class _Parts:
         self.file.write(struct.pack("<14Q", *self.starts, ended))
 
 
-def _variable(name: str, content: FileContent) -> Variable:
+def _variable(name: str, content: FileContent) -> StataVariable:
     label = content.labels.columns.get(name, "")[:LABEL_CHARACTERS]
     if content.is_text(name):
         width = max(1, content.widths[name])
         if width > LONGEST_SHORT:
-            return Variable(name, LONG_TEXT, "<u8", "%9s", 0, label, {})
-        return Variable(name, width, f"({width},)u1", f"%-{max(width, 9)}s", 0, label, {})
+            return StataVariable(name, LONG_TEXT, "<u8", "%9s", 0, label, {})
+        return StataVariable(name, width, f"({width},)u1", f"%-{max(width, 9)}s", 0, label, {})
     kind, layout, missing = WHOLE.get(str(content.schema.field(name).type), (DOUBLE, "<f8", MISSING))
     whole = pa.types.is_integer(content.schema.field(name).type)
     labels = {int(value): cut(text, VALUE_LABEL_BYTES) for value, text in content.value_labels(name).items() if _may_be_labelled(value)}
-    return Variable(name, kind, layout, "%17.0g" if whole else "%10.0g", missing, label, labels)
+    return StataVariable(name, kind, layout, "%17.0g" if whole else "%10.0g", missing, label, labels)
 
 
 def _may_be_labelled(value: float | str) -> bool:
@@ -125,7 +125,7 @@ def _header(content: FileContent) -> bytes:
     )
 
 
-def _dictionary(variables: list[Variable]) -> list[bytes]:
+def _dictionary(variables: list[StataVariable]) -> list[bytes]:
     return [
         _tagged(b"variable_types", b"".join(struct.pack("<H", each.kind) for each in variables)),
         _tagged(b"varnames", b"".join(each.name.encode().ljust(129, b"\0") for each in variables)),
@@ -141,11 +141,11 @@ def _tagged(name: bytes, content: bytes) -> bytes:
     return b"<" + name + b">" + content + b"</" + name + b">"
 
 
-def _label_name(place: int, variable: Variable) -> bytes:
+def _label_name(place: int, variable: StataVariable) -> bytes:
     return f"labels{place}".encode() if variable.labels else b""
 
 
-def _value_labels(place: int, variable: Variable) -> bytes:
+def _value_labels(place: int, variable: StataVariable) -> bytes:
     if not variable.labels:
         return b""
     values = sorted(variable.labels)
@@ -156,7 +156,7 @@ def _value_labels(place: int, variable: Variable) -> bytes:
     return _tagged(b"lbl", struct.pack("<i", len(table)) + _label_name(place, variable).ljust(129, b"\0") + b"\0\0\0" + table)
 
 
-def _records(table: pa.Table, variables: list[Variable], record: np.dtype[np.void], first: int, long_texts: BinaryIO) -> AnyArray:
+def _records(table: pa.Table, variables: list[StataVariable], record: np.dtype[np.void], first: int, long_texts: BinaryIO) -> AnyArray:
     laid = np.zeros(table.num_rows, dtype=record)
     for place, (variable, column) in enumerate(zip(variables, table.columns, strict=True)):
         if variable.kind == LONG_TEXT:

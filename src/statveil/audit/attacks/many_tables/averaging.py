@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import crossings
 from statveil.audit.attacks.case import Case, both_signs
-from statveil.audit.attacks.plans import crossings
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable, percent
 
 THREAT = Threat(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case
-from statveil.audit.attacks.journal import Releases
-from statveil.audit.attacks.plans import crossings
+from statveil.audit.attacks.attacker import Attacker, Releases, crossings
+from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.public import sums_of
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import AnyArray

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case
-from statveil.audit.attacks.plans import less_one_code
+from statveil.audit.attacks.attacker import Attacker, less_one_code
+from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import IntArray
 
@@ -54,7 +54,7 @@ def differenced(case: Case, threat: Threat, measure: str, *, worth: int) -> Verd
     error = np.abs(seen.value[pairs.large] - seen.value[pairs.small] - exact)[aimed] / np.maximum(exact[aimed], 1)
     records = int(np.unique(pairs.record[aimed]).size)
     near = error <= attacker.percent / 2
-    guarded = case.workshop.guarded() if case.workshop is not None else None
+    guarded = case.operator.guarded() if case.operator is not None else None
     cells = np.array([journal.shows_cells(number) for number in range(len(journal.answers))])
     of_cells = int((cells[seen.answer[pairs.large]] & cells[seen.answer[pairs.small]])[aimed].sum())
     figures = {

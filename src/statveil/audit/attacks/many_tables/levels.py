@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case
-from statveil.audit.attacks.plans import rows_and_columns
-from statveil.audit.attacks.public import Axis, Request
+from statveil.audit.attacks.attacker import Attacker, rows_and_columns
+from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.public import RequestAxis, TableRequest
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable
 from statveil.core.arrays import AnyArray
 
@@ -43,23 +43,23 @@ def attack(case: Case) -> Verdict:
     return judged(THREAT, passed=unsafe == 0 and different == 0, number=number, figures=figures)
 
 
-def _requests(attacker: Attacker, measure: str) -> list[tuple[Request, Request]]:
+def _requests(attacker: Attacker, measure: str) -> list[tuple[TableRequest, TableRequest]]:
     """Per aggregate level of the largest dimension: its codes, then the finest codes without totals."""
     found = rows_and_columns(attacker)
     if found is None:
         return []
     rows, columns = found
     tree = columns.trees[0]
-    below = Request(axes=(Axis(id=rows.name), Axis(id=columns.name, codes=tree.leaves)), measure=measure, totals=False)
+    below = TableRequest(axes=(RequestAxis(id=rows.name), RequestAxis(id=columns.name, codes=tree.leaves)), measure=measure, totals=False)
     by_depth: dict[int, list[str]] = {}
     for code in tree.aggregates:
         by_depth.setdefault(tree.depth[code], []).append(code)
     above = [
-        Request(axes=(Axis(id=rows.name), Axis(id=columns.name, codes=tuple(codes))), measure=measure, totals=False)
+        TableRequest(axes=(RequestAxis(id=rows.name), RequestAxis(id=columns.name, codes=tuple(codes))), measure=measure, totals=False)
         for depth, codes in sorted(by_depth.items())
         if depth
     ]
-    return [(each, below) for each in [Request(axes=(Axis(id=rows.name),), measure=measure, totals=False), *above]]
+    return [(each, below) for each in [TableRequest(axes=(RequestAxis(id=rows.name),), measure=measure, totals=False), *above]]
 
 
 def implied_parents(attacker: Attacker, above: int, below: int) -> tuple[AnyArray, AnyArray]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case
+from statveil.audit.attacks.attacker import Attacker, rows_and_columns
+from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.many_tables.levels import implied_parents
-from statveil.audit.attacks.plans import rows_and_columns
-from statveil.audit.attacks.public import Axis, Request
+from statveil.audit.attacks.public import RequestAxis, TableRequest
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable, share
 
 THREAT = Threat(
@@ -44,13 +44,13 @@ def attack(case: Case) -> Verdict:
     return judged(THREAT, passed=varying == 0, number=number, figures=figures)
 
 
-def _requests(attacker: Attacker, measure: str) -> tuple[Request | None, list[Request]]:
+def _requests(attacker: Attacker, measure: str) -> tuple[TableRequest | None, list[TableRequest]]:
     """The rows alone, then crossed with each other dimension, no totals."""
     found = rows_and_columns(attacker)
     if found is None:
         return None, []
     rows = found[0]
     others = [dimension for dimension in attacker.catalogue.dimensions if dimension is not rows]
-    axis = Axis(id=rows.name)
-    cuts = [Request(axes=(axis, Axis(id=other.name)), measure=measure, totals=False) for other in others]
-    return Request(axes=(axis,), measure=measure, totals=False), cuts
+    axis = RequestAxis(id=rows.name)
+    cuts = [TableRequest(axes=(axis, RequestAxis(id=other.name)), measure=measure, totals=False) for other in others]
+    return TableRequest(axes=(axis,), measure=measure, totals=False), cuts

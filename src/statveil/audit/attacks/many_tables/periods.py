@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import AttackJournal, plain
 from statveil.audit.attacks.case import Case
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.plans import plain
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 
 THREAT = Threat(
@@ -20,11 +19,11 @@ PERIODS = 12
 
 def attack(case: Case) -> Verdict:
     whole = plain(case.attacker, case.measure)
-    if case.workshop is None or whole is None:
+    if case.operator is None or whole is None:
         return not_applicable(THREAT, "Further periods of the same units are needed; only the operator can make them.")
     tables, truths = [], []
-    for door, truth in case.workshop.periods(PERIODS):
-        journal = Journal(case.attacker.register, door.catalogue, door)
+    for server, truth in case.operator.periods(PERIODS):
+        journal = AttackJournal(case.attacker.register, server.catalogue, server)
         if journal.ask(whole) is not None:
             answered = journal.answers[0]
             tables.append(answered.table.values.reshape(-1))

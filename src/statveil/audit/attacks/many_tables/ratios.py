@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import plain
 from statveil.audit.attacks.case import Case
-from statveil.audit.attacks.plans import plain
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 
 THREAT = Threat(

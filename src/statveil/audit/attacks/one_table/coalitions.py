@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import Sightings
 from statveil.audit.attacks.case import Case
-from statveil.audit.attacks.journal import Sightings
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, share
 from statveil.core.arrays import IntArray
 

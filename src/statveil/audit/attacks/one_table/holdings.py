@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.case import Case, Truth
 from statveil.audit.attacks.public import Register
-from statveil.audit.attacks.truth import Truth
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 from statveil.core.arrays import BoolArray
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case
-from statveil.audit.attacks.plans import rows_and_columns
-from statveil.audit.attacks.public import Axis, Request, Trace
+from statveil.audit.attacks.attacker import Attacker, rows_and_columns
+from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.public import RequestAxis, TableRequest, Trace
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 
 THREAT = Threat(
@@ -88,22 +88,22 @@ def _quantised(seconds: Sequence[float]) -> bool:
     return all(each >= QUANTUM and each % QUANTUM < 0.03 for each in seconds)
 
 
-def _small_tables(attacker: Attacker, measure: str) -> list[Request]:
+def _small_tables(attacker: Attacker, measure: str) -> list[TableRequest]:
     """Tables of one shape, drawn at random: some have sensitive cells and some have none."""
     found = rows_and_columns(attacker)
     if found is None:
         return []
     rows, columns = (dimension.trees[0].leaves for dimension in found)
-    dice, requests = attacker.dice("side channels"), dict[Request, None]()
+    rng, requests = attacker.rng("side channels"), dict[TableRequest, None]()
     for _ in range(4 * attacker.effort.pairs):
         if len(requests) == 2 * attacker.effort.pairs:
             break
         some = [
-            tuple(sorted(leaves[place] for place in dice.choice(len(leaves), size=min(size, len(leaves)), replace=False)))
+            tuple(sorted(leaves[place] for place in rng.choice(len(leaves), size=min(size, len(leaves)), replace=False)))
             for leaves, size in ((rows, ROWS), (columns, COLUMNS))
         ]
-        axes = tuple(Axis(id=dimension.name, codes=codes) for dimension, codes in zip(found, some, strict=True))
-        requests[Request(axes=axes, measure=measure, totals=False)] = None
+        axes = tuple(RequestAxis(id=dimension.name, codes=codes) for dimension, codes in zip(found, some, strict=True))
+        requests[TableRequest(axes=axes, measure=measure, totals=False)] = None
     return list(requests)
 
 

@@ -12,7 +12,6 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.publish.report.charts import chart
 from statveil.records.measures import KeyClasses
 from statveil.records.plan import FilePlan
-from statveil.records.suppress.wildcard import written_codes
 
 Spec = dict[str, Any]
 BEFORE, AFTER = "#D55E00", "#0072B2"  # Okabe and Ito: told apart with any colour vision
@@ -94,7 +93,7 @@ def _largest(names: Sequence[str], before: FloatArray, after: FloatArray) -> lis
 
 def in_new_classes(plan: FilePlan) -> KeyClasses:
     """The original keys written as the plan recodes them, before any blank."""
-    codes = written_codes(plan.suppression.problem, np.arange(plan.coded.size))
+    codes = plan.suppression.problem.written_codes(np.arange(plan.coded.size))
     return KeyClasses(codes=codes, count=plan.coded.count, weight=None)
 
 

@@ -17,7 +17,7 @@ from statveil.records import measures
 from statveil.records.frequencies import unsafe_patterns
 from statveil.records.measures import KeyClasses
 from statveil.records.plan import FilePlan
-from statveil.records.suppress.blanks import row_amount
+from statveil.records.suppress.problem import row_amount
 from statveil.records.suppress.wildcard import wildcard_totals
 from statveil.records.unsafe import UnsafeCombinations, find_unsafe
 from statveil.version import VERSION

@@ -22,7 +22,7 @@ SAME_COST = 1e-9
 """Costs that differ by this share or less are equal; costs that are whole numbers are compared exactly."""
 
 
-class Counted(NamedTuple):
+class ProgramAnswer(NamedTuple):
     """What an integer program chose, the bound it proved, and whether no choice of equal cost has a lower second cost."""
 
     numbers: IntArray
@@ -59,7 +59,7 @@ class Rows:
         )
 
 
-def solve_whole(model: LinearModel, second: FloatArray, *, seconds: float) -> Counted:
+def solve_whole(model: LinearModel, second: FloatArray, *, seconds: float) -> ProgramAnswer:
     """Solve one program in a process of its own: the least cost, and of those the least second cost."""
     deadline = time.monotonic() + seconds
     found = solve_each([model], seconds=seconds)
@@ -69,8 +69,8 @@ def solve_whole(model: LinearModel, second: FloatArray, *, seconds: float) -> Co
 
 
 def settle_ties(
-    models: Sequence[LinearModel], second: Sequence[FloatArray], found: Sequence[Counted], *, seconds: float, nodes: int | None = None
-) -> list[Counted]:
+    models: Sequence[LinearModel], second: Sequence[FloatArray], found: Sequence[ProgramAnswer], *, seconds: float, nodes: int | None = None
+) -> list[ProgramAnswer]:
     """Of the choices that cost no more than those found, the ones of least second cost: a second program that holds the first cost.
 
     Only where the first program was solved to its end. Whatever the second one does not prove stays as it was, or better, but open.
@@ -100,19 +100,19 @@ def _with_cost_held(model: LinearModel, second: FloatArray, numbers: IntArray) -
     )
 
 
-def _the_better(model: LinearModel, second: FloatArray, first: Counted, answer: Counted) -> Counted:
+def _the_better(model: LinearModel, second: FloatArray, first: ProgramAnswer, answer: ProgramAnswer) -> ProgramAnswer:
     """The answer to the second program if its costs, worked out here, are what it was asked for."""
     before, after = (float(model.cost @ each.numbers) for each in (first, answer))
     least, proved = float(second @ answer.numbers), float(second @ first.numbers)
     if after > before + 2 * SAME_COST * max(1.0, before) or least > proved:
         return first
     bound = math.ceil(answer.bound - 1e-6) if np.all(second == np.round(second)) else answer.bound
-    return Counted(answer.numbers, first.bound, first.ending, settled=least <= bound + SAME_COST * max(1.0, least))
+    return ProgramAnswer(answer.numbers, first.bound, first.ending, settled=least <= bound + SAME_COST * max(1.0, least))
 
 
 def solve_each(
     models: Sequence[LinearModel], *, seconds: float, nodes: int | None = None, starts: Sequence[IntArray] | None = None
-) -> list[Counted] | None:
+) -> list[ProgramAnswer] | None:
     """Solve programs one after another in a process of their own; None where one has no solution when the time is up.
 
     What the solver claims is checked in whole numbers.
@@ -126,12 +126,12 @@ def solve_each(
     return [_checked(model, *each) for model, each in zip(models, heard, strict=True)]
 
 
-def _checked(model: LinearModel, ending: Ending, x: FloatArray, bound: float) -> Counted:
+def _checked(model: LinearModel, ending: Ending, x: FloatArray, bound: float) -> ProgramAnswer:
     count = np.round(x).astype(np.int64)
     value = model.matrix @ count
     if (count < 0).any() or (value < model.row_lower - 1e-6).any() or (value > model.row_upper + 1e-6).any():
         raise SolverFailed("The solver's choice of blanks does not hold in whole numbers.", hint="Please report this.")
-    return Counted(count, float(bound), ending)
+    return ProgramAnswer(count, float(bound), ending)
 
 
 def _solve(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import less_one_code
 from statveil.audit.attacks.case import Case
-from statveil.audit.attacks.plans import less_one_code
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable
 from statveil.core.arrays import AnyArray, IntArray
 

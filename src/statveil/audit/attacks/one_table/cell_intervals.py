@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from statveil.audit.attacks.case import Attacker, Case
-from statveil.audit.attacks.journal import Sightings
-from statveil.audit.attacks.plans import plain
-from statveil.audit.attacks.public import Axis, Request
-from statveil.audit.attacks.targets.system import Originals, Published, around, published_table
+from statveil.audit.attacks.attacker import Attacker, Sightings, plain
+from statveil.audit.attacks.case import Case, SystemOriginals
+from statveil.audit.attacks.public import ReleasedSystem, RequestAxis, TableRequest, around, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.solve.highs import Ranges
@@ -20,7 +18,7 @@ from statveil.solve.model import LinearModel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intervals:
+class CellIntervals:
     """Lowest and highest possible true value of each of `cells`; infinite ends where nothing bounds it. None possible: empty.
 
     Where a cell was seen to reach all that is `enough`, the interval is at least this wide; otherwise it is exactly this.
@@ -33,7 +31,7 @@ class Intervals:
     programs: int
 
 
-def infer(published: Published, cells: IntArray, enough: tuple[FloatArray, FloatArray] | None = None) -> Intervals:
+def infer(published: ReleasedSystem, cells: IntArray, enough: tuple[FloatArray, FloatArray] | None = None) -> CellIntervals:
     """The attacker's interval of each cell, from the relations and what the public knows of each value.
 
     `enough` (low, high per cell): an end is not looked for once some possible table was seen at or beyond it.
@@ -53,7 +51,7 @@ def infer(published: Published, cells: IntArray, enough: tuple[FloatArray, Float
     )
     if not ranges.possible:
         nothing = np.full(cells.size, np.nan)
-        return Intervals(cells=cells, low=nothing, high=nothing, possible=False, programs=1)
+        return CellIntervals(cells=cells, low=nothing, high=nothing, possible=False, programs=1)
     unlimited = np.full(cells.size, np.inf)
     need_low, need_high = (-unlimited, unlimited) if enough is None else (enough[0] / scale, enough[1] / scale)
     low = high = ranges.point[cells]
@@ -67,22 +65,22 @@ def infer(published: Published, cells: IntArray, enough: tuple[FloatArray, Float
             point = ranges.point[cells] if np.isfinite(found) else low
             low, high = np.minimum(low, point), np.maximum(high, point)
             low[place], high[place] = min(low[place], found), max(high[place], found)
-    return Intervals(cells=cells, low=low * scale, high=high * scale, possible=True, programs=programs)
+    return CellIntervals(cells=cells, low=low * scale, high=high * scale, possible=True, programs=programs)
 
 
-def _scaled(published: Published, cells: IntArray) -> Intervals:
+def _scaled(published: ReleasedSystem, cells: IntArray) -> CellIntervals:
     """Nothing known but sums and signs: the released table times any factor is possible too, so only zeros are certain."""
     high = np.where(published.released[cells] > 0, np.inf, published.high[cells])
-    return Intervals(cells=cells, low=np.zeros(cells.size), high=high, possible=True, programs=0)
+    return CellIntervals(cells=cells, low=np.zeros(cells.size), high=high, possible=True, programs=0)
 
 
-def sample(originals: Originals, most: int, dice: np.random.Generator) -> IntArray:
+def sample(originals: SystemOriginals, most: int, rng: np.random.Generator) -> IntArray:
     """The sensitive cells to look at: all, or that many at random."""
     cells = np.flatnonzero(originals.sensitive)
-    return cells if cells.size <= most else np.sort(dice.choice(cells, size=most, replace=False))
+    return cells if cells.size <= most else np.sort(rng.choice(cells, size=most, replace=False))
 
 
-def measured(found: Intervals, originals: Originals) -> dict[str, float]:
+def measured(found: CellIntervals, originals: SystemOriginals) -> dict[str, float]:
     """How wide the intervals are beside the protection asked, and whether they hold the protection interval."""
     at = found.cells
     need_low, need_high = protection_interval(originals, at)
@@ -101,7 +99,7 @@ def measured(found: Intervals, originals: Originals) -> dict[str, float]:
     }
 
 
-def protection_interval(originals: Originals, cells: IntArray) -> tuple[FloatArray, FloatArray]:
+def protection_interval(originals: SystemOriginals, cells: IntArray) -> tuple[FloatArray, FloatArray]:
     """[a - p, a + p], cut at zero for values that are not negative; the least that an attacker must be left with."""
     value = originals.value[cells].astype(np.float64)
     low = value - originals.lower[cells]
@@ -127,17 +125,19 @@ def attack(case: Case) -> Verdict:
         return not_applicable(THREAT, "No table was released.")
     union, first = union_of(attacker, chosen)
     truth = case.true_cells(first)
-    originals = Originals(value=truth.value, sensitive=truth.sensitive, lower=truth.lower, upper=truth.upper)
+    originals = SystemOriginals(value=truth.value, sensitive=truth.sensitive, lower=truth.lower, upper=truth.upper)
     return interval_verdict(attacker, union, originals, {"tables": len(chosen)})
 
 
-def interval_verdict(attacker: Attacker, union: Published, originals: Originals, facts: dict[str, Number]) -> Verdict:
-    return intervals(union, originals, most=attacker.effort.cells, dice=attacker.dice("intervals"), facts=facts)
+def interval_verdict(attacker: Attacker, union: ReleasedSystem, originals: SystemOriginals, facts: dict[str, Number]) -> Verdict:
+    return intervals(union, originals, most=attacker.effort.cells, rng=attacker.rng("intervals"), facts=facts)
 
 
-def intervals(union: Published, originals: Originals, *, most: int, dice: np.random.Generator, facts: dict[str, Number]) -> Verdict:
+def intervals(
+    union: ReleasedSystem, originals: SystemOriginals, *, most: int, rng: np.random.Generator, facts: dict[str, Number]
+) -> Verdict:
     """The verdict on the intervals, with the bounds as they are known and as if they were not."""
-    cells = sample(originals, most, dice)
+    cells = sample(originals, most, rng)
     if not cells.size:
         return not_applicable(THREAT, "No cell is sensitive.", facts)
     low, high = around(union.released, None)
@@ -166,19 +166,21 @@ def _words(figures: dict[str, Number], cells: int) -> str:
     return "; ".join(parts)
 
 
-def _requests(attacker: Attacker, measure: str) -> list[Request]:
+def _requests(attacker: Attacker, measure: str) -> list[TableRequest]:
     """Every code of every tree of the largest dimension with several trees, or else the table of the two largest dimensions."""
     forests = [dimension for dimension in attacker.catalogue.by_size if len(dimension.trees) > 1]
     whole = plain(attacker, measure)
     if not forests:
-        return [whole] if whole is not None else [Request(axes=(Axis(id=attacker.catalogue.dimensions[0].name),), measure=measure)]
+        return (
+            [whole] if whole is not None else [TableRequest(axes=(RequestAxis(id=attacker.catalogue.dimensions[0].name),), measure=measure)]
+        )
     forest = forests[0]
     others = [dimension for dimension in attacker.catalogue.by_size if dimension is not forest][:1]
-    beside = tuple(Axis(id=dimension.name) for dimension in others)
-    return [Request(axes=(Axis(id=forest.name, codes=tree.codes), *beside), measure=measure) for tree in forest.trees]
+    beside = tuple(RequestAxis(id=dimension.name) for dimension in others)
+    return [TableRequest(axes=(RequestAxis(id=forest.name, codes=tree.codes), *beside), measure=measure) for tree in forest.trees]
 
 
-def union_of(attacker: Attacker, numbers: Sequence[int]) -> tuple[Published, Sightings]:
+def union_of(attacker: Attacker, numbers: Sequence[int]) -> tuple[ReleasedSystem, Sightings]:
     """One system whose cells are the distinct sets of records in the answers, and a sighting of each.
 
     Where a cell was released with several values, the truth lies in the intersection of what each of them allows.
@@ -199,7 +201,7 @@ def union_of(attacker: Attacker, numbers: Sequence[int]) -> tuple[Published, Sig
     matrix = vstack(relations, format="csr") if relations else csr_matrix((0, keys.size))
     released = seen.value[kept]
     return (
-        Published(
+        ReleasedSystem(
             relations=matrix,
             rhs=np.zeros(matrix.shape[0], dtype=np.int64),
             released=released,
@@ -214,7 +216,7 @@ def union_of(attacker: Attacker, numbers: Sequence[int]) -> tuple[Published, Sig
 def _renumbered(attacker: Attacker, number: int, keys: AnyArray) -> csr_matrix:
     """The relations of one answer in terms of the distinct sets; those with a cell outside are left out, empty cells are zero."""
     table, prints = attacker.journal.answers[number].table, attacker.journal.prints(number)
-    own = published_table(table, attacker.register.dimensions, None).relations.tocoo()
+    own = released_system(table, attacker.register.dimensions, None).relations.tocoo()
     at = np.minimum(np.searchsorted(keys, prints), max(keys.size - 1, 0))
     known = (keys[at] == prints) if keys.size else np.zeros(prints.size, dtype=np.bool_)
     lost = np.unique(own.row[~known[own.col] & (prints[own.col] != 0)])

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from statveil.audit.attacks.case import Case
-from statveil.audit.attacks.one_table.minimal import SMALLEST_LEVEL, allowance
-from statveil.audit.attacks.plans import crossings, plain
-from statveil.audit.attacks.targets.system import Backwards, Originals, Published, Reverse, published_table
+from statveil.audit.attacks.attacker import crossings, plain
+from statveil.audit.attacks.case import Case, ReverseProblem, ReverseSolver, SystemOriginals
+from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance
+from statveil.audit.attacks.public import ReleasedSystem, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 
 THREAT = Threat(
@@ -34,7 +34,7 @@ def attack(case: Case) -> Verdict:
     )
 
 
-def reversed_verdict(systems: Iterable[tuple[Published, Originals]], reverse: Reverse | None, cap: float) -> Verdict:
+def reversed_verdict(systems: Iterable[tuple[ReleasedSystem, SystemOriginals]], reverse: ReverseSolver | None, cap: float) -> Verdict:
     """Solve backwards and count what comes out near the truth."""
     if reverse is None:
         return not_applicable(THREAT, "No solver of adjustment problems was given.")
@@ -42,7 +42,7 @@ def reversed_verdict(systems: Iterable[tuple[Published, Originals]], reverse: Re
     for published, secret in systems:
         if not secret.sensitive.any():
             continue
-        guess = reverse(Backwards(published=published, sensitive=secret.sensitive, lower=secret.lower, upper=secret.upper))
+        guess = reverse(ReverseProblem(published=published, sensitive=secret.sensitive, lower=secret.lower, upper=secret.upper))
         if guess is None:
             failed += 1
             continue
@@ -59,11 +59,11 @@ def reversed_verdict(systems: Iterable[tuple[Published, Originals]], reverse: Re
     return judged(THREAT, passed=float(hit.mean()) <= allowed, number=number, figures=figures)
 
 
-def _published(case: Case, number: int) -> Published:
+def _published(case: Case, number: int) -> ReleasedSystem:
     attacker = case.attacker
-    return published_table(attacker.journal.answers[number].table, attacker.register.dimensions, attacker.catalogue.most_change)
+    return released_system(attacker.journal.answers[number].table, attacker.register.dimensions, attacker.catalogue.most_change)
 
 
-def _originals(case: Case, number: int) -> Originals:
+def _originals(case: Case, number: int) -> SystemOriginals:
     truth = case.truth_of(number)
-    return Originals(value=truth.value, sensitive=truth.sensitive, lower=truth.lower, upper=truth.upper)
+    return SystemOriginals(value=truth.value, sensitive=truth.sensitive, lower=truth.lower, upper=truth.upper)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from statveil.audit.attacks.case import Attacker, Case, both_signs
-from statveil.audit.attacks.plans import crossings, less_one_code
-from statveil.audit.attacks.public import Request
+from statveil.audit.attacks.attacker import Attacker, crossings, less_one_code
+from statveil.audit.attacks.case import Case, both_signs
+from statveil.audit.attacks.public import TableRequest
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable
 
 THREAT = Threat(
@@ -28,8 +28,8 @@ def attack(case: Case) -> Verdict:
     base = [*less_one_code(attacker, case.measure), *crossings(attacker, case.measure)[:AGAIN]]
     variants = [variant for request in base for variant in _variants(attacker, request)]
     journal.ask_all([*base, *variants])
-    doors = list(case.workshop.reopened()) if case.workshop is not None and journal.open else []
-    again = [len(journal.ask_at(door, [*base, *variants])) for door in doors]
+    servers = list(case.operator.reopened()) if case.operator is not None and journal.open else []
+    again = [len(journal.ask_at(server, [*base, *variants])) for server in servers]
     seen = case.seen(measure=case.measure)
     if seen.truth is None or not seen.sensitive.any():
         return not_applicable(THREAT, "No sensitive cell was released.")
@@ -44,14 +44,14 @@ def attack(case: Case) -> Verdict:
         "releases of sensitive cells": int(cells.sensitive.sum()),
         "cells with both signs": int(contradicted.size),
         "cells with several values": int(varying.sum()),
-        "restarts and further workers": len(doors),
+        "restarts and further workers": len(servers),
         "answers of those": sum(again),
     }
     number = f"{contradicted.size} contradictions in {int(cells.sensitive.sum()):,} releases"
     return judged(THREAT, passed=contradicted.size == 0, number=number, figures=figures)
 
 
-def _variants(attacker: Attacker, request: Request) -> Iterator[Request]:
+def _variants(attacker: Attacker, request: TableRequest) -> Iterator[TableRequest]:
     """The same table asked differently."""
     yield replace(request, axes=tuple(reversed(request.axes)))
     yield replace(request, totals=not request.totals)

@@ -26,15 +26,15 @@ def attack(case: Case) -> Verdict:
     truth = seen.truth.take(seen.sensitive)
     released = seen.releases.mode[seen.sensitive]
     attacker = case.attacker
-    return guessed(released, truth.value, truth.lower, truth.upper, cap=attacker.catalogue.cap, dice=attacker.dice("minimal"))
+    return guessed(released, truth.value, truth.lower, truth.upper, cap=attacker.catalogue.cap, rng=attacker.rng("minimal"))
 
 
-def guessed(released: IntArray, value: IntArray, lower: IntArray, upper: IntArray, *, cap: float, dice: np.random.Generator) -> Verdict:
+def guessed(released: IntArray, value: IntArray, lower: IntArray, upper: IntArray, *, cap: float, rng: np.random.Generator) -> Verdict:
     tellable = np.minimum(lower, upper) >= SMALLEST_LEVEL
     if not tellable.any():
         return not_applicable(THREAT, f"No sensitive cell has a level of {SMALLEST_LEVEL} units or more.")
     released, value, lower, upper = (each[tellable] for each in (released, value, lower, upper))
-    guess = guesses(released, lower, upper, dice)
+    guess = guesses(released, lower, upper, rng)
     moved = released - value
     level = np.where(moved >= 0, upper, lower)
     exact = float((np.abs(moved) == level).mean())
@@ -52,9 +52,9 @@ def guessed(released: IntArray, value: IntArray, lower: IntArray, upper: IntArra
     return judged(THREAT, passed=exact <= 0.01 and hit <= allowed, number=number, figures=figures)
 
 
-def guesses(released: IntArray, lower: IntArray, upper: IntArray, dice: np.random.Generator) -> AnyArray:
+def guesses(released: IntArray, lower: IntArray, upper: IntArray, rng: np.random.Generator) -> AnyArray:
     """x - upper level if the cell went up, x + lower level if it went down, and nobody knows which."""
-    up = dice.random(released.size) < 0.5
+    up = rng.random(released.size) < 0.5
     return np.where(up, released - upper, released + lower)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from statveil.audit.attacks.attacker import plain
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.many_tables.averaging import averaged
 from statveil.audit.attacks.many_tables.differencing import differenced
-from statveil.audit.attacks.many_tables.slivers import slivers
-from statveil.audit.attacks.plans import plain
-from statveil.audit.attacks.verdict import Number, Status, Threat, Verdict, judged, not_applicable
+from statveil.audit.attacks.many_tables.overlapping_sets import slivers
+from statveil.audit.attacks.verdict import Number, Threat, Verdict, VerdictStatus, judged, not_applicable
 
 THREAT = Threat(
     id="T24",
@@ -42,6 +42,6 @@ def attack(case: Case) -> Verdict:
     figures: dict[str, Number] = {"counts of 1 or 2 released": small, "cells": int(values.size)}
     for name, verdict in parts.items():
         figures[name] = f"{verdict.status}: {verdict.number}{verdict.reason}"
-    failed = [name for name, verdict in parts.items() if verdict.status is Status.FAILED]
+    failed = [name for name, verdict in parts.items() if verdict.status is VerdictStatus.FAILED]
     number = f"{small} counts of 1 or 2; {'fails ' + ', '.join(failed) if failed else 'no part fails'}"
     return judged(THREAT, passed=small == 0 and not failed, number=number, figures=figures)

@@ -15,17 +15,15 @@ from statveil.core.outcome import Ending
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of
 from statveil.records.frequencies import LevelMaps, Words, distinct_patterns
-from statveil.records.households import cover_households
 from statveil.records.keys import KeyVariables
 from statveil.records.suppress import recount, wildcard
-from statveil.records.suppress.blanks import Suppression, known_only, merged, row_amount
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.decoys import add_decoys
-from statveil.records.suppress.joint_program import Tied, TiedProgram, solve_tied
-from statveil.records.suppress.problem import SuppressionProblem, problem_of
+from statveil.records.suppress.joint_program import JointBlanks, JointProgram, cover_households, solve_jointly
+from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
 from statveil.records.suppress.recount_program import recount_exactly
+from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
-from statveil.records.suppress.wildcard_program import wildcard_exactly
 
 THINNED = 200_000
 """Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`."""
@@ -174,11 +172,11 @@ def _told(open_ties: int, notes: Mapping[str, int]) -> dict[str, int]:
 def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
     """Caps by an integer program that grows where a recount asks for it; in rounds where it grows too large."""
     rounded = problem.coded.keys.rule == "recount"
-    found = solve_tied(problem, patterns, seconds=limits.seconds / (2 if rounded else 1))
+    found = solve_jointly(problem, patterns, seconds=limits.seconds / (2 if rounded else 1))
     return _by_program(problem, found, floor) if found is not None else _capped_in_rounds(problem, patterns, floor, limits.seconds / 2)
 
 
-def _by_program(problem: SuppressionProblem, found: Tied, floor: float) -> Suppression:
+def _by_program(problem: SuppressionProblem, found: JointBlanks, floor: float) -> Suppression:
     rows = (found.rows[0], problem.fields_of(found.rows[1]), found.rows[2])
     return _suppression(problem, rows, bound=max(floor, found.bound), rounds=found.rounds, open_ties=int(not found.settled))
 
@@ -189,7 +187,7 @@ def _capped_in_rounds(problem: SuppressionProblem, patterns: Words, floor: float
     deadline = time.monotonic() + seconds
     while True:
         try:
-            step = TiedProgram(problem, required).solve(seconds=max(1.0, deadline - time.monotonic()), small=False)
+            step = JointProgram(problem, required).solve(seconds=max(1.0, deadline - time.monotonic()), small=False)
         except InfeasibleProblem:
             if not rounds:
                 raise
@@ -213,7 +211,7 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
     homes = problem.coded.households
     assert homes is not None
     if problem.coded.keys.rule == "recount" and not quick:
-        exact = solve_tied(problem, patterns, seconds=limits.seconds / 2)
+        exact = solve_jointly(problem, patterns, seconds=limits.seconds / 2)
         if exact is not None:
             return _by_program(problem, exact, floor)
     required, rounds, bound = patterns[homes.key], list[int](), floor

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from statveil.audit.attacks.attacker import AttackJournal, plain
 from statveil.audit.attacks.case import Case
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.plans import plain
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 from statveil.core.errors import StatveilError
 
@@ -18,13 +17,13 @@ THREAT = Threat(
 
 def attack(case: Case) -> Verdict:
     journal = case.attacker.journal
-    if case.workshop is None or not journal.answers:
+    if case.operator is None or not journal.answers:
         return not_applicable(THREAT, "Needs the operator's side: a key and a store that is not empty.")
     try:
-        door = case.workshop.rekeyed()
+        server = case.operator.rekeyed()
     except StatveilError as error:
         return judged(THREAT, passed=True, number="refused, 0 answers", figures={"refused with": type(error).__name__})
     request = plain(case.attacker, case.measure)
-    answered = Journal(case.attacker.register, case.attacker.catalogue, door).ask(request) if request else None
+    answered = AttackJournal(case.attacker.register, case.attacker.catalogue, server).ask(request) if request else None
     figures: dict[str, Number] = {"started": "yes", "answered": int(answered is not None)}
     return judged(THREAT, passed=False, number="started with another key", figures=figures)

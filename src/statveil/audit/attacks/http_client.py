@@ -1,4 +1,4 @@
-"""A live server over HTTP as a door: an API key, the addresses under /v1, nothing else."""
+"""A live server asked over HTTP: an API key, the addresses under /v1, nothing else."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from statveil.audit.attacks.public import Catalogue, PublicAxis, PublicTable, Request, Trace
-from statveil.audit.attacks.targets.sums import added_up
+from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, TableRequest, Trace, added_up
 from statveil.core.errors import BackendError, DisclosureRefused, InputError, OutOfTime, ServerClosed, StatveilError
 
 PATIENCE = 300.0
@@ -25,18 +24,18 @@ _KEY = "Is the API key right, has it expired, and may it ask for tables of this 
 _AWAY = "Is the address right, and is it running?"
 
 
-class WebDoor:
+class HttpTableServer:
     """Asks a server about one data set; `catalogue` is public knowledge of it."""
 
     def __init__(self, address: str, api_key: str, dataset: str, catalogue: Catalogue) -> None:
-        self._line = Line(address, api_key)
+        self._line = _Connection(address, api_key)
         self._tables = f"/v1/datasets/{quote(dataset, safe='')}/tables?format=json"
         self.catalogue = catalogue
 
-    def ask(self, request: Request) -> PublicTable:
+    def ask(self, request: TableRequest) -> AnswerTable:
         return added_up(self._ask, request, self.catalogue)
 
-    def _ask(self, request: Request) -> PublicTable:
+    def _ask(self, request: TableRequest) -> AnswerTable:
         wish = {
             "dimensions": [{"id": axis.id, **({} if axis.codes is None else {"codes": list(axis.codes)})} for axis in request.axes],
             "measure": request.measure,
@@ -63,7 +62,7 @@ class WebDoor:
         raise OutOfTime("The server did not finish a table that it promised.")
 
 
-class Line:
+class _Connection:
     """The wire to a server: one address, one API key."""
 
     def __init__(self, address: str, api_key: str) -> None:
@@ -88,9 +87,9 @@ class Line:
                 raise ServerClosed("The server does not answer.", hint=_AWAY) from None
 
 
-def knock(address: str, api_key: str, dataset: str) -> None:
+def check_access(address: str, api_key: str, dataset: str) -> None:
     """ServerClosed where nobody answers, or where this key may not ask about the data set."""
-    Line(address, api_key).send(f"/v1/datasets/{quote(dataset, safe='')}")
+    _Connection(address, api_key).send(f"/v1/datasets/{quote(dataset, safe='')}")
 
 
 def _code(body: bytes) -> str:
@@ -108,17 +107,17 @@ def _error(status: int, code: str = "") -> StatveilError:
     return _ERRORS.get(status, BackendError)(f"The server answered with status {status}.")
 
 
-def table_of(content: Mapping[str, Any], trace: Trace) -> PublicTable:
+def table_of(content: Mapping[str, Any], trace: Trace) -> AnswerTable:
     """A JSON-stat 2.0 data set as numbers in whole units."""
     decimals = int(content.get("extension", {}).get("decimals", 0))
-    axes = tuple(PublicAxis(id=name, codes=_codes(content["dimension"][name]["category"])) for name in content["id"])
+    axes = tuple(AnswerAxis(id=name, codes=_codes(content["dimension"][name]["category"])) for name in content["id"])
     shape = tuple(content["size"])
     values, shown = np.zeros(int(np.prod(shape)), dtype=np.int64), np.zeros(int(np.prod(shape)), dtype=np.bool_)
     found = content["value"]
     for place, number in found.items() if isinstance(found, Mapping) else enumerate(found):
         if number is not None:
             values[int(place)], shown[int(place)] = round(number * 10**decimals), True
-    return PublicTable(axes=axes, values=values.reshape(shape), shown=shown.reshape(shape), decimals=decimals, trace=trace)
+    return AnswerTable(axes=axes, values=values.reshape(shape), shown=shown.reshape(shape), decimals=decimals, trace=trace)
 
 
 def _codes(category: Mapping[str, Any]) -> tuple[str, ...]:

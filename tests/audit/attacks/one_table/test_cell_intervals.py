@@ -7,14 +7,12 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import statveil as sv
-from statveil.audit.attacks.case import Attacker, Case, Effort
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.one_table.geographies import infer
-from statveil.audit.attacks.public import Catalogue, PublicTable, Register, Request
+from statveil.audit.attacks.attacker import Attacker, AttackJournal, Effort
+from statveil.audit.attacks.case import Case, Truth
+from statveil.audit.attacks.one_table.cell_intervals import infer
+from statveil.audit.attacks.public import AnswerTable, Catalogue, Register, ReleasedSystem, TableRequest
 from statveil.audit.attacks.suite import ATTACKS
-from statveil.audit.attacks.targets.system import Published
-from statveil.audit.attacks.truth import Truth
-from statveil.audit.attacks.verdict import Status
+from statveil.audit.attacks.verdict import VerdictStatus
 from statveil.tables.spec import Dimension
 from tests.audit.attacks.stories import case, village
 from tests.reference.servers import Anchored
@@ -24,9 +22,9 @@ GROUPS = {"small": ["A", "B", "I", "J", "K", "N"], "BIG": ["L", "M"]}
 RESPONDENTS = {"A": 2, "B": 2, "I": 8, "J": 8, "K": 3, "L": 3, "M": 3, "N": 7}
 
 
-def row(low: list[float], high: list[float]) -> Published:
+def row(low: list[float], high: list[float]) -> ReleasedSystem:
     """total = one + two, released as 100 = 60 + 40."""
-    return Published(
+    return ReleasedSystem(
         relations=csr_matrix([[1, 1, -1]]),
         rhs=np.zeros(1, dtype=np.int64),
         released=np.array([60, 40, 100]),
@@ -70,8 +68,8 @@ class Regions:
         self.releases = releases
         self.trees = trees
 
-    def ask(self, request: Request) -> PublicTable:
-        from statveil.audit.attacks.public import PublicAxis
+    def ask(self, request: TableRequest) -> AnswerTable:
+        from statveil.audit.attacks.public import AnswerAxis
 
         codes = request.axes[0].codes
         tree = next(number for number, each in enumerate(self.trees) if each.codes == codes)
@@ -80,16 +78,16 @@ class Regions:
             values[name] = sum(values[part] for part in parts)
         values["Total"] = sum(values[name] for name in RESPONDENTS)
         numbers = np.array([values[code] for code in codes])
-        return PublicTable(axes=(PublicAxis(id="region", codes=codes),), values=numbers, shown=np.ones(numbers.size, np.bool_))
+        return AnswerTable(axes=(AnswerAxis(id="region", codes=codes),), values=numbers, shown=np.ones(numbers.size, np.bool_))
 
     def case(self) -> Case:
-        return Case(attacker=Attacker(journal=Journal(self.register, self.catalogue, self), effort=Effort()), truth=self.truth)
+        return Case(attacker=Attacker(journal=AttackJournal(self.register, self.catalogue, self), effort=Effort()), truth=self.truth)
 
 
 def test_two_geographies_protected_apart_disclose_a_region_exactly() -> None:
     """A up by a fifth in one table and down by a fifth in the other: only the truth fits both."""
     verdict = ATTACKS["T08"](Regions(0.2, {"A": 40, "B": -40}, {"A": -40, "B": 40}).case())
-    assert verdict.status is Status.FAILED
+    assert verdict.status is VerdictStatus.FAILED
     assert verdict.figures["least width / 2p, bounds known"] == 0
     assert verdict.figures["known to within 0.1 p, bounds known"] == 2
 

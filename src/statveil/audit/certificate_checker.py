@@ -1,4 +1,4 @@
-"""The independent check of a lower bound: its certificate is worked out again on the original system, in exact integers.
+"""The certificate checker: the certificate of a lower bound is worked out again on the original system, in exact integers.
 
 Nothing is believed but the system itself. A certificate brings multipliers; that any multipliers (of cuts: zero or more) give a
 valid bound is weak duality (docs/science.md, section 5):  over all whole tables that cost less than `worth`,
@@ -6,7 +6,7 @@ valid bound is weak duality (docs/science.md, section 5):  over all whole tables
     cost(z) >= lambda r + y s + sum over groups of  min over the group's range of  w |z| - alpha z - beta |z|
 
 with alpha = A' lambda and beta the pull of the cuts on |z|. The least of a piecewise linear term lies at an end of its range; that
-of a square (L2) at the whole numbers beside its vertex. The ranges are worked out in `audit.reach`, from the system alone.
+of a square (L2) at the whole numbers beside its vertex. The ranges are worked out in `audit.implied_bounds`, from the system alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.audit.implied_bounds import SAFE, Reach, System, exact_product
+from statveil.audit.implied_bounds import SAFE, ImpliedBounds, System, exact_product
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.formats.certificate import COVER, Cases, Certificate, Combination, Multipliers, Node, ProofSum, read_certificate
@@ -51,10 +51,10 @@ def audit_bound(
         if word not in known:
             raise InputError(f"Unknown {name} {word!r}. Known: {', '.join(known)}.")
     system = read_system(original, non_additive=non_additive, negative_levels=negative_levels)
-    return check_bound(_Given(system, weights, variant, norm), read_certificate(certificate))
+    return check_bound(_SystemOfFile(system, weights, variant, norm), read_certificate(certificate))
 
 
-class _Given:
+class _SystemOfFile:
     """A system as its file gives it: sensitive are the cells marked u with a level, those marked z stay as they are."""
 
     def __init__(self, system: LinearSystem, weights: str, variant: str, norm: str) -> None:
@@ -83,14 +83,14 @@ def bound_of(system: System, certificate: Certificate) -> Fraction:
     """What the certificate's multipliers prove, whatever it claims: no whole safe table costs less."""
     _check_shape(system, certificate)
     weight, exact = _whole_weights(system, certificate.scale)
-    reach = Reach(system, _derived(certificate), weight, certificate.worth)
-    reach.exhaust()
+    implied = ImpliedBounds(system, _derived(certificate), weight, certificate.worth)
+    implied.exhaust()
     value = certificate.worth
-    if not reach.impossible:
-        value = _Evaluation(reach).least(certificate.proof, {})
-        if exact and reach.weight.size:  # beyond what is fixed, every cost is a multiple of this
-            step = reduce(math.gcd, reach.weight.tolist(), 0)
-            value += (reach.fixed_cost - value) % step
+    if not implied.impossible:
+        value = _Evaluation(implied).least(certificate.proof, {})
+        if exact and implied.weight.size:  # beyond what is fixed, every cost is a multiple of this
+            step = reduce(math.gcd, implied.weight.tolist(), 0)
+            value += (implied.fixed_cost - value) % step
     return Fraction(min(value, certificate.worth), 2**certificate.scale)
 
 
@@ -153,18 +153,18 @@ def _derived(certificate: Certificate) -> csr_matrix:
 
 
 class _Evaluation:
-    """Works out multipliers on the groups of a `Reach`."""
+    """Works out multipliers on the groups of a `ImpliedBounds`."""
 
-    def __init__(self, reach: Reach) -> None:
-        self.reach = reach
-        self.right: list[int] = reach.right.tolist()
-        self.sizes = abs(reach.matrix).tocsr()
-        self.columns, self.size_columns = reach.matrix.T.tocsr(), self.sizes.T.tocsr()
-        width = max(1, reach.matrix.shape[1])
-        self.places = reach.row_of_entry * width + reach.matrix.indices
+    def __init__(self, implied: ImpliedBounds) -> None:
+        self.implied = implied
+        self.right: list[int] = implied.right.tolist()
+        self.sizes = abs(implied.matrix).tocsr()
+        self.columns, self.size_columns = implied.matrix.T.tocsr(), self.sizes.T.tocsr()
+        width = max(1, implied.matrix.shape[1])
+        self.places = implied.row_of_entry * width + implied.matrix.indices
         self.width = width
         self._imbalances: dict[tuple[int, tuple[int, ...]], int] = {}
-        if (np.maximum(-reach.ranges.low, reach.ranges.high) >= SAFE).any():
+        if (np.maximum(-implied.ranges.low, implied.ranges.high) >= SAFE).any():
             raise AuditFailed("The certificate is refused: a cell's range has no end.")
 
     def least(self, node: Node, senses: Mapping[int, int]) -> int:
@@ -176,7 +176,7 @@ class _Evaluation:
             return self._leaf(node, senses)
         if isinstance(node, ProofSum):
             return self._sum_of_parts(node, senses)
-        group, sign = int(self.reach.group[node.cell]), int(self.reach.sign[node.cell])
+        group, sign = int(self.implied.group[node.cell]), int(self.implied.sign[node.cell])
         if group < 0:  # the cell is fixed: both cases speak of all tables, and either proves its value
             return max(self.least(node.up, senses), self.least(node.down, senses))
         ways = ((sign, node.up), (-sign, node.down))
@@ -193,27 +193,27 @@ class _Evaluation:
     def _touched(self, node: Node) -> set[int]:
         """The groups that a proof speaks of."""
         if isinstance(node, Cases):
-            return ({int(self.reach.group[node.cell])} - {-1}) | self._touched(node.up) | self._touched(node.down)
+            return ({int(self.implied.group[node.cell])} - {-1}) | self._touched(node.up) | self._touched(node.down)
         if isinstance(node, ProofSum):
             return set().union(*map(self._touched, node.parts))
-        matrix, rows = self.reach.matrix, set(node.relations) | set(node.cut_relations)
+        matrix, rows = self.implied.matrix, set(node.relations) | set(node.cut_relations)
         return {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
 
     def _leaf(self, node: Multipliers, senses: Mapping[int, int]) -> int:
-        ranges = self.reach.ranges
+        ranges = self.implied.ranges
         up, down, rest = ranges.up.copy(), ranges.down.copy(), ranges.rest
         for group, way in senses.items():
             (down if way > 0 else up)[group] = False
         if (~(up | down | rest)).any():
-            return self.reach.worth
+            return self.implied.worth
         factors = _gathered(len(self.right), node.relations, node.factors)
         alpha = exact_product(self.columns, factors)
         beta, constant = self._cuts(node, up, down)
         constant += sum(factor * self.right[row] for row, factor in zip(node.relations, node.factors, strict=True))
-        least = self._least_squares if self.reach.squared else self._least_sizes
+        least = self._least_squares if self.implied.squared else self._least_sizes
         over = least(up, ranges.rise, ranges.top, beta + alpha)
         under = least(down, -ranges.fall, -ranges.bottom, beta - alpha)
-        return self.reach.fixed_cost + constant + _sum_of_least(over, under, up, down, rest)
+        return self.implied.fixed_cost + constant + _sum_of_least(over, under, up, down, rest)
 
     def _cuts(self, node: Multipliers, up: BoolArray, down: BoolArray) -> tuple[AnyArray, int]:
         """The pull of the cuts on the sizes, and what their right-hand sides bring."""
@@ -221,7 +221,7 @@ class _Evaluation:
         covers = [(row, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell == COVER]
         polygons = [(row, cell, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell != COVER]
         constant = sum(factor * self._cover(row, up, down) for row, factor in covers)
-        longest = self.reach.group[[cell for _, cell, _ in polygons]]
+        longest = self.implied.group[[cell for _, cell, _ in polygons]]
         sizes = self._sizes(np.array([row for row, _, _ in polygons], dtype=np.int64), longest)
         for (row, _, factor), size in zip(polygons, sizes.tolist(), strict=True):  # a longest side that is fixed is on the right
             constant += (-1 if size else 1) * factor * abs(self.right[row])
@@ -241,7 +241,7 @@ class _Evaluation:
         With each of them at the near end of an open sense, signs leave at least d of the right-hand side, which further moves
         of any terms must bring.
         """
-        matrix, ranges = self.reach.matrix, self.reach.ranges
+        matrix, ranges = self.implied.matrix, self.implied.ranges
         part = slice(matrix.indptr[row], matrix.indptr[row + 1])
         held = [(group, factor) for group, factor in zip(matrix.indices[part], matrix.data[part], strict=True) if not ranges.rest[group]]
         ends = [
@@ -255,12 +255,12 @@ class _Evaluation:
 
     def _least_sizes(self, open_: BoolArray, near: IntArray, far: IntArray, pull: AnyArray) -> AnyArray:
         """min of (w - pull) u over near <= u <= far."""
-        slope = self.reach.weight - pull
+        slope = self.implied.weight - pull
         return _times(slope, np.where(open_, np.where(np.asarray(slope >= 0, dtype=np.bool_), near, far), 0))
 
     def _least_squares(self, open_: BoolArray, near: IntArray, far: IntArray, pull: AnyArray) -> AnyArray:
         """min of w u^2 - pull u over whole near <= u <= far: at one of the two whole numbers beside the vertex."""
-        weight, pull = self.reach.weight.astype(object), np.where(open_, pull, 0).astype(object)
+        weight, pull = self.implied.weight.astype(object), np.where(open_, pull, 0).astype(object)
         low, high = np.where(open_, near, 0).astype(object), np.where(open_, far, 0).astype(object)
         vertex = pull // (2 * weight)
         ends = [np.minimum(np.maximum(u, low), high) for u in (vertex, vertex + 1)]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import overlapping
 from statveil.audit.attacks.case import Case
-from statveil.audit.attacks.plans import overlapping
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import AnyArray, IntArray
 
@@ -23,7 +23,7 @@ FEWEST_SETS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class GrantedKnowledge:
     """Granted to the attacker beyond the public: per release whom it is about, and what all others contribute.
 
     A target is a holding with the same of its records inside: what it contributes is the same in all the sets.
@@ -52,7 +52,7 @@ def slivers(case: Case, threat: Threat, measure: str) -> Verdict:
     dominant = seen.sensitive & (seen.truth.top[:, 0] > 0)
     truth, released = seen.truth.take(dominant), seen.releases.mode[dominant]
     _, first, target_of = np.unique(np.array([truth.leader, truth.top[:, 0]]), axis=1, return_index=True, return_inverse=True)
-    known = Known(target=target_of.reshape(-1), released=released, others=truth.value - truth.top[:, 0])
+    known = GrantedKnowledge(target=target_of.reshape(-1), released=released, others=truth.value - truth.top[:, 0])
     target, estimate, sets = estimates(known, attacker.percent)
     exact = truth.top[first[target], 0]
     if not target.size:
@@ -73,13 +73,13 @@ def slivers(case: Case, threat: Threat, measure: str) -> Verdict:
     return judged(threat, passed=float((error >= wanted).mean()) >= 0.99, number=number, figures=figures)
 
 
-def estimates(known: Known, dominated: float) -> tuple[IntArray, AnyArray, IntArray]:
+def estimates(known: GrantedKnowledge, dominated: float) -> tuple[IntArray, AnyArray, IntArray]:
     """Targets, the mean of (released - others) over the sets they dominate, and how many sets; those with most sets first.
 
     Sets in which the others have more than that share of what is left for the target are no use: their own change would blur it.
     """
     clear = known.others <= dominated * (known.released - known.others)
-    known = Known(target=known.target[clear], released=known.released[clear], others=known.others[clear])
+    known = GrantedKnowledge(target=known.target[clear], released=known.released[clear], others=known.others[clear])
     target, sets = np.unique(known.target, return_counts=True)
     chosen = np.lexsort((target, -sets))[:MOST_TARGETS]
     target, sets = target[chosen], sets[chosen]

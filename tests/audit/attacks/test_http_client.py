@@ -1,4 +1,4 @@
-"""A live server as a door: a stand-in that speaks the API is asked over HTTP."""
+"""A live server: a stand-in that speaks the API is asked over HTTP."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from statveil.audit.attacks.journal import Journal
-from statveil.audit.attacks.public import Axis, Request, Trace
-from statveil.audit.attacks.targets import web
-from statveil.audit.attacks.targets.web import WebDoor, knock, table_of
+from statveil.audit.attacks import http_client
+from statveil.audit.attacks.attacker import AttackJournal
+from statveil.audit.attacks.http_client import HttpTableServer, check_access, table_of
+from statveil.audit.attacks.public import RequestAxis, TableRequest, Trace
 from statveil.core.errors import BackendError, DisclosureRefused, InputError, OutOfTime, ServerClosed
 from tests.audit.attacks.stories import village
 
@@ -28,7 +28,9 @@ TABLE = {
     "value": [1.5, 2.0, None, 4.25],
     "extension": {"decimals": 2},
 }
-REQUEST = Request(axes=(Axis(id="region", codes=("r0", "r1")), Axis(id="form")), measure="turnover", filters=(("size", ("s",)),))
+REQUEST = TableRequest(
+    axes=(RequestAxis(id="region", codes=("r0", "r1")), RequestAxis(id="form")), measure="turnover", filters=(("size", ("s",)),)
+)
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -57,18 +59,18 @@ class Stand(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def door() -> Iterator[WebDoor]:
+def server() -> Iterator[HttpTableServer]:
     Stand.script, Stand.heard = [], []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Stand)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield WebDoor(f"http://127.0.0.1:{server.server_port}/", "secret", "firms", village().catalogue())
+    yield HttpTableServer(f"http://127.0.0.1:{server.server_port}/", "secret", "firms", village().catalogue())
     server.shutdown()
     server.server_close()
 
 
-def test_a_table_comes_in_whole_units_with_what_the_wire_showed(door: WebDoor) -> None:
+def test_a_table_comes_in_whole_units_with_what_the_wire_showed(server: HttpTableServer) -> None:
     Stand.script = [(200, {"ETag": "x"}, TABLE)]
-    table = door.ask(REQUEST)
+    table = server.ask(REQUEST)
     assert table.values.tolist() == [[150, 200], [0, 425]]
     assert table.shown.tolist() == [[True, True], [False, True]]
     assert table.axes[0].codes == ("r0", "r1")
@@ -84,59 +86,59 @@ def test_a_table_comes_in_whole_units_with_what_the_wire_showed(door: WebDoor) -
     }
 
 
-def test_a_promised_table_is_fetched_when_it_is_done(door: WebDoor) -> None:
+def test_a_promised_table_is_fetched_when_it_is_done(server: HttpTableServer) -> None:
     Stand.script = [
         (202, {"Location": "/v1/jobs/1"}, {}),
         (200, {}, {"state": "running"}),
         (200, {}, {"state": "done", "table": "/v1/tables/1"}),
         (200, {}, TABLE),
     ]
-    assert door.ask(REQUEST).values[0, 0] == 150
+    assert server.ask(REQUEST).values[0, 0] == 150
     assert [path for path, _, _ in Stand.heard[1:]] == ["/v1/jobs/1", "/v1/jobs/1", "/v1/tables/1?format=json"]
 
 
-def test_a_job_that_fails_is_a_refusal(door: WebDoor) -> None:
+def test_a_job_that_fails_is_a_refusal(server: HttpTableServer) -> None:
     Stand.script = [(202, {"Location": "/v1/jobs/1"}, {}), (200, {}, {"state": "failed", "problem": {"status": 403}})]
     with pytest.raises(DisclosureRefused):
-        door.ask(REQUEST)
+        server.ask(REQUEST)
 
 
-def test_a_job_that_never_ends_is_given_up(door: WebDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "PATIENCE", 0.3)
+def test_a_job_that_never_ends_is_given_up(server: HttpTableServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_client, "PATIENCE", 0.3)
     Stand.script = [(202, {"Location": "/v1/jobs/1"}, {}), *[(200, {}, {"state": "running"})] * 5]
     with pytest.raises(OutOfTime):
-        door.ask(REQUEST)
+        server.ask(REQUEST)
 
 
 @pytest.mark.parametrize(("status", "error"), [(403, DisclosureRefused), (422, InputError), (504, OutOfTime), (500, BackendError)])
-def test_problems_are_our_errors(door: WebDoor, status: int, error: type[Exception]) -> None:
+def test_problems_are_our_errors(server: HttpTableServer, status: int, error: type[Exception]) -> None:
     Stand.script = [(status, {}, {"title": "no"})]
     with pytest.raises(error):
-        door.ask(REQUEST)
+        server.ask(REQUEST)
 
 
-def test_a_busy_server_is_asked_again(door: WebDoor) -> None:
+def test_a_busy_server_is_asked_again(server: HttpTableServer) -> None:
     Stand.script = [(429, {"Retry-After": "0"}, {}), (200, {}, TABLE)]
-    assert door.ask(REQUEST).values.size == 4
+    assert server.ask(REQUEST).values.size == 4
 
 
 def test_nobody_there() -> None:
     with pytest.raises(ServerClosed, match="does not answer"):
-        WebDoor(NOBODY, "", "firms", village().catalogue()).ask(REQUEST)
+        HttpTableServer(NOBODY, "", "firms", village().catalogue()).ask(REQUEST)
 
 
 def test_only_the_web_is_an_address() -> None:
     with pytest.raises(InputError, match="http://"):
-        knock("file:///etc", "key", "passwd")
+        check_access("file:///etc", "key", "passwd")
 
 
 @pytest.mark.parametrize(
     ("status", "body"), [(401, {"code": "key-needed"}), (404, {"code": "not-found"}), (403, {"code": "role"}), (401, [])]
 )
-def test_who_is_not_let_in_has_not_attacked(door: WebDoor, status: int, body: Any) -> None:
-    """The journal keeps refusals; a door that is shut ends the attack, at the first request and at a later one."""
+def test_who_is_not_let_in_has_not_attacked(server: HttpTableServer, status: int, body: Any) -> None:
+    """The journal keeps refusals; a server that is shut ends the attack, at the first request and at a later one."""
     Stand.script = [(200, {}, TABLE), *[(status, {}, body)] * 2]
-    journal = Journal(village().register, door.catalogue, door)
+    journal = AttackJournal(village().register, server.catalogue, server)
     assert journal.ask(REQUEST) == 0
     with pytest.raises(ServerClosed, match=f"status {status}"):
         journal.ask(replace(REQUEST, totals=False))

@@ -89,7 +89,7 @@ def _solve(model: LinearModel, seconds: float, send: Callable[[Any], None]) -> N
     send(solve(model, seconds=seconds).x)
 
 
-class Relaxed(NamedTuple):
+class RelaxedProblem(NamedTuple):
     """The relaxed problem (5): `tables[t]` has one axis for each field of table t and holds the weight left unsafe."""
 
     places: list[tuple[int, ...]]
@@ -120,7 +120,7 @@ def _spread(table: FloatArray, places: tuple[int, ...], fields: int) -> FloatArr
     return table.reshape(shape)
 
 
-def relaxed_problem(evaluator: Evaluator, levels: Levels, *, seconds: float) -> Relaxed:
+def relaxed_problem(evaluator: Evaluator, levels: Levels, *, seconds: float) -> RelaxedProblem:
     """Eq. 5 with the dual weights found at these levels."""
     _, weight, inverse = dual_weights(evaluator, levels, seconds=seconds)
     places, tables = list[tuple[int, ...]](), list[FloatArray]()
@@ -137,7 +137,7 @@ def relaxed_problem(evaluator: Evaluator, levels: Levels, *, seconds: float) -> 
             table[chosen] = mass[evaluator.flags(number, tuple(every))].sum()
         places.append(fields)
         tables.append(table)
-    return Relaxed(places, tables, evaluator.costs)
+    return RelaxedProblem(places, tables, evaluator.costs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class Lagrangean:
     steps: int
 
 
-def lagrangean(relaxed: Relaxed, menu: tuple[int, ...], *, upper: float, steps: int = SUBGRADIENT_STEPS) -> Lagrangean:
+def lagrangean(relaxed: RelaxedProblem, menu: tuple[int, ...], *, upper: float, steps: int = SUBGRADIENT_STEPS) -> Lagrangean:
     """S4 s.3.3: each table chooses its own levels; prices on disagreement are moved along the subgradient (Polyak's step)."""
     users = [[t for t, fields in enumerate(relaxed.places) if field in fields] for field in range(len(menu))]
     free = sum(float(costs.min()) for costs, tables in zip(relaxed.costs, users, strict=True) if not tables)
@@ -212,7 +212,7 @@ def _move(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cuts:
+class DualCuts:
     """Repeated dual weights (s.3.2) as cuts: the bound of each round, and the best recoding met."""
 
     bounds: tuple[float, ...]
@@ -220,7 +220,7 @@ class Cuts:
     value: float
 
 
-def dual_cuts(evaluator: Evaluator, *, seconds: float, stopped: Callable[[], bool], rounds: int = MOST_CUTS) -> Cuts | None:
+def dual_cuts(evaluator: Evaluator, *, seconds: float, stopped: Callable[[], bool], rounds: int = MOST_CUTS) -> DualCuts | None:
     """Solve (5), price the recoding it gives, take new weights there, and bound by the largest of all cuts so far (Benders).
 
     None where the recodings are too many to list.
@@ -242,4 +242,4 @@ def dual_cuts(evaluator: Evaluator, *, seconds: float, stopped: Callable[[], boo
         if levels in tried or bounds[-1] >= value - 1e-9:
             break
         tried.add(levels)
-    return Cuts(bounds=tuple(bounds), levels=best, value=value)
+    return DualCuts(bounds=tuple(bounds), levels=best, value=value)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from statveil.audit.attacks.case import Effort
-from statveil.audit.attacks.one_table.backwards import reversed_verdict
-from statveil.audit.attacks.one_table.digits import last_digits
-from statveil.audit.attacks.one_table.minimal import allowance
-from statveil.audit.attacks.targets.static import SystemCase, attack_system
-from statveil.audit.attacks.targets.system import Originals, Published, around
-from statveil.audit.attacks.verdict import Status, SuiteReport, percent
+from statveil.audit.attacks.attacker import Effort
+from statveil.audit.attacks.case import SystemCase, SystemOriginals
+from statveil.audit.attacks.one_table.last_digits import last_digits
+from statveil.audit.attacks.one_table.minimal_safe_value import allowance
+from statveil.audit.attacks.one_table.reverse_optimisation import reversed_verdict
+from statveil.audit.attacks.public import ReleasedSystem, around
+from statveil.audit.attacks.suite import attack_system
+from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus, percent
 from statveil.jobs.attack.systems import reverse_by_adjustment
 
 TRUE = np.array([300, 500, 200, 1000])
@@ -23,7 +24,7 @@ LEVELS = np.array([30, 0, 20, 0])
 
 def system(released: list[int], *, high: float = np.inf) -> SystemCase:
     """Three parts and their total; the first and the third are sensitive."""
-    public = Published(
+    public = ReleasedSystem(
         relations=csr_matrix([[1, 1, 1, -1]]),
         rhs=np.zeros(1, dtype=np.int64),
         released=np.array(released),
@@ -31,21 +32,21 @@ def system(released: list[int], *, high: float = np.inf) -> SystemCase:
         high=np.full(4, high),
         known_bounds=bool(np.isfinite(high)),
     )
-    secret = Originals(value=TRUE, sensitive=LEVELS > 0, lower=LEVELS, upper=LEVELS)
+    secret = SystemOriginals(value=TRUE, sensitive=LEVELS > 0, lower=LEVELS, upper=LEVELS)
     reverse = reverse_by_adjustment(seconds=5, method="alternate")
     return SystemCase(published=public, originals=secret, cap=2.0, effort=Effort(), reverse=reverse)
 
 
-def made(report: SuiteReport) -> dict[str, Status]:
-    return {each.threat.id: each.status for each in report.verdicts if each.status is not Status.NOT_APPLICABLE}
+def made(report: SuiteReport) -> dict[str, VerdictStatus]:
+    return {each.threat.id: each.status for each in report.verdicts if each.status is not VerdictStatus.NOT_APPLICABLE}
 
 
 def test_the_closest_safe_table_is_safe_and_can_be_guessed() -> None:
     """270 + 510 + 220 = 1000: safe, but both sensitive parts lie exactly at their level."""
     report = attack_system(system([270, 510, 220, 1000]), target="small")
-    assert made(report)["T01"] is Status.PASSED
-    assert made(report)["T11"] is Status.FAILED
-    assert made(report)["T18"] is Status.PASSED
+    assert made(report)["T01"] is VerdictStatus.PASSED
+    assert made(report)["T11"] is VerdictStatus.FAILED
+    assert made(report)["T18"] is VerdictStatus.PASSED
     assert report["T11"].figures["exactly at the level"] == 1
     assert "neither records nor respondents" in report["T02"].reason
     assert report.facts["sensitive cells"] == 2
@@ -68,7 +69,7 @@ def test_faults_are_counted() -> None:
 
 def test_a_bound_of_the_file_narrows_the_interval() -> None:
     report = attack_system(system([270, 510, 220, 1000], high=305.0), target="bounded")
-    assert report["T08"].status is Status.FAILED
+    assert report["T08"].status is VerdictStatus.FAILED
     assert "bounds known" in report["T08"].number
 
 
@@ -82,18 +83,18 @@ def test_a_system_without_sensitive_cells_has_nothing_to_recover() -> None:
     case = system([300, 500, 200, 1000])
     nothing = dataclasses.replace(case.originals, sensitive=np.zeros(4, dtype=bool))
     verdict = reversed_verdict([(case.published, nothing)], case.reverse, 2.0)
-    assert verdict.status is Status.NOT_APPLICABLE
+    assert verdict.status is VerdictStatus.NOT_APPLICABLE
 
 
 def test_last_digits_that_tell_the_touched_are_found() -> None:
     value = np.arange(10_000, 14_000) * 10 + 5
     touched = np.arange(4000) % 2 == 0
     found = last_digits(np.where(touched, value + 2, value), value, touched, constant=True)
-    assert found.status is Status.FAILED
+    assert found.status is VerdictStatus.FAILED
     free = np.random.Generator(np.random.PCG64(0)).integers(10_000, 99_999, 4000)
     assert last_digits(free, np.where(touched, free - 10, free), touched, constant=True).passed
-    assert last_digits(free, free, np.zeros(4000, bool), constant=True).status is Status.NOT_APPLICABLE
-    assert last_digits(free, free, np.zeros(4000, bool), constant=False).status is Status.FAILED
+    assert last_digits(free, free, np.zeros(4000, bool), constant=True).status is VerdictStatus.NOT_APPLICABLE
+    assert last_digits(free, free, np.zeros(4000, bool), constant=False).status is VerdictStatus.FAILED
 
 
 def test_what_is_known_around_a_released_number() -> None:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from statveil.audit import bounds as module
+from statveil.audit import certificate_checker as module
 from statveil.audit import implied_bounds as reaching
-from statveil.audit.bounds import audit_bound, bound_of, check_bound, least_imbalance
+from statveil.audit.certificate_checker import audit_bound, bound_of, check_bound, least_imbalance
 from statveil.audit.implied_bounds import ENDLESS, exact_product
 from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.formats.certificate import (
