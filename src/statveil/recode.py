@@ -5,8 +5,8 @@ from __future__ import annotations
 from statveil.jobs.records.explore import RecodingExplorer
 from statveil.records.keys import EditRule
 from statveil.records.recode.recodings import Extremes, Intervals, Menu, Recoding
-from statveil.records.suppress.blanks import Suppression
-from statveil.records.suppress.cheapest import suppress
+from statveil.records.suppress.problem import Suppression
+from statveil.records.suppress.suppress import suppress
 from statveil.records.unsafe import UnsafeCombinations
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""From multipliers found by a search to a certificate that the independent checker accepts (audit.bounds).
+"""From multipliers found by a search to a certificate that the independent checker accepts (audit.certificate_checker).
 
 The search works in doubles and on the reduced problem. Here its multipliers are written as whole numbers over a power of two, for the
 relations and cells of the original. What the reduction knew and the checker cannot see by itself, cells that only several
