@@ -116,7 +116,8 @@ def _search(coded: Any, method: str, objective: str, optimum: float) -> None:
     """From random starts: how often the search meets the true optimum, how far off it ends, and how many recodings it prices."""
     import statveil as sv
 
-    plans = [sv.plan_recoding(coded, method=method, objective=objective, seed=seed) for seed in range(STARTS)]
+    search = sv.recode.RecodingSearchOptions(objective=objective)
+    plans = [sv.plan_recoding(coded, method=method, search=search, seed=seed) for seed in range(STARTS)]
     hits = sum(plan.cost <= optimum * (1 + 1e-9) for plan in plans)
     costs = [plan.cost / optimum - 1 for plan in plans]
     looks = [plan.evaluations if objective == "true" else plan.facts["evaluations of eq. 5"] for plan in plans]

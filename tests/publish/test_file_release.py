@@ -128,7 +128,8 @@ def test_a_second_release_that_fills_the_blanks_of_the_first_is_refused(data: sv
     other = sv.plan_recoding(data, keys(ties={"region": 3.0, "job": 1.0, "sex": 2.0}, costs={"region": 1.0, "job": 1.0, "sex": 0.5}))
     with pytest.raises(sv.AuditFailed):
         sv.apply_plan(data, other, tmp_path / "other.csv", earlier=[first.path])
-    waived = sv.apply_plan(data, other, tmp_path / "other.csv", earlier=[first.path], waiver="agreed with the board, minute 12")
+    earlier = sv.recode.EarlierReleases([first.path], waiver="agreed with the board, minute 12")
+    waived = sv.apply_plan(data, other, tmp_path / "other.csv", earlier=earlier)
     told = [check["findings"] for check in waived.certificate()["audit"]["checks"] if check["name"] == "earlier"]
     assert "minute 12" in told[0][0]
 

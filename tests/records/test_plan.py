@@ -108,13 +108,13 @@ def test_every_method_keeps_the_caps_or_says_that_nothing_does(method: str, obje
     joined = sv.recode.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
     rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
     keys = sv.KeyVariables(fields={"a": joined, "b": None}, threshold=2, order=1, caps={"a": 1}, recoding_weight=50)
-    plan = sv.plan_recoding(microdata(rows), keys, method=method, objective=objective)
+    plan = sv.plan_recoding(microdata(rows), keys, method=method, search=sv.recode.RecodingSearchOptions(objective=objective))
     assert (plan.recoding["a"], plan.suppression.total, plan.method) == ("joined", 0, method)
     assert plan.bound <= plan.cost
     apart = sv.recode.Menu.own({"renamed": {"x": "1", "y": "2", "z": "3"}})
     nothing = sv.KeyVariables(fields={"a": apart, "b": None}, threshold=2, order=1, caps={"a": 0})
     with pytest.raises(sv.InfeasibleProblem):
-        sv.plan_recoding(microdata(rows), nothing, method=method, objective=objective)
+        sv.plan_recoding(microdata(rows), nothing, method=method, search=sv.recode.RecodingSearchOptions(objective=objective))
 
 
 def test_a_search_that_was_cut_short_does_not_claim_that_nothing_exists() -> None:

@@ -74,6 +74,15 @@ def _alone(plan: FilePlan, place: int) -> BoolArray:
     return np.asarray(alone)
 
 
+@dataclass(frozen=True)
+class EarlierReleases:
+    """Safe files of the same records that are out already. `waiver` says why a value may all the same be blank in one and open in the
+    other; it is written into the certificate."""
+
+    files: Sequence[str | Path]
+    waiver: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class FileRelease:
     """A safe file that lies at `path`, with the audit that it passed. The plan is confidential and never shows up in `repr`."""
@@ -152,24 +161,22 @@ def apply_plan(
     drop: Sequence[str] = (),
     key: str | None = None,
     sensitive: Sequence[str] = (),
-    earlier: Sequence[str | Path] = (),
-    waiver: str | None = None,
+    earlier: EarlierReleases | Sequence[str | Path] = (),
     attacks: str = "report",
-    job: Mapping[str, Any] | None = None,
 ) -> FileRelease:
     """Write the safe file, audit what was written, and put it in place only if the audit passed.
 
     The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out;
-    `key` is the secret of the shuffle; `earlier` names safe files of the same records that are out already, and `waiver` says why a value
-    may all the same be blank in one and open in the other (it is written into the certificate). Attacks by somebody who knows
-    the method are made and reported; with `attacks="refuse"` nothing is released where one exceeds its limit.
+    `key` is the secret of the shuffle; `earlier` names safe files of the same records that are out already. Attacks by somebody who
+    knows the method are made and reported; with `attacks="refuse"` nothing is released where one exceeds its limit.
     """
     known("way with attacks", attacks, ("report", "refuse"))
     target = Path(to)
     refuse_unfit_names(target, [name for name in data.columns if name not in drop])
     check_targets([target], sources=[Path(data.origin)])
     data.require(sensitive)
-    for path in earlier:
+    before = earlier if isinstance(earlier, EarlierReleases) else EarlierReleases(earlier)
+    for path in before.files:
         require_file(Path(path))
     attacked = make_attacks(exposed(plan))
     if attacks == "refuse" and not all(each.passed for each in attacked):
@@ -185,31 +192,31 @@ def apply_plan(
         return FileRelease(
             path=target,
             file_hash=_hash(place),
-            audit=AuditReport(checks=(*found.report.checks, _against_earlier(written, earlier, plan.keys.names, waiver))),
+            audit=AuditReport(checks=(*found.report.checks, _against_earlier(written, before, plan.keys.names))),
             unsafe=found.unsafe,
             attacks=attacked,
             plan=plan,
             data=data,
             dropped=tuple(drop),
             sensitive=tuple(sensitive),
-            earlier=tuple(str(path) for path in earlier),
-            waiver=waiver,
+            earlier=tuple(str(path) for path in before.files),
+            waiver=before.waiver,
             key=key,
-            job=job or {},
         )
 
 
-def _against_earlier(new: Microdata, earlier: Sequence[str | Path], fields: Sequence[str], waiver: str | None) -> Check:
+def _against_earlier(new: Microdata, earlier: EarlierReleases, fields: Sequence[str]) -> Check:
     """Released twice, a value blank in one file must not be open in the other, unless somebody answers for it (M07)."""
-    compared = {str(path): compare_releases(new, read_microdata(path), fields) for path in earlier}
+    compared = {str(path): compare_releases(new, read_microdata(path), fields) for path in earlier.files}
     faults = sum(sum(each.differ.values()) for each in compared.values())
     words = "No value is blank here and open in an earlier release of the same records, or the other way round"
     apart = [path for path, each in compared.items() if not each.joined]
     findings = tuple(f"{Path(path).name}: not checked, no other columns tell which records are the same" for path in apart)
     if apart and len(apart) == len(compared):
         words = f"{words} (not checked)"
-    if faults and waiver and waiver.strip():
-        words, findings, faults = f"{words} (waived)", (f"{faults:,} values, waived: {waiver.strip()}", *findings), 0
+    waiver = (earlier.waiver or "").strip()
+    if faults and waiver:
+        words, findings, faults = f"{words} (waived)", (f"{faults:,} values, waived: {waiver}", *findings), 0
     return Check(name="earlier", words=words, checked=len(compared) - len(apart), faults=faults, findings=findings)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
@@ -17,11 +17,21 @@ from numpy.typing import NDArray
 
 from statveil.core.arrays import BoolArray, IntArray
 
-DENSEST = 1 << 22
-"""Cells up to which a table is a dense array, or twice the number of keys if that is more."""
+
+class FrequencyTuning(NamedTuple):
+    densest: int = 1 << 22
+    """Cells up to which a table is a dense array, or twice the number of keys if that is more: by judgement."""
+    many_keys: int = 100_000
+    """Keys from which tables are counted on several cores, and unsafe keys left out of larger tables: by judgement."""
+    ahead: int = 16
+    """Tables that are counted ahead of the one asked for: by judgement."""
+    most_threads: int = 4
+    """By judgement; the engine needs cores too."""
+
+
+TUNING = FrequencyTuning()
 WIDEST = 2.0**62
-MANY_KEYS = 100_000
-AHEAD = 16
+"""Cells whose numbers still fit 64 bits."""
 Words = NDArray[np.uint64]
 Array = TypeVar("Array")
 NONE: BoolArray = np.zeros(0, dtype=np.bool_)
@@ -125,7 +135,7 @@ def cell_totals(
     """For each key, what its cell of this table holds; -1 where a field is blank or the key skipped. `levels` has one entry per place."""
     index, cells = cell_index(codes, maps, places, levels, skipped)
     total = np.empty(index.size, dtype=np.int64)
-    if cells <= max(DENSEST, 2 * index.size):
+    if cells <= max(TUNING.densest, 2 * index.size):
         _count_dense(index, amount, int(cells), total)
     else:
         _count_hashed(index, amount, total)
@@ -223,12 +233,12 @@ def tables_below(tables: Sequence[tuple[tuple[int, ...], int]]) -> Words:
 
 def side_by_side(work: Callable[[int], Array], numbers: Sequence[int], *, keys: int) -> Iterator[tuple[int, Array]]:
     """(number, its result) in order; on several cores where there are many keys, a few numbers ahead of the one asked for."""
-    if keys < MANY_KEYS:
+    if keys < TUNING.many_keys:
         yield from ((number, work(number)) for number in numbers)
         return
-    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        for start in range(0, len(numbers), AHEAD):
-            part = numbers[start : start + AHEAD]
+    with ThreadPoolExecutor(max_workers=min(TUNING.most_threads, os.cpu_count() or 1)) as pool:
+        for start in range(0, len(numbers), TUNING.ahead):
+            part = numbers[start : start + TUNING.ahead]
             yield from zip(part, pool.map(work, part), strict=True)
 
 

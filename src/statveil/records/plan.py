@@ -28,6 +28,17 @@ PLANNING_METHODS = ("auto", "exact", *SEARCHES, "lagrangean", "dual-cuts")
 OBJECTIVES = ("true", "relaxed")
 
 
+@dataclass(frozen=True, kw_only=True)
+class RecodingSearchOptions:
+    """What a search goes by: the `true` cost or the `relaxed` one of eq. 5, and where it begins (by default: at random)."""
+
+    objective: str = "true"
+    start: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        known("objective", self.objective, OBJECTIVES)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FilePlan:
     """What will be done to a file: a recoding for each field, and blanks. Confidential: it knows every key.
@@ -90,8 +101,7 @@ def plan_recoding(
     keys: KeyVariables | None = None,
     *,
     method: str = "auto",
-    objective: str = "true",
-    start: Mapping[str, str] | None = None,
+    search: RecodingSearchOptions | None = None,
     recoding: Mapping[str, str] | None = None,
     limits: Limits | None = None,
     seed: int = 0,
@@ -100,31 +110,29 @@ def plan_recoding(
     """Choose a recoding and blanks.
 
     method: `auto` and `exact` prove their answer by boxes; `iterative-improvement`, `repeated-improvement`, `tabu`, `annealing` are S4's
-    searches, on the `true` cost or the `relaxed` one of eq. 5; `lagrangean` is S4's s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
-    recoding: what these fields get, which may be "as it is"; the others are planned. start: begin the search here (by default: random;
-    `auto` begins with no recoding).
+    searches; `lagrangean` is S4's s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
+    search: on which cost the searches work and where they begin (`auto` begins with no recoding).
+    recoding: what these fields get, which may be "as it is"; the others are planned.
     """
     known("method", method, PLANNING_METHODS)
-    known("objective", objective, OBJECTIVES)
     check_seed(seed)
-    limits = limits or Limits()
+    limits, search = limits or Limits(), search or RecodingSearchOptions()
     coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}))
     if recoding and any(name not in recoding for name in coded.keys.names):
-        free = plan_recoding(narrowed(coded, recoding), method=method, objective=objective, start=start, limits=limits, seed=seed,
-                             on_progress=on_progress)  # fmt: skip
+        free = plan_recoding(narrowed(coded, recoding), method=method, search=search, limits=limits, seed=seed, on_progress=on_progress)
         levels = level_of(coded, free.recoding)
         return replace(free, coded=coded, levels=levels, suppression=replace(free.suppression, problem=problem_of(coded, levels)))
     run = _Planning(coded, limits, seed, on_progress)
     if recoding:
         return run.finish(level_of(coded, recoding), "given", bound=None)
-    first = level_of(coded, start) if start is not None else None
+    first = level_of(coded, search.start) if search.start is not None else None
     if method in ("auto", "exact"):
         return run.by_boxes(first or (0,) * len(coded.values), method)
     if method == "lagrangean":
         return run.by_lagrangean()
     if method == "dual-cuts":
         return run.by_cuts()
-    return run.by_search(method, objective, first)
+    return run.by_search(method, search.objective, first)
 
 
 class _Planning:

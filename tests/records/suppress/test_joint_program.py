@@ -13,7 +13,7 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.records.coding import code_file
 from statveil.records.measures import classes_before
-from statveil.records.suppress import joint_program
+from statveil.records.suppress import joint_program, recount
 from statveil.records.suppress import suppress as suppress_module
 from tests.records.stories import random_records
 from tests.reference.files import Record, least_costs, tables_up_to, unsafe
@@ -90,7 +90,7 @@ def test_a_recount_under_caps_is_impossible_only_where_nothing_exists(letters: l
 def test_rounds_that_use_up_the_caps_prove_nothing(
     letters: list[str], homes: Any, caps: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joint_program, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(joint_program, "TUNING", joint_program.TUNING._replace(most_columns=0))
     data = as_data([tuple(each) for each in letters], [1.0] * 6, homes or ["1"] * 6)
     keys = sv.KeyVariables(fields={"a": None, "b": None}, threshold=2, order=2, rule="recount", caps=caps,
                            **({"household": "home", "shared": ["a"]} if homes else {}))  # fmt: skip
@@ -103,7 +103,7 @@ def test_rounds_that_use_up_the_caps_prove_nothing(
 
 
 def test_rounds_are_good_enough_where_the_caps_leave_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_program, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(joint_program, "TUNING", joint_program.TUNING._replace(most_columns=0))
     rows = random_records(3, records=40, sizes=(5, 4))
     keys = sv.KeyVariables(fields={"a": None, "b": None}, threshold=3, order=2, rule="recount", caps={"a": 40})
     found = sv.recode.suppress(as_data(rows, [1.0] * 40, ["1"] * 40), keys)
@@ -137,7 +137,7 @@ def test_too_many_ways_to_blank_are_refused_with_caps_and_left_to_rounds_without
 
 
 def test_a_file_with_too_many_cells_is_blanked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_program, "MOST_CELLS", 0)
+    monkeypatch.setattr(recount, "TUNING", recount.TUNING._replace(most_cells=0))
     data = as_data([("x", "p"), ("y", "p"), ("y", "p")], [1.0] * 3, ["1", "2", "3"])
     assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 3})).blanks == {"a": 1, "b": 0}
 

@@ -41,7 +41,7 @@ def test_ties_go_to_the_field_of_lower_second_cost() -> None:
 def test_ties_of_a_file_beyond_the_whole_program_are_settled_by_prices_or_told(
     records: int, settled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wildcard, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(wildcard, "TUNING", wildcard.TUNING._replace(most_entries=0))
     found = sv.recode.suppress(microdata([(f"a{n}", f"b{n}") for n in range(records)]), keys(2, threshold=3, order=2))
     assert (str(found.ending), found.ties_settled) == ("optimal", settled)
     assert found.notes == ({} if settled else {"ties left open": 1})
@@ -51,7 +51,7 @@ def test_ties_of_a_file_beyond_the_whole_program_are_settled_by_prices_or_told(
 def test_columns_that_are_generated_give_bounds_below_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(seed, records=4, sizes=(3, 2, 2))
     least = fewest_blanks(rows, tables_up_to(3, 2, 2), "wildcard", [1.0] * 3)
-    monkeypatch.setattr(wildcard, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(wildcard, "TUNING", wildcard.TUNING._replace(most_entries=0))
     found = sv.recode.suppress(microdata(rows), keys(3, threshold=2, order=2))
     assert found.bound <= least <= found.cost
     assert unsafe(*released(found), tables_up_to(3, 2, 2), "wildcard") == 0
@@ -60,12 +60,12 @@ def test_columns_that_are_generated_give_bounds_below_the_optimum(seed: int, mon
 def test_combinations_left_out_of_the_program_cost_the_proof_but_not_the_safety(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(8, records=60, sizes=(6, 4, 3))
     exact = sv.recode.suppress(microdata(rows), keys(3, threshold=3, order=3))
-    monkeypatch.setattr(wildcard, "MOST_LOOKS", 3000)
+    monkeypatch.setattr(wildcard, "TUNING", wildcard.TUNING._replace(most_looks=3000))
     found = sv.recode.suppress(microdata(rows), keys(3, threshold=3, order=3))
     assert found.bound <= exact.cost <= found.cost
     assert unsafe(*released(found), tables_up_to(3, 3, 3), "wildcard") == 0
-    monkeypatch.setattr(wildcard, "MOST_LOOKS", 1)
-    monkeypatch.setattr(wildcard_bound, "MOST_UNITS", 1)
+    monkeypatch.setattr(wildcard, "TUNING", wildcard.TUNING._replace(most_looks=1))
+    monkeypatch.setattr(wildcard_bound, "TUNING", wildcard_bound.TUNING._replace(most_units=1))
     assert sv.recode.suppress(microdata(rows), keys(3, threshold=3, order=3)).bound == 1.0
 
 

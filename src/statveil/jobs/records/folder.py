@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from typing import Any
 from statveil.core.limits import OnProgress
 from statveil.jobs.record_job import FileJob
 from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
-from statveil.publish.file_release import FileRelease, apply_plan
-from statveil.records.plan import plan_recoding
+from statveil.publish.file_release import EarlierReleases, FileRelease, apply_plan
+from statveil.records.plan import RecodingSearchOptions, plan_recoding
 from statveil.records.write.formats import format_of
 from statveil.version import VERSION
 
@@ -46,7 +46,7 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
             job.microdata,
             job.keys(),
             method=recoding.method,
-            objective=recoding.objective,
+            search=RecodingSearchOptions(objective=recoding.objective),
             recoding=recoding.fixed,
             limits=job.limits(),
             seed=recoding.seed,
@@ -61,11 +61,10 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
             drop=output.drop,
             key=output.key,
             sensitive=output.sensitive,
-            earlier=[job.base / each for each in output.earlier],
-            waiver=output.waiver,
+            earlier=EarlierReleases([job.base / each for each in output.earlier], waiver=output.waiver),
             attacks=output.attacks,
-            job=job.content,
         )
+        release = replace(release, job=job.content)
         files = {
             "safe file": release.path,
             "report": release.to_report(place / "internal" / "report.html"),

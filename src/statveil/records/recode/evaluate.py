@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.records.coding import CodedFile
 from statveil.records.frequencies import (
-    MANY_KEYS,
     NONE,
     LevelMaps,
     Words,
@@ -28,10 +27,12 @@ from statveil.records.frequencies import (
     tables_below,
     unsafe_flags,
 )
+from statveil.records.frequencies import TUNING as FREQUENCY_TUNING
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.problem import SuppressionProblem, entropy, problem_of
 
 CACHE_BYTES = 1 << 30
+"""Unsafe flags that are kept, at most: by judgement."""
 
 Levels = tuple[int, ...]
 
@@ -185,7 +186,7 @@ class Evaluator:
 
     def _skipped(self, table: int, levels: Levels) -> BoolArray:
         """Keys that need not be looked at, as `minimal_patterns` explains."""
-        if self.coded.size < MANY_KEYS or not self._below[table]:
+        if self.coded.size < FREQUENCY_TUNING.many_keys or not self._below[table]:
             return NONE
         packed = np.bitwise_or.reduce([self._packed(other, levels) for other in self._below[table]])
         return np.unpackbits(packed, count=self.coded.size).view(np.bool_)
@@ -214,6 +215,6 @@ class Evaluator:
         if strange:
             new, _ = distinct_patterns(self._patterns[self._missing[:strange]])
             units, _ = cheapest_covers(new, self.problem.table_masks, self.problem.unit_cost)
-            memo.add(new, self.problem.mask_cost(self.problem.fields_of(units)))
+            memo.add(new, self.problem.units_cost(units))
             total, _ = _price(self._patterns, self.coded.mass, memo.known, memo.cost, memo.slots, self._missing)
         return float(total)

@@ -9,15 +9,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from statveil.records.recode.evaluate import Levels
 
-RESTARTS = 20
-ANNEALING_STEPS_PER_LEVEL = 160
-COLDEST = 1e-3
-"""Share of the typical worsening at which the last temperature stands."""
+
+class LocalSearchTuning(NamedTuple):
+    """With these all methods but the first meet the optimum from 10 of 10 starts (benchmarks/RESULTS.md, `adult`)."""
+
+    restarts: int = 20
+    """Random starts of repeated improvement."""
+    annealing_steps: int = 160
+    """Steps of a run of annealing for each adjacent pair of levels."""
+    coldest: float = 1e-3
+    """Share of the typical worsening at which the last temperature stands."""
+
+
+TUNING = LocalSearchTuning()
 
 
 @dataclass(kw_only=True)
@@ -70,7 +80,7 @@ def iterative_improvement(space: RecodingSpace, start: Levels | None = None) -> 
 
 def repeated_improvement(space: RecodingSpace, start: Levels | None = None) -> Levels:
     """Iterative improvement from many random recodings."""
-    for attempt in range(RESTARTS):
+    for attempt in range(TUNING.restarts):
         if space.stopped():
             break
         iterative_improvement(space, start if attempt == 0 else None)
@@ -107,8 +117,8 @@ def annealing(space: RecodingSpace, start: Levels | None = None) -> Levels:
         return current
     worsenings = [abs(space.look(other) - value) for _, other in moves]
     typical = float(np.mean([each for each in worsenings if math.isfinite(each)] or [0.0])) or 1.0  # caps may make some impossible
-    length = ANNEALING_STEPS_PER_LEVEL * space.steps
-    cooling = COLDEST ** (1.0 / length)
+    length = TUNING.annealing_steps * space.steps
+    cooling = TUNING.coldest ** (1.0 / length)
     temperature = typical
     for _ in range(length):
         if space.stopped():

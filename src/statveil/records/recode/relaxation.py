@@ -24,10 +24,21 @@ from statveil.records.suppress.covers import maximal_sets
 from statveil.solve.model import LinearModel
 from statveil.solve.processes import run_isolated
 
-MOST_ENUMERATED = 3_000_000
-SUBGRADIENT_STEPS = 300
-HALVE_AFTER = 15
-MOST_CUTS = 40
+
+class RelaxationTuning(NamedTuple):
+    most_enumerated: int = 3_000_000
+    """Recodings up to which all are priced at once: by judgement."""
+    subgradient_steps: int = 300
+    """By judgement."""
+    halve_after: int = 15
+    """Steps without a better bound after which the step is halved: by judgement."""
+    most_cuts: int = 40
+    """Rounds of dual cuts; 3 to 21 were needed (benchmarks/RESULTS.md, `adult`)."""
+    grace: float = 5.0
+    """Seconds beyond its own limit after which the solver's process is ended: by judgement."""
+
+
+TUNING = RelaxationTuning()
 SHRINK = 1 - 1e-9
 """Weights are scaled by this, so that what the solver's rounding leaves cannot break the constraints of (4)."""
 
@@ -75,7 +86,7 @@ def _packing(rows: Sequence[int], columns: Sequence[int], size: int, capacity: F
         upper=np.full(size, np.inf),
     )
     heard: list[Any] = []
-    run_isolated([(_solve, (model, seconds))], seconds=seconds + 5, on_message=heard.append)
+    run_isolated([(_solve, (model, seconds))], seconds=seconds + TUNING.grace, on_message=heard.append)
     if not heard or heard[-1] is None:
         raise SolverFailed("The linear program of the dual weights was not solved in time.", hint="Give more seconds.")
     value = np.maximum(heard[-1], 0.0)
@@ -103,7 +114,7 @@ class RelaxedProblem(NamedTuple):
     def everywhere(self) -> FloatArray | None:
         """The relaxed cost of every recoding, one axis a field; None where there are too many."""
         shape = tuple(costs.size for costs in self.costs)
-        if math.prod(shape) > MOST_ENUMERATED:
+        if math.prod(shape) > TUNING.most_enumerated:
             return None
         found = np.zeros(shape)
         for field, costs in enumerate(self.costs):
@@ -149,7 +160,7 @@ class Lagrangean:
     steps: int
 
 
-def lagrangean(relaxed: RelaxedProblem, menu: tuple[int, ...], *, upper: float, steps: int = SUBGRADIENT_STEPS) -> Lagrangean:
+def lagrangean(relaxed: RelaxedProblem, menu: tuple[int, ...], *, upper: float, steps: int = TUNING.subgradient_steps) -> Lagrangean:
     """S4 s.3.3: each table chooses its own levels; prices on disagreement are moved along the subgradient (Polyak's step)."""
     users = [[t for t, fields in enumerate(relaxed.places) if field in fields] for field in range(len(menu))]
     free = sum(float(costs.min()) for costs, tables in zip(relaxed.costs, users, strict=True) if not tables)
@@ -178,7 +189,7 @@ def lagrangean(relaxed: RelaxedProblem, menu: tuple[int, ...], *, upper: float, 
         norm = _move(prices, users, votes, chosen, 0.0)
         if norm == 0 or best >= min(upper, best_value) - 1e-9:
             break
-        if idle >= HALVE_AFTER:
+        if idle >= TUNING.halve_after:
             theta, idle = theta / 2, 0
         _move(prices, users, votes, chosen, theta * max(min(upper, best_value) - value, 1e-12) / norm)
     return Lagrangean(bound=min(best, best_value), levels=found, steps=done)
@@ -220,7 +231,7 @@ class DualCuts:
     value: float
 
 
-def dual_cuts(evaluator: Evaluator, *, seconds: float, stopped: Callable[[], bool], rounds: int = MOST_CUTS) -> DualCuts | None:
+def dual_cuts(evaluator: Evaluator, *, seconds: float, stopped: Callable[[], bool], rounds: int = TUNING.most_cuts) -> DualCuts | None:
     """Solve (5), price the recoding it gives, take new weights there, and bound by the largest of all cuts so far (Benders).
 
     None where the recodings are too many to list.

@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.records.frequencies import cell_index
-from statveil.records.suppress import recount
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, row_amount
+from statveil.records.suppress.recount import ReleasedCounts
 
 Rows = tuple[IntArray, IntArray, IntArray]
 """Key, mask of fields and records."""
@@ -94,7 +93,7 @@ def _exposed(problem: SuppressionProblem, rows: Rows) -> dict[tuple[int, tuple[i
         single = (blank != 0) & (np.bitwise_count(blank) == 1)
         if not single.any():
             continue
-        cell, _ = cell_index(codes, problem.maps, places, [problem.levels[place] for place in places])
+        cell = problem.cells(places, codes)
         _, dense = np.unique(cell, return_inverse=True)
         total = np.bincount(dense.ravel(), weights=np.where((blank == 0) & (cell >= 0), amount, 0))
         rare = single & (cell >= 0) & (total[dense.ravel()] < threshold)
@@ -128,7 +127,7 @@ class _DecoyRecords:
     def __init__(self, problem: SuppressionProblem, rows: Rows) -> None:
         self.problem, self.rows, self.left = problem, rows, rows[2].copy()
         self.taken: list[tuple[int, int]] = []
-        self.counts = recount.ReleasedCounts(problem, *rows)
+        self.counts = ReleasedCounts(problem, *rows)
         names, unknown = problem.coded.keys.names, problem.coded.codes[:, rows[0]] < 0
         self.known = np.asarray(sum((~each).astype(np.int64) << place for place, each in enumerate(unknown)), dtype=np.int64)
         self.room = {names.index(name): cap - int((((rows[1] & self.known) >> names.index(name)) & 1) @ rows[2])

@@ -18,6 +18,7 @@ from statveil.solve.model import LinearModel
 from statveil.solve.processes import run_isolated
 
 GRACE = 5.0
+"""Seconds beyond its own limit after which a solver's process is ended: by judgement."""
 SAME_COST = 1e-9
 """Costs that differ by this share or less are equal; costs that are whole numbers are compared exactly."""
 
@@ -144,3 +145,25 @@ def _solve(
         start = None if starts is None else starts[number].astype(np.float64)
         found = solve(model, seconds=deadline - time.monotonic(), gap=0.0, nodes=nodes, start=start)
         send((found.ending, found.x, found.bound))
+
+
+class ChoiceQueue:
+    """Choices with the number of times each is to be given out."""
+
+    def __init__(self, choices: Sequence[tuple[int, int]]) -> None:
+        self.left = [[choice, number] for choice, number in choices if number]
+
+    def take(self, wanted: int) -> list[tuple[int, int]]:
+        given = []
+        while wanted:
+            choice, number = self.left[0]
+            taken = min(wanted, number)
+            given.append((choice, taken))
+            wanted -= taken
+            self.left[0][1] -= taken
+            if not self.left[0][1]:
+                self.left.pop(0)
+        return given
+
+    def one(self) -> int:
+        return self.take(1)[0][0]

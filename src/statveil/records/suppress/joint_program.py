@@ -1,10 +1,13 @@
-"""Records that depend on each other, in one integer program: caps on blanks, households, and what a recount doubts.
+"""Records that depend on each other: in one integer program with caps on blanks, households, and what a recount doubts.
 
 Caps on the blanks of a field tie all records together ("one very big problem", S4 s.2.1). Records that are alike are interchangeable, so
 that the program counts how many of a kind get which blanks. Given a household's shared blanks its members are independent: it counts
 shared blanks by kind of household, and covers by kind of member and shared blanks; the two meet in one equation. Under rule `recount` it
 begins as under `original` and grows by the cells that a recount calls too small, each with a choice between open and closed, as in
-`recount_program`. What it leaves out can only make things harder: its bound holds at every stage, and so does its word that nothing exists.
+`recount`. What it leaves out can only make things harder: its bound holds at every stage, and so does its word that nothing exists.
+
+Households alone, without caps or recount, need no program: few sets of shared blanks exist, each is priced, for every different pattern,
+by the cheapest blanks in the other fields, and every household takes its best (`cover_households`). That is exact.
 """
 
 from __future__ import annotations
@@ -19,16 +22,26 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError, OutOfTime
 from statveil.records.coding import Households
 from statveil.records.frequencies import Words, distinct_patterns
+from statveil.records.suppress import recount
 from statveil.records.suppress.covers import cheapest_covers, minimal_covers, minimal_sets
-from statveil.records.suppress.integer_programs import ProgramAnswer, Rows, solve_whole
+from statveil.records.suppress.integer_programs import ChoiceQueue, ProgramAnswer, Rows, solve_whole
 from statveil.records.suppress.problem import SuppressionProblem, known_only, row_amount
-from statveil.records.suppress.recount_program import MOST_CELLS, PATIENCE, Cell, DoubtfulCells, useful_covers
+from statveil.records.suppress.recount import Cell, DoubtfulCells, useful_covers
 from statveil.solve.model import LinearModel
 
-MOST_COVERS = 2_000
-"""Ways to blank a record of one kind with cells in doubt, at most."""
-MOST_COLUMNS = 20_000
-"""Columns up to which the program may grow."""
+
+class JointTuning(NamedTuple):
+    """Sizes up to which the program is solved, all by judgement."""
+
+    most_covers: int = 2_000
+    """Ways to blank a record of one kind with cells in doubt, at most."""
+    most_columns: int = 20_000
+    """Columns up to which the program may grow."""
+    most_shared: int = 10
+    """Shared fields of a household: all sets of them are priced."""
+
+
+TUNING = JointTuning()
 Blanked = tuple[IntArray, IntArray, IntArray]
 """Rows of key, blank units and records; in households a row for each record, in their order."""
 
@@ -82,12 +95,12 @@ class JointProgram:
         found_kinds = self._kinds()
         if found_kinds is None and not small:
             raise InputError("Too many ways to blank a record.", hint="Use caps with fewer key fields or a lower order.")
-        if found_kinds is None or (small and sum(len(kind.covers) for kind in found_kinds[0]) > MOST_COLUMNS):
+        if found_kinds is None or (small and sum(len(kind.covers) for kind in found_kinds[0]) > TUNING.most_columns):
             return None
         kinds, kind_of = found_kinds
         homes = None if self.homes is None else _kinds_of_homes(self.homes, kind_of)
         columns = _Columns(kinds, [] if homes is None else self._shared_choices(kinds, homes))
-        if small and columns.size > MOST_COLUMNS:
+        if small and columns.size > TUNING.most_columns:
             return None
         model, second = self._model(kinds, homes, columns)
         found = solve_whole(model, second, seconds=seconds)
@@ -122,7 +135,7 @@ class JointProgram:
             must, may = ([each & ~self.shared for each in sets if not each & shared] for sets in (required, optional))
             if all(must):
                 may = [each for each in may if each]
-                own = useful_covers(must, may, most=MOST_COVERS) if may else minimal_covers(must)
+                own = useful_covers(must, may, most=TUNING.most_covers) if may else minimal_covers(must)
                 if own is None:
                     return None
                 covers += [each | shared for each in own]
@@ -150,7 +163,7 @@ class JointProgram:
         mass = np.array([kinds[kind].mass for kind in columns.kind])
         units = self.problem.units_of(masks)  # what is unknown in a record costs nothing there
         none = np.zeros(columns.first), np.zeros(len(cells))
-        cost = np.concatenate([none[0], self.problem.mask_cost(self.problem.fields_of(units)) * mass, none[1]])
+        cost = np.concatenate([none[0], self.problem.units_cost(units) * mass, none[1]])
         second = np.concatenate([none[0], self.problem.tie_cost(units) * mass, none[1]])
         most = [homes.number[home] for home, _ in columns.home] if homes is not None else []
         upper = np.array([*most, *(kinds[kind].records for kind in columns.kind), *np.ones(len(cells))], dtype=np.float64)
@@ -194,9 +207,8 @@ class JointProgram:
 
     def _dealt(self, kind_of: IntArray, columns: _Columns, found: ProgramAnswer) -> Blanked:
         """The numbers of each kind given to its keys in order."""
-        left = [
-            _ChoiceQueue([(int(columns.cover[each - columns.first]), int(found.numbers[each])) for each in own]) for own in columns.of_kind
-        ]
+        choices = [[(int(columns.cover[each - columns.first]), int(found.numbers[each])) for each in own] for own in columns.of_kind]
+        left = [ChoiceQueue(each) for each in choices]
         rows = [(key, cover, taken) for key, kind in enumerate(kind_of.tolist())
                 for cover, taken in left[kind].take(int(self.problem.coded.count[key]))]  # fmt: skip
         key, units, records = (np.array(part, dtype=np.int64) for part in zip(*rows, strict=True))
@@ -211,8 +223,8 @@ class JointProgram:
         covers: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for place, (kind, cover) in enumerate(zip(columns.kind, columns.cover.tolist(), strict=True)):
             covers.setdefault((kind, cover & self.shared), []).append((cover, int(found.numbers[columns.first + place])))
-        queues = [_ChoiceQueue(each) for each in choices]
-        left = {pair: _ChoiceQueue(each) for pair, each in covers.items()}
+        queues = [ChoiceQueue(each) for each in choices]
+        left = {pair: ChoiceQueue(each) for pair, each in covers.items()}
         blanks = [queues[kind].one() for kind in homes.kind_of.tolist()]
         rows = zip(self.homes.key.tolist(), self.homes.home.tolist(), strict=True)
         units = np.array([left[int(kind_of[key]), blanks[home]].one() for key, home in rows], dtype=np.int64)
@@ -233,28 +245,6 @@ class _Columns:
         self.size = int(starts[-1])
 
 
-class _ChoiceQueue:
-    """Choices with the number of times each is to be given out."""
-
-    def __init__(self, choices: Sequence[tuple[int, int]]) -> None:
-        self.left = [[choice, number] for choice, number in choices if number]
-
-    def take(self, wanted: int) -> list[tuple[int, int]]:
-        given = []
-        while wanted:
-            choice, number = self.left[0]
-            taken = min(wanted, number)
-            given.append((choice, taken))
-            wanted -= taken
-            self.left[0][1] -= taken
-            if not self.left[0][1]:
-                self.left.pop(0)
-        return given
-
-    def one(self) -> int:
-        return self.take(1)[0][0]
-
-
 def _kinds_of_homes(homes: Households, kind_of: IntArray) -> _HouseholdKinds:
     found: dict[tuple[tuple[int, int], ...], int] = {}
     own = np.zeros(len(homes.names), dtype=np.int64)
@@ -271,11 +261,11 @@ def solve_jointly(problem: SuppressionProblem, patterns: Words, *, seconds: floa
     Without caps a program that is too large from the beginning is not tried either: there are other ways.
     """
     coded = problem.coded
-    if coded.keys.rule == "recount" and coded.size * len(coded.tables) > MOST_CELLS:
+    if coded.keys.rule == "recount" and coded.size * len(coded.tables) > recount.TUNING.most_cells:
         return None
     program, deadline = JointProgram(problem, patterns), time.monotonic() + seconds
     bound, rounds = 0.0, list[int]()
-    for _ in range(PATIENCE):
+    for _ in range(recount.TUNING.rounds):
         grown = len(program.doubts.members)
         try:
             step = program.solve(seconds=max(1.0, deadline - time.monotonic()), small=bool(grown or not coded.keys.caps))
@@ -295,7 +285,6 @@ def solve_jointly(problem: SuppressionProblem, patterns: Words, *, seconds: floa
     return None
 
 
-MOST_SHARED = 10
 IMPOSSIBLE = 1e30
 
 
@@ -310,8 +299,8 @@ class _SharedPrices(NamedTuple):
 def shared_units(problem: SuppressionProblem) -> list[int]:
     places = [problem.coded.keys.names.index(name) for name in problem.coded.keys.shared]
     units = sorted({int(problem.unit_of[place]) for place in places})
-    if len(units) > MOST_SHARED:
-        raise InputError(f"{len(units)} shared fields are more than {MOST_SHARED}.", hint="Keep those that an intruder may know.")
+    if len(units) > TUNING.most_shared:
+        raise InputError(f"{len(units)} shared fields are more than {TUNING.most_shared}.", hint="Keep those that an intruder may know.")
     return units
 
 
@@ -357,4 +346,4 @@ def cover_households(problem: SuppressionProblem, patterns: Words) -> tuple[IntA
         total[:, place] = np.bincount(homes.home, weights=each * mass, minlength=len(homes.names))
     best = np.argmin(total, axis=1)
     units = np.asarray(priced.units[inverse, best[homes.home]], dtype=np.int64)
-    return units, float((problem.mask_cost(problem.fields_of(units & every)) * mass).sum())
+    return units, float((problem.units_cost(units & every) * mass).sum())

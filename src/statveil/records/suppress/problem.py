@@ -11,7 +11,7 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray, frozen_array
 from statveil.core.outcome import Ending
 from statveil.records.coding import CodedFile
-from statveil.records.frequencies import MANY_KEYS, LevelMaps, Words, distinct_patterns, minimal_patterns, unsafe_patterns
+from statveil.records.frequencies import TUNING, LevelMaps, Words, cell_index, distinct_patterns, minimal_patterns, unsafe_patterns
 from statveil.records.keys import Costs
 from statveil.records.suppress.covers import cheapest_covers
 
@@ -68,7 +68,7 @@ class SuppressionProblem:
         """Unsafe combinations of the keys, or of the rows given instead (with blanks as unknown codes); of many keys the minimal ones."""
         codes = self.coded.codes if codes is None else codes
         amount = self.coded.amount if amount is None else amount
-        count = minimal_patterns if codes.shape[1] >= MANY_KEYS else unsafe_patterns
+        count = minimal_patterns if codes.shape[1] >= TUNING.many_keys else unsafe_patterns
         return count(codes, amount, self.maps, self.coded.tables, self.levels)
 
     def covers(self, patterns: Words) -> IntArray:
@@ -90,6 +90,10 @@ class SuppressionProblem:
             cost += ((masks >> place) & 1) * each
         return cost
 
+    def units_cost(self, units: IntArray) -> FloatArray:
+        """What the blanks of a mask of units cost in one record of mass 1."""
+        return self.mask_cost(self.fields_of(units))
+
     def tie_cost(self, units: IntArray) -> FloatArray:
         """The second objective: what the blanks of a mask of units cost in one record of mass 1 when first costs are equal."""
         cost = np.zeros(units.size)
@@ -110,6 +114,11 @@ class SuppressionProblem:
         for place in range(codes.shape[0]):
             codes[place, (masks >> place) & 1 == 1] = -1
         return codes
+
+    def cells(self, places: Sequence[int], codes: IntArray | None = None) -> IntArray:
+        """The cell of each key (or of the rows given instead) in the table of these fields; -1 for none."""
+        codes = self.coded.codes if codes is None else codes
+        return cell_index(codes, self.maps, places, [self.levels[place] for place in places])[0]
 
     def written_codes(self, key: IntArray) -> IntArray:
         """The keys' codes as the recoding writes them; unknown stays unknown."""
@@ -186,7 +195,7 @@ class Suppression:
     def cost(self) -> float:
         """A group of linked fields costs the same in every record, whether or not some of its values were missing already."""
         units = self.problem.units_of(self.mask)
-        return float((self.problem.mask_cost(self.problem.fields_of(units)) * self.mass).sum())
+        return float((self.problem.units_cost(units) * self.mass).sum())
 
     @property
     def second_cost(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,17 +17,22 @@ from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of
 from statveil.records.frequencies import LevelMaps, Words, distinct_patterns
 from statveil.records.keys import KeyVariables
-from statveil.records.suppress import recount, wildcard
+from statveil.records.suppress import wildcard
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.decoys import add_decoys
 from statveil.records.suppress.joint_program import JointBlanks, JointProgram, cover_households, solve_jointly
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
-from statveil.records.suppress.recount_program import recount_exactly
+from statveil.records.suppress.recount import add_rounds, recount_exactly, take_back
 from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 
-THINNED = 200_000
-"""Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`."""
+
+class SuppressTuning(NamedTuple):
+    thinned: int = 200_000
+    """Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`: by judgement."""
+
+
+TUNING = SuppressTuning()
 
 Blanks = tuple[IntArray, IntArray, IntArray]
 """Key, mask of fields and number of records of each row."""
@@ -84,7 +90,7 @@ def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
     """The optimum of eq. 1 without caps and households: no suppression under `original` or `recount` costs less."""
     distinct, inverse = distinct_patterns(patterns)
     units, _ = cheapest_covers(distinct, problem.table_masks, problem.unit_cost)
-    return float((problem.mask_cost(problem.fields_of(units))[inverse] * problem.coded.mass).sum())
+    return float((problem.units_cost(units)[inverse] * problem.coded.mass).sum())
 
 
 def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool) -> Suppression:
@@ -107,9 +113,9 @@ def _recounted_blanks(
         notes = {"cells in doubt": exact.cells}
         return _suppression(problem, rows, bound=max(floor, exact.bound), open_ties=exact.open_ties, notes=notes)
     key, records = np.arange(problem.coded.size), problem.coded.count
-    units, rounds = recount.add_rounds(problem, key, problem.covers(patterns), records)
+    units, rounds = add_rounds(problem, key, problem.covers(patterns), records)
     if not quick:
-        units = recount.take_back(problem, key, units, records)
+        units = take_back(problem, key, units, records)
     open_ties = int(len(rounds) > 1)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
     return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds), open_ties=open_ties)
 
@@ -128,7 +134,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
     found = [_suppression(problem, wildcard.blank_altogether(problem), bound=bound)]
     if quick:
         return replace(found[0], open_ties=1, notes=_told(1, {}))
-    if problem.coded.size * len(problem.coded.tables) <= THINNED:
+    if problem.coded.size * len(problem.coded.tables) <= TUNING.thinned:
         units = wildcard.add_until_safe(problem, key, problem.covers(patterns), records)
         units = wildcard.take_back(problem, key, units, records)
         found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound))

@@ -4,6 +4,14 @@ For comparison only: it calls files safe in which many records still show a key 
 matches all others, so that k - 1 such records make any file safe for threshold k; that is the optimum of most files. Blanks only raise
 counts here, so the blanks of rule `original` are another start; where its tables leave something unsafe more are added, and then each
 blank that is not needed is taken back.
+
+Exactly, as an integer program. What was safe stays safe, so only the combinations that are rare in the original matter, and there are two
+ways out of each: nobody shows it (each of its records blanks one of its fields), or enough records from outside blank the fields in which
+they differ from it, and so match. Where the tables do not hold all parts of each other, a part that a blank leaves is a combination of its
+own. Its columns are the ways to blank a key, too many to list beyond small files. They are generated: the linear program over those at
+hand gives prices, and ways that are worth their price enter. The same prices give a bound by Lagrange's relaxation, computed here over all
+ways, so that no solver is trusted with it. The integer program over the columns at hand then gives the blanks. All that is left out where
+`wildcard_bound` shows at once that nothing cheaper exists than what was found before.
 """
 
 from __future__ import annotations
@@ -24,11 +32,32 @@ from statveil.records.frequencies import cell_index
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.integer_programs import ProgramAnswer, settle_ties, solve_each
 from statveil.records.suppress.problem import SuppressionProblem, known_only
-from statveil.records.suppress.wildcard_bound import MOST_UNITS, wildcard_bound
+from statveil.records.suppress.wildcard_bound import TUNING as BOUND_TUNING
+from statveil.records.suppress.wildcard_bound import wildcard_bound
 from statveil.solve.model import LinearModel
 from statveil.solve.processes import run_isolated
 
-PRUNING_WORK = 4_000_000_000
+
+class WildcardTuning(NamedTuple):
+    """Limits of the work that do not depend on the clock, all by judgement."""
+
+    pruning_work: int = 4_000_000_000
+    """Blanked rows times rows times tables up to which blanks are taken back."""
+    most_looks: int = 30_000_000
+    """Keys times ways to blank one times rare combinations; beyond, some are left out (the bound still holds, the blanks may not)."""
+    most_entries: int = 300_000
+    """Entries up to which the whole program is solved at once."""
+    rounds: int = 25
+    """Rounds of new columns."""
+    new_per_key: int = 4
+    """Columns that a key may get in one round."""
+    nodes: int = 100
+    """Nodes of the search for the cost."""
+    tie_nodes: int = 1_000
+    """Nodes of the search for the second cost."""
+
+
+TUNING = WildcardTuning()
 
 
 def wildcard_totals(problem: SuppressionProblem, codes: IntArray, records: IntArray) -> IntArray:
@@ -110,7 +139,7 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
     units = units.copy()
     codes = problem.blanked(key, problem.fields_of(units))
     blanked = np.flatnonzero(units)
-    if blanked.size * units.size * len(problem.coded.tables) > PRUNING_WORK:
+    if blanked.size * units.size * len(problem.coded.tables) > TUNING.pruning_work:
         return units
     written = problem.written_codes(key)
     total = wildcard_totals(problem, codes, records)
@@ -153,17 +182,6 @@ def _open_again(
     return True
 
 
-MOST_LOOKS = 30_000_000
-"""Keys times ways to blank one times rare combinations; beyond, combinations are left out (the bound still holds, the blanks may not)."""
-MOST_ENTRIES = 300_000
-"""Entries up to which the whole program is solved at once."""
-ROUNDS = 25
-NEW_PER_KEY = 4
-NODES = 100
-TIE_NODES = 1_000
-"""Nodes of the searches for the cost and for the second cost: limits that do not depend on the clock."""
-
-
 class WildcardBlanks(NamedTuple):
     """Rows of (key, mask of fields, records), the bound proved, whether all rare combinations were looked at, and whether no such rows of
     equal cost have a lower second cost."""
@@ -191,8 +209,8 @@ def wildcard_exactly(problem: SuppressionProblem, *, worth: float, seconds: floa
     """The optimum of a small file; of a larger one the best found, if it is less than `worth`, and a bound."""
     coded, deadline = problem.coded, time.monotonic() + seconds
     units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
-    most = MOST_LOOKS // (coded.size * 2 ** min(len(units), 30))
-    if len(units) > MOST_UNITS or not most:
+    most = TUNING.most_looks // (coded.size * 2 ** min(len(units), 30))
+    if len(units) > BOUND_TUNING.most_units or not most:
         return _nothing(problem, wildcard_bound(problem, worth=worth, seconds=seconds))
     codes = problem.written_codes(np.arange(coded.size))
     rare = list(islice(_rare(problem, codes), most + 1))
@@ -266,7 +284,7 @@ class _WildcardProgram:
 
     def solve(self, deadline: float, *, worth: float, complete: bool) -> WildcardBlanks:
         """Without a solution better than `worth` there are the rows as they are, not complete, and the bound found so far."""
-        if self.count.size * self.masks.size * (1 + self.table.size // 4) <= MOST_ENTRIES:
+        if self.count.size * self.masks.size * (1 + self.table.size // 4) <= TUNING.most_entries:
             return self._solve_whole(deadline, worth=worth, complete=complete)
         bound = wildcard_bound(self.problem, worth=worth, seconds=(deadline - time.monotonic()) / 2)
         taken = np.tile((np.bitwise_count(self.masks) <= 1) | (self.masks == self.masks.max()), (self.count.size, 1))
@@ -288,13 +306,13 @@ class _WildcardProgram:
         mass = (self.problem.coded.mass / self.count)[found.key]
         second = np.concatenate([self.problem.tie_cost(self.problem.units_of(found.mask)) * mass, np.zeros(len(self.rare))])
         left = deadline - time.monotonic()
-        answer = settle_ties([found.model], [second], [found.answer], seconds=left, nodes=TIE_NODES)[0]
+        answer = settle_ties([found.model], [second], [found.answer], seconds=left, nodes=TUNING.tie_nodes)[0]
         return self._rows(found._replace(answer=answer), bound, complete=complete)
 
     def _chosen(self, taken: BoolArray, deadline: float) -> _ColumnsChosen | None:
         model, key, mask = self.model(taken, whole=True)
         left = deadline - time.monotonic()
-        found = solve_each([model], seconds=left, nodes=NODES) if left > 0 else None
+        found = solve_each([model], seconds=left, nodes=TUNING.nodes) if left > 0 else None
         return None if found is None else _ColumnsChosen(model, key, mask, found[0])
 
     def _rows(self, found: _ColumnsChosen, bound: float, *, complete: bool) -> WildcardBlanks:
@@ -309,7 +327,7 @@ class _WildcardProgram:
     def _generate(self, taken: BoolArray, deadline: float) -> float:
         """Take in columns that are worth their price until there are none; the best bound that the prices gave."""
         bound = 0.0
-        for _ in range(ROUNDS):
+        for _ in range(TUNING.rounds):
             left = deadline - time.monotonic()
             prices = _prices(self.model(taken, whole=False)[0], seconds=left) if left > 0 else None
             if prices is None:
@@ -332,7 +350,7 @@ class _WildcardProgram:
             show, help_ = self.effect(key, self.masks)
             reduced = self.cost[key] + show @ closing[key] - help_ @ helping
             bound += float(self.count[key] * reduced.min())
-            new = [number for number in np.argsort(reduced)[:NEW_PER_KEY] if not taken[key, number]]
+            new = [number for number in np.argsort(reduced)[: TUNING.new_per_key] if not taken[key, number]]
             new = [number for number in new if reduced[number] < reduced[taken[key]].min() - 1e-9]
             taken[key, new] = True
             worth |= bool(new)

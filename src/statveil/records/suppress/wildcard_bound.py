@@ -23,23 +23,32 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.records.frequencies import cell_index
 from statveil.records.suppress.problem import SuppressionProblem
 from statveil.solve.processes import run_isolated
 
-MOST_UNITS = 12
-"""Fields, or groups of linked ones, whose sets are all looked at."""
-MOST_PRICED = 400
-"""Combinations with a price."""
-MOST_CELLS = 20_000_000
-"""Keys times tables in which rare combinations are looked for, largest tables first."""
-MOST_WORK = 60_000_000_000
-"""Keys times (sets of fields and combinations) times rounds: a limit that does not depend on the clock."""
-ROUNDS = 80
-NEW_ROWS = 100
+
+class WildcardBoundTuning(NamedTuple):
+    """Sizes up to which prices are looked for, all by judgement; none depends on the clock but `grace`."""
+
+    most_units: int = 12
+    """Fields, or groups of linked ones, whose sets are all looked at."""
+    most_priced: int = 400
+    """Combinations with a price."""
+    most_cells: int = 20_000_000
+    """Keys times tables in which rare combinations are looked for, largest tables first."""
+    most_work: int = 60_000_000_000
+    """Keys times (sets of fields and combinations) times rounds."""
+    rounds: int = 80
+    """Rounds of new rows."""
+    new_rows: int = 100
+    """Rows that enter in one round."""
+    grace: float = 5.0
+    """Seconds beyond its own limit after which the search's process is ended."""
+
+
+TUNING = WildcardBoundTuning()
 EXACT = 2**40
 """The dearest record costs so much when prices are checked in whole numbers."""
-GRACE = 5.0
 
 
 class Covering(NamedTuple):
@@ -114,7 +123,7 @@ def wildcard_bound(problem: SuppressionProblem, *, worth: float, seconds: float,
         covering = covering._replace(unit_cost=covering.unit_cost + _second_costs(problem, covering))
     enough = worth - 1 + 1e-3 if _whole(covering) else worth
     heard: list[FloatArray] = []
-    run_isolated([(_search, (covering, enough, seconds))], seconds=seconds + GRACE, on_message=heard.append)
+    run_isolated([(_search, (covering, enough, seconds))], seconds=seconds + TUNING.grace, on_message=heard.append)
     return max((proved(covering, prices) for prices in heard[-1:]), default=0.0)
 
 
@@ -143,11 +152,11 @@ def covering_of(problem: SuppressionProblem) -> Covering | None:
     coded = problem.coded
     units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
     codes = problem.written_codes(np.arange(coded.size))
-    if len(units) > MOST_UNITS:
+    if len(units) > TUNING.most_units:
         return None
     table, first, lack = _rare(problem)
     rng = np.random.Generator(np.random.PCG64(0))
-    order = np.lexsort((rng.permutation(lack.size), -lack))[: 4 * MOST_PRICED]
+    order = np.lexsort((rng.permutation(lack.size), -lack))[: 4 * TUNING.most_priced]
     differ, shown, kept = list[IntArray](), list[int](), list[int]()
     for cell in order.tolist():
         places = coded.tables[table[cell]][0]
@@ -161,7 +170,7 @@ def covering_of(problem: SuppressionProblem) -> Covering | None:
             shown.append(int(coded.count[known & (row == 0)].sum()))
             differ.append(np.where(known & (row == 0), -1, row).astype(np.int16))
             kept.append(cell)
-        if len(kept) == MOST_PRICED:
+        if len(kept) == TUNING.most_priced:
             break
     if not kept:
         return None
@@ -188,10 +197,9 @@ def _rare(problem: SuppressionProblem) -> tuple[IntArray, IntArray, IntArray]:
     """Rare cells: their table, a key that shows each, and what they lack if nobody's value were unknown."""
     coded, every = problem.coded, list[tuple[IntArray, IntArray, IntArray]]()
     largest = sorted(range(len(coded.tables)), key=lambda table: -len(coded.tables[table][0]))
-    for table in largest[: max(1, MOST_CELLS // coded.size)]:
+    for table in largest[: max(1, TUNING.most_cells // coded.size)]:
         places, threshold = coded.tables[table]
-        index, _ = cell_index(coded.codes, problem.maps, places, [problem.levels[place] for place in places])
-        cells, first, inverse = np.unique(index, return_index=True, return_inverse=True)
+        cells, first, inverse = np.unique(problem.cells(places), return_index=True, return_inverse=True)
         total = np.bincount(inverse.ravel(), weights=coded.count)
         short = np.flatnonzero((total < threshold) & (cells >= 0))
         every.append((np.full(short.size, table), first[short], threshold - total[short].astype(np.int64)))
@@ -205,7 +213,7 @@ def _search(covering: Covering, enough: float, seconds: float, send: Callable[[A
 
     deadline = time.monotonic() + seconds
     keys, cells = covering.differ.shape
-    rounds = min(ROUNDS, int(MOST_WORK // (keys * (cells + covering.unit_cost.shape[1] * 2 ** covering.unit_cost.shape[1]))))
+    rounds = min(TUNING.rounds, int(TUNING.most_work // (keys * (cells + covering.unit_cost.shape[1] * 2 ** covering.unit_cost.shape[1]))))
     program = PackingProgram(covering.lack.astype(np.float64), upper=float(covering.unit_cost.sum(axis=1).max()))
     ratio = covering.lack / covering.shown
     share, chosen = np.zeros(keys), np.zeros(keys, dtype=np.int64)
@@ -232,7 +240,7 @@ def _new_rows(
     """What the keys that earn most beyond their cost earn from each combination, and what it costs them; never the same row twice."""
     rows, costs = list[FloatArray](), list[float]()
     for key in np.argsort(-share, kind="stable"):
-        if share[key] <= 1 + 1e-7 or len(rows) == NEW_ROWS:
+        if share[key] <= 1 + 1e-7 or len(rows) == TUNING.new_rows:
             break
         differ, blank = covering.differ[key], int(chosen[key])
         helped = (differ > 0) & (differ & ~np.int64(blank) == 0)

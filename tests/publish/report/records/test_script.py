@@ -96,8 +96,8 @@ def test_delimiter_encoding_secret_and_waiver_are_repeated(tmp_path: Path) -> No
     keys = sv.KeyVariables(fields=names, threshold=4, order=2)
     first = sv.apply_plan(data, sv.plan_recoding(data, keys), tmp_path / "first.csv")
     other = sv.KeyVariables(fields=names, threshold=4, order=2, costs={"age": 1.0, "job name": 5.0, "part": 0.1})
-    waived = {"earlier": [first.path], "waiver": "agreed", "key": "k7-lock"}
-    release = sv.apply_plan(data, sv.plan_recoding(data, other), tmp_path / "safe.csv", **waived)  # type: ignore[arg-type]
+    waived = sv.recode.EarlierReleases([first.path], waiver="agreed")
+    release = sv.apply_plan(data, sv.plan_recoding(data, other), tmp_path / "safe.csv", earlier=waived, key="k7-lock")
     assert "(waived)" in str(release.certificate()["audit"])
     assert "k7-lock" not in repr(release) + str(release.certificate())
     text = release.to_report(tmp_path / "report.html").read_text(encoding="utf-8")

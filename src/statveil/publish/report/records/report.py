@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from statveil.core.toml import to_toml
+from statveil.publish.file_release import EarlierReleases, FileRelease
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import percent
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
@@ -21,9 +22,6 @@ from statveil.records.suppress.problem import row_amount
 from statveil.records.suppress.wildcard import wildcard_totals
 from statveil.records.unsafe import UnsafeCombinations, find_unsafe
 from statveil.version import VERSION
-
-if TYPE_CHECKING:
-    from statveil.publish.file_release import FileRelease
 
 MOST_TABLES = 12
 MOST_DISTRIBUTIONS = 12
@@ -227,11 +225,11 @@ def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list
 
 
 def _python(release: FileRelease) -> str:
-    plan = release.plan
-    return python_script(
-        release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name,
-        options=_output(release),
-    )  # fmt: skip
+    plan, options = release.plan, _output(release)
+    waiver = options.pop("waiver")
+    if waiver:
+        options["earlier"] = EarlierReleases(release.earlier, waiver=waiver)
+    return python_script(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name, options=options)
 
 
 def _job(release: FileRelease) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from statveil.core.errors import InputError
 from statveil.data.microdata import Microdata
+from statveil.publish.file_release import EarlierReleases
 from statveil.records.coding import CodedFile
 from statveil.records.keys import EditRule, KeyVariables
 from statveil.records.recode.recodings import AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
@@ -124,6 +125,8 @@ def python_script(
 
 
 def _code(value: Any) -> str:
+    if isinstance(value, EarlierReleases):
+        return f"sv.recode.EarlierReleases({_code(value.files)}, waiver={value.waiver!r})"
     if isinstance(value, EditRule):
         return f"sv.recode.EditRule(when={ {name: list(each) for name, each in value.when.items()}!r}, then={dict(value.then)!r})"
     if isinstance(value, Mapping):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.records.coding import code_file
-from statveil.records.suppress import recount_program
-from statveil.records.suppress.recount_program import useful_covers
+from statveil.records.suppress import recount
+from statveil.records.suppress.recount import useful_covers
 from statveil.records.suppress.suppress import fewest_blanks
 from tests.records.stories import halves, microdata, random_records, released
 from tests.reference.files import fewest_blanks as least_by_trying
@@ -58,7 +58,7 @@ def test_no_answer_found_for_other_second_costs_is_better_by_these(seed: int) ->
 
 def test_second_costs_that_are_not_settled_in_time_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(7, records=150, sizes=(6, 5, 4, 2))
-    monkeypatch.setattr(recount_program, "settle_ties", lambda _models, _second, found, **_limits: list(found))
+    monkeypatch.setattr(recount, "settle_ties", lambda _models, _second, found, **_limits: list(found))
     found = sv.recode.suppress(microdata(rows), keys(4, threshold=3, order=3))
     assert (str(found.ending), found.ties_settled) == ("optimal", False)
     assert found.notes["ties left open"] == found.open_ties > 0
@@ -78,12 +78,12 @@ def test_no_cheaper_blanks_exist(seed: int, records: int, threshold: int) -> Non
     assert found.cost == least_by_trying(rows, tables_up_to(3, 2, threshold), "recount", [1.0] * 3)
 
 
-@pytest.mark.parametrize(("name", "value"), [("MOST_COLUMNS", 0), ("MOST_MASKS", 0), ("MOST_CELLS", 0), ("PATIENCE", 1)])
+@pytest.mark.parametrize(("name", "value"), [("most_columns", 0), ("most_masks", 0), ("most_cells", 0), ("rounds", 1)])
 def test_a_program_cut_short_still_gives_a_safe_file_and_a_bound(name: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(7, records=150, sizes=(6, 5, 4, 2))
     wanted = keys(4, threshold=3, order=3)
     exact = sv.recode.suppress(microdata(rows), wanted)
-    monkeypatch.setattr(recount_program, name, value)
+    monkeypatch.setattr(recount, "TUNING", recount.TUNING._replace(**{name: value}))
     found = sv.recode.suppress(microdata(rows), wanted)
     assert str(exact.ending) == "optimal"
     assert found.bound <= exact.cost <= found.cost
