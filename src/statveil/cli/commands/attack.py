@@ -102,7 +102,7 @@ def _attack_server(
     config = read_config(path)
     if url is not None and mode is not None:
         raise InputError("A live server has the mode it has.", hint="Leave out --mode, or --url.")
-    server = None if url is None else _knocked(url, config, dataset)
+    server = None if url is None else _live_server(url, config, dataset)
     with tempfile.TemporaryDirectory(prefix="statveil-attack-") as folder:
         private = private_copy(config, Path(folder), mode=mode)
         case = service_case(private, dataset, Path(folder), effort=effort, reverse=reverse_by_adjustment(seed=effort.seed))
@@ -118,7 +118,7 @@ def _attack_server(
         return _run(_live(case, server), url, only)
 
 
-def _knocked(url: str, config: ServerConfig, dataset: str | None) -> Callable[[Catalogue], TableServer]:
+def _live_server(url: str, config: ServerConfig, dataset: str | None) -> Callable[[Catalogue], TableServer]:
     """The way to a live server that has let us in: nothing is computed for one that does not."""
     from statveil.audit.attacks.http_client import HttpTableServer, check_access
     from statveil.server.attack_target import dataset_part
