@@ -127,7 +127,7 @@ def _search(coded: Any, method: str, objective: str, optimum: float) -> None:
 
 def testdata(_folder: Path) -> None:
     import statveil as sv
-    from statveil.audit.attacks.records import attacks
+    from statveil.audit.attacks.file_attacks import attack_file
     from statveil.publish.file_release import exposed
 
     data = sv.read_microdata(SHARED / "testdata.csv")
@@ -142,7 +142,7 @@ def testdata(_folder: Path) -> None:
     for candidates in (0, 3):
         keys = sv.KeyVariables(fields=dict.fromkeys(TESTDATA_KEYS), threshold=3, candidates=candidates)
         plan = sv.plan_recoding(data, keys)
-        told = ", ".join(f"{each.name} {each.value:.1%}" for each in attacks(exposed(plan)))
+        told = ", ".join(f"{each.name} {each.value:.1%}" for each in attack_file(exposed(plan)))
         print(f"| k = 3, order 3, candidates {candidates} | {plan.suppression.total} blanks | {told} |")
 
 

@@ -57,7 +57,7 @@ _HOMES = {
     "statveil.publish.release": ("Release",),
     "statveil.records.keys": ("KeyVariables",),
     "statveil.records.plan": ("FilePlan", "plan_recoding"),
-    "statveil.records.unsafe": ("find_unsafe",),
+    "statveil.records.risk": ("find_unsafe",),
     "statveil.risk.rules": ("MinimumFrequency", "PPercent"),
     "statveil.tables.from_cells": ("table_from_cells",),
     "statveil.tables.linked": ("CellSet", "Equation"),
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from statveil.publish.release import Release
     from statveil.records.keys import KeyVariables
     from statveil.records.plan import FilePlan, plan_recoding
-    from statveil.records.unsafe import find_unsafe
+    from statveil.records.risk import find_unsafe
     from statveil.risk.rules import MinimumFrequency, PPercent
     from statveil.tables.from_cells import table_from_cells
     from statveil.tables.linked import CellSet, Equation

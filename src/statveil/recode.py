@@ -7,9 +7,9 @@ from statveil.publish.file_release import EarlierReleases
 from statveil.records.keys import EditRule
 from statveil.records.plan import RecodingSearchOptions
 from statveil.records.recode.recodings import Extremes, Intervals, Menu, Recoding
+from statveil.records.risk import UnsafeCombinations
 from statveil.records.suppress.problem import Suppression
 from statveil.records.suppress.suppress import suppress
-from statveil.records.unsafe import UnsafeCombinations
 
 __all__ = [
     "EarlierReleases",

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statveil.audit import wildcards
-from statveil.audit.wildcards import count_wildcards
+from statveil.audit import file_audit
+from statveil.audit.file_audit import count_wildcards
 from statveil.data.engines import engine_over_arrow
 
 Record = tuple[int | None, ...]
@@ -79,5 +79,5 @@ def test_many_patterns_and_many_unsafe_records() -> None:
 
 def test_a_million_pairs_of_patterns_are_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [(1, None), (None, 2), (3, 4)]
-    monkeypatch.setattr(wildcards, "WORK", wildcards.JOIN_WORK)
+    monkeypatch.setattr(file_audit, "TUNING", file_audit.TUNING._replace(work=file_audit.TUNING.join_work))
     assert counted(records, every(2, 3)) is None

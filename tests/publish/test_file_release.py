@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import statveil as sv
 from statveil.cli.app import app
 from statveil.publish import file_release as release_module
-from statveil.records.measures import KeyClasses, classes_after, diversity, individual_risks, risk
+from statveil.records.risk import KeyClasses, classes_after, diversity, individual_risks, risk
 from tests.records.stories import random_records
 
 NAMES = ("region", "job", "sex")

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import repeat, starmap
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -29,10 +30,22 @@ from statveil.formats.system import LinearSystem
 from statveil.formats.system_files import read_system
 
 WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
-FINEST_SCALE = 2_000
-FEW, LISTED = 8, 30
-"""Choices of a relation up to which all sums are listed, and up to which those from both ends are; beyond, they are marked in bits."""
-LONGEST_ROW = 2**24
+
+
+class CheckerTuning(NamedTuple):
+    """Sizes up to which a claim is worked out, all by judgement."""
+
+    finest_scale: int = 2_000
+    """Bits after the point of a cost."""
+    few: int = 8
+    """Choices of a relation up to which all sums are listed one by one."""
+    listed: int = 30
+    """Choices up to which sums from both ends are listed; beyond, sums are marked in bits."""
+    longest_row: int = 2**24
+    """Bits in which sums are marked."""
+
+
+TUNING = CheckerTuning()
 NOTHING = Multipliers((), (), (), (), ())
 
 
@@ -98,7 +111,7 @@ def _check_shape(system: System, certificate: Certificate) -> None:
     total = certificate.relations + len(certificate.derived)
     wrong = [
         (certificate.cells, certificate.relations) != (system.value.size, system.rhs.size),
-        not 0 <= certificate.scale <= FINEST_SCALE,
+        not 0 <= certificate.scale <= TUNING.finest_scale,
         system.norm not in NORMS or system.variant not in VARIANTS,
         bool((np.minimum(system.lower_level, system.upper_level)[system.sensitive] < 0).any()),
         not (np.isfinite(system.weight).all() and (system.weight > 0).all()),
@@ -292,15 +305,15 @@ def least_imbalance(target: int, choices: list[list[int]]) -> int:
     """min |target - sum of one choice each|; zero, which is always valid, where it would take too long to find."""
     left = target - sum(min(each) for each in choices)
     steps = [max(each) - min(each) for each in choices if max(each) > min(each)]
-    if len(steps) <= FEW:
+    if len(steps) <= TUNING.few:
         sums = [0]
         for step in steps:
             sums += [each + step for each in sums]
         return min(abs(left - each) for each in sums)
-    if len(steps) <= LISTED and sum(steps) < SAFE and abs(left) < SAFE:
+    if len(steps) <= TUNING.listed and sum(steps) < SAFE and abs(left) < SAFE:
         return _from_both_ends(left, steps)
     unit = reduce(math.gcd, steps, 0)
-    return _in_bits(left, steps, unit) if unit and sum(steps) // unit <= LONGEST_ROW else 0
+    return _in_bits(left, steps, unit) if unit and sum(steps) // unit <= TUNING.longest_row else 0
 
 
 def _from_both_ends(left: int, steps: list[int]) -> int:

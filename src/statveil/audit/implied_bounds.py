@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
@@ -24,9 +24,16 @@ LARGEST_FACTORS = 2.0**31
 """Relations whose coefficients add up to more are refused."""
 PIECE = 20
 """Bits of the pieces in which numbers beyond 64 bits are added up: products of small numbers, many of them, stay `SAFE`."""
-ROUNDS = 40
-MOST_ENTRIES = 20_000_000
-"""Coefficients to look at, over all rounds of narrowing: large systems get fewer rounds."""
+
+
+class ImpliedBoundsTuning(NamedTuple):
+    rounds: int = 40
+    """Rounds of narrowing: by judgement."""
+    most_entries: int = 20_000_000
+    """Coefficients to look at, over all rounds: large systems get fewer. By judgement."""
+
+
+TUNING = ImpliedBoundsTuning()
 
 
 class System(Protocol):
@@ -170,7 +177,7 @@ class ImpliedBounds:
 
     def exhaust(self) -> None:
         """Group, fix and narrow until nothing changes, then by cost, then again. Stopping early would only leave ranges wider."""
-        rounds = max(4, min(ROUNDS, MOST_ENTRIES // max(1, self.rows.nnz)))
+        rounds = max(4, min(TUNING.rounds, TUNING.most_entries // max(1, self.rows.nnz)))
         for _ in range(2):
             for _ in range(rounds):
                 before = (self.ranges, self.matrix)

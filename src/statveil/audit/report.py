@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FINDINGS_SHOWN = 10
+"""Findings written out per check; all are counted."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Check:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from statveil.audit.repairs import check_repairs, eased_system, further
-from statveil.audit.report import AuditReport, Check
+from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import InputError
 from statveil.formats.repairs import Relaxation, read_repairs
@@ -22,8 +22,6 @@ from statveil.formats.solution import Solution, read_solution
 from statveil.formats.system import LinearSystem
 from statveil.formats.system_files import read_system
 
-SHOWN = 10
-"""Findings written out per check; all are counted."""
 _LARGEST = 2**62
 """Sums of two such amounts still fit 64 bits."""
 
@@ -140,5 +138,5 @@ def _columns(system: LinearSystem, written: Solution) -> Check:
 
 def _check(name: str, words: str, kind: str, where: IntArray, wrong: AnyArray) -> Check:
     found = where[wrong]
-    findings = tuple(f"{kind} {place}" for place in found[:SHOWN])
+    findings = tuple(f"{kind} {place}" for place in found[:FINDINGS_SHOWN])
     return Check(name=name, words=words, checked=int(where.size), faults=int(found.size), findings=findings)

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from statveil.audit.repairs import BOUNDS, PROTECTION, CellEnds, CellKinds, ListedRepairs, RepairAsked
-from statveil.audit.report import AuditReport, Check
+from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.provenance import Provenance, sha256
 from statveil.formats.repairs import Relaxation
@@ -27,10 +27,6 @@ def check_means(value: IntArray, released: IntArray, sets: Sequence[tuple[str, I
     wrong = [words for words, cells in sets if sum(map(int, value[cells])) != sum(map(int, released[cells]))]
     words = "Every mean that is said to be kept is kept to the unit"
     return Check(name="means", words=words, checked=len(sets), faults=len(wrong), findings=tuple(wrong))
-
-
-SHOWN = 10
-"""Findings written out per check; all are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +148,7 @@ class _ComparedCells:
             words=words,
             checked=int(cells.size),
             faults=int(found.size),
-            findings=tuple(self.name(int(cell)) for cell in found[:SHOWN]),
+            findings=tuple(self.name(int(cell)) for cell in found[:FINDINGS_SHOWN]),
         )
 
 
@@ -197,11 +193,11 @@ def _additivity(cells: _ComparedCells, table: Table, protected: ProtectedTable) 
         for differences, name in _totals(view, protected.value):
             wrong = np.flatnonzero(differences)
             checked, faults = checked + differences.size, faults + wrong.size
-            findings.extend(name(int(row)) for row in wrong[: SHOWN - len(findings)])
+            findings.extend(name(int(row)) for row in wrong[: FINDINGS_SHOWN - len(findings)])
     for words, total, parts in _sums_between_tables(table):
         wrong = np.flatnonzero(cells.published[total] != cells.published[parts].sum(axis=1))
         checked, faults = checked + total.size, faults + wrong.size
-        findings.extend(f"{words}, at {cells.name(int(total[row]))}" for row in wrong[: SHOWN - len(findings)])
+        findings.extend(f"{words}, at {cells.name(int(total[row]))}" for row in wrong[: FINDINGS_SHOWN - len(findings)])
     unaccounted = set(np.flatnonzero(~cells.shown).tolist()) - {union.cell for union in table.unions}
     findings.extend(["a cell that no table shows and no set explains"] if unaccounted else [])
     faults += len(unaccounted)
@@ -307,7 +303,7 @@ def _repairs(cells: _ComparedCells, asked: Requirements, given: ListedRepairs) -
     """Each listed repair was allowed and is used in full: the list neither hides nor pretends."""
     kinds = CellKinds(cells.marked(cells.sensitive), cells.marked(cells.frozen), _margins(cells))
     wrong = dict.fromkeys([*given.refused(asked.repair, cells.views, kinds), *given.unused(cells.published, _ends(cells, asked))])
-    findings = tuple(f"{each.what} of {cells.name(each.place)}" for each in list(wrong)[:SHOWN])
+    findings = tuple(f"{each.what} of {cells.name(each.place)}" for each in list(wrong)[:FINDINGS_SHOWN])
     words = "Every repair listed was allowed, and is used as it is listed"
     return Check(name="repairs", words=words, checked=len(given.repairs), faults=len(wrong), findings=findings)
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from statveil.audit.attacks.records import Attack, Edit, Exposed
-from statveil.audit.attacks.records import attacks as make_attacks
-from statveil.audit.records import FileStatement, audit_file, compare_releases
+from statveil.audit.attacks.file_attacks import Edit, ExposedFile, FileAttack, attack_file
+from statveil.audit.file_audit import FileStatement, audit_file, compare_releases
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
@@ -23,17 +22,16 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.data.textfiles import require_file
 from statveil.records.keys import MISSING_LABEL
-from statveil.records.measures import released_codes
 from statveil.records.plan import FilePlan
+from statveil.records.risk import released_codes
 from statveil.records.suppress.problem import row_amount
-from statveil.records.write.formats import refuse_unfit_names
-from statveil.records.write.safe_file import write_safe_file
+from statveil.records.write.safe_file import refuse_unfit_names, write_safe_file
 from statveil.version import VERSION
 
 
-def exposed(plan: FilePlan) -> Exposed:
+def exposed(plan: FilePlan) -> ExposedFile:
     found = plan.suppression
-    return Exposed(
+    return ExposedFile(
         fields=plan.keys.names,
         released=released_codes(plan),
         truth=found.problem.written_codes(found.key),
@@ -92,7 +90,7 @@ class FileRelease:
     audit: AuditReport
     unsafe: Mapping[str, int | None]
     """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
-    attacks: tuple[Attack, ...] = field(repr=False)
+    attacks: tuple[FileAttack, ...] = field(repr=False)
     """What somebody who knows the method could still find out, in figures with their limits (M03 to M05)."""
     plan: FilePlan = field(repr=False)
     data: Microdata = field(repr=False)
@@ -148,7 +146,7 @@ class FileRelease:
         return target
 
     def to_report(self, path: str | Path) -> Path:
-        from statveil.publish.report.records.report import write_file_report
+        from statveil.publish.report.records.file_report import write_file_report
 
         return write_file_report(self, Path(path))
 
@@ -178,7 +176,7 @@ def apply_plan(
     before = earlier if isinstance(earlier, EarlierReleases) else EarlierReleases(earlier)
     for path in before.files:
         require_file(Path(path))
-    attacked = make_attacks(exposed(plan))
+    attacked = attack_file(exposed(plan))
     if attacks == "refuse" and not all(each.passed for each in attacked):
         raise AuditFailed(
             "An attack by somebody who knows the method finds out too much; nothing is released.",

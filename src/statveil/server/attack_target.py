@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from statveil.audit.attacks.attacker import Attacker, AttackJournal, Effort
-from statveil.audit.attacks.case import Case, ReverseSolver, Truth
+from statveil.audit.attacks.case import Case, ReverseSolver, Truth, read_records
 from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, TableRequest, TableServer, added_up
-from statveil.audit.attacks.targets.records import read_records
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey, new_key_file
 from statveil.data.hierarchy import Hierarchy

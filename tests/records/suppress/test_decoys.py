@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import statveil as sv
-from statveil.audit.attacks.records import attacks
+from statveil.audit.attacks.file_attacks import attack_file
 from statveil.publish.file_release import exposed
 from tests.records.stories import microdata, released
 from tests.reference.files import tables_up_to, unsafe
@@ -29,7 +29,7 @@ def town(records: int) -> sv.Microdata:
 
 def measured(data: sv.Microdata, **settings: Any) -> tuple[sv.FilePlan, dict[str, float]]:
     plan = sv.plan_recoding(data, sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=3, **settings), recoding={})
-    return plan, {each.name: each.value for each in attacks(exposed(plan))}
+    return plan, {each.name: each.value for each in attack_file(exposed(plan))}
 
 
 @pytest.mark.parametrize("rule", ["original", "recount"])

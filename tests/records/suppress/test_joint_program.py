@@ -12,7 +12,7 @@ import statveil as sv
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.records.coding import code_file
-from statveil.records.measures import classes_before
+from statveil.records.risk import classes_before
 from statveil.records.suppress import joint_program, recount
 from statveil.records.suppress import suppress as suppress_module
 from tests.records.stories import random_records

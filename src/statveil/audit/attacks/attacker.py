@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,44 @@ from statveil.audit.attacks.public import AnswerTable, Catalogue, Register, Requ
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import OutOfTime, ServerClosed, StatveilError
 from statveil.tables.spec import Dimension
+
+
+class AttackTuning(NamedTuple):
+    """Limits of single attacks, beside the effort that the user asks for; all by judgement."""
+
+    patience: float = 5.0
+    """Seconds: a server that takes longer to refuse a table is not asked for others of the same dimensions."""
+    narrow: int = 12
+    """Dimensions with at most this many finest codes are filtered code by code (T07)."""
+    requests_repeated: int = 60
+    """Requests repeated in each variant (T03)."""
+    most_dominant: int = 500
+    """Dominant holdings whose value is estimated (T06)."""
+    fewest_sets: int = 5
+    """Different sets that a holding must dominate (T06)."""
+    counts_share: int = 5
+    """Counts get this part of the effort that magnitudes get (T24)."""
+    periods: int = 12
+    """Periods that are averaged (T21)."""
+    most_union_cells: int = 20_000
+    """Distinct cells in one union of tables; further tables are left out (T08)."""
+    most_reversed_cells: int = 100_000
+    """Cells of a table that is adjusted backwards (T12)."""
+    most_respondents: int = 12
+    """Respondents of a cell whose coalitions are tried (T13)."""
+    most_coalition_cells: int = 3_000
+    """Cells whose coalitions are tried (T13)."""
+    most_singleton_tables: int = 200
+    """Tables in which single respondents are looked for (T14)."""
+    most_holding_tables: int = 50
+    """Tables in which holdings are looked for (T15)."""
+    most_digits: int = 50_000
+    """Numbers whose last digits are compared (T19)."""
+    fewest_digits: int = 100
+    """Numbers on each side of a comparison (T19)."""
+
+
+TUNING = AttackTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +95,6 @@ class Attacker:
     def rng(self, name: str) -> np.random.Generator:
         """Random numbers for one attack: the same seed and name, the same numbers."""
         return np.random.Generator(np.random.PCG64([self.effort.seed, *name.encode()]))
-
-
-PATIENCE = 5.0
-"""Seconds: a server that takes longer to refuse a table is not asked for others of the same dimensions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +176,7 @@ class AttackJournal:
             raise
         except StatveilError as error:
             self.refusals.append(Refusal(request=request, kind=type(error).__name__))
-            long = isinstance(error, OutOfTime) or time.perf_counter() - clock > PATIENCE
+            long = isinstance(error, OutOfTime) or time.perf_counter() - clock > TUNING.patience
             self._too_long |= {kind} if long else set()
             return None
         seconds = time.perf_counter() - clock
@@ -231,10 +266,6 @@ def _modes(key: AnyArray, value: IntArray) -> IntArray:
     return value[runs][order][_starts(key[runs][order])]
 
 
-NARROW = 12
-"""Dimensions with at most this many finest codes are filtered code by code."""
-
-
 def rows_and_columns(attacker: Attacker) -> tuple[Dimension, Dimension] | None:
     """The second largest dimension and the largest; None where there are not two."""
     dimensions = attacker.catalogue.by_size
@@ -290,7 +321,7 @@ def _with_filters(attacker: Attacker, whole: TableRequest) -> Iterator[TableRequ
     shown = {axis.id for axis in whole.axes}
     for name in attacker.catalogue.filters:
         leaves = attacker.catalogue.dimension(name).trees[0].leaves
-        if name not in shown and len(leaves) <= NARROW:
+        if name not in shown and len(leaves) <= TUNING.narrow:
             others = [tuple(code for code in leaves if code != left_out) for left_out in leaves]
             for codes in dict.fromkeys([*others, *((code,) for code in leaves)]):
                 yield TableRequest(axes=whole.axes, measure=whole.measure, filters=((name, codes),), totals=whole.totals)

@@ -44,8 +44,7 @@ def risk(
 
 def _measure(data: Microdata, keys: str, threshold: int, order: str, weight: str | None, missing: str) -> dict[str, Any]:
     from statveil.records.keys import KeyVariables
-    from statveil.records.measures import classes_before, risk
-    from statveil.records.unsafe import find_unsafe
+    from statveil.records.risk import classes_before, find_unsafe, risk
 
     names = [name.strip() for name in keys.split(",") if name.strip()]
     wanted: Any = int(order) if order.isdigit() else order

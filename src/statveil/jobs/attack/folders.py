@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from statveil.audit.attacks.attacker import Answered, Attacker, AttackJournal, Effort
-from statveil.audit.attacks.case import Case, ReverseSolver, Truth
+from statveil.audit.attacks.case import Case, ReverseSolver, Truth, read_records
 from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, RequestAxis, TableRequest
-from statveil.audit.attacks.targets.records import read_records
 from statveil.core.errors import InputError
 from statveil.jobs.recheck import read_protected, read_run
 from statveil.jobs.table_job import Job, read_job

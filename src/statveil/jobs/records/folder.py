@@ -21,7 +21,7 @@ from statveil.jobs.record_job import FileJob
 from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
 from statveil.publish.file_release import EarlierReleases, FileRelease, apply_plan
 from statveil.records.plan import RecodingSearchOptions, plan_recoding
-from statveil.records.write.formats import format_of
+from statveil.records.write.safe_file import format_of
 from statveil.version import VERSION
 
 

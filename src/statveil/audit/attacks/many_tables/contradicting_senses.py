@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import Attacker, crossings, less_one_code
+from statveil.audit.attacks.attacker import TUNING, Attacker, crossings, less_one_code
 from statveil.audit.attacks.case import Case, both_signs
 from statveil.audit.attacks.public import TableRequest
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable
@@ -19,13 +19,11 @@ THREAT = Threat(
     "and from a second worker; looks for a cell that is above the truth once and below it another time.",
     mark="signs identical in 100% of the releases of a cell",
 )
-AGAIN = 60
-"""Requests repeated in each variant."""
 
 
 def attack(case: Case) -> Verdict:
     attacker, journal = case.attacker, case.attacker.journal
-    base = [*less_one_code(attacker, case.measure), *crossings(attacker, case.measure)[:AGAIN]]
+    base = [*less_one_code(attacker, case.measure), *crossings(attacker, case.measure)[: TUNING.requests_repeated]]
     variants = [variant for request in base for variant in _variants(attacker, request)]
     journal.ask_all([*base, *variants])
     servers = list(case.operator.reopened()) if case.operator is not None and journal.open else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from statveil.audit.attacks.attacker import plain
+from statveil.audit.attacks.attacker import TUNING, plain
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.many_tables.averaging import averaged
 from statveil.audit.attacks.many_tables.differencing import differenced
@@ -18,9 +18,6 @@ THREAT = Threat(
     mark="the marks of T02, T06 and T07 hold on counts; 0 counts of 1 or 2 released",
 )
 
-SHARE = 5
-"""Counts get this part of the effort that magnitudes get."""
-
 
 def attack(case: Case) -> Verdict:
     measure = case.attacker.catalogue.counts
@@ -29,7 +26,7 @@ def attack(case: Case) -> Verdict:
         return not_applicable(THREAT, "The data set has no counts.")
     case.attacker.journal.ask(whole)
     effort = case.attacker.effort
-    fewer = replace(effort, tables=max(2, effort.tables // SHARE), sets=max(2, effort.sets // SHARE))
+    fewer = replace(effort, tables=max(2, effort.tables // TUNING.counts_share), sets=max(2, effort.sets // TUNING.counts_share))
     lighter = replace(case, attacker=replace(case.attacker, effort=fewer))
     parts = {
         "T02": averaged(lighter, THREAT, measure),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import overlapping
+from statveil.audit.attacks.attacker import TUNING, overlapping
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import AnyArray, IntArray
@@ -18,8 +18,6 @@ THREAT = Threat(
     "granted to know exactly, and averages.",
     mark="relative error of the holding's value >= p% for 99% of the targets",
 )
-MOST_TARGETS = 500
-FEWEST_SETS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +54,7 @@ def slivers(case: Case, threat: Threat, measure: str) -> Verdict:
     target, estimate, sets = estimates(known, attacker.percent)
     exact = truth.top[first[target], 0]
     if not target.size:
-        return not_applicable(threat, f"No holding dominated {FEWEST_SETS} different sets.", {"answered": len(numbers)})
+        return not_applicable(threat, f"No holding dominated {TUNING.fewest_sets} different sets.", {"answered": len(numbers)})
     error = np.abs(estimate - exact) / exact
     wanted = attacker.percent
     figures = {
@@ -81,8 +79,8 @@ def estimates(known: GrantedKnowledge, dominated: float) -> tuple[IntArray, AnyA
     clear = known.others <= dominated * (known.released - known.others)
     known = GrantedKnowledge(target=known.target[clear], released=known.released[clear], others=known.others[clear])
     target, sets = np.unique(known.target, return_counts=True)
-    chosen = np.lexsort((target, -sets))[:MOST_TARGETS]
+    chosen = np.lexsort((target, -sets))[: TUNING.most_dominant]
     target, sets = target[chosen], sets[chosen]
-    target, sets = target[sets >= FEWEST_SETS], sets[sets >= FEWEST_SETS]
+    target, sets = target[sets >= TUNING.fewest_sets], sets[sets >= TUNING.fewest_sets]
     alone = (known.released - known.others).astype(np.float64)
     return target, np.array([alone[known.target == each].mean() for each in target]), sets

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from statveil.audit.attacks.attacker import Attacker, Sightings, plain
+from statveil.audit.attacks.attacker import TUNING, Attacker, Sightings, plain
 from statveil.audit.attacks.case import Case, SystemOriginals
 from statveil.audit.attacks.public import ReleasedSystem, RequestAxis, TableRequest, around, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
@@ -113,8 +113,6 @@ THREAT = Threat(
     "which values each sensitive cell must lie, with the bounds of the method known and not known.",
     mark="the interval contains [a - p, a + p] and is at least 2p wide for every sensitive cell",
 )
-MOST_CELLS = 20_000
-"""Distinct cells in one union of tables; further tables are left out."""
 
 
 def attack(case: Case) -> Verdict:
@@ -188,7 +186,7 @@ def union_of(attacker: Attacker, numbers: Sequence[int]) -> tuple[ReleasedSystem
     journal, change = attacker.journal, attacker.catalogue.most_change
     seen = journal.sightings(numbers)
     keys, first = np.unique(seen.key, return_index=True)
-    kept = np.sort(first)[:MOST_CELLS]
+    kept = np.sort(first)[: TUNING.most_union_cells]
     kept = kept[np.argsort(seen.key[kept])]
     keys = seen.key[kept]
     low, high = np.zeros(keys.size), np.full(keys.size, np.inf)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import Sightings
+from statveil.audit.attacks.attacker import TUNING, Sightings
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, share
 from statveil.core.arrays import IntArray
@@ -18,8 +18,6 @@ THREAT = Threat(
     "and takes the rest for the one respondent it wants to know.",
     mark="|estimate - x_i| >= p% of x_i for every respondent outside the coalition, for coalitions as large as the rule speaks of",
 )
-MOST_RESPONDENTS = 12
-MOST_CELLS = 3_000
 LARGEST = 3
 
 
@@ -27,7 +25,7 @@ def attack(case: Case) -> Verdict:
     seen = case.seen(measure=case.measure)
     if seen.truth is None:
         return not_applicable(THREAT, "No table was released.")
-    small = np.flatnonzero(seen.sensitive & (seen.truth.respondents <= MOST_RESPONDENTS))[:MOST_CELLS]
+    small = np.flatnonzero(seen.sensitive & (seen.truth.respondents <= TUNING.most_respondents))[: TUNING.most_coalition_cells]
     rule = max((getattr(each, "coalition", 1) for each in case.truth.rules), default=1)
     tried, hits, cells = [0] * (LARGEST + 1), [0] * (LARGEST + 1), set[int]()
     for row, parts in zip(small.tolist(), _contributions(case, seen.sightings.take(seen.releases.first[small])), strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import TUNING
 from statveil.audit.attacks.case import Case, Truth
 from statveil.audit.attacks.public import Register
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
@@ -15,7 +16,6 @@ THREAT = Threat(
     does="Looks at cells that are safe record by record but dominated, or filled, by one holding.",
     mark="0 of those released inside their protection interval",
 )
-MOST_TABLES = 50
 
 
 def attack(case: Case) -> Verdict:
@@ -24,7 +24,7 @@ def attack(case: Case) -> Verdict:
         return not_applicable(THREAT, "No holding has two records.")
     blind = Truth(_one_by_one(register), case.truth.values, case.truth.rules, zeros_count=case.truth.zeros_count, counts=case.truth.counts)
     only, unsafe, tables = 0, 0, 0
-    for number in journal.cell_answers(case.measure)[:MOST_TABLES]:
+    for number in journal.cell_answers(case.measure)[: TUNING.most_holding_tables]:
         answered = journal.answers[number]
         by_holding, by_record = case.truth_of(number), blind.cells(answered.request, answered.table, journal.prints(number))
         hidden: BoolArray = by_holding.sensitive & ~by_record.sensitive & answered.table.shown.reshape(-1)

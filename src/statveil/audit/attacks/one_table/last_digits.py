@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2_contingency
 
+from statveil.audit.attacks.attacker import TUNING
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 from statveil.core.arrays import BoolArray, IntArray
@@ -17,8 +18,6 @@ THREAT = Threat(
 )
 LARGE_ENOUGH = 1_000
 """Last digits of smaller numbers are not uniform anyway."""
-FEWEST = 100
-MOST_CELLS = 50_000
 
 
 def attack(case: Case) -> Verdict:
@@ -31,21 +30,21 @@ def attack(case: Case) -> Verdict:
 
 
 def last_digits(released: IntArray, value: IntArray, sensitive: BoolArray, *, constant: bool) -> Verdict:
-    large = np.flatnonzero(released >= LARGE_ENOUGH)[:MOST_CELLS]
+    large = np.flatnonzero(released >= LARGE_ENOUGH)[: TUNING.most_digits]
     digit, touched = released[large] % 10, (released != value)[large]
     compared = {"touched against untouched": _chance(digit, touched), "sensitive against other": _chance(digit, sensitive[large])}
     figures: dict[str, Number] = {"cells": int(large.size), "touched": int(touched.sum()), "decimals constant": "yes" if constant else "no"}
     figures |= {f"p of {words}": "too few" if chance is None else chance for words, chance in compared.items()}
     chances = [chance for chance in compared.values() if chance is not None]
     if constant and not chances:
-        return not_applicable(THREAT, f"Fewer than {FEWEST} numbers on one side of each comparison.", figures)
+        return not_applicable(THREAT, f"Fewer than {TUNING.fewest_digits} numbers on one side of each comparison.", figures)
     worst = min(chances, default=0.0)
     return judged(THREAT, passed=constant and worst > 0.01, number=f"chi-square p = {worst:.2g}", figures=figures)
 
 
 def _chance(digit: IntArray, group: BoolArray) -> float | None:
     """The p of the chi-square test that both groups have the same last digits; None where a group is too small to tell."""
-    if min(int(group.sum()), int((~group).sum())) < FEWEST:
+    if min(int(group.sum()), int((~group).sum())) < TUNING.fewest_digits:
         return None
     counts = np.array([np.bincount(digit[each], minlength=10) for each in (group, ~group)])
     return float(chi2_contingency(counts[:, counts.sum(axis=0) > 0]).pvalue)

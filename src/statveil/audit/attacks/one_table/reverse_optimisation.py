@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import crossings, plain
+from statveil.audit.attacks.attacker import TUNING, crossings, plain
 from statveil.audit.attacks.case import Case, ReverseProblem, ReverseSolver, SystemOriginals
 from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance
 from statveil.audit.attacks.public import ReleasedSystem, released_system
@@ -19,7 +19,6 @@ THREAT = Threat(
     "released table, hoping to arrive at the original.",
     mark="sensitive cells recovered within 0.1 p: at most 0.5 * 0.2 p / (q - p) + 2 pp",
 )
-MOST_CELLS = 100_000
 
 
 def attack(case: Case) -> Verdict:
@@ -28,7 +27,7 @@ def attack(case: Case) -> Verdict:
     numbers = journal.ask_all([*([whole] if whole else []), *crossings(attacker, case.measure)[: attacker.effort.reversals]])
     candidates = numbers or [number for number, each in enumerate(journal.answers) if each.request.measure == case.measure]
     small = sorted((journal.answers[number].table.values.size, number) for number in candidates)
-    chosen = [number for size, number in small if size <= MOST_CELLS][: attacker.effort.reversals]
+    chosen = [number for size, number in small if size <= TUNING.most_reversed_cells][: attacker.effort.reversals]
     return reversed_verdict(
         ((_published(case, number), _originals(case, number)) for number in chosen), case.reverse, attacker.catalogue.cap
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import TUNING
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.public import sums_of
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
@@ -16,12 +17,11 @@ THREAT = Threat(
     "another single respondent's cell for the counterweight.",
     mark="|estimate - x_i| >= p% of x_i for every other single respondent",
 )
-MOST_TABLES = 200
 
 
 def attack(case: Case) -> Verdict:
     attacker, journal = case.attacker, case.attacker.journal
-    numbers = journal.cell_answers(case.measure)[:MOST_TABLES]
+    numbers = journal.cell_answers(case.measure)[: TUNING.most_singleton_tables]
     error = np.concatenate([np.zeros(0), *(_errors(case, number) for number in numbers)])
     if not error.size:
         return not_applicable(THREAT, "No sum has two cells with a single respondent each.")

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from statveil.audit.attacks import records
-from statveil.audit.attacks.records import Edit, Exposed, attacks, downcoded, minimality, rules_recover
+from statveil.audit.attacks import file_attacks
+from statveil.audit.attacks.file_attacks import Edit, ExposedFile, attack_file, downcoded, minimality, rules_recover
 
 
-def exposed(released: list[list[int]], truth: list[list[int]], records: list[int], **more: Any) -> Exposed:
+def exposed(released: list[list[int]], truth: list[list[int]], records: list[int], **more: Any) -> ExposedFile:
     """Rows as they are written down: one list a row."""
     tables = more.pop("tables", [((0,), 2), ((1,), 2), ((0, 1), 2)])
     number = np.array(records, dtype=np.int64)
-    return Exposed(
+    return ExposedFile(
         fields=("town", "job"),
         released=np.array(released, dtype=np.int64).T,
         truth=np.array(truth, dtype=np.int64).T,
@@ -55,7 +55,7 @@ def test_a_decoy_that_holds_the_commonest_value_is_guessed_by_the_plain_guess_an
     )
     found = minimality(story, 1)
     assert (found.blanks, found.right, found.baseline, found.pinned) == (2, 1, 1, 0)
-    verdict = {each.name: each.passed for each in attacks(story)}
+    verdict = {each.name: each.passed for each in attack_file(story)}
     assert verdict == {"M03 guessing": True, "M03 pinned": True, "M04": True, "M05": True}
 
 
@@ -67,13 +67,13 @@ def test_a_combination_of_which_another_field_is_blank_tells_nothing() -> None:
 def test_many_classes_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [[town, -1] for town in range(50)]
     truth = [[town, 0] for town in range(50)]
-    monkeypatch.setattr(records, "MOST_LOOKS", 30)
+    monkeypatch.setattr(file_attacks, "TUNING", file_attacks.TUNING._replace(most_looks=30))
     assert minimality(exposed(rows, truth, [1] * 50), 1).blanks == 10
 
 
 def test_a_file_that_is_too_large_is_attacked_by_its_smallest_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST_WORK", 5)
-    assert attacks(replace(VILLAGE, counted=[]))[0].findings[-1].startswith("The 2 largest combinations were left out")
+    monkeypatch.setattr(file_attacks, "TUNING", file_attacks.TUNING._replace(most_work=5))
+    assert attack_file(replace(VILLAGE, counted=[]))[0].findings[-1].startswith("The 2 largest combinations were left out")
 
 
 def test_a_rule_of_the_released_file_gives_a_blank_back() -> None:
@@ -100,7 +100,7 @@ def test_an_edit_rule_is_used_first() -> None:
 def test_pairs_of_fields_make_rules_only_where_fields_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [[a, b, (a + b) % 2] for a in (0, 1) for b in (0, 1)]
     number = np.array([20, 20, 20, 20, 1])
-    story = Exposed(
+    story = ExposedFile(
         fields=("a", "b", "c"),
         released=np.array([*rows, [1, 1, -1]]).T,
         truth=np.array([*rows, [1, 1, 0]]).T,
@@ -109,7 +109,7 @@ def test_pairs_of_fields_make_rules_only_where_fields_are_few(monkeypatch: pytes
         tables=[((2,), 2)],
     )
     assert rules_recover(story) == 1.0
-    monkeypatch.setattr(records, "MOST_FIELDS_IN_PAIRS", 2)
+    monkeypatch.setattr(file_attacks, "TUNING", file_attacks.TUNING._replace(most_fields_in_pairs=2))
     assert rules_recover(story) == 0.0
 
 
@@ -126,7 +126,7 @@ def test_a_new_code_for_one_old_code_is_refined_with_certainty() -> None:
 
 
 def test_words_name_the_fields_and_the_figures() -> None:
-    first = attacks(VILLAGE)[0]
+    first = attack_file(VILLAGE)[0]
     assert first.value == 1.0
     assert not first.passed
     assert first.findings == ("job: 100.0% right, 0.0% without knowing the method, 100.0% pinned, 1.0 candidates on average",)

@@ -12,15 +12,14 @@ from statveil.publish.file_release import EarlierReleases, FileRelease
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import percent
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
-from statveil.publish.report.records import charts
+from statveil.publish.report.records import file_charts
 from statveil.publish.report.records.script import has_file, job_content, python_script
-from statveil.records import measures
+from statveil.records import risk
 from statveil.records.frequencies import unsafe_patterns
-from statveil.records.measures import KeyClasses
 from statveil.records.plan import FilePlan
+from statveil.records.risk import KeyClasses, UnsafeCombinations, find_unsafe
 from statveil.records.suppress.problem import row_amount
 from statveil.records.suppress.wildcard import wildcard_totals
-from statveil.records.unsafe import UnsafeCombinations, find_unsafe
 from statveil.version import VERSION
 
 MOST_TABLES = 12
@@ -42,7 +41,7 @@ def file_report_html(release: FileRelease) -> str:
 
 def _context(release: FileRelease) -> dict[str, Any]:
     plan = release.plan
-    before, after = measures.classes_before(plan.coded), measures.classes_after(plan)
+    before, after = risk.classes_before(plan.coded), risk.classes_after(plan)
     unsafe = find_unsafe(plan.coded)
     left = _unsafe_after(plan)
     drawn = _charts(plan, unsafe, left, after)
@@ -106,14 +105,14 @@ def _charts(plan: FilePlan, unsafe: UnsafeCombinations, left: list[int], after: 
         for size in sorted(set(sizes))
     }
     last = {size: sum(number for number, s in zip(left, sizes, strict=True) if s == size) for size in first}
-    found = {"unsafe": charts.unsafe_by_size(first, last), "blanks": charts.blanks_by_field(plan.suppression.blanks)}
-    start = charts.in_new_classes(plan)
+    found = {"unsafe": file_charts.unsafe_by_size(first, last), "blanks": file_charts.blanks_by_field(plan.suppression.blanks)}
+    start = file_charts.in_new_classes(plan)
     for place, level in list(enumerate(plan.levels))[:MOST_DISTRIBUTIONS]:
-        counts = charts.field_counts(start, place, plan.coded.levels[place][level].size)
-        found[f"field{place}"] = charts.distribution(plan, place, counts, after)
-    pair = charts.closest_pair(plan, start)
+        counts = file_charts.field_counts(start, place, plan.coded.levels[place][level].size)
+        found[f"field{place}"] = file_charts.distribution(plan, place, counts, after)
+    pair = file_charts.closest_pair(plan, start)
     if pair:
-        found["mosaic_before"], found["mosaic_after"] = (charts.mosaic(plan, classes, pair) for classes in (start, after))
+        found["mosaic_before"], found["mosaic_after"] = (file_charts.mosaic(plan, classes, pair) for classes in (start, after))
     return found
 
 
@@ -159,7 +158,7 @@ def _by_rule(release: FileRelease) -> list[tuple[str, str, str, str]]:
 
 
 def _risks(release: FileRelease, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str, str]]:
-    first, last = measures.risk(before), measures.risk(after)
+    first, last = risk.risk(before), risk.risk(after)
     rows = [
         ("Smallest class of the full key (k-anonymity)", f"{first.smallest_class:,}", f"{last.smallest_class:,}"),
         ("Records unique on the full key", f"{first.uniques:,}", f"{last.uniques:,}"),
@@ -168,7 +167,7 @@ def _risks(release: FileRelease, before: KeyClasses, after: KeyClasses) -> list[
         ("Sample uniques unique in the population (estimate)", _number(first.population_uniques), _number(last.population_uniques)),
     ]
     for name in release.sensitive:
-        one, two = measures.diversity(release.data, release.plan, name, key=release.key)
+        one, two = risk.diversity(release.data, release.plan, name, key=release.key)
         rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
         rows.append(
             (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
@@ -194,7 +193,7 @@ def _worst(unsafe: UnsafeCombinations, left: list[int]) -> list[tuple[str, str, 
 
 
 def _losses(plan: FilePlan) -> list[tuple[str, ...]]:
-    kept = measures.entropy_kept(plan)
+    kept = risk.entropy_kept(plan)
     return [
         (
             name,
@@ -210,7 +209,7 @@ def _losses(plan: FilePlan) -> list[tuple[str, ...]]:
 
 
 def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str]]:
-    pairs = measures.discernibility(before), measures.discernibility(after)
+    pairs = risk.discernibility(before), risk.discernibility(after)
     notes = [(name.capitalize(), f"{number:,}") for name, number in plan.suppression.notes.items()]
     return [
         ("Cost of the plan", f"{plan.cost:,.6g}"),

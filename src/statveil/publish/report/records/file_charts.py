@@ -10,8 +10,8 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.publish.report.charts import chart
-from statveil.records.measures import KeyClasses
 from statveil.records.plan import FilePlan
+from statveil.records.risk import KeyClasses
 
 Spec = dict[str, Any]
 BEFORE, AFTER = "#D55E00", "#0072B2"  # Okabe and Ito: told apart with any colour vision

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from statveil.audit import wildcards
-from statveil.audit.records import FileStatement, audit_file, compare_releases
+from statveil.audit import file_audit
+from statveil.audit.file_audit import FileStatement, audit_file, compare_releases
 from statveil.audit.report import Check
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
@@ -185,7 +185,7 @@ def test_wildcards_match_everything() -> None:
 
 
 def test_a_count_that_was_not_made_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wildcards, "WORK", 0)
+    monkeypatch.setattr(file_audit, "TUNING", file_audit.TUNING._replace(work=0))
     assert faults(SAFE, replace(STATEMENT, rule="wildcard")) == {"recount": 1}
     assert faults(SAFE) == {}
 

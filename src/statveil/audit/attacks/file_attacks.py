@@ -16,16 +16,25 @@ from numpy.typing import NDArray
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 
-MOST_LOOKS = 8_000_000
-"""Blanked classes times values of a field times combinations; of more classes, evenly spaced ones are attacked."""
-MOST_LEARNT = 100_000
-"""Rows that rules are learned from; of more, evenly spaced ones."""
-CONFIDENCE = 0.95
-SUPPORT = 10
-"""Records that a rule must rest on."""
-MOST_FIELDS_IN_PAIRS = 12
-MOST_WORK = 8_000_000
-"""Rows times combinations that are counted; in larger files the smallest combinations, and rules of one field."""
+
+class FileAttackTuning(NamedTuple):
+    """How hard the attacks try, all by judgement."""
+
+    most_looks: int = 8_000_000
+    """Blanked classes times values of a field times combinations; of more classes, evenly spaced ones are attacked."""
+    most_learnt: int = 100_000
+    """Rows that rules are learned from; of more, evenly spaced ones."""
+    confidence: float = 0.95
+    """Share of a rule's records that must have the value it gives."""
+    support: int = 10
+    """Records that a rule must rest on."""
+    most_fields_in_pairs: int = 12
+    """Key fields up to which rules of two fields are learned."""
+    most_work: int = 8_000_000
+    """Rows times combinations that are counted; in larger files the smallest combinations, and rules of one field."""
+
+
+TUNING = FileAttackTuning()
 ACCURACY_LIMIT, PINNED_LIMIT, RECOVERED_LIMIT, REFINED_LIMIT = 0.02, 0.01, 0.01, 0.01
 
 
@@ -39,7 +48,7 @@ class Edit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exposed:
+class ExposedFile:
     """Released rows as codes beside the truth, one column a row: blanks are -1, and so is what was never known."""
 
     fields: tuple[str, ...]
@@ -59,7 +68,7 @@ class Exposed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class FileAttack:
     """One figure and the limit that it should keep."""
 
     name: str
@@ -73,7 +82,7 @@ class Attack:
         return self.value <= self.limit
 
 
-def attacks(exposed: Exposed) -> tuple[Attack, ...]:
+def attack_file(exposed: ExposedFile) -> tuple[FileAttack, ...]:
     guessed = [minimality(exposed, place) for place in range(len(exposed.fields))]
     blanks = max(1, sum(each.blanks for each in guessed))
     right, naive, pinned = (sum(getattr(each, name) for each in guessed) for name in ("right", "baseline", "pinned"))
@@ -86,19 +95,19 @@ def attacks(exposed: Exposed) -> tuple[Attack, ...]:
     left_out = len(exposed.tables) - len(_counted(exposed))
     if left_out:
         findings = (*findings, f"The {left_out:,} largest combinations were left out: the file has {exposed.records.size:,} different rows")
-    recovered, refined = rules_recover(exposed), downcoded(exposed)
+    guessing = "Blanks guessed right because only rare values are blanked, beyond guessing the commonest value"
+    pinning = "Blanks that can hide one value only, for somebody who knows the method"
+    rules = "Blanks recovered by edit rules and by rules of 95% confidence learned from the released file"
+    single = "Recoded values behind which only one original value exists"
     return (
-        Attack(name="M03 guessing", words="Blanks guessed right because only rare values are blanked, beyond guessing the commonest value",
-               value=(right - naive) / blanks, limit=ACCURACY_LIMIT, findings=findings),
-        Attack(name="M03 pinned", words="Blanks that can hide one value only, for somebody who knows the method", value=pinned / blanks,
-               limit=PINNED_LIMIT),
-        Attack(name="M04", words="Blanks recovered by edit rules and by rules of 95% confidence learned from the released file",
-               value=recovered, limit=RECOVERED_LIMIT),
-        Attack(name="M05", words="Recoded values behind which only one original value exists", value=refined, limit=REFINED_LIMIT),
-    )  # fmt: skip
+        FileAttack(name="M03 guessing", words=guessing, value=(right - naive) / blanks, limit=ACCURACY_LIMIT, findings=findings),
+        FileAttack(name="M03 pinned", words=pinning, value=pinned / blanks, limit=PINNED_LIMIT),
+        FileAttack(name="M04", words=rules, value=rules_recover(exposed), limit=RECOVERED_LIMIT),
+        FileAttack(name="M05", words=single, value=downcoded(exposed), limit=REFINED_LIMIT),
+    )
 
 
-class Guessed(NamedTuple):
+class GuessedBlanks(NamedTuple):
     """Of a field's blanks: how many were guessed right, how many by the commonest value alone, how many have one candidate only."""
 
     blanks: int
@@ -108,7 +117,7 @@ class Guessed(NamedTuple):
     candidates: float
 
 
-def minimality(exposed: Exposed, place: int) -> Guessed:
+def minimality(exposed: ExposedFile, place: int) -> GuessedBlanks:
     """M03: the hidden value must make some combination rare; all others are dropped, and the commonest of the rest is the guess.
 
     Counts of the released file are never above the original's, so the truth is among the candidates. Where extra blanks were made, every
@@ -116,12 +125,12 @@ def minimality(exposed: Exposed, place: int) -> Guessed:
     """
     rows, own, rare, shown = _suspects(exposed, place, _blank(exposed, place))
     if not rows.size:
-        return Guessed(0, 0, 0, 0, 0.0)
+        return GuessedBlanks(0, 0, 0, 0, 0.0)
     prior = _shares(exposed, place, rare.shape[1])
     guess = np.argmax(np.where(rare, prior + 1.0, prior), axis=1)
     candidates = (rare | shown if exposed.decoys else rare).sum(axis=1)
     weight, truth = exposed.records[rows], exposed.truth[place, rows]
-    return Guessed(
+    return GuessedBlanks(
         blanks=int(weight.sum()),
         right=int(weight[truth == guess[own]].sum()),
         baseline=int(weight[truth == np.argmax(prior)].sum()),
@@ -130,20 +139,20 @@ def minimality(exposed: Exposed, place: int) -> Guessed:
     )
 
 
-def _suspects(exposed: Exposed, place: int, rows: IntArray) -> tuple[IntArray, IntArray, BoolArray, BoolArray]:
+def _suspects(exposed: ExposedFile, place: int, rows: IntArray) -> tuple[IntArray, IntArray, BoolArray, BoolArray]:
     """The rows looked at, the class of each, and for each class and value: would it be rare, and is it shown elsewhere?"""
     size = int(exposed.truth[place].max(initial=-1)) + 1
     every = range(len(exposed.fields))
     _, first, inverse = np.unique(_mixed(exposed.released[:, rows], every), return_index=True, return_inverse=True)
     classes = exposed.released[:, rows[first]]
-    chosen = _spaced(classes.shape[1], MOST_LOOKS // max(1, size * len(_counted(exposed))))
+    chosen = _spaced(classes.shape[1], TUNING.most_looks // max(1, size * len(_counted(exposed))))
     looked = np.full(classes.shape[1], -1)
     looked[chosen] = np.arange(chosen.size)
     kept = looked[inverse.ravel()] >= 0
     return rows[kept], looked[inverse.ravel()[kept]], *_rare_values(exposed, place, classes[:, chosen], size)
 
 
-def _blank(exposed: Exposed, place: int) -> IntArray:
+def _blank(exposed: ExposedFile, place: int) -> IntArray:
     return np.flatnonzero((exposed.released[place] < 0) & (exposed.truth[place] >= 0))
 
 
@@ -151,13 +160,13 @@ def _spaced(size: int, most: int) -> IntArray:
     return np.arange(size) if size <= most else np.unique(np.linspace(0, size - 1, max(most, 1)).astype(np.int64))
 
 
-def _shares(exposed: Exposed, place: int, size: int) -> FloatArray:
+def _shares(exposed: ExposedFile, place: int, size: int) -> FloatArray:
     here = exposed.released[place] >= 0
     counts = np.bincount(exposed.released[place][here], weights=exposed.records[here], minlength=size)
     return np.asarray(counts / max(1.0, float(counts.sum())))
 
 
-def _rare_values(exposed: Exposed, place: int, classes: IntArray, size: int) -> tuple[BoolArray, BoolArray]:
+def _rare_values(exposed: ExposedFile, place: int, classes: IntArray, size: int) -> tuple[BoolArray, BoolArray]:
     """For each class and value of the field: would it make a combination rare, and does anybody show it with the same other values?"""
     rare, shown = np.zeros((classes.shape[1], size), dtype=np.bool_), np.zeros((classes.shape[1], size), dtype=np.bool_)
     for (places, threshold), counts in _counted(exposed):
@@ -185,10 +194,10 @@ def _mixed(codes: IntArray, places: Sequence[int]) -> NDArray[np.uint64]:
     return total
 
 
-class _Counts:
+class _CombinationCounts:
     """How many released records show each combination of these fields in full."""
 
-    def __init__(self, exposed: Exposed, places: Sequence[int]) -> None:
+    def __init__(self, exposed: ExposedFile, places: Sequence[int]) -> None:
         codes = exposed.released[list(places)]
         here = (codes >= 0).all(axis=0)
         self.cells, inverse = np.unique(_mixed(codes[:, here], places), return_inverse=True)
@@ -201,16 +210,16 @@ class _Counts:
         return np.asarray(np.where(self.cells[place] == wanted, self.total[place], 0.0))
 
 
-def _counted(exposed: Exposed) -> list[tuple[tuple[tuple[int, ...], int], _Counts]]:
+def _counted(exposed: ExposedFile) -> list[tuple[tuple[tuple[int, ...], int], _CombinationCounts]]:
     """The combinations with their counts, smallest first, as many as the work allows; counted once."""
     if not exposed.counted:
-        most = max(1, MOST_WORK // max(1, exposed.records.size))
+        most = max(1, TUNING.most_work // max(1, exposed.records.size))
         chosen = sorted(exposed.tables, key=lambda table: (len(table[0]), table[0]))[:most]
-        exposed.counted.extend((table, _Counts(exposed, table[0])) for table in chosen)
+        exposed.counted.extend((table, _CombinationCounts(exposed, table[0])) for table in chosen)
     return exposed.counted
 
 
-def rules_recover(exposed: Exposed) -> float:
+def rules_recover(exposed: ExposedFile) -> float:
     """M04: the share of blanks that edit rules, and then rules learned from the other key fields of the released file, give back.
 
     Extra blanks hide nothing rare and are left out.
@@ -229,7 +238,7 @@ def rules_recover(exposed: Exposed) -> float:
     return recovered / max(1, blanks)
 
 
-def _by_edits(exposed: Exposed, place: int, rows: IntArray) -> IntArray:
+def _by_edits(exposed: ExposedFile, place: int, rows: IntArray) -> IntArray:
     guess = np.full(rows.size, -1, dtype=np.int64)
     for edit in (each for each in exposed.edits if each.place == place):
         fits = np.ones(rows.size, dtype=np.bool_)
@@ -239,16 +248,16 @@ def _by_edits(exposed: Exposed, place: int, rows: IntArray) -> IntArray:
     return guess
 
 
-def _by_rules(exposed: Exposed, place: int, rows: IntArray) -> IntArray:
+def _by_rules(exposed: ExposedFile, place: int, rows: IntArray) -> IntArray:
     """The most confident rule of one or two other fields."""
-    guess, sure = np.full(rows.size, -1, dtype=np.int64), np.full(rows.size, CONFIDENCE)
+    guess, sure = np.full(rows.size, -1, dtype=np.int64), np.full(rows.size, TUNING.confidence)
     for places in _antecedents(len(exposed.fields), place, exposed.records.size):
         codes = exposed.released[list(places)]
         asked = np.flatnonzero((codes[:, rows] >= 0).all(axis=0))
         learnt = np.flatnonzero((codes >= 0).all(axis=0) & (exposed.released[place] >= 0))
         if not asked.size or not learnt.size:
             continue
-        learnt = learnt[_spaced(learnt.size, MOST_LEARNT)]
+        learnt = learnt[_spaced(learnt.size, TUNING.most_learnt)]
         cells, value, confidence = _learn(_mixed(codes[:, learnt], places), exposed.released[place, learnt], exposed.records[learnt])
         wanted = _mixed(codes[:, rows[asked]], places)
         found = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
@@ -260,7 +269,7 @@ def _by_rules(exposed: Exposed, place: int, rows: IntArray) -> IntArray:
 def _antecedents(fields: int, place: int, rows: int) -> Iterator[tuple[int, ...]]:
     others = [each for each in range(fields) if each != place]
     yield from ((each,) for each in others)
-    if fields <= MOST_FIELDS_IN_PAIRS and rows * fields**3 // 2 <= MOST_WORK:
+    if fields <= TUNING.most_fields_in_pairs and rows * fields**3 // 2 <= TUNING.most_work:
         yield from combinations(others, 2)
 
 
@@ -276,10 +285,10 @@ def _learn(cell: NDArray[np.uint64], value: IntArray, records: IntArray) -> tupl
     last = np.flatnonzero(np.r_[pairs[0][order][1:] != pairs[0][order][:-1], True])
     best = order[last]
     share = count[best] / total
-    return cells, pairs[1][best], np.where(total >= SUPPORT, share, 0.0)
+    return cells, pairs[1][best], np.where(total >= TUNING.support, share, 0.0)
 
 
-def downcoded(exposed: Exposed) -> float:
+def downcoded(exposed: ExposedFile) -> float:
     """M05: the share of recoded values that can be refined with certainty.
 
     All records of a field are written at the same level, whatever they hold, so which level was chosen tells nothing about a single

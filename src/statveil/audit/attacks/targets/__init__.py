@@ -1,1 +1,0 @@
-"""What can be attacked, brought into the form that the attacks understand."""
