@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.audit.report import AuditReport
-from statveil.audit.tables import SHOWN, Requirements, audit_table, release_hash
+from statveil.audit.report import FINDINGS_SHOWN, AuditReport
+from statveil.audit.tables import Requirements, audit_table, release_hash
 from statveil.tables.spec import Dimension
 from tests.audit.stories import A, B, C, audit, failed, named, protected, provenance_of, row, sensitivity_of
 
@@ -142,7 +142,7 @@ def test_all_faults_are_counted_and_the_first_are_named() -> None:
     wrong = np.where(table.value == 1, 2, table.value)
     report = audit(table, wrong)
     assert named(report, "additivity").faults == 32  # 30 columns and the rows u and v; the total of totals still holds
-    assert len(named(report, "additivity").findings) == SHOWN
+    assert len(named(report, "additivity").findings) == FINDINGS_SHOWN
 
 
 # -- protection ---------------------------------------------------------------------------------------------------------
