@@ -269,11 +269,11 @@ def test_imbalances_agree_with_trying_all(target: int, choices: list[list[int]])
     best = min(abs(target - sum(chosen)) for chosen in itertools.product(*choices))
     assert least_imbalance(target, choices) == best
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "FEW", -1)
+        patch.setattr(module, "TUNING", module.TUNING._replace(few=-1))
         assert least_imbalance(target, choices) == best
-        patch.setattr(module, "LISTED", -1)
+        patch.setattr(module, "TUNING", module.TUNING._replace(listed=-1))
         assert least_imbalance(target, choices) in (best, 0 if not any(len(set(each)) > 1 for each in choices) else best)
-        patch.setattr(module, "LONGEST_ROW", -1)
+        patch.setattr(module, "TUNING", module.TUNING._replace(longest_row=-1))
         assert least_imbalance(target, choices) == 0
 
 
