@@ -261,6 +261,10 @@ class ServerConfig:
     def path(self, written: str) -> Path:
         return self.base / written
 
+    def changed(self, **content: Any) -> ServerConfig:
+        """The same configuration but for these parts."""
+        return check_config({**self.parts.model_dump(mode="json", exclude_none=True), **content}, base=self.base)
+
     def microdata(self, part: DatasetPart) -> Microdata:
         return part.microdata(self.path(part.file))
 

@@ -22,7 +22,7 @@ from statveil.core.secret import SecretKey, new_key_file
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.queries.tabulation import read_all
-from statveil.jobs.server_config import DatasetPart, ServerConfig, check_config
+from statveil.jobs.server_config import DatasetPart, ServerConfig
 from statveil.risk.rules import PPercent
 from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.dataset import Dataset
@@ -112,10 +112,7 @@ class ServiceOperator:
         """Further data sets with the same units and values that wander by half a percent, served with the same key."""
         data = self._config.microdata(self._part)
         parts = [self._period(data, number) for number in range(count)]
-        content = self._config.parts.model_dump(mode="json", exclude_none=True)
-        content = {**content, "dataset": parts, "store": {"file": str(self._folder / "periods.sqlite")}}
-        content["key"] = {"file": str(_key_file(self._folder / "periods.key"))}
-        config = check_config(content, base=self._config.base)
+        config = self._config.changed(dataset=parts, **_own_store(self._folder, "periods"))
         service = TableService.open(config, config.key())
         return [(ServiceInProcess(service, each, each.id), truth_of(config, each, service.datasets[each.id])) for each in config.datasets]
 
@@ -166,18 +163,17 @@ def dataset_part(config: ServerConfig, dataset: str | None) -> DatasetPart:
 
 def private_copy(config: ServerConfig, folder: Path, *, mode: str | None = None) -> ServerConfig:
     """The same configuration with a store and a key of its own in `folder`: an attack never touches the real ones."""
-    content = config.parts.model_dump(mode="json", exclude_none=True)
-    content["store"] = {"file": str(folder / "store.sqlite")}
-    content["key"] = {"file": str(_key_file(folder / "server.key"))}
-    if mode is not None:
-        content["dataset"] = [{**each, "mode": mode} for each in content["dataset"]]
-    return check_config(content, base=config.base)
+    copy = config.changed(**_own_store(folder, "server"))
+    parts = [part.model_dump(mode="json", exclude_none=True) for part in copy.datasets]
+    return copy if mode is None else copy.changed(dataset=[{**part, "mode": mode} for part in parts])
 
 
-def _key_file(path: Path) -> Path:
-    if not path.exists():
-        new_key_file(path)
-    return path
+def _own_store(folder: Path, name: str) -> dict[str, Any]:
+    """The parts of a configuration for a store and a key, which is made unless it is there."""
+    key = folder / f"{name}.key"
+    if not key.exists():
+        new_key_file(key)
+    return {"store": {"file": str(folder / f"{name}.sqlite")}, "key": {"file": str(key)}}
 
 
 def service_case(config: ServerConfig, dataset: str | None, folder: Path, *, effort: Effort, reverse: ReverseSolver | None) -> Case:

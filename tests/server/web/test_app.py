@@ -16,11 +16,10 @@ import httpx
 import pytest
 
 from statveil.core.errors import AuditFailed, DisclosureRefused, EngineFailed, InfeasibleProblem, OutOfTime
-from statveil.server.engine.query import TableQuery
+from statveil.server.engine.query import TUNING, TableQuery
 from statveil.server.store.audit_log import verify
 from statveil.server.web import rate_limit
 from statveil.server.web.auth import Role
-from statveil.server.web.middleware import TUNING
 from statveil.server.workers import dispatch
 from statveil.server.workers.queue import JobState, JobStatuses
 from tests.server.fake import FakeService, shared_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,7 @@ from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.provenance import sha256
 from statveil.server.engine.dataset import ServedData
 from statveil.server.engine.layout import Layout, shown_codes
-from statveil.server.engine.query import TableQuery
-
-
-class AnswerTuning(NamedTuple):
-    most_named: int = 5
-    """Codes of a filter that a title names; of more it tells the number. By judgement."""
-
-
-TUNING = AnswerTuning()
+from statveil.server.engine.query import TUNING, TableQuery
 
 
 @dataclass(frozen=True, kw_only=True)

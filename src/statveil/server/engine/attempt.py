@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from statveil.server.engine.protection.differencing_guard import (
     write_populations,
 )
 from statveil.server.engine.protection.stage_one import ServedCells, tabulate_cells
-from statveil.server.engine.protection.stage_two import Fences, Pins, SolvedTable, no_fences, reference_if_safe
+from statveil.server.engine.protection.stage_two import Fences, Pins, SolvedTable, StageTwoTask, no_fences, reference_if_safe
 from statveil.server.store.protocol import CellRow, Pin, Recording, StoreReader
 
 OTHER_TABLE = "Ask for other dimensions or a higher level."
@@ -110,9 +109,8 @@ class Attempt:
     def solve(self, seconds: float) -> None:
         """The reference itself where that is safe, which needs no solver; else the closest safe table."""
         part = self.data.part
-        told: dict[str, Any] = {"mode": part.mode, "cap": float(part.cap), "pins": self._fixed(), "fences": self.fences}
-        found = reference_if_safe(self.cells, self.block, **told)
-        self.solved = self.solver(self.cells, self.block, **told, seconds=seconds) if found is None else found
+        task = StageTwoTask(self.cells, self.block, part.mode, float(part.cap), self._fixed(), self.fences)
+        self.solved = reference_if_safe(task) or self.solver(task, seconds=seconds)
 
     def _fixed(self) -> Pins:
         """What was published, and what is settled: a table of a population must not move what others will ask for."""

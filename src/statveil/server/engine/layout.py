@@ -11,26 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import DisclosureRefused, InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.engine.query import TUNING, DimensionChoice, TableQuery
 from statveil.tables.spec import Dimension
 
 LOWEST = "lowest"
 POPULATION, REST = "population", "rest"
-
-
-class LayoutTuning(NamedTuple):
-    most_listed: int = 10
-    """Names that an error lists. By judgement."""
-
-
-TUNING = LayoutTuning()
 
 
 @dataclass(frozen=True, kw_only=True)

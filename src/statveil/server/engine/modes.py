@@ -25,7 +25,7 @@ import numpy as np
 from statveil.core.atomic import written_together
 from statveil.core.errors import DisclosureRefused, FormatError, OutOfTime
 from statveil.core.secret import SecretKey
-from statveil.jobs.server_config import DatasetPart, Mode, ServerConfig, check_config, read_config
+from statveil.jobs.server_config import DatasetPart, Mode, ServerConfig, read_config
 from statveil.server.engine.layout import Layout
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService, exact_cells
@@ -163,11 +163,9 @@ def _size(service: TableService, query: TableQuery) -> int:
 
 def _alone(config: ServerConfig, place: int, mode: Mode, folder: Path) -> ServerConfig:
     """The same dataset in a mode, with a store in the folder and without limits of size."""
-    content = config.parts.model_dump(exclude_unset=True)
-    content["dataset"] = [{**content["dataset"][place], "mode": mode}]
-    content["store"] = {"file": str(folder / "store.sqlite")}
-    content["limits"] = {**content.get("limits", {}), "cells": 2_000_000}
-    return check_config(content, base=config.base)
+    part = config.datasets[place].model_copy(update={"mode": mode}).model_dump(mode="json", exclude_none=True)
+    limits = {**config.limits.model_dump(), "cells": 2_000_000}
+    return config.changed(dataset=[part], store={"file": str(folder / "store.sqlite")}, limits=limits)
 
 
 def _other_counter(key: SecretKey, folder: Path) -> SecretKey:

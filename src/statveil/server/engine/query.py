@@ -12,12 +12,26 @@ from statveil.core.provenance import sha256
 from statveil.jobs.server_config import LONGEST_NAME
 
 
-class QueryTuning(NamedTuple):
+class RequestTuning(NamedTuple):
+    """What a request may hold, and what is told of it. All by judgement."""
+
     most_names: int = 20_000
-    """Codes that one request may list. By judgement."""
+    """Codes that one request may list."""
+    most_dimensions: int = 50
+    """Of a table, and of its filters."""
+    most_pairs: int = 1_000
+    """Parameters of one kind; more do not go into an address, a body takes them."""
+    largest_body: int = 1 << 18
+    """Bytes of a request."""
+    largest_target: int = 1 << 14
+    """Bytes of an address with its parameters."""
+    most_named: int = 5
+    """Codes of a filter that a title names; of more it tells the number."""
+    most_listed: int = 10
+    """Names that an error lists."""
 
 
-TUNING = QueryTuning()
+TUNING = RequestTuning()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray
-from statveil.core.errors import AuditFailed, BackendError, DisclosureRefused, InputError, OutOfTime
+from statveil.core.errors import AuditFailed, BackendError, DisclosureRefused, InputError
 from statveil.core.provenance import sha256
 from statveil.core.secret import SecretKey
 from statveil.jobs.server_config import ServerConfig
@@ -25,7 +25,7 @@ from statveil.server.engine.dataset import Dataset, MeasureBlock, ServedData, de
 from statveil.server.engine.layout import Layout, resolve
 from statveil.server.engine.protection.differencing_guard import DifferencingGuard
 from statveil.server.engine.protection.settle import settled
-from statveil.server.engine.protection.stage_two import ASK_OTHERWISE, solve_table
+from statveil.server.engine.protection.stage_two import seconds_left, solve_table
 from statveil.server.engine.query import TableQuery
 from statveil.server.store.claims import StoreDoubted, claim
 from statveil.server.store.protocol import AnswerRow, Recording, Store, StoreReader
@@ -177,7 +177,7 @@ class TableService:
         attempt.look(self.store, guard)
         for _ in range(TUNING.most_rounds):
             self._refuse(attempt, attempt.objection(self.store))
-            attempt.solve(_left(deadline))
+            attempt.solve(seconds_left(deadline))
             with self._recording() as recording:
                 made = recording.table(table_hash)
                 current = made is None and not attempt.look(recording, guard)
@@ -238,13 +238,6 @@ class TableService:
             recording.add_alarm(objection, attempt.spender, attempt.detail())
         self.on_alarm(objection, attempt.detail())
         raise DisclosureRefused(DIFFERENCES, hint=OTHER_TABLE)
-
-
-def _left(deadline: float) -> float:
-    seconds = deadline - time.monotonic()
-    if seconds <= 0:
-        raise OutOfTime("The table was not protected in the time allowed.", hint=ASK_OTHERWISE)
-    return seconds
 
 
 def exact_cells(service: TableService, query: TableQuery) -> tuple[IntArray, IntArray, BoolArray]:

@@ -19,6 +19,14 @@ _STORE, _CHECK = "store", "key check"
 _WIDTH = 128
 NO_COUNTER = "The counter beside the key cannot be used."
 OTHER_COUNTER = "The counter beside the key belongs to another store."
+_OTHER_DATA = (
+    "Dataset {!r} is not the one that tables were published from: codes, records, rules, mode or method changed.",
+    "Give the new edition a new id; permanent factors keep it consistent with the old one.",
+)
+_OTHER_LEVELS = (
+    "Dataset {!r}: its levels have other names than when tables were published, which are asked for by them.",
+    "Give the levels their old names back; labels may be changed.",
+)
 
 
 class StoreDoubted(BackendError):
@@ -140,18 +148,10 @@ def claim(store: Store, key: SecretKey, versions: Mapping[str, str], levels: Map
             )
         releases = int(recording.fact(RELEASES) or 0)
         _refuse_older(remembered, store_id, releases)
-        for dataset, version in versions.items():
-            if _changed(recording, "version " + key.digest("dataset", dataset.encode(), size=16).hex(), version):
-                raise InputError(
-                    f"Dataset {dataset!r} is not the one that tables were published from: codes, records, rules, mode or method changed.",
-                    hint="Give the new edition a new id; permanent factors keep it consistent with the old one.",
-                )
-        for dataset, names in (levels or {}).items():
-            if _changed(recording, "levels " + key.digest("dataset", dataset.encode(), size=16).hex(), names):
-                raise InputError(
-                    f"Dataset {dataset!r}: its levels have other names than when tables were published, which are asked for by them.",
-                    hint="Give the levels their old names back; labels may be changed.",
-                )
+        for kind, facts, (words, hint) in (("version", versions, _OTHER_DATA), ("levels", levels or {}, _OTHER_LEVELS)):
+            for dataset, fact in facts.items():
+                if _changed(recording, f"{kind} {key.digest('dataset', dataset.encode(), size=16).hex()}", fact):
+                    raise InputError(words.format(dataset), hint=hint)
     if counter is not None:
         if remembered is None:
             counter.begin(store_id)  # before the first answer: a store with answers and no counter is a doubtful one
@@ -180,7 +180,7 @@ def _refuse_older(remembered: tuple[str, int] | None, store_id: str, releases: i
             raise InputError("The counter beside the key is missing, and the store is not empty.", hint="Restore the counter file.")
         return
     if remembered[0] != store_id:
-        raise InputError("The counter beside the key belongs to another store.", hint="Start with the store it belongs to.")
+        raise InputError(OTHER_COUNTER, hint="Start with the store it belongs to.")
     if releases < remembered[1]:
         raise InputError(
             "The store is older than the counter beside the key: answers that were given are missing from it.",

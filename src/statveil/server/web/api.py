@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from statveil.core.errors import InputError
 from statveil.jobs.server_config import LONGEST_NAME
 from statveil.server.engine.dataset import Dataset, DatasetDimension
-from statveil.server.engine.query import TUNING as QUERY_TUNING
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.engine.query import TUNING, DimensionChoice, TableQuery
 from statveil.server.store.audit_log import TUNING as AUDIT_LOG_TUNING
 from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
@@ -29,17 +28,7 @@ from statveil.server.workers.dispatch import DispatchedTable, TableDispatcher
 from statveil.server.workers.queue import JobState, JobStatuses
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-Codes = Annotated[list[Name], Field(min_length=1, max_length=QUERY_TUNING.most_names)]
-
-
-class RequestTuning(NamedTuple):
-    most_dimensions: int = 50
-    """Of a table, and of its filters. By judgement."""
-    most_pairs: int = 1_000
-    """Parameters of one kind; more do not go into an address, a body takes them. By judgement."""
-
-
-TUNING = RequestTuning()
+Codes = Annotated[list[Name], Field(min_length=1, max_length=TUNING.most_names)]
 
 
 class DimensionWish(BaseModel):

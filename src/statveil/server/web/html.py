@@ -27,16 +27,19 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#9
 """Okabe and Ito: told apart with any colour vision."""
 
 
-class HtmlTuning(NamedTuple):
-    """All by judgement."""
+class PageTuning(NamedTuple):
+    """What a page shows; files have all, and the API takes any code. All by judgement."""
 
-    most_bars: int = 30
-    most_colours: int = 8
+    most_cells: int = 10_000
+    most_codes: int = 2_000
+    """Of a dimension, in the form."""
     widest: int = 24
     """Columns that a page of one table may have; where the last dimension has more codes, they are rows."""
+    most_bars: int = 30
+    most_colours: int = 8
 
 
-TUNING = HtmlTuning()
+TUNING = PageTuning()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from statveil.core.errors import StatveilError
+from statveil.server.engine.query import TUNING
 from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ANONYMOUS, Caller, KeyRing
@@ -46,16 +47,6 @@ _ALWAYS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 log = logging.getLogger("statveil.serve")
-
-
-class MiddlewareTuning(NamedTuple):
-    largest_body: int = 1 << 18
-    """Bytes of a request; a table of all codes that may be named is well below. By judgement."""
-    largest_target: int = 1 << 14
-    """Bytes of an address with its parameters. By judgement."""
-
-
-TUNING = MiddlewareTuning()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request, Response
@@ -21,20 +21,11 @@ from statveil.server.web import problems
 from statveil.server.web.api import address, caller_of, paired, seen_dataset
 from statveil.server.web.auth import ASKS, Caller, KeyRing
 from statveil.server.web.formats import BY_NAME, FORMATS
-from statveil.server.web.html import STATIC, bars, grid, render
+from statveil.server.web.html import STATIC, TUNING, bars, grid, render
 from statveil.server.web.middleware import COOKIE
 from statveil.server.web.problems import Problem
 from statveil.server.workers.dispatch import TableDispatcher
 
-
-class SiteTuning(NamedTuple):
-    most_cells: int = 10_000
-    """Cells that the page shows; files have all. By judgement."""
-    most_codes: int = 2_000
-    """Codes of a dimension that the form lists; of more the API takes any. By judgement."""
-
-
-TUNING = SiteTuning()
 _FILES = {
     "page.css": (STATIC, "text/css"),
     "page.js": (STATIC, "text/javascript"),

@@ -10,7 +10,7 @@ from statveil.core.secret import SecretKey
 from statveil.server.engine.dataset import ServedData, load_dataset
 from statveil.server.engine.protection import settle as settle_module
 from statveil.server.engine.protection.settle import settle, settled
-from statveil.server.engine.protection.stage_two import no_fences, reference_if_safe
+from statveil.server.engine.protection.stage_two import StageTwoTask, no_fences, reference_if_safe
 from tests.server.engine.protection.test_stage_one import by_labels, cells_of, load, records
 from tests.server.village import REGIONS, VILLAGE, Record, key_of, no_pins, village_config
 
@@ -63,7 +63,7 @@ def needs_repair(data: ServedData) -> list[tuple[str, ...]]:
         for dimensions in TABLES:
             cells = cells_of(data, *dimensions, measure=measure)
             nothing = {"pins": no_pins(cells.size), "fences": no_fences(cells.size)}
-            if reference_if_safe(cells, data.block(measure), mode="anchored", cap=2.0, **nothing) is None:
+            if reference_if_safe(StageTwoTask(cells, data.block(measure), mode="anchored", cap=2.0, **nothing)) is None:
                 found.append((measure, *dimensions))
     return found
 

@@ -10,12 +10,15 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from statveil.core.errors import DisclosureRefused, OutOfTime, SolverFailed
 from statveil.jobs.server_config import Mode
+from statveil.server.engine.dataset import MeasureBlock
 from statveil.server.engine.protection import stage_two
 from statveil.server.engine.protection.stage_one import ServedCells
 from statveil.server.engine.protection.stage_two import (
+    Fences,
     IsolatedSolver,
     Pins,
     SolvedTable,
+    StageTwoTask,
     no_fences,
     reference_if_safe,
     solve_table,
@@ -32,14 +35,16 @@ MODES: tuple[Mode, ...] = ("anchored", "section4")
 LONG = 300.0
 
 
+def task(cells: ServedCells, block: MeasureBlock, mode: Mode, pins: Pins | None = None, fences: Fences | None = None) -> StageTwoTask:
+    return StageTwoTask(cells, block, mode, 2.0, pins or no_pins(cells.size), fences or no_fences(cells.size))
+
+
 def protect(
     folder: Path, rows: tuple[Record, ...] = VILLAGE, *, mode: Mode = "section4", measure: str = "turnover"
 ) -> tuple[ServedCells, SolvedTable]:
     data = load(folder, rows, mode=mode)
     cells = cells_of(data, "region", "trade", measure=measure)
-    solved = solve_table(
-        cells, data.block(measure), mode=mode, cap=2.0, pins=no_pins(cells.size), fences=no_fences(cells.size), seconds=LONG
-    )
+    solved = solve_table(task(cells, data.block(measure), mode), seconds=LONG)
     return cells, solved
 
 
@@ -118,7 +123,7 @@ def test_a_published_sense_is_kept(tmp_path: Path, sense: int) -> None:
     data = load(tmp_path, mode="section4")
     cells = cells_of(data, "region", "trade")
     pins = pinned(cells, {("N1", "metal"): sense}, {})
-    solved = solve_table(cells, data.block("turnover"), mode="section4", cap=2.0, pins=pins, fences=no_fences(cells.size), seconds=LONG)
+    solved = solve_table(task(cells, data.block("turnover"), "section4", pins), seconds=LONG)
     assert solved.sense[by_labels(cells)["N1", "metal"]] == sense
     assert faults(cells, solved) == []
 
@@ -128,11 +133,12 @@ def test_published_values_are_kept_in_the_anchored_mode(tmp_path: Path) -> None:
     cells = cells_of(data, "region", "trade")
     at = by_labels(cells)
     first = solve_table(
-        cells, data.block("turnover"), mode="anchored", cap=2.0, pins=no_pins(cells.size), fences=no_fences(cells.size), seconds=LONG
+        task(cells, data.block("turnover"), "anchored"),
+        seconds=LONG,
     )
     total = int(first.value[at["Total", "Total"]]) + 3
     pins = pinned(cells, {}, {("Total", "Total"): total})
-    second = solve_table(cells, data.block("turnover"), mode="anchored", cap=2.0, pins=pins, fences=no_fences(cells.size), seconds=LONG)
+    second = solve_table(task(cells, data.block("turnover"), "anchored", pins), seconds=LONG)
     assert second.value[at["Total", "Total"]] == total
     assert faults(cells, second) == []
 
@@ -144,7 +150,7 @@ def test_a_fence_does_not_move_a_published_count(tmp_path: Path) -> None:
     at, fences = by_labels(cells), no_fences(cells.size)
     fences.low[at["N1", "Total"]] = 8
     pins = pinned(cells, {("N1", "metal"): 1}, {("N1", "food"): 3, ("N1", "metal"): 3, ("N1", "Total"): 6})
-    solved = solve_table(cells, data.block("units"), mode="anchored", cap=2.0, pins=pins, fences=fences, seconds=LONG)
+    solved = solve_table(task(cells, data.block("units"), "anchored", pins, fences), seconds=LONG)
     assert faults(cells, solved, smallest=3, zeros=True) == []
     assert solved.value[at["N1", "Total"]] == 6
 
@@ -155,7 +161,7 @@ def test_published_numbers_that_cannot_stand_together_are_refused(tmp_path: Path
     cells = cells_of(data, "region", "trade", measure="units")
     pins = pinned(cells, {("N1", "metal"): 1}, {("N1", "food"): 3, ("N1", "metal"): 3, ("N1", "Total"): 4})
     with pytest.raises(DisclosureRefused):
-        solve_table(cells, data.block("units"), mode="anchored", cap=2.0, pins=pins, fences=no_fences(cells.size), seconds=LONG)
+        solve_table(task(cells, data.block("units"), "anchored", pins), seconds=LONG)
 
 
 def test_a_small_count_is_zero_or_the_smallest_one(tmp_path: Path) -> None:
@@ -165,7 +171,7 @@ def test_a_small_count_is_zero_or_the_smallest_one(tmp_path: Path) -> None:
     smith = by_labels(cells)["N1", "metal"]
     for sense, allowed in ((-1, {0}), (1, {3, 4, 5})):
         pins = pinned(cells, {("N1", "metal"): sense}, {})
-        solved = solve_table(cells, data.block("units"), mode="anchored", cap=2.0, pins=pins, fences=no_fences(cells.size), seconds=LONG)
+        solved = solve_table(task(cells, data.block("units"), "anchored", pins), seconds=LONG)
         assert int(solved.value[smith]) in allowed
 
 
@@ -180,7 +186,7 @@ def test_published_senses_that_clash_are_refused(tmp_path: Path) -> None:
     cells = cells_of(data, "region", "trade")
     pins = pinned(cells, {("N1", "food"): 1, ("N1", "metal"): 1, ("N1", "Total"): -1}, {})
     with pytest.raises(DisclosureRefused):
-        solve_table(cells, data.block("turnover"), mode="section4", cap=2.0, pins=pins, fences=no_fences(cells.size), seconds=LONG)
+        solve_table(task(cells, data.block("turnover"), "section4", pins), seconds=LONG)
 
 
 def test_senses_that_nobody_has_seen_give_way(tmp_path: Path) -> None:
@@ -194,7 +200,7 @@ def test_senses_that_nobody_has_seen_give_way(tmp_path: Path) -> None:
     cells = cells_of(data, "region", "trade")
     for sense in (1, -1):
         pins = pinned(cells, {("N1", "food"): sense, ("N1", "metal"): sense}, {})
-        solved = solve_table(cells, data.block("turnover"), mode="section4", cap=2.0, pins=pins, fences=no_fences(cells.size), seconds=LONG)
+        solved = solve_table(task(cells, data.block("turnover"), "section4", pins), seconds=LONG)
         assert solved.sense[by_labels(cells)["N1", "Total"]] == sense
         assert faults(cells, solved) == []
 
@@ -204,26 +210,20 @@ def test_no_time_no_table(tmp_path: Path) -> None:
     cells = cells_of(data, "region", "trade")
     with pytest.raises(OutOfTime):
         solve_table(
-            cells, data.block("turnover"), mode="section4", cap=2.0, pins=no_pins(cells.size), fences=no_fences(cells.size), seconds=-1
+            task(cells, data.block("turnover"), "section4"),
+            seconds=-1,
         )
 
 
 def test_a_reference_that_is_safe_needs_no_solver(tmp_path: Path) -> None:
     data = load(tmp_path)
     cells = cells_of(data, "trade")
-    found = reference_if_safe(
-        cells, data.block("turnover"), mode="anchored", cap=2.0, pins=no_pins(cells.size), fences=no_fences(cells.size)
-    )
+    found = reference_if_safe(task(cells, data.block("turnover"), "anchored"))
     assert found is not None
     assert (found.value == cells.reference).all()
     data = load(tmp_path, mode="section4")
     lonely = cells_of(data, "region", "trade")
-    assert (
-        reference_if_safe(
-            lonely, data.block("turnover"), mode="section4", cap=2.0, pins=no_pins(lonely.size), fences=no_fences(lonely.size)
-        )
-        is None
-    )
+    assert reference_if_safe(task(lonely, data.block("turnover"), "section4")) is None
 
 
 MEMORY = 2_048
@@ -238,8 +238,7 @@ def nobody_left() -> Iterator[None]:
 def ask(folder: Path, solver: Callable[..., SolvedTable], *, seconds: float = LONG) -> SolvedTable:
     data = load(folder, mode="section4")
     cells = cells_of(data, "region", "trade")
-    told: dict[str, Any] = {"mode": "section4", "cap": 2.0, "pins": no_pins(cells.size), "fences": no_fences(cells.size)}
-    return solver(cells, data.block("turnover"), **told, seconds=seconds)
+    return solver(task(cells, data.block("turnover"), "section4"), seconds=seconds)
 
 
 def test_the_answer_is_the_same_as_without_a_child(tmp_path: Path):

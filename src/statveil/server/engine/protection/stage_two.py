@@ -79,6 +79,17 @@ class Fences(NamedTuple):
     high: IntArray
 
 
+class StageTwoTask(NamedTuple):
+    """A table to be solved: its cells, what the store knows of them, and the guard's fences."""
+
+    cells: ServedCells
+    block: MeasureBlock
+    mode: Mode
+    cap: float
+    pins: Pins
+    fences: Fences
+
+
 @dataclass(frozen=True, kw_only=True)
 class SolvedTable:
     """The numbers to answer, cell by cell; `gave_way` is the last thing that gave, for the officer (never for the reader)."""
@@ -93,17 +104,15 @@ def no_fences(size: int) -> Fences:
     return Fences(np.full(size, -NO_LIMIT), np.full(size, NO_LIMIT))
 
 
-def reference_if_safe(cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences) -> SolvedTable | None:
+def reference_if_safe(task: StageTwoTask) -> SolvedTable | None:
     """The reference, or what was published already, if that is a safe table as it is."""
-    stage = _StageTwo(cells, block, mode=mode, cap=cap, pins=pins, fences=fences)
+    stage = _StageTwo(task)
     return stage.solved(stage.target, "") if stage.target_is_safe() else None
 
 
-def solve_table(
-    cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences, seconds: float
-) -> SolvedTable:
+def solve_table(task: StageTwoTask, *, seconds: float) -> SolvedTable:
     """The closest safe table; DisclosureRefused where there is none that keeps what was published."""
-    stage = _StageTwo(cells, block, mode=mode, cap=cap, pins=pins, fences=fences)
+    stage = _StageTwo(task)
     deadline = time.monotonic() + seconds
     program = _ClosestTable(stage, deadline)
     for gave_way, low, high in stage.attempts():
@@ -116,8 +125,9 @@ def solve_table(
 class _StageTwo:
     """Senses, floors, target and bounds of every cell."""
 
-    def __init__(self, cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences) -> None:
-        self.cells, self.block, self.pins, self.fences = cells, block, pins, fences
+    def __init__(self, task: StageTwoTask) -> None:
+        cells, block, mode, cap, pins, self.fences = task
+        self.cells, self.block, self.pins = cells, block, pins
         self.value, self.sensitive = cells.table.value, cells.sensitivity.sensitive
         self.relations = _sorted_relations(cells)
         self.margin = np.zeros(cells.size, dtype=np.bool_)
@@ -255,9 +265,9 @@ class _ClosestTable:
 
     def solve(self, low: IntArray, high: IntArray) -> IntArray | None:
         """Whole values within the bounds, closest to the target; None where there are none."""
-        found = self.warm.solve(*self.columns(low, high), seconds=_left(self.deadline))
+        found = self.warm.solve(*self.columns(low, high), seconds=seconds_left(self.deadline))
         if found.ending is Ending.OUT_OF_TIME:
-            _left(-np.inf)
+            seconds_left(-np.inf)
         if found.x is None:
             return None
         half = self.stage.value.size
@@ -298,7 +308,7 @@ class _ClosestTable:
             upper=upper * self.unit,
             whole=np.ones(lower.size, np.bool_),
         )
-        found = highs.solve(model, seconds=_left(self.deadline), gap=TUNING.whole_gap, nodes=TUNING.whole_nodes)
+        found = highs.solve(model, seconds=seconds_left(self.deadline), gap=TUNING.whole_gap, nodes=TUNING.whole_nodes)
         if found.x is None:
             return None
         half = self.stage.value.size
@@ -342,7 +352,7 @@ def _short_cells(stage: _StageTwo, deadline: float) -> IntArray:
         lower=np.concatenate([lower, np.zeros(free.size)]),
         upper=np.concatenate([upper, room]),
     )
-    found = highs.solve(model, seconds=_left(deadline))
+    found = highs.solve(model, seconds=seconds_left(deadline))
     if found.x is None:
         return np.zeros(0, dtype=np.int64)
     return free[found.x[2 * stage.value.size :] > TUNING.nothing]
@@ -352,8 +362,8 @@ def _keeps(stage: _StageTwo, value: IntArray, low: IntArray, high: IntArray) -> 
     return bool((value >= low).all() and (value <= high).all()) and not (stage.relations @ value).any()
 
 
-def _left(deadline: float) -> float:
-    """Seconds left, if there are any."""
+def seconds_left(deadline: float) -> float:
+    """Seconds left, if there are any; OutOfTime otherwise."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise OutOfTime("The table was not protected in the time allowed.", hint=ASK_OTHERWISE)
@@ -381,12 +391,9 @@ class IsolatedSolver:
 
     memory_megabytes: int
 
-    def __call__(
-        self, cells: ServedCells, block: MeasureBlock, *, mode: Mode, cap: float, pins: Pins, fences: Fences, seconds: float
-    ) -> SolvedTable:
-        told = {"mode": mode, "cap": cap, "pins": pins, "fences": fences, "seconds": seconds}
+    def __call__(self, task: StageTwoTask, *, seconds: float) -> SolvedTable:
         found: list[SolvedTable] = []
-        call = (_solve, (cells, _without_records(block), told, self.memory_megabytes << 20))
+        call = (_solve, (task._replace(block=_without_records(task.block)), seconds, self.memory_megabytes << 20))
         halt = run_isolated([call], seconds=seconds + TUNING.grace_seconds, on_message=found.append)
         if halt is not Halt.FINISHED or not found:
             raise OutOfTime("The table was not protected in the time allowed.", hint=ASK_OTHERWISE)
@@ -411,10 +418,10 @@ def _without_records(block: MeasureBlock) -> MeasureBlock:
     return replace(block, **unused, settled=NO_PRINTS)
 
 
-def _solve(cells: ServedCells, block: MeasureBlock, told: dict[str, Any], memory: int, send: Send) -> None:
+def _solve(task: StageTwoTask, seconds: float, memory: int, send: Send) -> None:
     """In the child."""
     limit_child(memory)
-    send(solve_table(cells, block, **told))
+    send(solve_table(task, seconds=seconds))
 
 
 def limit_child(memory: int) -> None:
