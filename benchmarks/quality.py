@@ -179,7 +179,7 @@ def variables(folder: Path) -> None:
     rules = {"turnover": [sv.PPercent(10), few], "employment": [sv.rules.Dominance(1, 75), few], "wages": [sv.PPercent(15), few]}
     for seed in (0, 1, 2):
         began = time.perf_counter()
-        found = sv.protect_variables(records, specs, rules=rules, limits=sv.Limits(seconds=60), seed=seed)
+        found = sv.protect_table(records, specs, rules=rules, limits=sv.Limits(seconds=60), method=sv.Method(seed=seed))
         together, one = found.together, next(iter(found.together.adjustments.values())).quality
         assert one is not None
         assert all(release.audit.passed for release in found.releases.values())

@@ -48,7 +48,7 @@ def protect(path: Path, sizes: dict[str, int], options: sv.Options, *, total_fir
         if line.sensitive
     ]
     sensitivity = sv.rules.assess(table, [sv.rules.Manual(unsafe)])
-    return sv.protect_assessed(table, sensitivity, options=options, method="exact", limits=sv.Limits(seconds=60))
+    return sv.protect_table(table, sensitivity, options=options, method="exact", limits=sv.Limits(seconds=60))
 
 
 @pytest.mark.shared

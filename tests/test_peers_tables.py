@@ -114,7 +114,8 @@ def test_us160_a_union_that_one_enterprise_dominates_is_protected_as_a_cell() ->
     )
     both = [("p", "u"), ("p", "v")]
     for links in ({"search_sets": True}, {"sets": [sv.CellSet(cells=[{"area": area, "trade": trade} for area, trade in both])]}):
-        release = sv.protect_table(firms, table("area", "trade", holding="group"), rules=[sv.PPercent(10)], **links)
+        linked = sv.LinkedTables(tables=table("area", "trade", holding="group"), **links)
+        release = sv.protect_table(firms, linked, rules=[sv.PPercent(10)])
         numbers = released(release)
         assert abs(sum(numbers[cell] for cell in both) - 500) >= 50
 

@@ -19,7 +19,7 @@ from statveil.audit.systems import audit_system
 from statveil.core.errors import AuditFailed, InputError, StatveilError
 from statveil.core.limits import Limits, known
 from statveil.formats.system import LinearSystem
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.methods import HOMES
@@ -196,7 +196,7 @@ def perform(task: Task, posed: Posed) -> Run:
         return _plainly(task, posed.problem)
     began, bound = time.monotonic(), [0.0]
     try:
-        found = adjust(
+        found = adjust_problem(
             posed.problem,
             method=task.method,
             settings=SETTINGS.get(task.method),

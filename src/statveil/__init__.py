@@ -37,20 +37,16 @@ _HOMES = {
     "statveil.data.hierarchy": ("Hierarchy",),
     "statveil.data.microdata": ("Microdata",),
     "statveil.data.readers": ("read_microdata",),
+    "statveil.jobs.adjust": ("adjust",),
     "statveil.jobs.batch.run": ("run_batch",),
     "statveil.jobs.convert": ("convert",),
     "statveil.jobs.records.explore": ("explore_recoding",),
-    "statveil.jobs.systems": ("adjust_system",),
-    "statveil.jobs.tables.protect": ("protect_assessed", "protect_table"),
-    "statveil.jobs.tables.variables": ("protect_variables",),
+    "statveil.jobs.tables.protect": ("protect_table",),
     "statveil.jobs.tradeoff.tables": ("tradeoff_table",),
     "statveil.jobs.tradeoff.tradeoff": ("tradeoff",),
-    "statveil.protect.adjust": ("adjust",),
     "statveil.protect.adjustment": ("Adjustment",),
     "statveil.protect.infeasible.explain": ("explain",),
-    "statveil.protect.infeasible.repair": ("adjust_or_repair",),
-    "statveil.protect.keep.variables": ("adjust_together",),
-    "statveil.protect.options": ("Bounds", "Options"),
+    "statveil.protect.options": ("Bounds", "Method", "Options"),
     "statveil.protect.problem": ("ProtectionProblem",),
     "statveil.protect.system": ("read_jj",),
     "statveil.publish.file_release": ("FileRelease", "apply_plan"),
@@ -59,6 +55,7 @@ _HOMES = {
     "statveil.records.plan": ("FilePlan", "plan_recoding"),
     "statveil.records.risk": ("find_unsafe",),
     "statveil.risk.rules": ("MinimumFrequency", "PPercent"),
+    "statveil.jobs.tables.assess": ("LinkedTables",),
     "statveil.tables.from_cells": ("table_from_cells",),
     "statveil.tables.linked": ("CellSet", "Equation"),
     "statveil.tables.spec": ("TableSpec",),
@@ -82,20 +79,17 @@ if TYPE_CHECKING:
     from statveil.data.hierarchy import Hierarchy
     from statveil.data.microdata import Microdata
     from statveil.data.readers import read_microdata
+    from statveil.jobs.adjust import adjust
     from statveil.jobs.batch.run import run_batch
     from statveil.jobs.convert import convert
     from statveil.jobs.records.explore import explore_recoding
-    from statveil.jobs.systems import adjust_system
-    from statveil.jobs.tables.protect import protect_assessed, protect_table
-    from statveil.jobs.tables.variables import protect_variables
+    from statveil.jobs.tables.assess import LinkedTables
+    from statveil.jobs.tables.protect import protect_table
     from statveil.jobs.tradeoff.tables import tradeoff_table
     from statveil.jobs.tradeoff.tradeoff import tradeoff
-    from statveil.protect.adjust import adjust
     from statveil.protect.adjustment import Adjustment
     from statveil.protect.infeasible.explain import explain
-    from statveil.protect.infeasible.repair import adjust_or_repair
-    from statveil.protect.keep.variables import adjust_together
-    from statveil.protect.options import Bounds, Options
+    from statveil.protect.options import Bounds, Method, Options
     from statveil.protect.problem import ProtectionProblem
     from statveil.protect.system import read_jj
     from statveil.publish.file_release import FileRelease, apply_plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statveil.core.statistics import Statistics, statistics_of
-from statveil.jobs.tables.variables import ReleasesTogether
+from statveil.jobs.tables.protect import ReleasesTogether
 from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
 from statveil.jobs.tradeoff.tradeoff import FrontPoint, Tradeoff, tradeoff
 from statveil.protect.keep.result import Quality

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from statveil.formats.repairs import MayGive, Relaxation
 from statveil.protect.infeasible.explain import Explanation, explain
-from statveil.protect.infeasible.repair import Repair, Repaired
-from statveil.protect.infeasible.table_repair import GivingCells, TableRepair
+from statveil.protect.options import GivingCells, Repair, TableRepair
 
 __all__ = [
     "Explanation",
@@ -13,7 +12,6 @@ __all__ = [
     "MayGive",
     "Relaxation",
     "Repair",
-    "Repaired",
     "TableRepair",
     "explain",
 ]

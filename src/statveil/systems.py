@@ -6,10 +6,10 @@ from statveil.audit.systems import audit_solution, audit_system
 from statveil.formats.solution import Solution, read_directions, read_solution, write_directions, write_solution
 from statveil.formats.system import LinearSystem
 from statveil.formats.system_files import read_system, write_system
-from statveil.jobs.systems import AdjustedSystem
+from statveil.jobs.adjust import AdjustedSystem, SystemFiles
 from statveil.protect.build import build_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.system import SystemOptions, read_jj, write_jj
+from statveil.protect.system import SystemOptions, problem_of, read_jj, write_jj
 from statveil.tables.relations import relations
 
 __all__ = [
@@ -17,10 +17,12 @@ __all__ = [
     "LinearSystem",
     "ProtectionProblem",
     "Solution",
+    "SystemFiles",
     "SystemOptions",
     "audit_solution",
     "audit_system",
     "build_problem",
+    "problem_of",
     "read_directions",
     "read_jj",
     "read_solution",

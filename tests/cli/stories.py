@@ -77,4 +77,4 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(statveil.jobs.tables.folder, "protect_table", fail)
+    monkeypatch.setattr(statveil.jobs.tables.folder, "protect_records", fail)

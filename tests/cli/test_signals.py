@@ -17,7 +17,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def slow(*_, **__):
     print("ready", flush=True)
     {inside}
-real, statveil.jobs.tables.folder.protect_table = statveil.jobs.tables.folder.protect_table, slow
+real, statveil.jobs.tables.folder.protect_records = statveil.jobs.tables.folder.protect_records, slow
 from statveil.cli import main
 main()
 """

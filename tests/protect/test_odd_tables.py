@@ -25,7 +25,7 @@ def written(tmp_path: Path, values: tuple[str, str, str], *, levels: str = "5 5"
 
 
 def released(path: Path, **options: bool) -> list[float]:
-    outcome = sv.adjust_system(path, options=sv.systems.SystemOptions(**options), limits=SHORT)  # type: ignore[arg-type]
+    outcome = sv.adjust(sv.systems.SystemFiles(path, options=sv.systems.SystemOptions(**options)), limits=SHORT)  # type: ignore[arg-type]
     assert outcome.audit.passed
     return [float(line.split()[2]) for line in path.with_suffix(".sol").read_text().splitlines()]
 

@@ -67,7 +67,7 @@ def test_compiling_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -
 def test_a_table_is_adjusted_after_its_part_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     parts: list[str] = []
     monkeypatch.setattr(adjust, "make_ready", lambda part, tell: parts.append(part))
-    adjust.adjust(random_problem((3, 3), seed=1))
+    adjust.adjust_problem(random_problem((3, 3), seed=1))
     assert parts == ["search"]
-    adjust.adjust(random_problem((3, 3), seed=1), method="network")
+    adjust.adjust_problem(random_problem((3, 3), seed=1), method="network")
     assert parts == ["search", "search", "network"]

@@ -17,7 +17,7 @@ import pytest
 
 from statveil.core.errors import InfeasibleProblem, SolverFailed
 from statveil.core.limits import Limits, Progress
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.solve import processes
 from statveil.solve.processes import Halt, run_isolated
 from statveil_lab.generators.random_tables import random_problem
@@ -148,7 +148,7 @@ def test_a_table_found_outlives_the_process_that_found_it() -> None:
             for child in killed:
                 os.kill(child, signal.SIGKILL)
 
-    adjustment = adjust(problem, method="ising", limits=Limits(seconds=PATIENCE), on_progress=kill_at_the_first_table)
+    adjustment = adjust_problem(problem, method="ising", limits=Limits(seconds=PATIENCE), on_progress=kill_at_the_first_table)
     assert problem.accepts(adjustment.deviation)
     assert stages[-1] == "a process failed; the best table so far is kept"
 
@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_the_best_table_so_far() -> None:
         if np.isfinite(progress.objective):
             raise KeyboardInterrupt
 
-    adjustment = adjust(problem, limits=Limits(seconds=PATIENCE), on_progress=stop_at_the_first_table)
+    adjustment = adjust_problem(problem, limits=Limits(seconds=PATIENCE), on_progress=stop_at_the_first_table)
     assert problem.accepts(adjustment.deviation)
     assert adjustment.objective == problem.cost(adjustment.deviation)
 
@@ -285,7 +285,7 @@ def tell(progress):
     if np.isfinite(progress.objective) and not told:
         told.append(progress)
         print("a table", flush=True)
-adjustment = adjust(problem, method="exact", limits=Limits(seconds=500), on_progress=tell)
+adjustment = adjust_problem(problem, method="exact", limits=Limits(seconds=500), on_progress=tell)
 print("accepted" if problem.accepts(adjustment.deviation) else "refused", adjustment.ending, flush=True)
 """
 

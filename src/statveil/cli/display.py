@@ -19,7 +19,7 @@ from statveil.audit.report import AuditReport, Check
 from statveil.cli.signals import told_to_stop
 from statveil.core.limits import OnProgress, Progress
 from statveil.core.outcome import Ending
-from statveil.jobs.systems import AdjustedSystem
+from statveil.jobs.adjust import AdjustedSystem
 from statveil.jobs.tables.folder import FolderRelease, audit_figures, figures
 from statveil.protect.adjustment import Adjustment
 
@@ -181,7 +181,8 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     _show_stop()
     _show_kept(adjustment)
     typer.echo(f"{audit_in_words(outcome.audit)}\n")
-    _show_repairs(repairs_in_words(outcome.relaxations), weakened=weakened(outcome.relaxations))
+    gave = adjustment.relaxations
+    _show_repairs(repairs_in_words(gave), weakened=weakened(gave))
     for cells, statistics in outcome.summary["utility"].items():
         typer.echo(utility_in_words(cells, statistics))
     typer.echo(f"\nsolution  {outcome.solution}")

@@ -18,16 +18,13 @@ from statveil.core.provenance import Provenance
 from statveil.formats.repairs import Relaxation, read_repairs
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import Job, read_job
-from statveil.jobs.tables.assess import assess_records
-from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes
-from statveil.jobs.tables.keeping import options_with, recheck_means
-from statveil.jobs.tables.parameters import WIDENED, as_json, keep_as_json, links_as_json, repair_as_json
-from statveil.jobs.tables.released import requirements_of
+from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes, settings_of
+from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, recheck_means, requirements_of
 from statveil.publish.formats.files import file_word, paths_of
 from statveil.publish.formats.read_back import PublicTable, read_public_csv
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.tables.spec import TableSpec
 from statveil.tables.table import ProtectedTable, Table, View
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
@@ -45,8 +42,8 @@ def audit_folder(folder: Path) -> AuditReport:
     provenance = read_provenance(folder / PROVENANCE_FILE)
     try:
         rules, options = job.rules(), options_with(job.options(), job.keep(), provenance.parameters.get(WIDENED))
-        specs, asked = job.specs(), requirements_of(options, job.repair())
-        table, sensitivity = assess_records(job.microdata, specs, rules, job.links())
+        linked, asked = job.linked(), requirements_of(options)
+        table, sensitivity = assess_records(job.microdata, linked, rules)
     except InputError as error:
         raise AuditFailed(
             f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",
@@ -54,7 +51,7 @@ def audit_folder(folder: Path) -> AuditReport:
         ) from None
     protected, placed = _read_public(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
     recorded = {part: words for part, words in provenance.parameters.items() if part != WIDENED}
-    same_job = _check_job(asked_for(job, specs, rules), recorded)
+    same_job = _check_job(asked_for(job, linked, rules), recorded)
     repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
     found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
     return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))
@@ -84,19 +81,9 @@ def _fate(name: str, written: Mapping[str, Any], present: Mapping[str, str]) -> 
     return "changed since the release" if name in written else "not part of the release"
 
 
-def asked_for(job: Job, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> dict[str, Any]:
+def asked_for(job: Job, linked: LinkedTables, rules: Sequence[Rule]) -> dict[str, Any]:
     """What the job asks, in the words of the provenance."""
-    chosen = job.parts.protection
-    parts = {
-        "tables": specs,
-        "rules": rules,
-        "options": job.options(),
-        "limits": job.limits(),
-        "method": chosen.method,
-        "seed": chosen.seed,
-    }
-    asked = {name: as_json(part) for name, part in parts.items()} | links_as_json(job.links())
-    asked |= repair_as_json(job.repair()) | keep_as_json(job.keep())
+    asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked), **settings_of(job).as_json()}
     return asked if job.parts.tradeoff is None else asked | {"tradeoff": as_json(job.parts.tradeoff.model_dump())}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,9 @@ from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.jobs.schema import DimensionPart, JobFile, ManualPart, RulePart, TablePart, check_job, rule_of
-from statveil.jobs.tables.assess import Links
-from statveil.protect.infeasible.table_repair import GivingCells, TableRepair
+from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.keep.wishes import Keep
-from statveil.protect.options import Bounds, Options
+from statveil.protect.options import Bounds, GivingCells, Method, Options, TableRepair
 from statveil.risk.rules import Rule
 from statveil.risk.rules.manual import Manual
 from statveil.tables.linked import CellSet, Equation
@@ -64,8 +63,8 @@ class Job:
                 found.append(self._rule(part))
         return found
 
-    def links(self) -> Links:
-        """What links the tables beyond the cells they share."""
+    def linked(self) -> LinkedTables:
+        """The tables, and what links them beyond the cells they share."""
         equations, sets = list[Equation](), list[CellSet]()
         for place, equation in enumerate(self.parts.equation, start=1):
             with _about(f"equation[{place}]"):
@@ -73,16 +72,20 @@ class Job:
         for place, asked in enumerate(self.parts.cell_set, start=1):
             with _about(f"cell_set[{place}]"):
                 sets.append(CellSet(cells=asked.cells, view=asked.table, level=asked.level))
-        return Links(equations=equations, sets=sets, search_sets=self.parts.protection.search_sets)
+        return LinkedTables(tables=self.specs(), equations=equations, sets=sets, search_sets=self.parts.protection.search_sets)
 
     def options(self) -> Options:
         chosen = self.parts.protection
         with _about("protection.bounds"):
             bounds = Bounds(**chosen.bounds.model_dump())
         with _about("protection"):
-            return Options(variant=chosen.variant, norm=chosen.norm, weights=chosen.weights, cap=chosen.cap, bounds=bounds)
+            options = Options(variant=chosen.variant, norm=chosen.norm, weights=chosen.weights, cap=chosen.cap, bounds=bounds)
+        return replace(options, repair=self._repair())
 
-    def repair(self) -> TableRepair | None:
+    def method(self) -> Method:
+        return Method(name=self.parts.protection.method, seed=self.parts.protection.seed)
+
+    def _repair(self) -> TableRepair | None:
         """What may give where no safe table exists; None: nothing."""
         asked = self.parts.repair
         if asked is None:

@@ -1,11 +1,11 @@
-"""The verb: adjust a problem to a close safe table within limits (controlled tabular adjustment)."""
+"""Adjust a problem to a close safe table within limits (controlled tabular adjustment)."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from statveil.protect.run_record import PROVED, RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
 from statveil.protect.warm_up import make_ready
 from statveil.solve.processes import Halt, run_isolated
-
-if TYPE_CHECKING:
-    from statveil.protect.keep.wishes import Keep
 
 
 class AdjustTuning(NamedTuple):
@@ -45,7 +42,7 @@ class AdjustTuning(NamedTuple):
 TUNING = AdjustTuning()
 
 
-def adjust(
+def adjust_problem(
     problem: ProtectionProblem,
     *,
     method: str = "auto",
@@ -54,26 +51,18 @@ def adjust(
     limits: Limits | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
-    keep: Keep | None = None,
 ) -> Adjustment:
     """The best safe table that the method finds within the limits, with a lower bound on the best possible.
 
     The work is done in processes of its own, killed at the limit. Ctrl-C ends it early; the best table so far is returned.
     `start` holds senses to begin with (+1 up, -1 down, 0 not sensitive); method "fixed" keeps them. `settings` are the
-    method's own, such as the number of groups or blocks. `keep` names statistics to keep: then the method's table is where the
-    search for one that keeps them begins.
+    method's own, such as the number of groups or blocks.
     """
     limits = Limits() if limits is None else limits
     check_kind("limits", limits, Limits)
     _check(problem, start, seed)
     chosen = dict(settings or {})
     check_method(method, chosen, start)
-    if keep is not None:
-        from statveil.protect.keep.adjust_keeping import adjust_keeping
-        from statveil.protect.keep.wishes import Keep
-
-        check_kind("keep", keep, Keep)
-        return adjust_keeping(problem, keep, method=method, start=start, settings=chosen, limits=limits, seed=seed, on_progress=on_progress)
     record = RunRecord(limits, on_progress)
     with record.excused():
         make_ready("search", record.say)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.outcome import Ending
 from statveil.formats.certificate import Certificate
+from statveil.formats.repairs import Relaxation
 
 if TYPE_CHECKING:
     from statveil.protect.keep.result import Quality
@@ -44,6 +45,8 @@ class Adjustment:
     certificate: Certificate | None = field(default=None, repr=False)
     quality: Quality | None = field(default=None, repr=False)
     """What became of the statistics, where some were to be kept."""
+    relaxations: tuple[Relaxation, ...] = ()
+    """What a repair gave; empty if nothing had to give."""
 
     def __post_init__(self) -> None:
         for name in ("deviation", "senses"):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
-from statveil.core.limits import Limits, OnProgress, check_kind, is_finite, known
+from statveil.core.limits import Limits, OnProgress, check_kind, check_seed, is_finite, known
+from statveil.formats.repairs import MayGive
 
 Variant = Literal["at-least", "exact"]
 Norm = Literal["l1", "l2"]
 Weights = Literal["unit", "inverse", "inverse-sqrt"]
 
+Giving = Literal["cap", "inner", "margins", "relations", "protection"]
+KNOWN: tuple[Giving, ...] = ("cap", "inner", "margins", "relations", "protection")
+DEFAULT_ORDER: tuple[Giving, ...] = ("cap", "inner", "margins", "relations")
 NO_LIMIT = 2**62
 """Stands for "no bound" in integer arrays."""
 
@@ -44,11 +48,81 @@ class Bounds:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Repair:
+    """What may give, first things first: bounds of sensitive cells (`cap`), of `inner` cells, of `margins`, `relations`, `protection`.
+
+    `protection` gives only if `weaken_protection` says so as well. `may_give` narrows it all down to single cells and relations.
+    """
+
+    order: tuple[Giving, ...] = DEFAULT_ORDER
+    may_give: MayGive | None = None
+    weaken_protection: bool = False
+
+    def __post_init__(self) -> None:
+        for each in self.order:
+            known("class in the repair order", each, KNOWN)
+        if not self.order or len(set(self.order)) < len(self.order):
+            raise InputError("The repair order must name each class once, and at least one.", hint=f"Known: {', '.join(KNOWN)}.")
+        if self.weaken_protection != ("protection" in self.order):
+            raise InputError(
+                "Protection gives only where both the repair order and the flag to weaken it say so.",
+                hint="Put 'protection' into the order and set weaken_protection, or neither.",
+            )
+        if self.may_give is not None:
+            check_kind("may_give", self.may_give, MayGive)
+
+
+DEFAULT_TABLE_ORDER: tuple[Giving, ...] = ("cap", "inner", "margins")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivingCells:
+    """Cells whose bounds may give, or with `protection` whose protection may.
+
+    cells: {dimension: code} each; a dimension left out means its total. view: which of several linked tables is meant.
+    """
+
+    cells: Sequence[Mapping[str, str]]
+    view: str | None = None
+    protection: bool = False
+
+    def __post_init__(self) -> None:
+        listed = isinstance(self.cells, Sequence) and not isinstance(self.cells, str)
+        if not listed or not all(isinstance(labels, Mapping) for labels in self.cells):
+            raise InputError("The cells that may give must be a list of {dimension: code}.", hint='For example: [{"region": "A"}].')
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRepair:
+    """What may give where a table from records has no safe release, first things first: bounds of sensitive cells (`cap`), of
+    `inner` cells, of `margins`, and `protection`, the last only if `weaken_protection` says so as well.
+
+    `only` narrows it down to single cells; without it all may give but frozen ones.
+    """
+
+    order: tuple[Giving, ...] = DEFAULT_TABLE_ORDER
+    only: tuple[GivingCells, ...] = ()
+    weaken_protection: bool = False
+
+    def __post_init__(self) -> None:
+        Repair(order=self.order, weaken_protection=self.weaken_protection)
+        if "relations" in self.order:
+            raise InputError(
+                "The sums of a table from records do not give: a total less its other parts would tell of a sensitive cell.",
+                hint="Leave 'relations' out of the repair order.",
+            )
+        if not all(isinstance(each, GivingCells) for each in self.only):
+            raise InputError("What alone may give must be a list of GivingCells.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """variant: move sensitive cells by `at-least` their level, or by `exact`-ly it (S0, S1).
     norm: least sum of weighted absolute (`l1`) or squared (`l2`) changes.
     weights: cost of a unit's change: `unit`, `inverse` of the value, `inverse-sqrt`; a cost given for a cell replaces it.
+    bounds: how far any cell may move.
     cap: a sensitive cell moves by no more than `cap` times its level.
+    repair: what of all this may give where no safe table exists; by default nothing, and there is then no release.
     """
 
     variant: Variant = "at-least"
@@ -56,18 +130,50 @@ class Options:
     weights: Weights = "inverse"
     bounds: Bounds = field(default_factory=Bounds)
     cap: float | None = None
+    repair: TableRepair | None = None
 
     def __post_init__(self) -> None:
         known("variant", self.variant, ("at-least", "exact"))
         known("norm", self.norm, ("l1", "l2"))
         known("weights", self.weights, ("unit", "inverse", "inverse-sqrt"))
         check_kind("bounds", self.bounds, Bounds)
+        if self.repair is not None:
+            check_kind("repair", self.repair, TableRepair)
         if self.cap is not None and not (is_finite(self.cap) and self.cap >= 1):
             raise InputError("The cap is a multiple of the protection level, one or more.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """How a safe table is looked for.
+
+    name: the method; `auto` chooses by the table (docs/methods.md lists them).
+    settings: the method's own, such as the number of groups or blocks.
+    start: senses to begin with, +1 up, -1 down, 0 not sensitive; method `fixed` keeps them.
+    seed: the same seed finds the same table, unless the time limit ends the search first.
+
+    >>> Method(name="anneal", seed=3).seed
+    3
+    """
+
+    name: str = "auto"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    start: IntArray | None = field(default=None, repr=False)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+
+
+def method_of(method: str | Method) -> Method:
+    """A method by name, or as it is."""
+    if not isinstance(method, str | Method):
+        raise InputError(f"The method must be a name or a Method, not {type(method).__name__}.", hint="Write method='auto'.")
+    return Method(name=method) if isinstance(method, str) else method
+
+
 class AdjustArguments(TypedDict, total=False):
-    """How a table is looked for, as `adjust` takes it; whatever builds on `adjust` hands it on."""
+    """How a table is looked for, as `adjust_problem` takes it; whatever builds on it hands it on."""
 
     method: str
     start: IntArray | None

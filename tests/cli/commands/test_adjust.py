@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import statveil as sv
-import statveil.jobs.systems
+import statveil.jobs.adjust
 from statveil.core import errors
 from tests.cli.stories import run, told
 from tests.formats.systems import VILLAGE
@@ -182,7 +182,7 @@ def test_every_error_has_its_exit_code(village: Path, monkeypatch: pytest.Monkey
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(statveil.jobs.systems, "adjust", fail)
+    monkeypatch.setattr(statveil.jobs.adjust, "adjust_problem", fail)
     result = run("adjust", village)
     assert result.exit_code == code
     assert "60.5" not in told(result)
@@ -191,14 +191,14 @@ def test_every_error_has_its_exit_code(village: Path, monkeypatch: pytest.Monkey
 
 def tampered(monkeypatch: pytest.MonkeyPatch, cell: int) -> None:
     """Let the solution be written with one unit too many in one cell."""
-    honest = statveil.jobs.systems.write_solution
+    honest = statveil.jobs.adjust.write_solution
 
     def write(solution: sv.systems.Solution, path: Path) -> None:
         released = solution.released.copy()
         released[cell] += 1
         honest(sv.systems.Solution(value=solution.value, released=released, sensitive=solution.sensitive, decimals=solution.decimals), path)
 
-    monkeypatch.setattr(statveil.jobs.systems, "write_solution", write)
+    monkeypatch.setattr(statveil.jobs.adjust, "write_solution", write)
 
 
 @pytest.mark.parametrize("cell", range(4))
@@ -220,13 +220,13 @@ def test_an_earlier_solution_survives_a_failed_audit(village: Path, monkeypatch:
 
 def test_the_audit_reads_the_original_again(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that changes while the solver works does not slip through."""
-    honest = statveil.jobs.systems.adjust
+    honest = statveil.jobs.adjust.adjust_problem
 
     def meddle(*arguments: Any, **options: Any) -> sv.Adjustment:
         village.write_text(VILLAGE.replace("5 7.25", "9 9.25"))
         return honest(*arguments, **options)
 
-    monkeypatch.setattr(statveil.jobs.systems, "adjust", meddle)
+    monkeypatch.setattr(statveil.jobs.adjust, "adjust_problem", meddle)
     assert run("adjust", village).exit_code == 5
     assert names(village.parent) == ["village.jj"]
 
@@ -234,9 +234,9 @@ def test_the_audit_reads_the_original_again(village: Path, monkeypatch: pytest.M
 @pytest.mark.shared
 def test_a_public_instance_with_its_own_solution_as_start(shared_data: Path, tmp_path: Path) -> None:
     path = Path(shutil.copy(shared_data / "csplib" / "targus.jj", tmp_path))
-    outcome = sv.adjust_system(path, limits=sv.Limits(seconds=10))
+    outcome = sv.adjust(path, limits=sv.Limits(seconds=10))
     sv.systems.write_directions(outcome.adjustment.senses, tmp_path / "a.dir")
-    again = sv.adjust_system(path, method="fixed", start=tmp_path / "a.dir", out=tmp_path / "again.sol")
+    again = sv.adjust(sv.systems.SystemFiles(path, start=tmp_path / "a.dir", solution=tmp_path / "again.sol"), method="fixed")
     assert again.adjustment.objective <= outcome.adjustment.objective * (1 + 1e-9)
 
 

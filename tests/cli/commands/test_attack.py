@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from statveil.cli.app import app
 from statveil.cli.commands import attack as command
 from statveil.core.errors import ServerClosed
+from statveil.jobs.adjust import adjust
 from statveil.jobs.demo.register import write_register_server
-from statveil.jobs.systems import adjust_system
 from tests.jobs.attack.test_folders import JJ
 from tests.server.test_attack_target import DIMENSIONS
 
@@ -35,7 +35,7 @@ def run(*arguments: object) -> tuple[int, str, str]:
 def test_a_system_that_can_be_guessed_ends_with_the_exit_code_of_a_failed_check(tmp_path: Path) -> None:
     original = tmp_path / "small.jj"
     original.write_text(JJ, encoding="ascii")
-    solution = adjust_system(original, method="exact").solution
+    solution = adjust(original, method="exact").solution
     code, told, _ = run(original, solution, "--out", tmp_path / "report.html")
     assert code == command.FAILED
     assert "T11  FAILED" in told

@@ -13,9 +13,9 @@ from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus
 from statveil.core.errors import InputError
 from statveil.formats.solution import Solution, write_solution
 from statveil.formats.system_files import read_system
+from statveil.jobs.adjust import adjust
 from statveil.jobs.attack.folders import folder_case
 from statveil.jobs.attack.systems import reverse_by_adjustment, system_case
-from statveil.jobs.systems import adjust_system
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.folder import protect_to_folder
 
@@ -153,7 +153,7 @@ JJ = """0
 def test_a_solution_file_is_attacked_with_the_bounds_of_its_system(tmp_path: Path) -> None:
     original = tmp_path / "small.jj"
     original.write_text(JJ, encoding="ascii")
-    solution = adjust_system(original, method="exact").solution
+    solution = adjust(original, method="exact").solution
     case = system_case(original, solution, effort=Effort(), reverse=reverse_by_adjustment(seconds=5, method="alternate"))
     report = attack_system(case, target="small")
     assert case.published.known_bounds

@@ -12,7 +12,7 @@ import pandas as pd
 
 import statveil as sv
 
-LIMITS = sv.Limits(seconds=10)
+LIMITS = sv.Limits(seconds=60)
 FIVE = {"area": list("ppqqq"), "trade": list("uvuvv"), "sales": [7, 3, 1, 50, 20]}
 """p: u 7, v 3; q: u 1, v 50 + 20."""
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.jobs.tables.assess import Links, assess_records, find_sets
+from statveil.jobs.tables.assess import LinkedTables, assess_records, find_sets
 from statveil.protect.options import NO_LIMIT
 
 STREET = pd.DataFrame(
@@ -29,7 +29,7 @@ def table(**further: Any) -> sv.TableSpec:
 
 
 def judged(**links: Any) -> tuple[sv.Table, sv.rules.Sensitivity]:
-    return assess_records(sv.read_microdata(STREET), [table()], RULES, Links(**links))
+    return assess_records(sv.read_microdata(STREET), LinkedTables(tables=[table()], **links), RULES)
 
 
 def released(release: sv.Release) -> dict[tuple[str, ...], int]:
@@ -38,8 +38,9 @@ def released(release: sv.Release) -> dict[tuple[str, ...], int]:
     return dict(zip(labels, release.protected.value[view.cell].tolist(), strict=True))
 
 
-def protect(**further: Any) -> sv.Release:
-    return sv.protect_table(STREET, table(), rules=RULES, limits=sv.Limits(seconds=10), **further)
+def protect(options: sv.Options | None = None, **links: Any) -> sv.Release:
+    linked = sv.LinkedTables(tables=table(), **links)
+    return sv.protect_table(STREET, linked, rules=RULES, options=options, limits=sv.Limits(seconds=10))
 
 
 def test_without_its_set_a_holding_is_published_as_it_is() -> None:

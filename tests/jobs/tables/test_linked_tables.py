@@ -37,7 +37,8 @@ def by(*dimensions: str, measure: str = "turnover") -> sv.TableSpec:
 
 
 def protect(data: pd.DataFrame, specs: list[sv.TableSpec], **further: Any) -> sv.Release:
-    return sv.protect_table(data, specs, **{"rules": RULES, "limits": LIMITS, **further})
+    links = {name: further.pop(name) for name in ("equations", "sets", "search_sets") if name in further}
+    return sv.protect_table(data, sv.LinkedTables(tables=specs, **links), **{"rules": RULES, "limits": LIMITS, **further})
 
 
 def released(release: sv.Release, name: str) -> dict[tuple[str, ...], int]:

@@ -102,7 +102,7 @@ def test_records_of_one_holding_are_one_respondent() -> None:
 def test_a_ready_table_is_protected_by_the_offices_word() -> None:
     ready = sv.table_from_cells({"area": sv.Hierarchy.flat("pqr")}, {("p",): "10.5", ("q",): 20, ("r",): Decimal(30)}, decimals=1)
     said = sv.rules.Manual([ManualCell(cell={"area": "p"}, status="sensitive", lower=4, upper=3), ManualCell(cell={}, status="frozen")])
-    release = sv.protect_assessed(ready, sv.rules.assess(ready, [said]), limits=LIMITS)
+    release = sv.protect_table(ready, sv.rules.assess(ready, [said]), limits=LIMITS)
     assert_safe(release)
     assert released(release)["Total",] == 605
 
@@ -137,3 +137,10 @@ def test_every_combination_of_options_gives_a_safe_table(variant: Any, norm: Any
         FIVE, table("area", "trade"), sv.rules.Manual([ManualCell(cell={"area": "p", "trade": "u"}, status="sensitive")]), options=options
     )
     assert released(release)["p", "u"] in ({5, 9} if variant == "exact" else {*range(1, 6), *range(9, 20)})
+
+
+def test_progress_is_told_stage_by_stage() -> None:
+    stages: list[str] = []
+    protect(FIVE, table("area", "trade"), sv.PPercent(10), on_progress=lambda progress: stages.append(progress.stage))
+    assert stages[:2] == ["tabulating", "assessing"]
+    assert stages[-1] == "audited"

@@ -14,7 +14,7 @@ from statveil.audit.certificate_checker import bound_of, check_bound
 from statveil.core.limits import Limits
 from statveil.core.outcome import Ending
 from statveil.formats.certificate import Cases, ProofSum
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.bounds import branch_and_bound
 from statveil.protect.bounds.certificate import certify
 from statveil.protect.bounds.cuts import bound_by_cuts
@@ -73,7 +73,7 @@ def test_the_tree_closes_on_the_continuous_optimum(problem: ProtectionProblem) -
 
 
 def test_a_report_says_what_its_bound_rests_on() -> None:
-    adjustment = adjust(table(3), limits=Limits(seconds=20))
+    adjustment = adjust_problem(table(3), limits=Limits(seconds=20))
     assert adjustment.ending is Ending.OPTIMAL
     assert adjustment.bound_by in ("cuts", "tree")
     assert adjustment.certificate is not None
@@ -100,7 +100,7 @@ def test_two_tables_side_by_side_are_certified_together() -> None:
     from tests.protect.presolve.test_components import beside
 
     both = beside(table(1), table(2))
-    adjustment = adjust(both, limits=Limits(seconds=30))
+    adjustment = adjust_problem(both, limits=Limits(seconds=30))
     assert adjustment.bound == adjustment.certified_bound == cheapest_cost(table(1)) + cheapest_cost(table(2))
     assert adjustment.certificate is not None
     assert check_bound(both, adjustment.certificate) == adjustment.bound
@@ -160,7 +160,7 @@ def test_a_proof_of_a_part_is_renumbered_for_the_whole() -> None:
 @pytest.mark.shared
 def test_a_public_table_is_certified(shared_data: Path) -> None:
     problem = sv.read_jj(shared_data / "csplib" / "cox3.jj", weights="unit")
-    adjustment = adjust(problem, limits=Limits(seconds=60))
+    adjustment = adjust_problem(problem, limits=Limits(seconds=60))
     assert (adjustment.objective, adjustment.bound, adjustment.bound_by) == (2420, 2420, "tree")
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from statveil.core.errors import InfeasibleProblem
 from statveil.core.limits import Limits
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.build import CellNumbers
 from statveil.protect.infeasible.explain import Explanation, explain, minimal_clash
 from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
@@ -135,7 +135,7 @@ def test_a_search_without_tries_left_gives_up(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_error_of_an_adjustment_carries_the_explanation() -> None:
     with pytest.raises(InfeasibleProblem, match="No safe table exists") as failure:
-        adjust(STUCK_NEIGHBOUR, limits=Limits(seconds=5))
+        adjust_problem(STUCK_NEIGHBOUR, limits=Limits(seconds=5))
     assert isinstance(failure.value.explanation, Explanation)
     assert "These 4 requirements cannot be met together, but any one fewer can" in failure.value.hint
 

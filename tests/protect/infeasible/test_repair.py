@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from statveil.audit.repairs import weakened
 from statveil.audit.systems import audit_system
 from statveil.core.errors import FormatError, InfeasibleProblem, InputError
 from statveil.core.limits import Limits
 from statveil.formats.repairs import MayGive, Relaxation, read_may_give, read_repairs, write_repairs
+from statveil.protect.adjustment import Adjustment
 from statveil.protect.infeasible.explain import Explanation
-from statveil.protect.infeasible.repair import Repair, Repaired, adjust_or_repair, relaxations_of
+from statveil.protect.infeasible.repair import adjust_or_repair, relaxations_of
+from statveil.protect.options import Repair
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import system_of
 from tests.protect.overconstrained import overconstrained
@@ -28,13 +31,13 @@ def story(**changes: object) -> ProtectionProblem:
     return problem_of([30, 20, 10], [[-1, 1, 1]], levels={1: 5}, **{**bounds, **changes})
 
 
-def repaired(problem: ProtectionProblem, repair: Repair | None = None, **options: object) -> Repaired:
+def repaired(problem: ProtectionProblem, repair: Repair | None = None, **options: object) -> Adjustment:
     return adjust_or_repair(problem, repair or Repair(), limits=SHORT, **options)  # type: ignore[arg-type]
 
 
-def audited(problem: ProtectionProblem, found: Repaired) -> bool:
+def audited(problem: ProtectionProblem, found: Adjustment) -> bool:
     """By the independent audit, against the requirements that the list loosens."""
-    released = problem.value + found.adjustment.deviation
+    released = problem.value + found.deviation
     return audit_system(system_of(problem), released, variant=problem.variant, repairs=found.relaxations).passed
 
 
@@ -42,14 +45,14 @@ def test_a_table_that_needs_no_repair_gets_none() -> None:
     free = story(upper=np.array([99, 99, 99]))
     found = repaired(free)
     assert found.relaxations == ()
-    assert free.accepts(found.adjustment.deviation)
+    assert free.accepts(found.deviation)
 
 
 def test_by_default_the_inner_cell_gives_two_and_the_margin_nothing() -> None:
     found = repaired(story())
     assert [(each.what, each.place, each.by) for each in found.relaxations] in ([("upper", 2, 2)], [("lower", 2, 2)])
     assert audited(story(), found)
-    assert not found.protection_weakened
+    assert not weakened(found.relaxations)
 
 
 def test_in_another_order_the_margin_gives_instead() -> None:
@@ -71,7 +74,7 @@ def test_protection_gives_only_with_the_flag_and_never_all_of_it() -> None:
     flagged = Repair(order=("protection",), weaken_protection=True)
     found = repaired(story(), flagged)
     assert [(each.what[:10], each.place, each.by) for each in found.relaxations] == [("protection", 1, 2)]
-    assert found.protection_weakened
+    assert weakened(found.relaxations)
     assert audited(story(), found)
     stuck = story(lower=np.array([30, 0, 10]), upper=np.array([30, 100, 10]))
     with pytest.raises(InfeasibleProblem, match="No repair in the order protection"):
@@ -96,7 +99,7 @@ def test_cells_that_may_not_move_do_not_give_unless_named_and_signs_stay() -> No
     assert found.relaxations == (Relaxation("upper", 2, 5),)
     small = problem_of([3, 1, 2], [[-1, 1, 1]], levels={1: (1, 40)}, lower=np.array([3, 1, 1]), upper=np.array([3, 99, 2]))
     found = repaired(small)
-    assert (small.value + found.adjustment.deviation >= 0).all()
+    assert (small.value + found.deviation >= 0).all()
     assert audited(small, found)
 
 
@@ -110,8 +113,8 @@ def test_only_what_is_named_gives() -> None:
 def test_fixed_senses_are_kept_in_the_repair() -> None:
     for sense in (1, -1):
         found = repaired(story(), method="fixed", start=np.array([0, sense, 0]))
-        assert np.sign(found.adjustment.deviation[1]) == sense
-        assert found.adjustment.senses[1] == sense
+        assert np.sign(found.deviation[1]) == sense
+        assert found.senses[1] == sense
         assert audited(story(), found)
 
 
@@ -139,7 +142,7 @@ def ends_well(seed: int, largest: int, *, method: str = "exact") -> str:
     """A random table that asks too much: audited with a listed repair, or explained by a minimal clash."""
     problem = overconstrained(seed, largest=largest)
     order = (("cap", "inner", "margins", "relations"), ("cap", "inner"), ("inner", "margins", "cap"))[seed % 3]
-    found: Repaired | InfeasibleProblem
+    found: Adjustment | InfeasibleProblem
     try:
         found = adjust_or_repair(problem, Repair(order=order), method=method, limits=SHORT)  # type: ignore[arg-type]
     except InfeasibleProblem as failure:
@@ -148,9 +151,9 @@ def ends_well(seed: int, largest: int, *, method: str = "exact") -> str:
         assert isinstance(found.explanation, Explanation)
         assert found.explanation.minimal
         return "explained"
-    released = problem.value + found.adjustment.deviation
+    released = problem.value + found.deviation
     assert audited(problem, found)
-    assert (found.relaxations == ()) == problem.accepts(found.adjustment.deviation)
+    assert (found.relaxations == ()) == problem.accepts(found.deviation)
     assert not any(each.what.startswith("protection") for each in found.relaxations)
     assert released.dtype == np.int64
     return "repaired" if found.relaxations else "safe"

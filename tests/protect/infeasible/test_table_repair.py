@@ -34,7 +34,7 @@ SHORT = sv.Limits(seconds=60)
 
 def protect(repair: sv.repair.TableRepair | None = None, options: sv.Options = TIGHT, rules: Any = None, **more: Any) -> sv.Release:
     rules = [sv.PPercent(10)] if rules is None else rules
-    return sv.protect_table(FIRMS, SPEC, rules=rules, options=options, limits=SHORT, repair=repair, **more)
+    return sv.protect_table(FIRMS, SPEC, rules=rules, options=replace(options, repair=repair), limits=SHORT, **more)
 
 
 def gave(release: sv.Release) -> set[str]:
@@ -199,21 +199,18 @@ def test_linked_tables_are_repaired_together_and_cells_named_by_table() -> None:
     named = [sv.repair.GivingCells(cells=[{}, {"area": "q"}], view=name) for name in ("sales", "export")]
     release = sv.protect_table(
         data,
-        tables,
+        sv.LinkedTables(tables=tables, equations=[split]),
         rules=[office],
-        options=TIGHT,
+        options=replace(TIGHT, repair=sv.repair.TableRepair(order=("margins",), only=tuple(named))),
         limits=SHORT,
-        equations=[split],
-        repair=sv.repair.TableRepair(order=("margins",), only=tuple(named)),
     )
     assert release.relaxations
     with pytest.raises(sv.InputError, match="does not say which is meant"):
         sv.protect_table(
             data,
-            tables,
+            sv.LinkedTables(tables=tables, equations=[split]),
             rules=[office],
-            equations=[split],
-            repair=sv.repair.TableRepair(only=(sv.repair.GivingCells(cells=[{"area": "q"}]),)),
+            options=sv.Options(repair=sv.repair.TableRepair(only=(sv.repair.GivingCells(cells=[{"area": "q"}]),))),
         )
 
 
@@ -359,9 +356,8 @@ def random_records(seed: int) -> tuple[pd.DataFrame, sv.TableSpec, sv.Options, s
 def ending(seed: int) -> str:
     data, spec, options, repair = random_records(seed)
     try:
-        release = sv.protect_table(
-            data, spec, rules=[sv.MinimumFrequency(2), sv.PPercent(20)], options=options, repair=repair, limits=SHORT, method="exact"
-        )
+        rules = [sv.MinimumFrequency(2), sv.PPercent(20)]
+        release = sv.protect_table(data, spec, rules=rules, options=replace(options, repair=repair), limits=SHORT, method="exact")
     except sv.InfeasibleProblem:
         return "explained"
     if not release.relaxations:

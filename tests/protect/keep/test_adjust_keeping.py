@@ -40,7 +40,7 @@ def test_the_mean_is_kept_to_the_unit() -> None:
 
 def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
     problem = small_table()
-    found = sv.adjust(problem, keep=sv.keep.Keep(slope=S), limits=sv.Limits(seconds=6), seed=1)
+    found = sv.adjust(problem, keep=sv.keep.Keep(slope=S), limits=sv.Limits(seconds=6), method=sv.Method(seed=1))
     assert found.quality is not None
     (plain,), (kept,) = found.quality.plain, found.quality.kept
     assert abs(kept.slope - 1) <= abs(plain.slope - 1)

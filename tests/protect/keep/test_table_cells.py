@@ -16,7 +16,7 @@ from statveil.cli.words import keep_from
 from statveil.core.errors import AuditFailed, InputError
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
-from statveil.jobs.tables.assess import Links, assess_records
+from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import protect_to_folder
 from statveil.protect.keep.table_cells import cells_at, keep_of
 from tests.protect.keep.tables import small_table
@@ -91,7 +91,9 @@ def test_a_cap_that_had_to_be_widened_is_what_the_audit_checks() -> None:
 
 def test_keep_and_repair_exclude_each_other_and_a_cap_is_needed_to_be_widened() -> None:
     with pytest.raises(InputError, match="repaired"):
-        sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.keep.Keep(mean="all"), repair=sv.repair.TableRepair())
+        sv.protect_table(
+            records(), spec(), rules=[sv.PPercent(30)], keep=sv.keep.Keep(mean="all"), options=sv.Options(repair=sv.repair.TableRepair())
+        )
     with pytest.raises(InputError, match="widen"):
         sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.keep.Keep(mean="all", widen=(2,)))
 
@@ -180,7 +182,7 @@ SET = sv.CellSet(cells=[{"region": "A1", "trade": "x"}, {"region": "B1", "trade"
 
 def test_statistics_are_of_cells_that_a_reader_sees() -> None:
     """The sum of two cells that no view shows is sensitive; it counts neither among the sensitive nor among all cells."""
-    table, sensitivity = assess_records(sv.read_microdata(records()), [spec()], [sv.PPercent(30)], Links(sets=[SET]))
+    table, sensitivity = assess_records(sv.read_microdata(records()), LinkedTables(tables=spec(), sets=[SET]), [sv.PPercent(30)])
     assert sensitivity.sensitive[table.shown :].any()
     keep = keep_of(sv.keep.Keep(mean="sensitive", slope="all", measures=["gini", largest]), table, sensitivity.sensitive)
     for _, cells in keep.asked:
@@ -315,7 +317,7 @@ def test_widened_caps_are_listed_as_repairs_are(tmp_path: Path) -> None:
     )
     sv.systems.write_jj(narrow, tmp_path / "t.jj")
     keep = sv.keep.Keep(mean="sensitive", widen=(1.5, 3), by="programs")
-    outcome = sv.adjust_system(tmp_path / "t.jj", keep=keep, limits=sv.Limits(seconds=20))
+    outcome = sv.adjust(tmp_path / "t.jj", keep=keep, limits=sv.Limits(seconds=20))
     assert outcome.audit.passed
     assert {each.what for each in outcome.relaxations} <= {"lower", "upper"}
     assert outcome.relaxations

@@ -20,7 +20,7 @@ def second_variable() -> sv.ProtectionProblem:
 
 def test_two_variables_are_kept_together() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
-    found = sv.adjust_together(problems, limits=sv.Limits(seconds=10))
+    found = sv.adjust(problems, limits=sv.Limits(seconds=10))
     for name, problem in problems.items():
         deviation = found.adjustments[name].deviation
         assert problem.accepts(deviation)
@@ -37,28 +37,32 @@ def test_two_variables_are_kept_together() -> None:
 
 def test_variables_on_other_cells_are_refused() -> None:
     with pytest.raises(InputError, match="same cells"):
-        sv.adjust_together({"a": small_table(), "b": problem_of([1, 1], [[1, -1]], levels={})})
+        sv.adjust({"a": small_table(), "b": problem_of([1, 1], [[1, -1]], levels={})})
     with pytest.raises(InputError, match="Several"):
-        sv.adjust_together({"a": small_table()})
+        sv.adjust({"a": small_table()})
     with pytest.raises(InputError, match="same variant"):
-        sv.adjust_together({"a": small_table(), "b": small_table(variant="exact")})
+        sv.adjust({"a": small_table(), "b": small_table(variant="exact")})
     with pytest.raises(InputError, match="not widened"):
-        sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.keep.Keep(mean="all", widen=(2,)))
+        sv.adjust({"a": small_table(), "b": small_table()}, keep=sv.keep.Keep(mean="all", widen=(2,)))
     with pytest.raises(InputError, match="Measures are of one variable"):
-        sv.adjust_together({"a": small_table(), "b": small_table()}, keep=sv.keep.Keep(mean="all", measures=["gini"]))
+        sv.adjust({"a": small_table(), "b": small_table()}, keep=sv.keep.Keep(mean="all", measures=["gini"]))
     with pytest.raises(InputError, match="different cells"):
-        sv.adjust_together({"a": small_table(), "b": second_variable()}, keep=sv.keep.Keep(slope="sensitive"))
+        sv.adjust({"a": small_table(), "b": second_variable()}, keep=sv.keep.Keep(slope="sensitive"))
 
 
-def test_variables_without_a_wish_are_refused_at_once() -> None:
-    with pytest.raises(InputError, match="keep must be Keep, not NoneType"):
-        sv.protect_variables("nowhere.csv", [], rules={}, keep=None)  # type: ignore[arg-type]
+def test_what_variables_do_not_take_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match="keep must be Keep, not str"):
+        sv.protect_table("nowhere.csv", [], rules={}, keep="all")  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="several tables"):
+        sv.protect_table("nowhere.csv", [], rules={})
+    with pytest.raises(InputError, match="without repairs"):
+        sv.adjust({"a": small_table(), "b": small_table()}, method=sv.Method(settings={"groups": 3}))
 
 
 def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
     keep = sv.keep.Keep(variance="all", within=0.02, by="programs")
-    found = sv.adjust_together(problems, keep=keep, limits=sv.Limits(seconds=10))
+    found = sv.adjust(problems, keep=keep, limits=sv.Limits(seconds=10))
     assert found.correlation_change <= 0.02
     assert found.slope_change <= 0.02
 
@@ -76,8 +80,8 @@ def test_variables_of_records_are_released_one_by_one() -> None:
     )
     specs = [sv.TableSpec(dimensions={"region": None, "trade": None}, measure=name, name=name) for name in ("people", "wages")]
     rules = {"people": [sv.PPercent(60)], "wages": [sv.PPercent(80)]}
-    found = sv.protect_variables(records, specs, rules=rules, limits=sv.Limits(seconds=10))
+    found = sv.protect_table(records, specs, rules=rules, limits=sv.Limits(seconds=10))
     assert all(release.audit.passed for release in found.releases.values())
     assert found.together.correlation_change < 0.01
     with pytest.raises(InputError, match="name of its own"):
-        sv.protect_variables(records, [specs[0], specs[0]], rules=rules)
+        sv.protect_table(records, [specs[0], specs[0]], rules=rules)

@@ -11,7 +11,7 @@ import pytest
 
 import statveil as sv
 from statveil.core.errors import InputError
-from statveil.jobs.tables.parameters import keep_as_json
+from statveil.jobs.tables.released import keep_as_json
 from statveil.protect.keep.wishes import cells_of, several, targets_of
 from tests.protect.keep.tables import small_table
 

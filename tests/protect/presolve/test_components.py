@@ -15,7 +15,7 @@ from statveil.core.errors import InfeasibleProblem
 from statveil.core.limits import Limits, Progress
 from statveil.core.outcome import Ending
 from statveil.formats.certificate import COVER
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve import components as module
 from statveil.protect.presolve.components import components_of
@@ -93,7 +93,7 @@ def test_cells_without_relations_take_the_cheaper_way() -> None:
 def test_a_stuck_cell_is_left_to_the_method_which_says_so() -> None:
     problem = beside(row(), problem_of([3], np.zeros((0, 1)), levels={0: 5}, upper=np.array([4])))
     with pytest.raises(InfeasibleProblem):
-        adjust(problem)
+        adjust_problem(problem)
 
 
 def test_multipliers_keep_their_cells_and_relations() -> None:
@@ -113,8 +113,8 @@ def test_multipliers_keep_their_cells_and_relations() -> None:
 @pytest.mark.parametrize("method", ["auto", "exact", "bcd"])
 def test_objective_and_bound_are_sums(method: str) -> None:
     problems = [square(1), row(), square(2), problem_of([50], np.zeros((0, 1)), levels={0: 9})]
-    together = adjust(beside(*problems), method=method, limits=Limits(seconds=30))
-    apart = [adjust(each, method=method, limits=Limits(seconds=30)) for each in problems]
+    together = adjust_problem(beside(*problems), method=method, limits=Limits(seconds=30))
+    apart = [adjust_problem(each, method=method, limits=Limits(seconds=30)) for each in problems]
     assert together.objective == sum(each.objective for each in apart)
     assert together.bound == pytest.approx(sum(each.bound for each in apart))
     assert np.array_equal(together.deviation, np.concatenate([each.deviation for each in apart]))
@@ -122,20 +122,20 @@ def test_objective_and_bound_are_sums(method: str) -> None:
 
 def test_the_same_seed_gives_the_same_table_whoever_is_quicker() -> None:
     problem = beside(*(square(seed) for seed in range(6)))
-    tables = [adjust(problem, seed=3, limits=Limits(seconds=30)).deviation for _ in range(2)]
+    tables = [adjust_problem(problem, seed=3, limits=Limits(seconds=30)).deviation for _ in range(2)]
     assert np.array_equal(*tables)
 
 
 def test_a_start_reaches_every_component() -> None:
     start = np.array([-1, 0, 0, 0, 1, 0, 0, 0])
-    adjustment = adjust(beside(row(), row(5)), method="fixed", start=start)
+    adjustment = adjust_problem(beside(row(), row(5)), method="fixed", start=start)
     assert adjustment.senses.tolist() == start.tolist()
     assert adjustment.objective == 18
 
 
 def test_nothing_to_do_is_done_without_a_process() -> None:
     told: list[Progress] = []
-    adjustment = adjust(problem_of([1, 2, 3], [[1, 1, -1]], levels={}), on_progress=told.append)
+    adjustment = adjust_problem(problem_of([1, 2, 3], [[1, 1, -1]], levels={}), on_progress=told.append)
     assert adjustment.ending is Ending.OPTIMAL
     assert (adjustment.objective, adjustment.bound) == (0, 0)
     assert told[-1].objective == 0
@@ -143,19 +143,19 @@ def test_nothing_to_do_is_done_without_a_process() -> None:
 
 def test_an_unknown_method_is_refused_even_where_there_is_nothing_to_do() -> None:
     with pytest.raises(Exception, match="Unknown method 'luck'"):
-        adjust(problem_of([1, 2, 3], [[1, 1, -1]], levels={}), method="luck")
+        adjust_problem(problem_of([1, 2, 3], [[1, 1, -1]], levels={}), method="luck")
 
 
 def test_one_infeasible_component_makes_the_whole_infeasible() -> None:
     clash = problem_of([3, 3, 6], [[1, 1, -1]], levels={0: 5, 1: 5}, lower=np.array([0, 0, 6]), upper=np.array([99, 99, 6]))
     with pytest.raises(InfeasibleProblem, match="No safe table exists"):
-        adjust(beside(square(1), clash), limits=Limits(seconds=20))
+        adjust_problem(beside(square(1), clash), limits=Limits(seconds=20))
 
 
 def test_what_preprocessing_found_is_told() -> None:
     told: list[Progress] = []
     small = problem_of([3, 20, 23], [[1, 1, -1]], levels={0: 5})
-    adjust(beside(square(1), small), on_progress=told.append)
+    adjust_problem(beside(square(1), small), on_progress=told.append)
     assert "19 cells reduced to 19, 2 components, 1 sense forced" in [each.stage for each in told]
 
 
@@ -166,9 +166,9 @@ def many_rows(count: int, seed: int = 1) -> ProtectionProblem:
 
 def test_five_thousand_rows_are_solved_in_seconds() -> None:
     problem = many_rows(5000)
-    adjust(many_rows(60))  # compiled code is loaded
+    adjust_problem(many_rows(60))  # compiled code is loaded
     began = time.monotonic()
-    adjustment = adjust(problem)
+    adjustment = adjust_problem(problem)
     assert time.monotonic() - began < 10
     assert adjustment.ending is Ending.OPTIMAL
     levels = problem.upper_level.reshape(-1, 4)[:, :2]

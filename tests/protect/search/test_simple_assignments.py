@@ -7,7 +7,7 @@ import pytest
 
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.core.limits import Limits
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.search.papers import alternate, best_of_random
 from tests.protect.problems import problem_of
 from tests.protect.search.stories import five_in_a_row, search_of
@@ -65,6 +65,6 @@ def test_a_method_without_a_table_tells_whether_the_clock_stopped_it() -> None:
         [*values, sum(values)], [[1] * 22 + [-1]], levels=dict(enumerate(levels)), variant="exact", lower=fixed[0], upper=fixed[1]
     )
     with pytest.raises(OutOfTime):
-        adjust(problem, method="random", settings={"repetitions": 10**9}, limits=Limits(seconds=1.5))
+        adjust_problem(problem, method="random", settings={"repetitions": 10**9}, limits=Limits(seconds=1.5))
     with pytest.raises(InfeasibleProblem, match="was found"):
-        adjust(problem, method="alternate", limits=Limits(seconds=30))
+        adjust_problem(problem, method="alternate", limits=Limits(seconds=30))

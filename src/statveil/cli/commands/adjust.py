@@ -22,8 +22,7 @@ from statveil.cli.words import keep_from, settings_of
 from statveil.core.errors import InputError
 
 if TYPE_CHECKING:
-    from statveil.protect.infeasible.repair import Giving, Repair
-    from statveil.protect.options import Norm, Variant
+    from statveil.protect.options import Giving, Norm, Repair, Variant
     from statveil.protect.system import SystemOptions, SystemWeights
 
 LEXMIN = "lexmin"
@@ -99,30 +98,27 @@ def adjust(
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator, show_system
         from statveil.core.limits import Limits
-        from statveil.jobs.systems import adjust_system
+        from statveil.jobs.adjust import SystemFiles
+        from statveil.jobs.adjust import adjust as adjust_source
+        from statveil.protect.options import Method
 
         options = _options(norm, weights, variant, non_additive=non_additive, negative_levels=negative_levels)
-        method = _method(method, norm, start)
+        chosen = Method(name=_method(method, norm, start), settings=settings_of(setting or []), seed=seed)
         loosening = _loosening(repair or norm == LEXMIN, repair_order, weaken=weaken_protection)
-        limits, settings = Limits(seconds=seconds, gap=gap), settings_of(setting or [])
+        kept = keep_from(keep) if keep else None
+        files = SystemFiles(
+            file,
+            options=options,
+            solution=out,
+            summary=summary,
+            certificate=certificate,
+            repairs=repairs,
+            may_give=may_give,
+            start=start,
+        )
         with narrator(as_json=as_json) as tell:
-            outcome = adjust_system(
-                file,
-                out=out,
-                summary=summary,
-                certificate=certificate,
-                repairs=repairs,
-                options=options,
-                repair=loosening,
-                may_give=may_give,
-                keep=keep_from(keep) if keep else None,
-                method=method,
-                start=start,
-                settings=settings,
-                limits=limits,
-                seed=seed,
-                on_progress=tell,
-            )
+            limits = Limits(seconds=seconds, gap=gap)
+            outcome = adjust_source(files, method=chosen, repair=loosening, keep=kept, limits=limits, on_progress=tell)
         show_system(outcome, as_json=as_json)
 
 
@@ -148,7 +144,7 @@ def _method(method: str, norm: str, start: Path | None) -> str:
 
 
 def _loosening(wanted: bool, order: str, *, weaken: bool) -> Repair | None:
-    from statveil.protect.infeasible.repair import DEFAULT_ORDER, Repair
+    from statveil.protect.options import DEFAULT_ORDER, Repair
 
     classes = tuple(word.strip() for word in order.split(","))
     if not wanted:

@@ -36,8 +36,9 @@ def argus(
         from statveil.cli.display import narrator
         from statveil.core.limits import Limits
         from statveil.jobs.batch.run import BatchSettings, run_batch
+        from statveil.protect.options import Method
 
-        settings = BatchSettings(limits=Limits(seconds=seconds, gap=gap), method=method, seed=seed)
+        settings = BatchSettings(limits=Limits(seconds=seconds, gap=gap), method=Method(name=method, seed=seed))
         with narrator(as_json=as_json) as tell:
             result = run_batch(batch, settings=settings, out=out, data=data, on_progress=tell)
         _show(result, as_json=as_json)

@@ -60,17 +60,16 @@ def folder_case(folders: Sequence[Path], *, effort: Effort, reverse: ReverseSolv
 def _read(folder: Path) -> _Release:
     run = read_run(folder)
     job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
-    specs = job.specs()
-    for spec in specs:
+    linked = job.linked()
+    for spec in linked.specs:
         if any((spec.weight, spec.shadow, spec.request, spec.waiver)):
             raise InputError(
                 f"Table {spec.name!r} uses weights, a shadow variable, requests or waivers, which the attacks on records do not know.",
                 hint="Write the system with `statveil adjust` or `statveil convert` and attack its .jj and .sol files.",
             )
-    links = job.links()
-    table = tabulate(job.microdata, specs, equations=links.equations, sets=links.sets)
+    table = tabulate(job.microdata, linked.specs, equations=linked.equations, sets=linked.sets)
     protected, _ = read_protected(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
-    return _Release(job=job, specs=specs, protected=protected)
+    return _Release(job=job, specs=linked.specs, protected=protected)
 
 
 def _check_same(releases: Sequence[_Release]) -> None:

@@ -14,7 +14,7 @@ from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import Limits
 from statveil.formats.solution import read_solution
 from statveil.formats.system_files import read_system
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import problem_of
@@ -25,7 +25,7 @@ def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed
 
     def solve(task: ReverseProblem) -> IntArray | None:
         try:
-            found = adjust(_problem(task), method=method, limits=Limits(seconds=seconds), seed=seed)
+            found = adjust_problem(_problem(task), method=method, limits=Limits(seconds=seconds), seed=seed)
         except StatveilError:
             return None
         return np.asarray(task.published.released + found.deviation, dtype=np.int64)

@@ -22,9 +22,9 @@ from statveil.jobs.batch.linked import link, parts_of
 from statveil.jobs.batch.plan import AprioriStep, Plan, Session, SuppressStep, WriteStep, make_plan
 from statveil.jobs.batch.results import write_result
 from statveil.jobs.batch.tables import ReadyTable, all_rules, read_tables
-from statveil.jobs.tables.parameters import as_json
-from statveil.jobs.tables.protect import protect_assessed
-from statveil.protect.options import Options
+from statveil.jobs.tables.protect import protect_assessed, settled
+from statveil.jobs.tables.released import as_json
+from statveil.protect.options import Method, Options
 from statveil.publish.release import Release
 from statveil.tables.relations import relations
 from statveil.tables.table import ProtectedTable
@@ -38,8 +38,7 @@ class BatchSettings:
     """What tau-ARGUS hides of RCTA: how long, how close, by which method and seed; and the options of the adjustment."""
 
     limits: Limits = field(default_factory=Limits)
-    method: str = "auto"
-    seed: int = 0
+    method: str | Method = "auto"
     options: Options = field(default_factory=Options)
 
 
@@ -111,16 +110,9 @@ class _Runner:
         """Adjust the tables as one problem, and tell the numbers of each."""
         chosen, each = self.settings, list(tables.values())
         table, sensitivity = link(each)
-        release = protect_assessed(
-            table,
-            sensitivity,
-            options=chosen.options,
-            method=chosen.method,
-            limits=chosen.limits,
-            seed=chosen.seed,
-            on_progress=self.on_progress,
-            asked={"tables": [_spec_words(ready) for ready in each], "rules": [as_json(all_rules(ready)) for ready in each]},
-        )
+        how = settled(chosen.options, method=chosen.method, limits=chosen.limits, on_progress=self.on_progress)
+        asked = {"tables": [_spec_words(ready) for ready in each], "rules": [as_json(all_rules(ready)) for ready in each]}
+        release = protect_assessed(table, sensitivity, how, asked=asked)
         self.releases.append(release)
         linked = " together with the others" if len(tables) > 1 else ""
         self.notes += [f"Table {number}: adjusted{linked} and audited, gap {release.gap:.4%}" for number in tables]

@@ -14,34 +14,46 @@ from statveil.risk.unions import candidate_sets, unsafe_sets, without_safe_union
 from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate.tabulate import listed_specs, tabulate
 
 
 @dataclass(frozen=True, kw_only=True)
-class Links:
-    """What links tables beyond the cells they share.
+class LinkedTables:
+    """Tables protected together, and what links them beyond the cells they share.
 
-    equations: between measures. sets: cells to be judged as one. search_sets: look for such sets, see `find_sets`.
+    tables: one or several. equations: between measures. sets: cells to be judged as if they were one cell.
+    search_sets: also look for such sets, those that one holding dominates.
+
+    >>> specs = [TableSpec(dimensions={"region": None}, measure=name, name=name) for name in ("turnover", "domestic", "export")]
+    >>> linked = LinkedTables(tables=specs, equations=[Equation(total="turnover", parts=["domestic", "export"])])
+    >>> [spec.name for spec in linked.specs]
+    ['turnover', 'domestic', 'export']
     """
 
+    tables: TableSpec | Sequence[TableSpec]
     equations: Sequence[Equation] = ()
     sets: Sequence[CellSet] = ()
     search_sets: bool = False
 
     def __post_init__(self) -> None:
+        listed_specs(self.tables)
         if not isinstance(self.search_sets, bool):
             raise InputError("search_sets must be True or False.", hint="Sets that are known are given as sets=[CellSet(...)].")
 
+    @property
+    def specs(self) -> list[TableSpec]:
+        return listed_specs(self.tables)
+
 
 def assess_records(
-    data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule], links: Links, *, tell: Callable[[str], None] = lambda _: None
+    data: Microdata, linked: LinkedTables, rules: Sequence[Rule], *, tell: Callable[[str], None] = lambda _: None
 ) -> tuple[Table, Sensitivity]:
     """The tables that the records add up to, and what is sensitive in them; sets of cells that are safe are left out."""
     tell("tabulating")
-    sets = list(links.sets)
-    if links.search_sets:
+    specs, sets = linked.specs, list(linked.sets)
+    if linked.search_sets:
         sets += [found for found in find_sets(data, specs, rules) if found not in sets]
-    table = tabulate(data, specs, top=_top(rules), equations=links.equations, sets=sets)
+    table = tabulate(data, specs, top=_top(rules), equations=linked.equations, sets=sets)
     tell("assessing")
     sensitivity = assess(table, rules)
     if table.unions:

@@ -26,12 +26,12 @@ from statveil.audit.report import AuditReport
 from statveil.core.errors import BackendMissing, InputError
 from statveil.core.limits import OnProgress
 from statveil.formats.repairs import write_repairs
+from statveil.jobs.adjust import quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
-from statveil.jobs.systems import quality_figures
 from statveil.jobs.table_job import Job
-from statveil.jobs.tables.parameters import as_json, keep_as_json
-from statveil.jobs.tables.protect import protect_table
+from statveil.jobs.tables.protect import ProtectionSettings, protect_records, settled
+from statveil.jobs.tables.released import as_json, keep_as_json
 from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
 from statveil.publish.formats.files import ending, file_word
 from statveil.publish.release import Edition, Release
@@ -96,33 +96,22 @@ def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
     """The one call: the job's data through tabulation, rules, adjustment and audit; with [tradeoff], a point of the front."""
     if job.parts.tradeoff is not None:
         return released_point(job, front_of(job, on_progress=on_progress))
-    links = job.links()
-    return protect_table(
-        job.microdata,
-        job.specs(),
-        rules=job.rules(),
-        options=job.options(),
-        method=job.parts.protection.method,
-        limits=job.limits(),
-        seed=job.parts.protection.seed,
-        on_progress=on_progress,
-        job=job.content,
-        equations=links.equations,
-        sets=links.sets,
-        search_sets=links.search_sets,
-        repair=job.repair(),
-        keep=job.keep(),
-    )
+    return protect_records(job.microdata, job.linked(), job.rules(), settings_of(job, on_progress=on_progress), job=job.content)
+
+
+def settings_of(job: Job, *, on_progress: OnProgress | None = None) -> ProtectionSettings:
+    """How the job wants its table protected."""
+    return settled(job.options(), job.keep(), job.method(), job.limits(), on_progress)
 
 
 def front_of(job: Job, *, on_progress: OnProgress | None = None) -> TableTradeoff:
     """The front of the job's table."""
     if job.parts.repair is not None:
         raise InputError("repair: a trade-off keeps all that was asked; nothing gives.", hint="Leave out [repair] or [tradeoff].")
-    links, asked = job.links(), tradeoff_part(job)
+    linked, asked = job.linked(), tradeoff_part(job)
     return tradeoff_table(
         job.microdata,
-        job.specs(),
+        linked.tables,
         rules=job.rules(),
         keep=job.keep(),
         points=asked.points,
@@ -131,9 +120,9 @@ def front_of(job: Job, *, on_progress: OnProgress | None = None) -> TableTradeof
         limits=job.limits(),
         seed=job.parts.protection.seed,
         on_progress=on_progress,
-        equations=links.equations,
-        sets=links.sets,
-        search_sets=links.search_sets,
+        equations=linked.equations,
+        sets=linked.sets,
+        search_sets=linked.search_sets,
     )
 
 

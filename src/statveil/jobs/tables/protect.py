@@ -1,121 +1,275 @@
-"""Records, or a table whose sensitive cells are known, to an audited release."""
+"""The verb for tables: records, or a table whose sensitive cells are known, to an audited release."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, overload
 
-from statveil.core.limits import Limits, OnProgress
+from statveil.core.errors import InfeasibleProblem, InputError, RuleError
+from statveil.core.limits import Limits, OnProgress, Progress, check_kind
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.formats.repairs import Relaxation
-from statveil.jobs.tables.assess import Links, assess_records
-from statveil.jobs.tables.keeping import keep_statistics
-from statveil.jobs.tables.parameters import as_json, keep_as_json, links_as_json, repair_as_json, run_as_json, widened_as_json
-from statveil.jobs.tables.released import release_of, requirements_of
-from statveil.jobs.tables.settings import require_rules, settled
-from statveil.jobs.tables.telling import in_labels, stages
-from statveil.protect.adjust import adjust
-from statveil.protect.build import build_problem
+from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.released import (
+    as_json,
+    keep_as_json,
+    keep_statistics,
+    links_as_json,
+    release_of,
+    repair_as_json,
+    require_means,
+    run_as_json,
+    widened_as_json,
+)
+from statveil.protect.adjust import adjust_problem
+from statveil.protect.adjustment import Adjustment
+from statveil.protect.build import CellLabels, build_problem
+from statveil.protect.infeasible.explain import Explanation
 from statveil.protect.infeasible.repair import adjust_or_repair
-from statveil.protect.infeasible.table_repair import TableRepair, kept_of, repair_of
+from statveil.protect.infeasible.table_repair import kept_of, repair_of
 from statveil.protect.keep.table_cells import keep_of
+from statveil.protect.keep.variables import KEPT, Together, adjust_together
 from statveil.protect.keep.wishes import Keep
-from statveil.protect.options import Options
+from statveil.protect.options import AdjustArguments, Method, Options, method_of
+from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release
+from statveil.risk.assess import check_rules
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
-from statveil.tables.tabulate.tabulate import listed_specs
+
+UNKNOWN = float("inf")
+Specs = TableSpec | Sequence[TableSpec] | LinkedTables
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasesTogether:
+    """A release for each variable, by the name of its table, and what became of their relations to one another."""
+
+    releases: Mapping[str, Release]
+    together: Together
+
+
+@overload
+def protect_table(
+    data: Any,
+    spec: Specs | Sensitivity,
+    *,
+    rules: Sequence[Rule] = ...,
+    options: Options | None = ...,
+    keep: Keep | None = ...,
+    method: str | Method = ...,
+    limits: Limits | None = ...,
+    on_progress: OnProgress | None = ...,
+) -> Release: ...
+
+
+@overload
+def protect_table(
+    data: Any,
+    spec: Sequence[TableSpec],
+    *,
+    rules: Mapping[str, Sequence[Rule]],
+    options: Options | None = ...,
+    keep: Keep | None = ...,
+    method: str | Method = ...,
+    limits: Limits | None = ...,
+    on_progress: OnProgress | None = ...,
+) -> ReleasesTogether: ...
 
 
 def protect_table(
     data: Any,
-    spec: TableSpec | Sequence[TableSpec],
+    spec: Specs | Sensitivity,
     *,
-    rules: Sequence[Rule],
+    rules: Sequence[Rule] | Mapping[str, Sequence[Rule]] = (),
     options: Options | None = None,
-    method: str = "auto",
-    limits: Limits | None = None,
-    seed: int = 0,
-    on_progress: OnProgress | None = None,
-    job: Mapping[str, Any] | None = None,
-    equations: Sequence[Equation] = (),
-    sets: Sequence[CellSet] = (),
-    search_sets: bool = False,
-    repair: TableRepair | None = None,
     keep: Keep | None = None,
-) -> Release:
+    method: str | Method = "auto",
+    limits: Limits | None = None,
+    on_progress: OnProgress | None = None,
+) -> Release | ReleasesTogether:
     """Records to an audited release: tabulate, assess, adjust, audit.
 
-    `data` is a `Microdata` or anything that `read_microdata` takes. Several specs are linked tables, protected together: a cell that
-    adds up the same records of the same measure in several of them is one cell, and `equations` between measures are kept.
-    `sets` of cells are judged as if they were cells; `search_sets` also looks for those that one holding dominates.
-    `repair` says what may give where no safe table exists; the release then lists all that gave.
-    `keep` names statistics to keep, over rows and levels by the codes of the dimensions.
+    data: a `Microdata` or anything that `read_microdata` takes; or a `Table`.
+    spec: the table. Several are linked and protected together: a cell that adds up the same records of the same measure in several of
+        them is one cell; a `LinkedTables` says what else links them. For a `Table`, its `Sensitivity`, as `sv.rules.assess` finds it.
+    rules: what makes a cell sensitive. By the name of each table: then each is a variable by the same dimensions with rules and a
+        release of its own, and their means, covariances, correlations and regressions are kept (`ReleasesTogether`).
+    options: how to protect: variant, norm, weights, bounds, cap, and what may give where no safe table exists.
+    keep: statistics to keep, over rows and levels by the codes of the dimensions.
+    method: how to look for the table, by name or as a `Method` with settings and seed.
+    limits: when to stop.
+    on_progress: called with a `Progress` now and then.
+
+    >>> import statveil as sv
+    >>> shops = {"area": list("ppqqq"), "trade": list("uvuvv"), "sales": [7, 3, 1, 50, 20]}
+    >>> spec = sv.TableSpec(dimensions={"area": None, "trade": None}, measure="sales")
+    >>> release = sv.protect_table(shops, spec, rules=[sv.MinimumFrequency(2)], limits=sv.Limits(seconds=10))
+    >>> release.audit.passed, int(release.sensitivity.sensitive.sum())
+    (True, 3)
     """
-    options, limits = settled(options, limits, seed, repair, keep)
-    specs = listed_specs(spec)
+    how = settled(options, keep, method, limits, on_progress)
+    if isinstance(spec, Sensitivity):
+        check_kind("data", data, Table)
+        if rules:
+            raise RuleError("The sensitive cells are known already.", hint="Give rules, or what `sv.rules.assess` made of them.")
+        return protect_assessed(data, spec, how)
+    if isinstance(rules, Mapping):
+        return _protect_variables(data, LinkedTables(tables=spec).specs if not isinstance(spec, LinkedTables) else spec.specs, rules, how)
+    return protect_records(data, spec if isinstance(spec, LinkedTables) else LinkedTables(tables=spec), rules, how)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtectionSettings:
+    """How a table is protected, with all defaults filled in."""
+
+    options: Options
+    keep: Keep | None
+    method: Method
+    limits: Limits
+    on_progress: OnProgress | None
+
+    @property
+    def run(self) -> AdjustArguments:
+        chosen = self.method
+        run: AdjustArguments = {"method": chosen.name, "settings": chosen.settings, "seed": chosen.seed}
+        return run | {"limits": self.limits, "on_progress": self.on_progress}
+
+    def tell(self, stage: str) -> None:
+        stages(self.on_progress, self.limits)(stage)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as the provenance has it."""
+        run = run_as_json(self.options, self.limits, self.method)
+        return {**run, **repair_as_json(self.options.repair), **keep_as_json(self.keep)}
+
+
+def settled(
+    options: Options | None,
+    keep: Keep | None = None,
+    method: str | Method = "auto",
+    limits: Limits | None = None,
+    on_progress: OnProgress | None = None,
+) -> ProtectionSettings:
+    """Settings with their defaults filled in, refused now rather than after the records are read."""
+    options = Options() if options is None else options
+    limits = Limits() if limits is None else limits
+    check_kind("options", options, Options)
+    check_kind("limits", limits, Limits)
+    if keep is not None:
+        check_kind("keep", keep, Keep)
+        if options.repair is not None:
+            raise InputError("Statistics are kept in safe tables, not in repaired ones.", hint="Ask for keep or for repair, not for both.")
+    method = method_of(method)
+    if method.start is not None:
+        raise InputError("Senses to start with belong to a linear system.", hint="Leave out the start of the method.")
+    return ProtectionSettings(options=options, keep=keep, method=method, limits=limits, on_progress=on_progress)
+
+
+def require_rules(rules: Sequence[Rule]) -> None:
+    check_rules(rules)
+    if not rules:
+        raise RuleError(
+            "No rules are given, so nothing would be protected and the true values would be released.",
+            hint="Rules are required: even a table with nothing to protect needs one that says so, such as MinimumFrequency(3).",
+        )
+
+
+def records_of(data: Any) -> Microdata:
+    return data if isinstance(data, Microdata) else read_microdata(data)
+
+
+def protect_records(
+    data: Any, linked: LinkedTables, rules: Sequence[Rule], how: ProtectionSettings, *, job: Mapping[str, Any] | None = None
+) -> Release:
+    """Records to an audited release; `job` repeats it."""
     require_rules(rules)
-    tell = stages(on_progress, limits)
-    links = Links(equations=equations, sets=sets, search_sets=search_sets)
-    microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table, sensitivity = assess_records(microdata, specs, rules, links, tell=tell)
-    release = protect_assessed(
-        table,
-        sensitivity,
-        options=options,
-        method=method,
-        limits=limits,
-        seed=seed,
-        on_progress=on_progress,
-        job=job,
-        asked={"tables": as_json(spec), "rules": as_json(rules), **links_as_json(links)},
-        repair=repair,
-        keep=keep,
-    )
-    tell("audited")
+    table, sensitivity = assess_records(records_of(data), linked, rules, tell=how.tell)
+    asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked)}
+    release = protect_assessed(table, sensitivity, how, asked=asked, job=job)
+    how.tell("audited")
     return release
 
 
 def protect_assessed(
     table: Table,
     sensitivity: Sensitivity,
+    how: ProtectionSettings,
     *,
-    options: Options | None = None,
-    method: str = "auto",
-    limits: Limits | None = None,
-    seed: int = 0,
-    on_progress: OnProgress | None = None,
-    job: Mapping[str, Any] | None = None,
     asked: Mapping[str, Any] | None = None,
-    repair: TableRepair | None = None,
-    keep: Keep | None = None,
+    job: Mapping[str, Any] | None = None,
 ) -> Release:
     """A table whose sensitive cells are known to an audited release: adjust (and repair, if asked and needed), audit."""
-    options, limits = settled(options, limits, seed, repair, keep)
-    problem = build_problem(table, sensitivity, options)
-    run: dict[str, Any] = {"method": method, "limits": limits, "seed": seed, "on_progress": on_progress}
-    relaxations: tuple[Relaxation, ...] = ()
-    needed = options
+    problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
-        if keep is not None:
-            adjustment, needed = keep_statistics(table, sensitivity, problem, options, keep_of(keep, table, sensitivity.sensitive), run)
-        elif repair is None:
-            adjustment = adjust(problem, **run)
-        else:
-            repaired = adjust_or_repair(problem, repair_of(repair, table), kept=kept_of(sensitivity), **run)
-            adjustment, relaxations = repaired.adjustment, repaired.relaxations
-    return release_of(
-        table,
-        sensitivity,
-        problem,
-        adjustment,
-        parameters={**(asked or {}), **run_as_json(options, limits, method, seed), **repair_as_json(repair), **keep_as_json(keep)}
-        | widened_as_json(adjustment),
-        requirements=requirements_of(needed, repair),
-        job=job or {},
-        relaxations=relaxations,
+        adjustment, needed = _adjusted(table, sensitivity, problem, how)
+    parameters = {**(asked or {}), **how.as_json(), **widened_as_json(adjustment)}
+    return release_of(table, sensitivity, problem, adjustment, options=needed, parameters=parameters, job=job)
+
+
+def _adjusted(table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, how: ProtectionSettings) -> tuple[Adjustment, Options]:
+    """The adjustment, and the options with what had to be widened."""
+    options = how.options
+    if how.keep is not None:
+        return keep_statistics(table, sensitivity, problem, options, keep_of(how.keep, table, sensitivity.sensitive), how.run)
+    if options.repair is None:
+        return adjust_problem(problem, **how.run), options
+    return adjust_or_repair(problem, repair_of(options.repair, table), kept=kept_of(sensitivity), **how.run), options
+
+
+def _protect_variables(
+    data: Any, specs: Sequence[TableSpec], rules: Mapping[str, Sequence[Rule]], how: ProtectionSettings
+) -> ReleasesTogether:
+    """Several variables of the same records by the same dimensions, each to its own release, their relations to one another kept."""
+    names = [spec.name for spec in specs]
+    if len(set(names)) < max(len(names), 2):
+        raise InputError("Several variables are several tables, each with a name of its own.")
+    if how.options.repair is not None or how.method.settings:
+        raise InputError("Several variables are protected without repairs and settings of the method.")
+    keep, data, judged = KEPT if how.keep is None else how.keep, records_of(data), {}
+    for spec in specs:
+        require_rules(rules.get(spec.name, ()))
+        judged[spec.name] = assess_records(data, LinkedTables(tables=spec), rules[spec.name], tell=how.tell)
+    problems = {name: build_problem(table, sensitivity, how.options) for name, (table, sensitivity) in judged.items()}
+    together = adjust_together(
+        problems,
+        keep=keep_of(keep, judged[names[0]][0]),
+        method=how.method.name,
+        limits=how.limits,
+        seed=how.method.seed,
+        on_progress=how.on_progress,
     )
+    asked = {"together": names, **run_as_json(how.options, how.limits, how.method), **keep_as_json(keep)}
+    releases = {}
+    for spec in specs:
+        (table, sensitivity), problem, adjustment = judged[spec.name], problems[spec.name], together.adjustments[spec.name]
+        require_means(problem, keep_of(keep, table), adjustment)
+        parameters = {"tables": as_json(spec), "rules": as_json(rules[spec.name]), **asked}
+        releases[spec.name] = release_of(table, sensitivity, problem, adjustment, options=how.options, parameters=parameters)
+    return ReleasesTogether(releases=releases, together=together)
+
+
+def stages(on_progress: OnProgress | None, limits: Limits | None = None) -> Callable[[str], None]:
+    """Something to tell stages to; without limits they take as long as they take."""
+
+    def tell(stage: str) -> None:
+        if on_progress is not None:
+            on_progress(Progress(stage, 0.0, UNKNOWN, 0.0, limits.seconds if limits else UNKNOWN))
+
+    return tell
+
+
+@contextmanager
+def in_labels(problem: ProtectionProblem, table: Table) -> Iterator[None]:
+    """Say what clashes in the table's own words."""
+    try:
+        yield
+    except InfeasibleProblem as error:
+        if not isinstance(error.explanation, Explanation):
+            raise
+        words = error.explanation.public(CellLabels(problem, table))
+        raise InfeasibleProblem(error.message, hint=words, explanation=error.explanation) from None

@@ -1,29 +1,44 @@
-"""An adjustment as the values to publish, and as a release."""
+"""An adjustment as a release: the values to publish, what the audit requires, the means it keeps, and what was asked as JSON.
+
+What was asked goes into the provenance: what decides the numbers, in an order that does not depend on the run.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from statveil.audit.repairs import NamedCell, RepairAsked
-from statveil.audit.tables import Requirements, release_hash
+from statveil.audit.report import AuditReport, Check
+from statveil.audit.tables import Requirements, check_means, release_hash
 from statveil.core.arrays import IntArray, frozen_array
+from statveil.core.errors import AuditFailed, InputError
+from statveil.core.limits import Limits
 from statveil.core.provenance import Provenance
-from statveil.formats.repairs import Relaxation
+from statveil.data.hierarchy import Hierarchy
+from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.infeasible.table_repair import TableRepair
-from statveil.protect.options import Options
+from statveil.protect.build import build_problem
+from statveil.protect.keep.adjust_keeping import adjust_keeping
+from statveil.protect.keep.table_cells import keep_of
+from statveil.protect.keep.wishes import Keep, targets_of
+from statveil.protect.options import AdjustArguments, Method, Options, TableRepair
 from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table
 
+WIDENED = "widened"
+"""The cap that had to be widened, in the provenance."""
 
-def requirements_of(options: Options, repair: TableRepair | None = None) -> Requirements:
-    bounds = options.bounds
+
+def requirements_of(options: Options) -> Requirements:
+    bounds, repair = options.bounds, options.repair
     return Requirements(
         exact=options.variant == "exact",
         percent_down=_exactly(bounds.percent_down),
@@ -54,10 +69,9 @@ def release_of(
     problem: ProtectionProblem,
     adjustment: Adjustment,
     *,
+    options: Options,
     parameters: Mapping[str, Any],
-    requirements: Requirements,
     job: Mapping[str, Any] | None = None,
-    relaxations: tuple[Relaxation, ...] = (),
 ) -> Release:
     """The adjusted table with all that its audit and its provenance need; it is audited as it is made."""
     protected = ProtectedTable(views=table.views, value=released_values(problem, adjustment), decimals=table.decimals)
@@ -67,7 +81,102 @@ def release_of(
         provenance=Provenance(parameters=parameters, input_hash=table.input_hash, release_hash=release_hash(protected)),
         table=table,
         sensitivity=sensitivity,
-        requirements=requirements,
+        requirements=requirements_of(options),
         job=job or {},
-        relaxations=relaxations,
+        relaxations=adjustment.relaxations,
     )
+
+
+def keep_statistics(
+    table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, options: Options, keep: Keep, run: AdjustArguments
+) -> tuple[Adjustment, Options]:
+    """A table whose statistics are kept, its means checked in exact integers; and the options with what had to be widened."""
+    if keep.widen and options.variant == "at-least" and (options.cap is None or min(keep.widen) <= options.cap):
+        raise InputError("Keep: widen lists caps wider than that of the options.", hint="Give the options a cap, and wider ones here.")
+    adjustment = adjust_keeping(problem, keep, wider=lambda cap: build_problem(table, sensitivity, _widened(options, cap)), **run)
+    require_means(problem, keep, adjustment)
+    quality = adjustment.quality
+    return adjustment, options if quality is None or quality.cap is None else _widened(options, quality.cap)
+
+
+def options_with(options: Options, keep: Keep | None, cap: Any) -> Options:
+    """The options that a release was made with: those asked, or with the cap it says it was widened to, if that was allowed."""
+    if cap is None:
+        return options
+    if keep is None or cap not in keep.widen:
+        raise AuditFailed("The release was made with a wider cap than its job allows.", hint="Take the folder from the release again.")
+    return _widened(options, float(cap))
+
+
+def _widened(options: Options, cap: float) -> Options:
+    return dataclasses.replace(options, variant="at-least", cap=cap)
+
+
+def recheck_means(table: Table, sensitivity: Sensitivity, options: Options, keep: Keep, released: IntArray) -> Check:
+    """The means that a job asks for, added up again in released numbers of the table."""
+    problem = build_problem(table, sensitivity, options)
+    return _means(problem, keep_of(keep, table, sensitivity.sensitive), released)
+
+
+def _means(problem: ProtectionProblem, keep: Keep, released: IntArray) -> Check:
+    return check_means(problem.value, released, [(target.words, target.cells) for target in targets_of(keep, problem) if target.mean])
+
+
+def require_means(problem: ProtectionProblem, keep: Keep, adjustment: Adjustment) -> AuditReport:
+    report = AuditReport(checks=(_means(problem, keep, released_values(problem, adjustment)),))
+    if not report.passed:
+        raise AuditFailed("A mean that was to be kept is not; nothing is released.", hint=str(report))
+    return report
+
+
+def as_json(thing: Any) -> Any:
+    """A setting as JSON."""
+    if isinstance(thing, Hierarchy):
+        return {"total": thing.total, "parent": dict(thing.parent)}
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        fields = {field.name: as_json(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
+        return {"kind": type(thing).__name__, **fields}
+    if isinstance(thing, Mapping):
+        return {str(key): as_json(content) for key, content in thing.items()}
+    if isinstance(thing, list | tuple):
+        return [as_json(part) for part in thing]
+    thing = thing.item() if isinstance(thing, np.generic) else thing
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return thing
+    if isinstance(thing, Decimal | Fraction):
+        return str(thing)
+    raise InputError(f"A setting of type {type(thing).__name__} cannot be written into the provenance.")
+
+
+def options_as_json(options: Options) -> dict[str, Any]:
+    """The options but for the repair, which has its own place."""
+    return {name: part for name, part in as_json(options).items() if name != "repair"}
+
+
+def run_as_json(options: Options, limits: Limits, method: Method) -> dict[str, Any]:
+    own = {"settings": as_json(method.settings)} if method.settings else {}
+    return {"options": options_as_json(options), "limits": as_json(limits), "method": method.name, "seed": as_json(method.seed), **own}
+
+
+def links_as_json(linked: LinkedTables) -> dict[str, Any]:
+    """The links that were asked for; none, nothing."""
+    return {name: as_json(asked) for name in ("equations", "sets", "search_sets") if (asked := getattr(linked, name))}
+
+
+def repair_as_json(repair: TableRepair | None) -> dict[str, Any]:
+    """What may give; where nothing may, nothing."""
+    return {} if repair is None else {"repair": as_json(repair)}
+
+
+def keep_as_json(keep: Keep | None) -> dict[str, Any]:
+    """The statistics to keep, measures by their names; where none are, nothing."""
+    if keep is None:
+        return {}
+    names = [getattr(each, "name", str(each)) for each in keep.measures]
+    return {"keep": as_json(dataclasses.replace(keep, measures=())) | {"measures": names} if keep.asked else {"measures": names}}
+
+
+def widened_as_json(adjustment: Adjustment) -> dict[str, Any]:
+    """The cap that had to be widened so that statistics are kept: the audit is against it; where none was, nothing."""
+    quality = adjustment.quality
+    return {} if quality is None or quality.cap is None else {WIDENED: quality.cap}

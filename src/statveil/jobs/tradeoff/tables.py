@@ -13,13 +13,9 @@ from statveil.core.errors import InputError
 from statveil.core.limits import Limits, OnProgress
 from statveil.core.outcome import Ending
 from statveil.core.provenance import Provenance
-from statveil.data.microdata import Microdata
-from statveil.data.readers import read_microdata
-from statveil.jobs.tables.assess import Links, assess_records
-from statveil.jobs.tables.parameters import as_json, links_as_json
-from statveil.jobs.tables.released import requirements_of
-from statveil.jobs.tables.settings import require_rules, settled
-from statveil.jobs.tables.telling import in_labels, stages
+from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.protect import in_labels, records_of, require_rules, settled
+from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of
 from statveil.jobs.tradeoff.tradeoff import POINTS, Tradeoff, check_keep, tradeoff
 from statveil.protect.build import build_problem
@@ -27,7 +23,7 @@ from statveil.protect.keep.result import OnFront, Quality
 from statveil.protect.keep.table_cells import keep_of
 from statveil.protect.keep.tabu.objective import outcomes
 from statveil.protect.keep.wishes import Keep, targets_of
-from statveil.protect.options import Options
+from statveil.protect.options import Method, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release
 from statveil.risk.rules import Rule
@@ -35,7 +31,6 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import ProtectedTable, Table
-from statveil.tables.tabulate.tabulate import listed_specs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,26 +116,21 @@ def tradeoff_table(
     search_sets: bool = False,
 ) -> TableTradeoff:
     """Records to a front of safe tables: tabulate, assess, then `tradeoff`. The arguments are those of these and of `protect_table`."""
-    options, limits = settled(options, limits, seed)
+    how = settled(options, method=Method(name=method, seed=seed), limits=limits, on_progress=on_progress)
     keep = DEFAULT if keep is None else keep
     check_keep(keep)
-    specs = listed_specs(spec)
+    linked = LinkedTables(tables=spec, equations=equations, sets=sets, search_sets=search_sets)
     require_rules(rules)
-    links = Links(equations=equations, sets=sets, search_sets=search_sets)
-    microdata = data if isinstance(data, Microdata) else read_microdata(data)
-    table, sensitivity = assess_records(microdata, specs, rules, links, tell=stages(on_progress, limits))
-    problem = build_problem(table, sensitivity, options)
+    table, sensitivity = assess_records(records_of(data), linked, rules, tell=how.tell)
+    problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
         asked = keep_of(keep, table, sensitivity.sensitive)
-        front = tradeoff(problem, keep=asked, points=points, method=method, limits=limits, seed=seed, on_progress=on_progress)
+        front = tradeoff(problem, keep=asked, points=points, method=method, limits=how.limits, seed=seed, on_progress=on_progress)
     parameters = {
         "tables": as_json(spec),
         "rules": as_json(rules),
-        **links_as_json(links),
-        "options": as_json(options),
-        "limits": as_json(limits),
-        "method": method,
-        "seed": as_json(seed),
+        **links_as_json(linked),
+        **run_as_json(how.options, how.limits, how.method),
         "tradeoff": {"points": points, "kept": list(front.words)},
     }
-    return TableTradeoff(front=front, table=table, sensitivity=sensitivity, problem=problem, options=options, parameters=parameters)
+    return TableTradeoff(front=front, table=table, sensitivity=sensitivity, problem=problem, options=how.options, parameters=parameters)

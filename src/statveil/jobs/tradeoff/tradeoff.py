@@ -18,7 +18,7 @@ from statveil.formats.system import LinearSystem
 from statveil.jobs.tradeoff.explore import Candidate, Plan, Said, explore
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
-from statveil.protect.adjust import TUNING, adjust
+from statveil.protect.adjust import TUNING, adjust_problem
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.keep.tabu.objective import Outcome, outcomes
 from statveil.protect.keep.wishes import Keep, Target, targets_of
@@ -95,7 +95,7 @@ def tradeoff(
     _check(problem, keep, points, limits, seed)
     targets = targets_of(keep, problem)
     watch = _Watch(problem, targets, limits, on_progress)
-    plain = adjust(
+    plain = adjust_problem(
         problem,
         method=method,
         limits=dataclasses.replace(limits, seconds=PLAIN_SHARE * limits.seconds),

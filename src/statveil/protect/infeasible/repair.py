@@ -10,54 +10,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
-from statveil.core.limits import Limits, check_kind, known
+from statveil.core.errors import InfeasibleProblem, OutOfTime, SolverFailed
+from statveil.core.limits import Limits
 from statveil.core.outcome import Ending
-from statveil.formats.repairs import MayGive, Relaxation
-from statveil.protect.adjust import adjust
+from statveil.formats.repairs import Relaxation
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.options import NO_LIMIT, AdjustArguments
+from statveil.protect.options import NO_LIMIT, AdjustArguments, Giving, Repair
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel, Solution
 from statveil.solve.processes import run_isolated
 
-Giving = Literal["cap", "inner", "margins", "relations", "protection"]
-KNOWN: tuple[Giving, ...] = ("cap", "inner", "margins", "relations", "protection")
-DEFAULT_ORDER: tuple[Giving, ...] = ("cap", "inner", "margins", "relations")
 WHOLE_UP_TO = 400
 """Cells up to which the first program already asks for whole deviations."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Repair:
-    """What may give, first things first: bounds of sensitive cells (`cap`), of `inner` cells, of `margins`, `relations`, `protection`.
-
-    `protection` gives only if `weaken_protection` says so as well. `may_give` narrows it all down to single cells and relations.
-    """
-
-    order: tuple[Giving, ...] = DEFAULT_ORDER
-    may_give: MayGive | None = None
-    weaken_protection: bool = False
-
-    def __post_init__(self) -> None:
-        for each in self.order:
-            known("class in the repair order", each, KNOWN)
-        if not self.order or len(set(self.order)) < len(self.order):
-            raise InputError("The repair order must name each class once, and at least one.", hint=f"Known: {', '.join(KNOWN)}.")
-        if self.weaken_protection != ("protection" in self.order):
-            raise InputError(
-                "Protection gives only where both the repair order and the flag to weaken it say so.",
-                hint="Put 'protection' into the order and set weaken_protection, or neither.",
-            )
-        if self.may_give is not None:
-            check_kind("may_give", self.may_give, MayGive)
 
 
 class Kept(NamedTuple):
@@ -71,31 +42,20 @@ class Kept(NamedTuple):
 KEPT_OF_SYSTEMS = Kept()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repaired:
-    """A table that is safe but for the relaxations listed. `adjustment` prices it in the original problem's cost."""
-
-    adjustment: Adjustment
-    relaxations: tuple[Relaxation, ...]
-    order: tuple[Giving, ...]
-
-    @property
-    def protection_weakened(self) -> bool:
-        return any(each.what.startswith("protection") for each in self.relaxations)
-
-
 def adjust_or_repair(
     problem: ProtectionProblem,
     repair: Repair,
     *,
     kept: Kept = KEPT_OF_SYSTEMS,
     **run: Unpack[AdjustArguments],
-) -> Repaired:
-    """Adjust as asked; where that is proved impossible, repair. Method `fixed` keeps the senses of the start in the repair too."""
+) -> Adjustment:
+    """Adjust as asked; where that is proved impossible, repair: what gave is among the `relaxations`, the cost is the original problem's.
+
+    Method `fixed` keeps the senses of the start in the repair too.
+    """
     fixed, limits = run.get("method") == "fixed", run.get("limits") or Limits()
     try:
-        found = adjust(problem, **run)
-        return Repaired(adjustment=found, relaxations=(), order=repair.order)
+        return adjust_problem(problem, **run)
     except InfeasibleProblem as failure:
         if getattr(failure, "explanation", None) is None and not fixed:
             raise
@@ -127,14 +87,14 @@ class _Eased(NamedTuple):
 def _adjust_eased(eased: _Eased, run: AdjustArguments) -> Adjustment:
     """The best table of the eased problem by the method asked; or else the one that its senses allow."""
     try:
-        return adjust(eased.problem, **(run | {"start": eased.senses}))
+        return adjust_problem(eased.problem, **(run | {"start": eased.senses}))
     except (InfeasibleProblem, OutOfTime):
         if run.get("method") == "fixed":
             raise
-        return adjust(eased.problem, **(run | {"method": "fixed", "start": eased.senses, "settings": None}))
+        return adjust_problem(eased.problem, **(run | {"method": "fixed", "start": eased.senses, "settings": None}))
 
 
-def _checked(problem: ProtectionProblem, classes: _Classes, eased: _Eased, found: Adjustment) -> Repaired:
+def _checked(problem: ProtectionProblem, classes: _Classes, eased: _Eased, found: Adjustment) -> Adjustment:
     """The table in the original's terms, with all that it breaks there."""
     deviation = found.deviation[: problem.size]
     relaxations = tuple(relaxations_of(problem, deviation))
@@ -144,7 +104,7 @@ def _checked(problem: ProtectionProblem, classes: _Classes, eased: _Eased, found
     given = eased.problem.cost(np.concatenate([np.zeros(problem.size, dtype=np.int64), np.abs(eased.problem.upper[problem.size :])]))
     bound = min(max(0.0, found.bound - given), objective)
     exact = eased.problem.size == problem.size
-    adjustment = dataclasses.replace(
+    return dataclasses.replace(
         found,
         deviation=deviation,
         senses=found.senses[: problem.size],
@@ -154,8 +114,8 @@ def _checked(problem: ProtectionProblem, classes: _Classes, eased: _Eased, found
         certified_bound=0.0,
         certificate=None,
         ending=found.ending if exact else Ending.FEASIBLE,
+        relaxations=relaxations,
     )
-    return Repaired(adjustment=adjustment, relaxations=relaxations, order=classes.repair.order)
 
 
 def relaxations_of(problem: ProtectionProblem, deviation: IntArray) -> list[Relaxation]:

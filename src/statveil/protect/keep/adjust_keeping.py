@@ -13,7 +13,7 @@ from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, StatveilError
 from statveil.core.limits import Limits, OnProgress, Progress
 from statveil.core.outcome import Ending
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.keep.lower_bound import Relaxation, likely_senses
 from statveil.protect.keep.programs import Answer, QualityProgram
@@ -146,7 +146,7 @@ def _try_measures(problem: ProtectionProblem, keep: Keep) -> None:
 def _plain(problem: ProtectionProblem, run: AdjustArguments, limits: Limits, table: IntArray | None) -> Adjustment:
     """The table to start from: the one given, or the plain adjustment."""
     if table is None:
-        return adjust(problem, **(run | {"limits": limits}))
+        return adjust_problem(problem, **(run | {"limits": limits}))
     table = np.asarray(table, dtype=np.int64)
     if table.shape != problem.value.shape or not problem.accepts(table):
         raise InputError("The table to start from is not a safe table of this problem.")

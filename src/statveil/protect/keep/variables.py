@@ -19,7 +19,7 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.core.limits import Limits, OnProgress, Progress, check_kind
 from statveil.core.statistics import correlations, slopes
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.keep.adjust_keeping import FOR_PLAIN, LEAST_FOR_PLAIN, adjust_keeping
 from statveil.protect.keep.means import side_by_side
@@ -110,7 +110,7 @@ def _plain(
     """Each variable's plain table, in equal shares of the time."""
     each = dataclasses.replace(limits, seconds=max(limits.seconds * FOR_PLAIN / len(problems), LEAST_FOR_PLAIN))
     return {
-        name: adjust(problem, method=method, limits=each, seed=seed, on_progress=_Later(on_progress, place * each.seconds))
+        name: adjust_problem(problem, method=method, limits=each, seed=seed, on_progress=_Later(on_progress, place * each.seconds))
         for place, (name, problem) in enumerate(problems.items())
     }
 

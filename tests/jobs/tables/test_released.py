@@ -16,7 +16,7 @@ from tests.jobs.tables.stories import FIVE, protect, table
 
 @pytest.mark.parametrize("number", [10, 10.5, "10.5", Decimal("10.5"), Fraction(21, 2), np.float64(10.5), np.int64(10)])
 def test_every_kind_of_number_is_a_parameter_and_is_written_down(number: Any) -> None:
-    release = protect(FIVE, table("area"), sv.PPercent(number), seed=np.int64(3))
+    release = protect(FIVE, table("area"), sv.PPercent(number), method=sv.Method(seed=np.int64(3)))
     parameters = json.loads(release.provenance.to_json())["parameters"]
     assert Fraction(str(parameters["rules"][0]["p"])) == Fraction(str(number))
     assert parameters["seed"] == 3
