@@ -22,10 +22,10 @@ def three_way() -> sv.ProtectionProblem:
 
 
 @pytest.mark.parametrize(
-    "most", [rounding.MOST_FOR_PARTS, 100], ids=["as many sweeps as there are", "a table with many parts: fewer sweeps"]
+    "most", [rounding.TUNING.most_for_parts, 100], ids=["as many sweeps as there are", "a table with many parts: fewer sweeps"]
 )
 def test_seven_percent_up_is_rounded_to_a_safe_whole_table(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounding, "MOST_FOR_PARTS", most)
+    monkeypatch.setattr(rounding, "TUNING", rounding.TUNING._replace(most_for_parts=most))
     problem = three_way()
     parts, target = parts_of(problem), 0.07 * problem.value
     assert parts is not None
@@ -37,7 +37,7 @@ def test_seven_percent_up_is_rounded_to_a_safe_whole_table(most: int, monkeypatc
 
 
 def test_parts_of_a_large_table_are_looked_for_when_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("statveil.protect.fixed_senses.MOST_FOR_PARTS", 100)
+    monkeypatch.setattr(rounding, "TUNING", rounding.TUNING._replace(most_for_parts=100))
     program = FixedSenses(three_way())
     assert program.parts is None
     assert program.parts_to_round is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
@@ -12,22 +12,28 @@ from scipy.sparse import csr_matrix, hstack, identity
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import SolverFailed
 from statveil.core.outcome import Ending
+from statveil.protect import rounding
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
-from statveil.protect.rounding import MOST_FOR_PARTS, CellParts, parts_of, round_by_parts
+from statveil.protect.rounding import CellParts, parts_of, round_by_parts
 from statveil.solve.model import LinearModel, Solution
 
 if TYPE_CHECKING:
     from statveil.solve.highs import WarmProgram
 
-EXPECTED_FAST_SIMPLEX = 3_000
-"""Below this many cells simplex is as quick as an interior point and its crossover."""
-SLOW_ITERATIONS = 4_000
-"""Simplex iterations from the last basis after which an interior point is taken instead. Counted, not timed: runs must repeat."""
-MANY_CHANGES = 100
-"""Senses that differ from the last program's, on a table of some size, from which an interior point is taken at once."""
-LONGEST_WHOLE = 10.0
-"""Seconds given to one integer program that makes a table whole."""
+
+class FixedSensesTuning(NamedTuple):
+    """When simplex gives way to an interior point, and how long making a table whole may take; all by judgement."""
+
+    fast_simplex: int = 3_000  # cells below which simplex is as quick as an interior point and its crossover
+    slow_iterations: int = 4_000
+    """Simplex iterations from the last basis after which an interior point is taken instead. Counted, not timed: runs must repeat."""
+    many_changes: int = 100
+    """Senses that differ from the last program's, on a table of some size, from which an interior point is taken at once."""
+    longest_whole: float = 10.0  # seconds given to one integer program that makes a table whole
+
+
+TUNING = FixedSensesTuning()
 
 
 class FixedSenses:
@@ -48,7 +54,7 @@ class FixedSenses:
         matrix = problem.relations[:, self.moving].astype(np.float64)
         self.matrix: csr_matrix = hstack([matrix, -matrix], format="csr")
         self.residual = problem.residual / self.unit
-        self.parts = parts_of(problem) if problem.size <= MOST_FOR_PARTS else None
+        self.parts = parts_of(problem) if problem.size <= rounding.TUNING.most_for_parts else None
         self.by_parts = self.parts is not None and 3 * self.parts.part.size < self.moving.size == problem.size
         self.rows, self.right, self.extra = self.matrix, self.residual, 0
         if self.by_parts and self.parts is not None:
@@ -95,14 +101,14 @@ class FixedSenses:
     @cached_property
     def parts_to_round(self) -> CellParts | None:
         """The parts, also those of a larger table: they are looked for once a solution turns out not to be whole."""
-        return self.parts if self.problem.size <= MOST_FOR_PARTS else parts_of(self.problem)
+        return self.parts if self.problem.size <= rounding.TUNING.most_for_parts else parts_of(self.problem)
 
     @cached_property
     def warm(self) -> WarmProgram:
         from statveil.solve.highs import WarmProgram
 
         rest = np.zeros(self.problem.size, dtype=np.int64)
-        return WarmProgram(self.model(rest), first="simplex" if self.moving.size < EXPECTED_FAST_SIMPLEX else "ipm")
+        return WarmProgram(self.model(rest), first="simplex" if self.moving.size < TUNING.fast_simplex else "ipm")
 
     def solve(self, senses: IntArray, *, seconds: float, worth: float = np.inf) -> Solution:
         """Least cost for these senses, at a vertex, from the last basis; given up once it must cost more than `worth`.
@@ -112,11 +118,11 @@ class FixedSenses:
         from statveil.solve import highs
 
         model = self.model(senses)
-        afresh = self.moving.size >= EXPECTED_FAST_SIMPLEX and int((senses != self._last).sum()) > MANY_CHANGES
+        afresh = self.moving.size >= TUNING.fast_simplex and int((senses != self._last).sum()) > TUNING.many_changes
         if not self.cold:
             self._last = senses.copy()
             solution = self.warm.solve(model.lower, model.upper, seconds=seconds, worth=worth * self.price / self.unit, afresh=afresh)
-            self.cold = not afresh and self.warm.iterations > SLOW_ITERATIONS
+            self.cold = not afresh and self.warm.iterations > TUNING.slow_iterations
             if solution.ending is not Ending.FAILED:
                 return solution
         return highs.solve(model, seconds=seconds, algorithm="ipm")
@@ -151,7 +157,7 @@ def make_whole(program: FixedSenses, senses: IntArray, target: FloatArray, *, se
     whole = None if parts is None else round_by_parts(problem, parts, senses, target)
     if whole is not None:
         return whole
-    seconds = min(seconds, LONGEST_WHOLE)
+    seconds = min(seconds, TUNING.longest_whole)
     return (
         _nearest_whole(program, senses, target, seconds=seconds)
         if problem.norm == "l2"

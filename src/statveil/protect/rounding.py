@@ -10,21 +10,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.protect.problem import ProtectionProblem
 
-MOST_FOR_PARTS = 50_000
-"""Cells up to which a table's parts are looked for at once; larger ones are mostly networks, whose vertices are whole anyway."""
-MOST_ENTRIES = 20_000_000
-DEEPEST = 64
-STEPS_PER_PART = 400
-SWEEPS, FEWEST_SWEEPS = 12, 2
-"""Of tables with more parts than `MOST_FOR_PARTS` fewer sweeps and steps are made, so that the work grows no further; these at least."""
+
+class RoundingTuning(NamedTuple):
+    """Sizes and work limits of rounding by parts; all by judgement."""
+
+    most_for_parts: int = 50_000
+    """Cells up to which a table's parts are looked for at once; larger ones are mostly networks, whose vertices are whole anyway. Of
+    tables with more parts fewer sweeps and steps are made, so that the work grows no further."""
+    most_entries: int = 20_000_000  # of the matrix that adds parts up to cells
+    deepest: int = 64  # totals of totals
+    steps_per_part: int = 400  # that bring cells into their range
+    sweeps: int = 12  # downhill
+    fewest_sweeps: int = 2  # of the largest tables
+    partners: int = 8  # among which one is looked for that steps back
+    shaken: float = 0.05  # chance that a step which does not pay is taken all the same
+
+
+TUNING = RoundingTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +68,12 @@ def parts_of(problem: ProtectionProblem) -> CellParts | None:
     constant_step = pick @ (factors * problem.residual[rows])
     start = csr_matrix((np.ones(part.size, dtype=np.int64), (part, np.arange(part.size))), shape=(size, part.size))
     sums, constant = start, constant_step
-    for _ in range(DEEPEST):
+    for _ in range(TUNING.deepest):
         above, above_constant = (from_others @ sums + start).tocsr(), from_others @ constant + constant_step
         if (above != sums).nnz == 0 and np.array_equal(above_constant, constant):
             break
         sums, constant = above, above_constant
-        if sums.nnz > MOST_ENTRIES:
+        if sums.nnz > TUNING.most_entries:
             return None
     else:
         return None
@@ -183,120 +194,142 @@ def _defining_relations(problem: ProtectionProblem) -> tuple[IntArray, IntArray,
     return cells.astype(np.int64), rows[chosen], matrix.data[chosen].astype(np.int64)
 
 
+class PartSteps(NamedTuple):
+    """The sums of parts both ways: the cells that each part is in, and the parts of each cell, with factors."""
+
+    cells_at: AnyArray
+    cells: AnyArray
+    cell_factors: IntArray
+    parts_at: AnyArray
+    parts: AnyArray
+    part_factors: IntArray
+
+
+class RoundingGoal(NamedTuple):
+    """The range of each cell, and what it costs to be away from the centre, linearly or in squares, or out of the range."""
+
+    low: IntArray
+    high: IntArray
+    weight: FloatArray
+    centre: FloatArray
+    square: bool
+    penalty: float
+
+
 def round_by_parts(problem: ProtectionProblem, parts: CellParts, senses: IntArray, target: FloatArray, *, seed: int = 0) -> IntArray | None:
     """A whole table close to the target within the senses' ranges, or None when the walk did not find one."""
-    allowed = problem.allowed(senses)
     start = np.rint(target[parts.part]).astype(np.int64)
-    below = parts.sums.tocsr()
-    columns = parts.sums.tocsc()
-    z = below @ start + parts.constant
-    graph = (columns.indptr, columns.indices, columns.data.astype(np.int64), below.indptr, below.indices, below.data.astype(np.int64))
+    rows, columns = parts.sums.tocsr(), parts.sums.tocsc()
+    by_part, by_cell = columns.data.astype(np.int64), rows.data.astype(np.int64)
+    steps = PartSteps(columns.indptr, columns.indices, by_part, rows.indptr, rows.indices, by_cell)
+    z = rows @ start + parts.constant
     square = problem.norm == "l2"
     centre = target if square else np.zeros(problem.size)
-    steps = STEPS_PER_PART * min(start.size, MOST_FOR_PARTS)
-    sweeps = max(FEWEST_SWEEPS, SWEEPS * MOST_FOR_PARTS // max(start.size, MOST_FOR_PARTS))
-    clear = _walk(*graph, z, allowed.low, allowed.high, problem.weight, centre, square, steps, sweeps, seed)
+    penalty = 1e4 * float(problem.weight.max()) * (1.0 + (float(np.abs(centre).max()) if square else 0.0))
+    goal = RoundingGoal(*problem.allowed(senses), problem.weight, centre, square, penalty)
+    most = TUNING.steps_per_part * min(start.size, TUNING.most_for_parts)
+    sweeps = max(TUNING.fewest_sweeps, TUNING.sweeps * TUNING.most_for_parts // max(start.size, TUNING.most_for_parts))
+    clear = _walk(steps, goal, z, most, sweeps, seed)
     return z if clear and problem.accepts(z) else None
 
 
 @njit(cache=True)
-def _cost(i, z, low, high, weight, centre, square, penalty):  # type: ignore[no-untyped-def]
-    outside = max(low[i] - z, z - high[i], 0)
-    away = abs(z - centre[i])
-    return weight[i] * (away * away if square else away) + penalty * outside
+def _cost(i, z, goal):  # type: ignore[no-untyped-def]
+    """What it costs that cell i has moved by z."""
+    outside = max(goal.low[i] - z, z - goal.high[i], 0)
+    away = abs(z - goal.centre[i])
+    return goal.weight[i] * (away * away if goal.square else away) + goal.penalty * outside
 
 
 @njit(cache=True)
-def _step_cost(part, step, cols_at, cols_to, cols_by, z, low, high, weight, centre, square, penalty):  # type: ignore[no-untyped-def]
+def _step_cost(part, step, steps, goal, z):  # type: ignore[no-untyped-def]
+    """What a step of the part adds to the cost of all its cells."""
     change = 0.0
-    for k in range(cols_at[part], cols_at[part + 1]):
-        i, moved = cols_to[k], z[cols_to[k]] + cols_by[k] * step
-        change += _cost(i, moved, low, high, weight, centre, square, penalty) - _cost(i, z[i], low, high, weight, centre, square, penalty)
+    for k in range(steps.cells_at[part], steps.cells_at[part + 1]):
+        i = steps.cells[k]
+        change += _cost(i, z[i] + steps.cell_factors[k] * step, goal) - _cost(i, z[i], goal)
     return change
 
 
 @njit(cache=True)
-def _take(part, step, cols_at, cols_to, cols_by, z):  # type: ignore[no-untyped-def]
-    for k in range(cols_at[part], cols_at[part + 1]):
-        z[cols_to[k]] += cols_by[k] * step
+def _take(part, step, steps, z):  # type: ignore[no-untyped-def]
+    """Take the step, in place."""
+    for k in range(steps.cells_at[part], steps.cells_at[part + 1]):
+        z[steps.cells[k]] += steps.cell_factors[k] * step
 
 
 @njit(cache=True)
-def _paired(part, step, cols_at, cols_to, cols_by, rows_at, rows_to, rows_by, z, low, high, weight, centre, square, penalty):  # type: ignore[no-untyped-def]
+def _paired(part, step, steps, goal, z):  # type: ignore[no-untyped-def]
     """Take the step, look for the best of a few partners below a common total that step back, and keep the pair if it pays."""
-    first = _step_cost(part, step, cols_at, cols_to, cols_by, z, low, high, weight, centre, square, penalty)
+    first = _step_cost(part, step, steps, goal, z)
+    _take(part, step, steps, z)
     if first < -1e-12:
-        _take(part, step, cols_at, cols_to, cols_by, z)
         return first
-    _take(part, step, cols_at, cols_to, cols_by, z)
     best, partner, back = 0.0, -1, 0
-    for _ in range(8):
-        k = np.random.randint(cols_at[part], cols_at[part + 1])
-        total = cols_to[k]
-        other = np.random.randint(rows_at[total], rows_at[total + 1])
-        if rows_to[other] == part:
+    for _ in range(TUNING.partners):
+        k = np.random.randint(steps.cells_at[part], steps.cells_at[part + 1])
+        total = steps.cells[k]
+        other = np.random.randint(steps.parts_at[total], steps.parts_at[total + 1])
+        if steps.parts[other] == part:
             continue
-        turn = -step * (1 if rows_by[other] * cols_by[k] > 0 else -1)
-        change = first + _step_cost(rows_to[other], turn, cols_at, cols_to, cols_by, z, low, high, weight, centre, square, penalty)
+        turn = -step * (1 if steps.part_factors[other] * steps.cell_factors[k] > 0 else -1)
+        change = first + _step_cost(steps.parts[other], turn, steps, goal, z)
         if change < best - 1e-12:
-            best, partner, back = change, rows_to[other], turn
+            best, partner, back = change, steps.parts[other], turn
     if partner >= 0:
-        _take(partner, back, cols_at, cols_to, cols_by, z)
+        _take(partner, back, steps, z)
         return best
-    _take(part, -step, cols_at, cols_to, cols_by, z)
+    _take(part, -step, steps, z)
     return 0.0
 
 
 @njit(cache=True)
-def _walk(cols_at, cols_to, cols_by, rows_at, rows_to, rows_by, z, low, high, weight, centre, square, steps, sweeps, seed):  # type: ignore[no-untyped-def]
+def _walk(steps, goal, z, most, sweeps, seed):  # type: ignore[no-untyped-def]
     """First bring every cell into its range, then step downhill in cost; tells whether all cells are in range."""
     np.random.seed(seed)
-    penalty = 1e4 * np.max(weight) * (1.0 + (np.max(np.abs(centre)) if square else 0.0))
-    rest = (cols_at, cols_to, cols_by, rows_at, rows_to, rows_by, z, low, high, weight, centre, square, penalty)
-    _mend(steps, *rest)
-    _descend(sweeps, *rest)
-    return _count_outside(z, low, high, np.empty(z.size, np.int64)) == 0
+    _mend(most, steps, goal, z)
+    _descend(sweeps, steps, goal, z)
+    return _count_outside(goal, z, np.empty(z.size, np.int64)) == 0
 
 
 @njit(cache=True)
-def _count_outside(z, low, high, outside):  # type: ignore[no-untyped-def]
+def _count_outside(goal, z, outside):  # type: ignore[no-untyped-def]
+    """How many cells are out of their range; they are listed in `outside`."""
     count = 0
     for i in range(z.size):
-        if z[i] < low[i] or z[i] > high[i]:
+        if z[i] < goal.low[i] or z[i] > goal.high[i]:
             outside[count] = i
             count += 1
     return count
 
 
 @njit(cache=True)
-def _mend(steps, cols_at, cols_to, cols_by, rows_at, rows_to, rows_by, z, low, high, weight, centre, square, penalty):  # type: ignore[no-untyped-def]
+def _mend(most, steps, goal, z):  # type: ignore[no-untyped-def]
     """Pick a cell out of its range and step one of its parts the right way, alone or with a partner."""
-    parts = cols_at.size - 1
-    rest = (cols_at, cols_to, cols_by, rows_at, rows_to, rows_by, z, low, high, weight, centre, square, penalty)
+    parts = steps.cells_at.size - 1
     outside = np.empty(z.size, np.int64)
     count = 0
-    for step in range(steps):
-        if step % max(1, parts // 8) == 0:
-            count = _count_outside(z, low, high, outside)
+    for number in range(most):
+        if number % max(1, parts // 8) == 0:
+            count = _count_outside(goal, z, outside)
         if count == 0:
             return
         i = outside[np.random.randint(count)]
-        if low[i] <= z[i] <= high[i]:
+        if goal.low[i] <= z[i] <= goal.high[i]:
             continue
-        k = np.random.randint(rows_at[i], rows_at[i + 1])
-        turn = 1 if (z[i] < low[i]) == (rows_by[k] > 0) else -1
-        if _paired(rows_to[k], turn, *rest) == 0.0 and np.random.random() < 0.05:  # a step that does not pay shakes the walk loose
-            _take(rows_to[k], turn, cols_at, cols_to, cols_by, z)
+        k = np.random.randint(steps.parts_at[i], steps.parts_at[i + 1])
+        turn = 1 if (z[i] < goal.low[i]) == (steps.part_factors[k] > 0) else -1
+        if _paired(steps.parts[k], turn, steps, goal, z) == 0.0 and np.random.random() < TUNING.shaken:  # shakes the walk loose
+            _take(steps.parts[k], turn, steps, z)
 
 
 @njit(cache=True)
-def _descend(sweeps, cols_at, cols_to, cols_by, rows_at, rows_to, rows_by, z, low, high, weight, centre, square, penalty):  # type: ignore[no-untyped-def]
+def _descend(sweeps, steps, goal, z):  # type: ignore[no-untyped-def]
     """Random steps that pay, until a whole sweep brings nothing."""
-    parts = cols_at.size - 1
-    rest = (cols_at, cols_to, cols_by, rows_at, rows_to, rows_by, z, low, high, weight, centre, square, penalty)
+    parts = steps.cells_at.size - 1
     for _ in range(sweeps):
         gained = 0.0
         for _ in range(2 * parts):
-            gained += _paired(np.random.randint(parts), 1 if np.random.random() < 0.5 else -1, *rest)
+            gained += _paired(np.random.randint(parts), 1 if np.random.random() < 0.5 else -1, steps, goal, z)
         if gained > -1e-12:
             return

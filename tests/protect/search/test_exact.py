@@ -24,7 +24,7 @@ def test_a_truncated_program_proves_neither_a_bound_nor_infeasibility(monkeypatc
     problem = problem_of([10, 10_000], [[1000, -1]], levels={0: 4})
     heard: list[SearchNews] = []
     search = Search(problem, Limits(seconds=10), 0, heard.append)
-    monkeypatch.setattr(exact.balance, "run", lambda _: None)  # no table to start from
+    monkeypatch.setattr(exact.anneal, "run", lambda _: None)  # no table to start from
     program = exact.Disjunctions(search)
     assert program.truncated
     exact.solve_exactly(search)
@@ -46,7 +46,7 @@ def test_with_squares_no_choice_of_senses_does_better(problem: ProtectionProblem
 
 def test_with_squares_and_many_senses_none_is_left_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """More cells than are priced one by one: the solver's proposal is priced instead."""
-    monkeypatch.setattr(exact, "MOST_TO_PRICE", 1)
+    monkeypatch.setattr(exact, "TUNING", exact.TUNING._replace(most_to_price=1))
     problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5}, norm="l2")
     search = Search(problem, Limits(seconds=10), 0, lambda _: None)
     exact.solve_exactly(search)

@@ -27,7 +27,8 @@ from statveil.protect.presolve.equal_cells import Ties
 from statveil.protect.presolve.redundant_relations import independent_relations
 from statveil.protect.presolve.tighten_bounds import tighten_bounds
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.rounding import MOST_FOR_PARTS, parts_of
+from statveil.protect.rounding import TUNING as ROUNDING
+from statveil.protect.rounding import parts_of
 
 PASSES = 20
 OWN_BOUNDS, SEVERAL = -1, -2
@@ -88,7 +89,7 @@ def reduce_problem(problem: ProtectionProblem) -> Reduction:
     """Reduce until nothing more is found."""
     work = _Work(problem)
     work.exhaust()
-    if work.feasible and 0 < work.count <= MOST_FOR_PARTS:
+    if work.feasible and 0 < work.count <= ROUNDING.most_for_parts:
         work.merge_equal_sums()
         work.exhaust()
     return work.result()

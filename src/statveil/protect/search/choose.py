@@ -134,7 +134,7 @@ def first_table(search: Search) -> None:
     search.enter("all up")
     search.try_senses(anneal.all_up(search.problem))
     search.enter("satisfying relations")
-    sat.find_feasible(search, senses, rounds=sat.ROUNDS if search.best is None else TUNING.few_rounds)
+    sat.find_feasible(search, senses, rounds=sat.TUNING.rounds if search.best is None else TUNING.few_rounds)
 
 
 def walks(search: Search) -> bool:

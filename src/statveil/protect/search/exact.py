@@ -1,9 +1,11 @@
-"""The whole problem as one mixed-integer program (S3, eq. 4), solved to the proof when it is small enough."""
+"""The problem as one mixed-integer program (S3, eq. 4): solved whole, to the proof, when it is small enough; or with only some senses
+open, while the others keep theirs and every amount stays free (S3 section 3, step 1.1)."""
 
 from __future__ import annotations
 
 import dataclasses
 from itertools import product
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -133,8 +135,13 @@ def _offer(search: Search, program: Disjunctions, columns: FloatArray) -> None:
         search.try_senses(problem.senses_of(np.clip(np.zeros_like(deviation), allowed.low, allowed.high)))
 
 
-MOST_TO_PRICE = 10
-"""Cells with a choice up to which every choice of senses is priced by a program of its own."""
+class ExactTuning(NamedTuple):
+    """When all choices are tried one by one."""
+
+    most_to_price: int = 10  # cells with a choice up to which every choice of senses is priced by a program of its own; by judgement
+
+
+TUNING = ExactTuning()
 
 
 def solve_exactly(search: Search) -> None:
@@ -177,7 +184,7 @@ def price_all_senses(search: Search) -> None:
     """Every choice of senses in turn, where there are few cells that have one."""
     problem = search.problem
     choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
-    if choice.size > MOST_TO_PRICE:
+    if choice.size > TUNING.most_to_price:
         return
     search.enter("pricing all senses")
     senses = anneal.all_up(problem)

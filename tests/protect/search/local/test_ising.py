@@ -24,7 +24,7 @@ def test_over_parts_the_form_is_that_over_relations(seed: int, monkeypatch: pyte
     parts = parts_of(problem)
     assert parts is not None
     over_relations = ising.ising_form(problem)
-    monkeypatch.setattr(ising, "DENSE_UP_TO", parts.part.size)
+    monkeypatch.setattr(ising, "TUNING", ising.TUNING._replace(dense_up_to=parts.part.size))
     monkeypatch.setattr(ising, "_form_by_relations", None)
     over_parts = ising.ising_form(problem, parts)
     assert np.abs(over_parts.couple - over_relations.couple).max() < 1e-6
@@ -39,7 +39,7 @@ def test_over_parts_the_form_is_that_over_relations(seed: int, monkeypatch: pyte
 def test_where_some_cells_absorb_nothing_the_form_is_over_relations(problem: ProtectionProblem, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = parts_of(problem)
     assert parts is not None
-    monkeypatch.setattr(ising, "DENSE_UP_TO", parts.part.size)
+    monkeypatch.setattr(ising, "TUNING", ising.TUNING._replace(dense_up_to=parts.part.size))
     monkeypatch.setattr(ising, "_form_by_parts", None)
     assert ising.ising_form(problem, parts).cells.size == problem.sensitive.sum()
 
@@ -63,4 +63,4 @@ def test_where_starts_bring_nothing_the_tries_soon_end(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(search, "try_senses", in_vain)
     ising.polish(search, restarts=24, patience=150)
-    assert len(tried) == ising.STARTS_IN_VAIN + 150 // ising.HOPELESS
+    assert len(tried) == ising.TUNING.starts_in_vain + 150 // ising.TUNING.hopeless

@@ -96,7 +96,7 @@ def test_in_three_dimensions_messages_leave_less_than_annealing(seed: int) -> No
 
 
 def test_where_messages_do_not_settle_senses_are_annealed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(messages, "TUNING", messages.TUNING._replace(most_rounds=0))
     search = search_of(two_by_two())
     messages.run(search)
     assert search.best is not None
@@ -106,8 +106,8 @@ def test_where_messages_do_not_settle_senses_are_annealed(monkeypatch: pytest.Mo
 def test_polish_starts_from_messages_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(messages, "settled_senses", asked.append)
-    monkeypatch.setattr(ising, "SWEEPS_BALANCE", 1)
-    monkeypatch.setattr(messages, "LEAST_CHOICES", 5)
+    monkeypatch.setattr(ising, "TUNING", ising.TUNING._replace(sweeps_balance=1))
+    monkeypatch.setattr(messages, "TUNING", messages.TUNING._replace(least_choices=5))
     few, many = random_problem((3, 3, 3), seed=0), random_problem((20, 20), seed=0)
     assert (messages.pays(few), messages.pays(many)) == (False, False), "below one choice for each relation, and above two and a half"
     ising.polish(search_of(many), restarts=2, patience=1)

@@ -60,7 +60,7 @@ def test_each_round_of_annealing_leaves_a_safe_table() -> None:
     parts = parts_of(problem)
     assert parts is not None
     graph = walk.graph_of(problem, parts)
-    for heat in walk.HEATS:
+    for heat in walk.TUNING.heats:
         found = walk.anneal_table(search, graph, search.best, moves=100_000, heat=heat)
         assert problem.accepts(found)
         assert problem.cost(found) < search.objective / 2

@@ -86,7 +86,7 @@ def test_a_binary_that_missed_its_goal_has_no_potential_resistance() -> None:
 def test_goals_follow_the_anchor_but_for_some() -> None:
     goals = learn.draw_goals(np.ones(10_000, dtype=np.int64), 0.5, np.random.default_rng(0))
     assert np.mean(goals == 0) == pytest.approx(0.5, abs=0.02)
-    assert np.mean(goals[goals != 0] < 0) == pytest.approx(learn.REVERSED, abs=0.02)
+    assert np.mean(goals[goals != 0] < 0) == pytest.approx(learn.TUNING.reversed, abs=0.02)
 
 
 def test_the_most_resisting_are_left_open() -> None:

@@ -1,1 +1,1 @@
-"""Local search: from a safe table to a better one."""
+"""Methods of our own: first senses by annealing and messages, and local search from a safe table to a better one."""

@@ -7,6 +7,8 @@ dragged, the program is solved again, and so on: the senses fit one another, so 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
@@ -15,9 +17,14 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import open_choices, some_choices
 from statveil.protect.search.state import Search
 
-SHARES_REOPENED = (0.1, 0.2, 0.4)
-MOST_CHOICES = 800
-"""Cells with a choice up to which a dive, a program at each step, is affordable."""
+
+class DiveTuning(NamedTuple):
+    """How much is forgotten before a dive from the best senses."""
+
+    shares_reopened: tuple[float, ...] = (0.1, 0.2, 0.4)  # in turn; by judgement
+
+
+TUNING = DiveTuning()
 
 
 def run(search: Search, *, dives: int = 6, share: float = 0.05, patience: int = 60) -> None:
@@ -45,7 +52,7 @@ def reopen(search: Search, *, share: float = 0.05, patience: int = 60) -> None:
     idle = turn = 0
     while search.best is not None and choices and idle < patience and not search.done:
         senses = search.problem.senses_of(search.best)
-        part = SHARES_REOPENED[turn % len(SHARES_REOPENED)]
+        part = TUNING.shares_reopened[turn % len(TUNING.shares_reopened)]
         senses[some_choices(search, max(2, int(part * choices)), around=turn % 2 == 0)] = 0
         better = try_dive(search, share=share, noise=0.3, start=senses)
         idle, turn = 0 if better else idle + 1, turn + 1

@@ -6,6 +6,8 @@ whose price is not negative cannot improve on its own.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
@@ -15,9 +17,19 @@ from statveil.protect.search.exact import open_choices, some_choices
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
-FEWEST_KICKED, MOST_KICKED = 2, 12
-"""Senses turned by a kick; at most a third of those that have a choice."""
-ROUNDS_AFTER_A_KICK = 60
+
+class FlipsTuning(NamedTuple):
+    """How many senses are flipped together, and what a kick does; all by judgement."""
+
+    batch: int = 16  # senses flipped together at first
+    largest_batch: int = 64
+    left_alone: int = 20  # rounds for which a flip that brought nothing alone is not tried again
+    fewest_kicked: int = 2
+    most_kicked: int = 12  # senses turned by a kick; at most a third of those that have a choice
+    rounds_after_a_kick: int = 60
+
+
+TUNING = FlipsTuning()
 
 
 def run(search: Search, *, rounds: int = 400) -> None:
@@ -36,7 +48,7 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
         return senses
     value, duals = solution.objective, solution.row_duals
     search.offer(make_whole(program, senses, program.deviation(solution.x), seconds=search.seconds_left))
-    batch, tried = 16, np.zeros(problem.size, dtype=np.int64)
+    batch, tried = TUNING.batch, np.zeros(problem.size, dtype=np.int64)
     for turn in range(1, rounds + 1):
         price = prices(search, senses, program.deviation(solution.x), duals)
         candidates = _promising(np.where(tried < turn, price, np.inf))
@@ -53,12 +65,12 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
             and trial.objective < value - 1e-9 * abs(value)
         ):
             senses, solution, value, duals = changed, trial, trial.objective, trial.row_duals
-            batch = min(batch * 2, 64)
+            batch = min(batch * 2, TUNING.largest_batch)
             search.offer(make_whole(program, senses, program.deviation(trial.x), seconds=search.seconds_left))
         elif batch > 1:
             batch = max(1, batch // 4)
         else:
-            tried[chosen] = turn + 20  # leave it alone for a while
+            tried[chosen] = turn + TUNING.left_alone  # leave it alone for a while
     return senses
 
 
@@ -68,9 +80,9 @@ def kick(search: Search, *, patience: int) -> None:
     idle = turn = 0
     while search.best is not None and choices and idle < patience and not search.done:
         before, senses = search.objective, search.problem.senses_of(search.best)
-        count = int(search.rng.integers(FEWEST_KICKED, min(MOST_KICKED, max(FEWEST_KICKED, choices // 3)) + 1))
+        count = int(search.rng.integers(TUNING.fewest_kicked, min(TUNING.most_kicked, max(TUNING.fewest_kicked, choices // 3)) + 1))
         senses[some_choices(search, count, around=turn % 2 == 1)] *= -1
-        flip_while_better(search, senses, rounds=ROUNDS_AFTER_A_KICK)
+        flip_while_better(search, senses, rounds=TUNING.rounds_after_a_kick)
         idle, turn = 0 if search.objective < before else idle + 1, turn + 1
 
 

@@ -8,7 +8,6 @@ anneal and close to the truth; each state found is then priced by one linear pro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csc_matrix, csr_matrix, diags, identity
 from scipy.sparse.linalg import splu
 
-from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
@@ -25,37 +24,44 @@ from statveil.protect.rounding import CellParts
 from statveil.protect.search.local import anneal, messages
 from statveil.protect.search.state import Search
 
-MOST_SENSITIVE = 4_000
-MOST_RELATIONS = 30_000
-DENSE_UP_TO = 3_000
-LARGE = 1_000
-SWEEPS_COLD_START = 800
-SWEEPS_BALANCE = 3_200
-SWEEPS_BALANCE_LARGE = 12_800
-"""Balancing on large tables: a few seconds with all that follows. Many such starts do as well as a few longer ones, and sooner."""
-SWEEPS_WARM_START = 1_600
-POLISHES_IF_LARGE = 4
-"""Warm starts from the same balanced senses, of which the one of least energy is priced: a program takes longer than several of them."""
-SWEEPS_FROM_BEST = 100
-COLD, BLOCK = 1e-3, 1_024
-REACH = 5.0
-"""Times the starting heat: the most that a flip may cost for a mate to be tried with it."""
-TEMPERATURES = (0.05, 0.2, 0.5)
-"""Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
-STARTS_IN_VAIN, HOPELESS = 8, 5
-"""Cold starts in vain after which no more are made, if none before brought anything; and by what patience is then divided."""
+
+class IsingTuning(NamedTuple):
+    """Sizes up to which the form is affordable, and how much work each try gets; all by judgement, but for what is said."""
+
+    most_sensitive: int = 4_000
+    most_relations: int = 30_000
+    dense_up_to: int = 3_000  # rows up to which a dense factorisation is taken
+    large: int = 1_000  # sensitive cells from which a table is large
+    sweeps_cold_start: int = 800
+    sweeps_balance: int = 3_200
+    sweeps_balance_large: int = 12_800
+    """Balancing on large tables: a few seconds with all that follows. Many such starts do as well as a few longer ones, and sooner."""
+    sweeps_warm_start: int = 1_600
+    polishes_if_large: int = 4
+    """Warm starts from the same balanced senses, of which the one of least energy is priced: a program takes longer than several."""
+    sweeps_from_best: int = 100
+    cold: float = 1e-3  # where annealing ends
+    block: int = 1_024  # moves at one temperature
+    reach: float = 5.0  # times the starting heat: the most that a flip may cost for a mate to be tried with it
+    temperatures: tuple[float, ...] = (0.05, 0.2, 0.5)
+    """Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
+    starts_in_vain: int = 8  # cold starts in vain after which no more are made, if none before brought anything
+    hopeless: int = 5  # by what patience is then divided
 
 
-@dataclass(frozen=True, kw_only=True)
-class IsingForm:
+TUNING = IsingTuning()
+
+
+class IsingForm(NamedTuple):
     """E(s) = s' couple s + 2 field' s over the sensitive cells, scaled to a mean diagonal of one."""
 
     cells: IntArray
     couple: FloatArray
     field: FloatArray
     closed: BoolArray
-    mates: csr_matrix
-    """Which sensitive cells share a relation."""
+    mates_at: AnyArray
+    mates: AnyArray
+    """The sensitive cells that share a relation with each, from `mates_at` on."""
 
     def energy(self, senses: IntArray) -> float:
         signs = senses[self.cells].astype(np.float64)
@@ -65,7 +71,7 @@ class IsingForm:
 def run(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     """Method `ising`: cold starts and tries from the best, each priced by one program."""
     if not fits(search.problem):
-        raise InputError(f"Method 'ising' needs at most {MOST_SENSITIVE} sensitive cells.", hint="Use 'anneal' or 'auto'.")
+        raise InputError(f"Method 'ising' needs at most {TUNING.most_sensitive} sensitive cells.", hint="Use 'anneal' or 'auto'.")
     search.enter("polishing senses")
     if search.start is not None:
         search.try_senses(search.start)
@@ -74,7 +80,7 @@ def run(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
 
 def fits(problem: ProtectionProblem) -> bool:
     """Whether the dense form is affordable."""
-    return bool(0 < problem.sensitive.sum() <= MOST_SENSITIVE and problem.relations.shape[0] <= MOST_RELATIONS)
+    return bool(0 < problem.sensitive.sum() <= TUNING.most_sensitive and problem.relations.shape[0] <= TUNING.most_relations)
 
 
 def ising_form(problem: ProtectionProblem, parts: CellParts | None = None) -> IsingForm:
@@ -92,13 +98,13 @@ def ising_form(problem: ProtectionProblem, parts: CellParts | None = None) -> Is
     mates = csr_matrix(shared.T @ shared)
     mates.setdiag(0)
     mates.eliminate_zeros()
-    return IsingForm(cells=cells, couple=(couple + couple.T) / (2 * scale), field=field / scale, closed=~choice, mates=mates)
+    return IsingForm(cells, (couple + couple.T) / (2 * scale), field / scale, ~choice, mates.indptr, mates.indices)
 
 
 def _fits_parts(problem: ProtectionProblem, parts: CellParts) -> bool:
     """Whether there are many relations, few parts, and no cell that may not absorb: the form over parts lets every cell."""
     all_absorb = problem.variant == "at-least" and bool((problem.free.low < problem.free.high).all())
-    return all_absorb and parts.part.size <= DENSE_UP_TO < problem.relations.shape[0]
+    return all_absorb and parts.part.size <= TUNING.dense_up_to < problem.relations.shape[0]
 
 
 class _Forced(NamedTuple):
@@ -117,7 +123,7 @@ def _form_by_relations(problem: ProtectionProblem, forced: _Forced) -> tuple[Flo
     through = relations[:, moving]
     absorb = (through @ diags(1.0 / problem.weight[moving]) @ through.T).tocsc()
     absorb = absorb + 1e-9 * float(np.abs(absorb.diagonal()).mean()) * identity(absorb.shape[0], format="csc")
-    solve = _dense_solver(absorb) if absorb.shape[0] <= DENSE_UP_TO else splu(absorb).solve
+    solve = _dense_solver(absorb) if absorb.shape[0] <= TUNING.dense_up_to else splu(absorb).solve
     bring = (relations[:, forced.cells] @ diags(forced.half)).tocsc()
     solved = solve(np.column_stack([bring.toarray(), relations[:, forced.cells] @ forced.middle - problem.residual]))
     return np.asarray(bring.T @ solved[:, :-1]), np.asarray(bring.T @ solved[:, -1])
@@ -153,14 +159,16 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     form = ising_form(problem, search.program.parts)
     idle = turn = 0
     for number in range(restarts):
-        if search.done or (idle >= STARTS_IN_VAIN and search.objective == before):
+        if search.done or (idle >= TUNING.starts_in_vain and search.objective == before):
             break
         idle = 0 if search.try_senses(_fresh(search, form, number)) else idle + 1
-    patience = patience if search.objective < before else patience // HOPELESS
+    patience = patience if search.objective < before else patience // TUNING.hopeless
     idle = 0
     while search.best is not None and idle < patience and not search.done:
         signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
-        better = search.try_senses(_annealed(search, form, signs, SWEEPS_FROM_BEST, TEMPERATURES[turn % len(TEMPERATURES)]))
+        better = search.try_senses(
+            _annealed(search, form, signs, TUNING.sweeps_from_best, TUNING.temperatures[turn % len(TUNING.temperatures)])
+        )
         idle, turn = 0 if better else idle + 1, turn + 1
 
 
@@ -169,18 +177,18 @@ def _fresh(search: Search, form: IsingForm, number: int) -> IntArray:
 
     They are balanced by messages where those pay and settle, else by annealing.
     """
-    large = form.cells.size >= LARGE
+    large = form.cells.size >= TUNING.large
     if number % 2 == 0 and not large:
         signs = np.where(search.rng.random(form.cells.size) < 0.5, 1.0, -1.0)
-        return _annealed(search, form, signs, SWEEPS_COLD_START, 2.0)
+        return _annealed(search, form, signs, TUNING.sweeps_cold_start, 2.0)
     settled = messages.settled_senses(search) if messages.pays(search.problem) else None
-    sweeps = SWEEPS_BALANCE_LARGE if large else SWEEPS_BALANCE
+    sweeps = TUNING.sweeps_balance_large if large else TUNING.sweeps_balance
     senses = anneal.anneal_senses(search, sweeps=sweeps, narrow=large) if settled is None else settled
     balanced = senses[form.cells].astype(np.float64)
     if not large:
-        return _annealed(search, form, balanced, SWEEPS_WARM_START, 0.2)
-    polishes = POLISHES_IF_LARGE if search.seconds_left > 0 else 1
-    return min((_annealed(search, form, balanced, SWEEPS_WARM_START, 0.1) for _ in range(polishes)), key=form.energy)
+        return _annealed(search, form, balanced, TUNING.sweeps_warm_start, 0.2)
+    polishes = TUNING.polishes_if_large if search.seconds_left > 0 else 1
+    return min((_annealed(search, form, balanced, TUNING.sweeps_warm_start, 0.1) for _ in range(polishes)), key=form.energy)
 
 
 def _annealed(search: Search, form: IsingForm, signs: FloatArray, sweeps: int, heat: float) -> IntArray:
@@ -189,7 +197,7 @@ def _annealed(search: Search, form: IsingForm, signs: FloatArray, sweeps: int, h
     signs = np.where(form.closed, forced, signs).astype(np.float64)
     senses = np.zeros(problem.size, dtype=np.int64)
     word = np.uint64(search.rng.integers(2**63))
-    _anneal_signs(form.couple, form.field, form.mates.indptr, form.mates.indices, signs, form.closed, sweeps, heat, word, EXPONENTIAL)
+    _anneal_signs(form, signs, sweeps, heat, word, EXPONENTIAL)
     senses[form.cells] = signs.astype(np.int64)
     return senses
 
@@ -204,32 +212,33 @@ def _turn(i, couple, local, signs):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=True)
-def _anneal_signs(couple, field, mates_at, mates, signs, closed, sweeps, heat, word, draws):  # type: ignore[no-untyped-def]
+def _anneal_signs(form, signs, sweeps, heat, word, draws):  # type: ignore[no-untyped-def]
     """Metropolis over single flips and over pairs that share a relation, local fields kept up to date; ends cold, signs in place.
 
     When it is cold a single flip unbalances its relations too much; flipped together with a mate, what one takes the other gives.
     """
-    local, own = couple @ signs + field, np.diag(couple).copy()
-    blocks = max(1, sweeps * signs.size // BLOCK)
-    cooling, temperature = (COLD / heat) ** (1.0 / blocks), heat
+    couple, mates_at = form.couple, form.mates_at
+    local, own = couple @ signs + form.field, np.diag(couple).copy()
+    blocks = max(1, sweeps * signs.size // TUNING.block)
+    cooling, temperature = (TUNING.cold / heat) ** (1.0 / blocks), heat
     for _ in range(blocks):
         temperature *= cooling
-        for _ in range(BLOCK):
+        for _ in range(TUNING.block):
             word += STEP
-            dice = mixed(word)
-            i = below(dice >> np.uint64(32), signs.size)
-            if closed[i]:
+            bits = mixed(word)
+            i = below(bits >> np.uint64(32), signs.size)
+            if form.closed[i]:
                 continue
             change = 4.0 * (own[i] - signs[i] * local[i])
-            if change <= temperature * draws[np.int64(dice & np.uint64(CHANCES - 1))]:
+            if change <= temperature * draws[np.int64(bits & np.uint64(CHANCES - 1))]:
                 _turn(i, couple, local, signs)
-            elif change <= REACH * heat and mates_at[i + 1] > mates_at[i]:
+            elif change <= TUNING.reach * heat and mates_at[i + 1] > mates_at[i]:
                 word += STEP
-                dice = mixed(word)
-                j = mates[mates_at[i] + below(dice >> np.uint64(32), mates_at[i + 1] - mates_at[i])]
-                if closed[j]:
+                bits = mixed(word)
+                j = form.mates[mates_at[i] + below(bits >> np.uint64(32), mates_at[i + 1] - mates_at[i])]
+                if form.closed[j]:
                     continue
                 change += 4.0 * (own[j] - signs[j] * local[j]) + 8.0 * signs[i] * signs[j] * couple[i, j]
-                if change <= temperature * draws[np.int64(dice & np.uint64(CHANCES - 1))]:
+                if change <= temperature * draws[np.int64(bits & np.uint64(CHANCES - 1))]:
                     _turn(i, couple, local, signs)
                     _turn(j, couple, local, signs)

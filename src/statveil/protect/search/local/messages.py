@@ -22,23 +22,28 @@ from statveil.protect.search.exact import open_choices
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
-MOST_CELLS = 16
-"""Of a relation that have a choice: all combinations of their senses are weighed."""
-LEAST_CHOICES, FOR_EACH = 500, (1.0, 2.5)
-"""Cells with a choice from which messages pay, and how many there must be for each relation. In two dimensions, where there are more,
-annealing soon balances all of them; where there are fewer, as in many linked hierarchies, hardly any can be balanced."""
-SCALE = 0.3
-"""T, as a share of what a flip changes in a relation, priced (the mean): 0.27 to 0.32 do best on 20x20x20 tables."""
-REINFORCED = 3e-5
-"""By how much the share of what a cell leant to before grows with each round; slower finds less imbalance, but takes longer."""
-DAMPED = 0.5
-"""Share of the new in each message; from about 0.8 on messages swing instead of settling."""
-FIRST_LEANING = 0.01
-FIRM = 15.0
-"""Leanings beyond this are certain."""
-CALM, MOST_ROUNDS = 20, 1_000
-"""Rounds in a row without a change of sense after which they have settled, and rounds at the most."""
-BITS = 2 ** (MOST_CELLS + 1)
+
+class MessagesTuning(NamedTuple):
+    """How messages are passed (benchmarks/RESULTS.md, random tables of the first paper, tells what that brings)."""
+
+    most_cells: int = 16  # of a relation that have a choice: all combinations of their senses are weighed
+    least_choices: int = 500  # cells with a choice from which messages pay; by judgement
+    for_each: tuple[float, float] = (1.0, 2.5)
+    """How many choices there must be for each relation. In two dimensions, where there are more, annealing soon balances all of them;
+    where there are fewer, as in many linked hierarchies, hardly any can be balanced."""
+    scale: float = 0.3
+    """T, as a share of what a flip changes in a relation, priced (the mean): 0.27 to 0.32 do best on 20x20x20 tables."""
+    reinforced: float = 3e-5
+    """By how much the share of what a cell leant to before grows with each round; slower finds less imbalance, but takes longer."""
+    damped: float = 0.5  # share of the new in each message; from about 0.8 on messages swing instead of settling
+    first_leaning: float = 0.01  # by judgement
+    firm: float = 15.0  # leanings beyond this are certain; by judgement
+    calm: int = 20  # rounds in a row without a change of sense after which they have settled; by judgement
+    most_rounds: int = 1_000  # by judgement
+
+
+TUNING = MessagesTuning()
+BITS = 2 ** (TUNING.most_cells + 1)
 
 
 class FactorGraph(NamedTuple):
@@ -56,7 +61,7 @@ class FactorGraph(NamedTuple):
 def run(search: Search, *, tries: int = 40) -> None:
     """Method `messages`: senses that settled, each priced by one program; annealed ones where they do not settle."""
     if not fits(search.problem):
-        raise InputError(f"Method 'messages' needs relations with at most {MOST_CELLS} sensitive cells each.", hint="Use 'auto'.")
+        raise InputError(f"Method 'messages' needs relations with at most {TUNING.most_cells} sensitive cells each.", hint="Use 'auto'.")
     if search.start is not None:
         search.try_senses(search.start)
     search.enter("passing messages")
@@ -71,14 +76,14 @@ def run(search: Search, *, tries: int = 40) -> None:
 
 def fits(problem: ProtectionProblem) -> bool:
     """Whether relations are short enough for all combinations of senses."""
-    return bool(_choices(problem).max(initial=0) <= MOST_CELLS)
+    return bool(_choices(problem).max(initial=0) <= TUNING.most_cells)
 
 
 def pays(problem: ProtectionProblem) -> bool:
     """Whether annealing falls short: there are many choices, but neither few nor many for each relation that has any."""
     choices = open_choices(problem).size
     concerned = max(int((_choices(problem) > 0).sum()), 1)
-    return choices >= LEAST_CHOICES and FOR_EACH[0] <= choices / concerned <= FOR_EACH[1] and fits(problem)
+    return choices >= TUNING.least_choices and TUNING.for_each[0] <= choices / concerned <= TUNING.for_each[1] and fits(problem)
 
 
 def _choices(problem: ProtectionProblem) -> IntArray:
@@ -89,14 +94,14 @@ def _choices(problem: ProtectionProblem) -> IntArray:
 def settled_senses(search: Search) -> IntArray | None:
     """Senses from messages that began with a random leaning; None if they did not settle or time is up."""
     graph = graph_of(search.problem)
-    leaning = FIRST_LEANING * search.rng.standard_normal(graph.choice.size)
+    leaning = TUNING.first_leaning * search.rng.standard_normal(graph.choice.size)
     heard = np.zeros(graph.members.size)
     calm = 0
-    for done in range(0, MOST_ROUNDS, CALM):
+    for done in range(0, TUNING.most_rounds, TUNING.calm):
         if search.seconds_left <= 0 and search.best is not None:
             return None
         calm = _pass(graph, leaning, heard, done, calm)
-        if calm >= CALM:
+        if calm >= TUNING.calm:
             senses = anneal.all_up(search.problem)
             senses[graph.choice] = np.where(leaning > 0, 1, -1)
             return senses
@@ -110,7 +115,7 @@ def graph_of(problem: ProtectionProblem) -> FactorGraph:
     prices = anneal.relation_prices(problem)
     half = (problem.upper_level + problem.lower_level)[choice] / 2
     halves = rows.data * half[rows.indices] * np.repeat(prices, np.diff(rows.indptr))
-    unit = SCALE * 2 * float(np.abs(halves).mean()) if halves.size else 1.0
+    unit = TUNING.scale * 2 * float(np.abs(halves).mean()) if halves.size else 1.0
     middle = np.where(problem.can_go_up, problem.upper_level, -problem.lower_level) * problem.sensitive.astype(np.float64)
     middle[choice] = (problem.upper_level - problem.lower_level)[choice] / 2
     offset = prices * (problem.relations @ middle - problem.residual)
@@ -121,7 +126,8 @@ def graph_of(problem: ProtectionProblem) -> FactorGraph:
 
 @njit(cache=True, inline="always")
 def _firm(leaning):  # type: ignore[no-untyped-def]
-    return min(max(leaning, -FIRM), FIRM)
+    """A leaning within what is certain."""
+    return min(max(leaning, -TUNING.firm), TUNING.firm)
 
 
 @njit(cache=True, fastmath=True)
@@ -155,20 +161,20 @@ def _tell(first, last, graph, leaning, heard, size, weights):  # type: ignore[no
             up += weights[size + c]
             weights[c] += weights[size + c]
         told = 0.5 * log(up / down) - _firm(leaning[graph.members[k]] - heard[k])
-        heard[k] += DAMPED * (told - heard[k])
+        heard[k] += TUNING.damped * (told - heard[k])
 
 
 @njit(cache=True)
 def _pass(graph, leaning, heard, done, calm):  # type: ignore[no-untyped-def]
     """Some rounds of messages, leanings and messages in place; for how many rounds now no cell has changed its sense."""
     sums, weights = np.empty(BITS), np.empty(BITS)
-    for number in range(done, done + CALM):
+    for number in range(done, done + TUNING.calm):
         for j in range(graph.starts.size - 1):
             first, last = graph.starts[j], graph.starts[j + 1]
             if first < last:
                 size = _combinations(first, last, graph, leaning, heard, graph.offset[j], sums, weights)
                 _tell(first, last, graph, leaning, heard, size, weights)
-        leans = graph.leaning + REINFORCED * number * leaning
+        leans = graph.leaning + TUNING.reinforced * number * leaning
         for k in range(graph.members.size):
             leans[graph.members[k]] += heard[k]
         calm = calm + 1 if (leans * leaning > 0).all() else 0

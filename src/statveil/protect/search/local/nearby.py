@@ -6,12 +6,20 @@ A block is small enough for the solver to finish, and its cells share relations,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from statveil.protect.search.exact import improve_block, nearest_choices, open_choices
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
-LONGEST_BLOCK = 10.0
-"""Seconds for one block; the nodes end it sooner as a rule, so that runs repeat."""
+
+class NearbyTuning(NamedTuple):
+    """Limits of one block."""
+
+    longest_block: float = 10.0  # seconds; the nodes end it sooner as a rule, so that runs repeat; by judgement
+
+
+TUNING = NearbyTuning()
 
 
 def run(search: Search, *, sizes: tuple[int, ...] = (30, 15, 60), nodes: int = 200, patience: int = 60) -> None:
@@ -22,5 +30,5 @@ def run(search: Search, *, sizes: tuple[int, ...] = (30, 15, 60), nodes: int = 2
     idle = turn = 0
     while search.best is not None and choices and idle < patience and not search.done:
         block = nearest_choices(search, min(sizes[turn % len(sizes)], choices))
-        better = improve_block(search, block, seconds=LONGEST_BLOCK, nodes=nodes)
+        better = improve_block(search, block, seconds=TUNING.longest_block, nodes=nodes)
         idle, turn = 0 if better else idle + 1, turn + 1

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csc_matrix
 
-from statveil.core.arrays import AnyArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
@@ -22,12 +22,101 @@ from statveil.protect.rounding import CellParts
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
-MOST_LOWERED = 2_000
-"""Parts lowered before it is given up: each one is looked for among all."""
+
+class WalkTuning(NamedTuple):
+    """Work limits and temperatures of walks; by judgement, but for what is said."""
+
+    first_sweeps: int = 500  # moves for each part in the first round
+    most_at_first: int = 2_000_000  # and for all of them at most; work limits, not clocks
+    least_cells: int = 6
+    """Cells that a part must be in, on average, to be worth a walk: itself, and totals in three dimensions or in hierarchies."""
+    most_siblings: int = 20_000_000  # pairs of siblings, at most: the squares of the relations' lengths
+    heats: tuple[float, float] = (20.0, 200.0)
+    """Where annealing begins, in costs of moving a sensitive cell by its level (the median). Where levels differ widely the larger one
+    does better, elsewhere the smaller one; they take turns (benchmarks/RESULTS.md, linked codes)."""
+    cold: float = 0.4  # where it ends
+    still: float = 0.1  # share of the moves at the end that only go downhill
+    steps_of_heat: int = 100  # it cools in so many steps at least
+    at_a_time: int = 50_000  # moves at most between looks at the clock
+    doublings: tuple[int, ...] = (30, 55, 75, 80, 85)
+    """Of a hundred moves, how many have one corner; up to two; four; eight; sixteen. The rest are pairs under any common total."""
+    most_corners: int = 16
+    tries: int = 4  # cells among which one is looked for that the move can bring to rest
+    most_lowered: int = 2_000  # parts lowered before a first table is given up: each one is looked for among all
+
+
+TUNING = WalkTuning()
+
+
+class MoveGraph(NamedTuple):
+    """What moves need: the cells that each part is in, with factors; the parts of each cell; the siblings of each part."""
+
+    cells_at: IntArray
+    cells: IntArray
+    factors: IntArray
+    parts_at: IntArray
+    parts: IntArray
+    near_at: IntArray
+    near: IntArray
+
+
+class MoveLimits(NamedTuple):
+    """Which cells are sensitive, the most of one that goes down and the least of one that goes up, bounds, and costs of a unit."""
+
+    sensitive: BoolArray
+    high: IntArray
+    low: IntArray
+    least: IntArray
+    most: IntArray
+    weight: FloatArray
+
+
+def fits(search: Search) -> bool:
+    """Whether there are moves: levels need not be met exactly, costs are absolute, parts only add up, and relations are not too long."""
+    parts, problem = search.program.parts_to_round, search.problem
+    if parts is None or problem.norm != "l1" or problem.variant != "at-least" or not (parts.sums.data > 0).all():
+        return False
+    return int((np.diff(problem.relations.indptr) ** 2).sum()) <= TUNING.most_siblings
+
+
+def pays(search: Search) -> bool:
+    """Whether they lead anywhere: where parts are in few totals each, balanced senses and a program do better and sooner."""
+    parts = search.program.parts_to_round
+    return parts is not None and fits(search) and cells_of_a_part(parts) >= TUNING.least_cells
+
+
+def cells_of_a_part(parts: CellParts) -> float:
+    """In how many cells a part is, on average: what one of them moves."""
+    return float(parts.sums.nnz / max(parts.part.size, 1))
+
+
+def run(search: Search, *, rounds: int = 7) -> None:
+    """Method `walk`: from the table of the start given, from raised parts or from balanced senses, in rounds of doubling length."""
+    if not fits(search):
+        raise InputError("Method 'walk' needs norm l1, levels to be reached at least, and totals that only add up.", hint="Use 'auto'.")
+    if search.start is not None:
+        search.try_senses(search.start)
+    if search.best is None:
+        raise_parts(search)
+    if search.best is None:
+        anneal.run(search)
+    walk_in_rounds(search, rounds=rounds)
+
+
+def raise_parts(search: Search) -> None:
+    """A first table without a program, if that is so easily found."""
+    search.enter("raising parts")
+    parts = search.program.parts_to_round
+    search.offer(None if parts is None else lifted(search.problem, parts))
 
 
 def lifted(problem: ProtectionProblem, parts: CellParts) -> IntArray | None:
-    """The deviation; None where sums also subtract, a cell cannot go up, or bounds leave no room that is so easily found."""
+    """A first table without a program: parts raised one after the other until every sensitive cell is far enough up.
+
+    It costs more than the best table with all senses up, but it is there at once, however many cells and relations there are. Where
+    totals have no room, as a fixed grand total has none, parts that no sensitive cell needs are lowered in turn. None where sums also
+    subtract, a cell cannot go up, or bounds leave no room that is so easily found.
+    """
     if not problem.can_go_up[problem.sensitive].all() or (parts.sums.data < 0).any():
         return None
     deviation, sums, cells_with = parts.constant.copy(), parts.sums, parts.sums.tocsc()
@@ -61,7 +150,7 @@ def _lower_what_is_too_high(problem: ProtectionProblem, parts: CellParts, cells_
     """Lower, in place, the part with most to spare in each cell above its bound, smallest cells first; sensitive cells stay up."""
     floor = np.where(problem.sensitive, problem.up.low, problem.free.low)
     width = np.diff(parts.sums.indptr)
-    for _ in range(MOST_LOWERED):
+    for _ in range(TUNING.most_lowered):
         above = np.flatnonzero(deviation > problem.free.high)
         if above.size == 0:
             return
@@ -76,88 +165,17 @@ def _lower_what_is_too_high(problem: ProtectionProblem, parts: CellParts, cells_
         deviation[cells_with.indices[lowered]] -= amount * cells_with.data[lowered]
 
 
-FIRST_SWEEPS, MOST_AT_FIRST = 500, 2_000_000
-"""Moves for each part in the first round, and for all of them at most. Work limits, not clocks."""
-LEAST_CELLS = 6
-"""Cells that a part must be in, on average, to be worth a walk: itself, and totals in three dimensions or in hierarchies."""
-MOST_SIBLINGS = 20_000_000
-"""Pairs of siblings, at most: the squares of the relations' lengths."""
-HEATS, COLD = (20.0, 200.0), 0.4
-"""Where annealing begins and ends, in costs of moving a sensitive cell by its level (the median). Where levels differ widely the
-larger one does better, elsewhere the smaller one; they take turns."""
-STILL = 0.1
-"""Share of the moves at the end that only go downhill."""
-STEPS_OF_HEAT, AT_A_TIME = 100, 50_000
-"""It cools in so many steps at least; and so many moves at most between looks at the clock."""
-DOUBLINGS = np.array([30, 55, 75, 80, 85])
-"""Of a hundred moves, how many have one corner; up to two; four; eight; sixteen. The rest are pairs under any common total."""
-MOST_CORNERS = 16
-TRIES = 4
-"""Cells among which one is looked for that the move can bring to rest."""
-
-
-class MoveGraph(NamedTuple):
-    """What moves need: the cells that each part is in, with factors; the parts of each cell; the siblings of each part."""
-
-    cells_at: IntArray
-    cells: IntArray
-    factors: IntArray
-    parts_at: IntArray
-    parts: IntArray
-    near_at: IntArray
-    near: IntArray
-
-
-def fits(search: Search) -> bool:
-    """Whether there are moves: levels need not be met exactly, costs are absolute, parts only add up, and relations are not too long."""
-    parts, problem = search.program.parts_to_round, search.problem
-    if parts is None or problem.norm != "l1" or problem.variant != "at-least" or not (parts.sums.data > 0).all():
-        return False
-    return int((np.diff(problem.relations.indptr) ** 2).sum()) <= MOST_SIBLINGS
-
-
-def pays(search: Search) -> bool:
-    """Whether they lead anywhere: where parts are in few totals each, balanced senses and a program do better and sooner."""
-    parts = search.program.parts_to_round
-    return parts is not None and fits(search) and cells_of_a_part(parts) >= LEAST_CELLS
-
-
-def cells_of_a_part(parts: CellParts) -> float:
-    """In how many cells a part is, on average: what one of them moves."""
-    return float(parts.sums.nnz / max(parts.part.size, 1))
-
-
-def run(search: Search, *, rounds: int = 7) -> None:
-    """Method `walk`: from the table of the start given, from raised parts or from balanced senses, in rounds of doubling length."""
-    if not fits(search):
-        raise InputError("Method 'walk' needs norm l1, levels to be reached at least, and totals that only add up.", hint="Use 'auto'.")
-    if search.start is not None:
-        search.try_senses(search.start)
-    if search.best is None:
-        raise_parts(search)
-    if search.best is None:
-        anneal.run(search)
-    walk_in_rounds(search, rounds=rounds)
-
-
-def raise_parts(search: Search) -> None:
-    """A first table without a program, if that is so easily found."""
-    search.enter("raising parts")
-    parts = search.program.parts_to_round
-    search.offer(None if parts is None else lifted(search.problem, parts))
-
-
 def walk_in_rounds(search: Search, *, rounds: int, moves: int | None = None) -> None:
     """Anneal from the best table, each time twice as long; the first time so many moves, or so many for each part."""
     search.enter("walking")
     if search.best is None or search.program.parts_to_round is None:
         return
     graph = graph_of(search.problem, search.program.parts_to_round)
-    first = min(FIRST_SWEEPS * (graph.cells_at.size - 1), MOST_AT_FIRST) if moves is None else moves
+    first = min(TUNING.first_sweeps * (graph.cells_at.size - 1), TUNING.most_at_first) if moves is None else moves
     for number in range(rounds):
         if search.done:
             return
-        search.offer(anneal_table(search, graph, search.best, moves=first * 2**number, heat=HEATS[number % len(HEATS)]))
+        search.offer(anneal_table(search, graph, search.best, moves=first * 2**number, heat=TUNING.heats[number % len(TUNING.heats)]))
 
 
 def graph_of(problem: ProtectionProblem, parts: CellParts) -> MoveGraph:
@@ -181,20 +199,21 @@ def anneal_table(search: Search, graph: MoveGraph, start: IntArray, *, moves: in
     problem, z = search.problem, start.copy()
     level = problem.weight * np.minimum(problem.lower_level, problem.upper_level)
     unit = float(np.median(level[problem.sensitive])) if problem.sensitive.any() else 1.0
-    limits = (problem.sensitive, problem.down.high, problem.up.low, problem.free.low, problem.free.high, problem.weight)
+    limits = MoveLimits(problem.sensitive, problem.down.high, problem.up.low, *problem.free, problem.weight)
     state = np.array([search.rng.integers(2**63)], dtype=np.uint64)
-    at_a_time = min(max(1, moves // STEPS_OF_HEAT), AT_A_TIME)
+    at_a_time = min(max(1, moves // TUNING.steps_of_heat), TUNING.at_a_time)
     for done in range(0, moves, at_a_time):
         if search.seconds_left <= 0:
             break
-        along = done / (moves * (1 - STILL))
-        now = unit * heat * (COLD / heat) ** along if along < 1 else 0.0
-        _move(graph, z, limits, min(at_a_time, moves - done), now, state, DOUBLINGS, EXPONENTIAL)
+        along = done / (moves * (1 - TUNING.still))
+        now = unit * heat * (TUNING.cold / heat) ** along if along < 1 else 0.0
+        _move(graph, z, limits, min(at_a_time, moves - done), now, state, np.array(TUNING.doublings), EXPONENTIAL)
     return z
 
 
 @njit(cache=True, inline="always")
 def _draw(state, size):  # type: ignore[no-untyped-def]
+    """A random number below the size."""
     state[0] += STEP
     return below(mixed(state[0]) >> np.uint64(32), size)
 
@@ -252,24 +271,25 @@ def _any_pair(cells_at, cells, parts_at, parts, state, corner, sign):  # type: i
 
 
 @njit(cache=True)
-def _amount(touched, count, factor, z, sensitive, high, low, state):  # type: ignore[no-untyped-def]
+def _amount(touched, count, factor, z, limits, state):  # type: ignore[no-untyped-def]
     """How much of the move brings one of the cells to zero or, if it is sensitive, to its level: mostly on the side where it is."""
-    for _ in range(TRIES):
+    for _ in range(TUNING.tries):
         i = touched[_draw(state, count)]
         if abs(factor[i]) != 1:
             continue
         goal = 0
-        if sensitive[i]:
+        if limits.sensitive[i]:
             stay = _draw(state, 4) > 0
-            goal = low[i] if (z[i] > 0) == stay else high[i]
+            goal = limits.low[i] if (z[i] > 0) == stay else limits.high[i]
         if goal != z[i]:
             return (goal - z[i]) * factor[i]
     return 0
 
 
 @njit(cache=True)
-def _change(touched, count, factor, amount, z, sensitive, high, low, least, most, weight):  # type: ignore[no-untyped-def]
+def _change(touched, count, factor, amount, z, limits):  # type: ignore[no-untyped-def]
     """What the move adds to the cost; endless if it breaks a bound or leaves a sensitive cell between its levels."""
+    sensitive, high, low, least, most, weight = limits
     change = 0.0
     for k in range(count):
         i = touched[k]
@@ -282,10 +302,13 @@ def _change(touched, count, factor, amount, z, sensitive, high, low, least, most
 
 @njit(cache=True)
 def _move(graph, z, limits, moves, heat, state, doublings, draws):  # type: ignore[no-untyped-def]
-    """So many moves at one heat, in place. `high` and `low`: the most of a sensitive cell that goes down, the least of one that goes up."""
+    """So many moves at one heat, in place."""
     cells_at, cells, factors, parts_at, parts, near_at, near = graph
-    sensitive, high, low, least, most, weight = limits
-    corner, sign, beside = np.zeros(MOST_CORNERS, np.int64), np.ones(MOST_CORNERS, np.int64), np.zeros(MOST_CORNERS, np.int64)
+    corner, sign, beside = (
+        np.zeros(TUNING.most_corners, np.int64),
+        np.ones(TUNING.most_corners, np.int64),
+        np.zeros(TUNING.most_corners, np.int64),
+    )
     factor, seen, touched = np.zeros(z.size, np.int64), np.full(z.size, -1), np.empty(z.size, np.int64)
     for number in range(moves):
         corner[0] = _draw(state, cells_at.size - 1)
@@ -302,10 +325,10 @@ def _move(graph, z, limits, moves, heat, state, doublings, draws):  # type: igno
                     seen[i], factor[i], touched[count] = number, 0, i
                     count += 1
                 factor[i] += sign[k] * factors[at]
-        amount = _amount(touched, count, factor, z, sensitive, high, low, state) if count > 0 else 0
+        amount = _amount(touched, count, factor, z, limits, state) if count > 0 else 0
         if amount == 0:
             continue
-        change = _change(touched, count, factor, amount, z, sensitive, high, low, least, most, weight)
+        change = _change(touched, count, factor, amount, z, limits)
         if change <= heat * draws[_draw(state, CHANCES)]:
             for k in range(count):
                 z[touched[k]] += factor[touched[k]] * amount

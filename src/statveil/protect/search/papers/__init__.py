@@ -1,1 +1,1 @@
-"""The methods of S0, as the paper has them."""
+"""The methods of S0 and S3, as the papers have them."""

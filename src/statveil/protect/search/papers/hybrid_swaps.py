@@ -9,6 +9,8 @@ opposite sides and make up for each other; S0 has no sensitive totals.)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
@@ -17,8 +19,14 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.papers.hybrid import begin, deal, group_counts, solve_grouped
 from statveil.protect.search.state import Search
 
-SWAPS_SHARE = 0.3
-"""Swapping stops after this share of a run's time, so that huge tables are left time for the MILP."""
+
+class SwapsTuning(NamedTuple):
+    """How long cells are swapped."""
+
+    swaps_share: float = 0.3  # of a run's time, so that huge tables are left time for the MILP; by judgement
+
+
+TUNING = SwapsTuning()
 
 
 def run(search: Search, *, groups: int = 16, runs: int = 8) -> None:
@@ -27,7 +35,7 @@ def run(search: Search, *, groups: int = 16, runs: int = 8) -> None:
     for count, seconds in group_counts(search, groups, runs):
         search.enter(f"swapping cells of {count} groups")
         until = search.seconds_left - seconds
-        group = swapped_groups(search, count, seconds=SWAPS_SHARE * seconds)
+        group = swapped_groups(search, count, seconds=TUNING.swaps_share * seconds)
         search.enter(f"hybrid with {count} swapped groups")
         solve_grouped(search, group, seconds=search.seconds_left - until)
 

@@ -18,15 +18,20 @@ from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.fixed_senses import adjust_with_senses
 from statveil.protect.search.local.anneal import all_up
+from statveil.protect.search.papers import hybrid_swaps
 from statveil.protect.search.papers.hybrid import group_counts
-from statveil.protect.search.papers.hybrid_swaps import SWAPS_SHARE, swapped_groups
 from statveil.protect.search.state import Search
 
-MOST_CHILDREN = 5
-POOL = 3
-"""The first reference set is chosen from this many times as many points."""
-SEARCH_SHARE = 0.8
-"""The rest of a run's time is kept for making its best table whole."""
+
+class ScatterTuning(NamedTuple):
+    """Sizes of S0's scatter search that it leaves open; all by judgement."""
+
+    most_children: int = 5  # of the best two points
+    pool: int = 3  # the first reference set is chosen from this many times as many points
+    search_share: float = 0.8  # the rest of a run's time is kept for making its best table whole
+
+
+TUNING = ScatterTuning()
 
 
 def run(search: Search, *, groups: int = 16, runs: int = 8, reference: int = 10, rebuilds: int = 2) -> None:
@@ -41,8 +46,8 @@ def run(search: Search, *, groups: int = 16, runs: int = 8, reference: int = 10,
         search.try_senses(search.start)
     for count, seconds in group_counts(search, groups, runs):
         search.enter(f"scatter search over {count} groups")
-        until = search.seconds_left - SEARCH_SHARE * seconds
-        group = swapped_groups(search, count, seconds=SWAPS_SHARE * seconds)
+        until = search.seconds_left - TUNING.search_share * seconds
+        group = hybrid_swaps.swapped_groups(search, count, seconds=hybrid_swaps.TUNING.swaps_share * seconds)
         ScatterSearch(search, group, until=until).run(reference, rebuilds)
 
 
@@ -104,7 +109,7 @@ def diverse_points(seed: BoolArray) -> Iterator[BoolArray]:
 
 def children_of(first: int, second: int, size: int) -> int:
     """How often the members of these ranks (0: the best) are combined: the best two five times, the worst two once."""
-    return MOST_CHILDREN - round((MOST_CHILDREN - 1) * (first + second - 1) / max(2 * size - 4, 1))
+    return TUNING.most_children - round((TUNING.most_children - 1) * (first + second - 1) / max(2 * size - 4, 1))
 
 
 def combine(one: ScatterPoint, two: ScatterPoint, rng: np.random.Generator) -> BoolArray:
@@ -137,7 +142,7 @@ class ScatterSearch:
     def run(self, size: int, rebuilds: int) -> None:
         """S0 section 4 as a list of steps."""
         best = ReferenceSet(size, closest=float(np.sqrt(max(1, self.count // 8))))
-        self._found(best, self._priced(islice(diverse_points(self._seed()), POOL * size)))
+        self._found(best, self._priced(islice(diverse_points(self._seed()), TUNING.pool * size)))
         while not self.over:
             if self._combine_all(best):
                 continue
@@ -185,7 +190,7 @@ class ScatterSearch:
         order = self.search.rng.permutation(self.count)
         seed = best.members[0].up[order] if best.members else self._seed()
         back = np.argsort(order)
-        fresh = (up[back] for up in islice(diverse_points(seed), POOL * best.size))
+        fresh = (up[back] for up in islice(diverse_points(seed), TUNING.pool * best.size))
         best.add_most_distant(self._priced(up for up in fresh if up.tobytes() not in self.priced))
 
     def _priced(self, ups: Iterator[BoolArray]) -> list[ScatterPoint]:
