@@ -25,18 +25,13 @@ from statveil.solve.processes import Halt, run_isolated
 
 
 class AdjustTuning(NamedTuple):
-    """What is kept of the time for checking the table and the bound afterwards: a share and so many seconds a cell."""
+    """What is kept of the time for checking the table and the bound afterwards; all by judgement."""
 
-    grace: float = 1.0
-    """Seconds a child may overrun before it is killed. By judgement."""
-    check_share: float = 0.03
-    """Share of the time kept. By judgement."""
-    check_per_cell: float = 3.5e-6
-    """Seconds a cell. By judgement."""
-    uneven_per_cell: float = 7e-6
-    """The same where weights differ: their products need integers of more than 64 bits. By judgement."""
-    most_of_the_time: float = 0.35
-    """The largest share. By judgement."""
+    grace: float = 1.0  # seconds a child may overrun before it is killed
+    check_share: float = 0.03  # of the time
+    check_per_cell: float = 3.5e-6  # seconds, beside that share
+    uneven_per_cell: float = 7e-6  # where weights differ: their products need integers of more than 64 bits
+    most_of_the_time: float = 0.35  # the largest share
 
 
 TUNING = AdjustTuning()

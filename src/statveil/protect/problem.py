@@ -107,6 +107,15 @@ class ProtectionProblem:
     def can_go_up(self) -> BoolArray:
         return np.asarray(self.sensitive & (self.up.low <= self.up.high))
 
+    @cached_property
+    def choices(self) -> IntArray:
+        """The cells that may go either way."""
+        return np.flatnonzero(self.can_go_up & self.can_go_down)
+
+    def all_up(self) -> IntArray:
+        """Senses: every cell up where it can go up. With free upper bounds this is always feasible: scale the table up."""
+        return np.where(self.sensitive, np.where(self.can_go_up, 1, -1), 0).astype(np.int64)
+
     def allowed(self, senses: IntArray) -> Interval:
         """Deviations allowed to every cell once the senses are chosen (+1 up, -1 down, 0 not sensitive)."""
         low = np.where(senses > 0, self.up.low, np.where(senses < 0, self.down.low, self.free.low))

@@ -26,12 +26,10 @@ PROVED = 1e-6
 
 
 class RecordTuning(NamedTuple):
-    """Limits of what is put together from several components."""
+    """Limits of what is put together from several components; by judgement."""
 
-    most_for_cases: int = 200_000_000
-    """Leaves times cells up to which proofs by cases of several components are put together. By judgement."""
-    together: float = 0.02
-    """Seconds within which improvements of several components are one point of the trace. By judgement."""
+    most_for_cases: int = 200_000_000  # leaves times cells up to which proofs by cases of several components are put together
+    together: float = 0.02  # seconds within which improvements of several components are one point of the trace
 
 
 TUNING = RecordTuning()

@@ -88,7 +88,7 @@ def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.Mo
     monkeypatch.setattr(flips, "kick", counted(calls, "kicks"))
     monkeypatch.setattr(dive, "run", counted(calls, "dives"))
     search = search_of(cube())
-    search.try_senses(anneal.all_up(search.problem))
+    search.try_senses(search.problem.all_up())
     choose.improve(search)
     assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3, "kicks": 3}
 
@@ -107,7 +107,7 @@ def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(flips, "kick", counted(Counter(), "kicks"))
     monkeypatch.setattr(dive, "run", dived)
     search = search_of(cube())
-    search.try_senses(anneal.all_up(search.problem))
+    search.try_senses(search.problem.all_up())
     choose.improve(search)
     assert len(dives) == 3 + 3
 
@@ -117,7 +117,14 @@ def test_squares_are_searched_by_two_teams() -> None:
     problem = dataclasses.replace(random_problem((5, 5, 5), seed=0), norm="l2")
     assert choose.roles_for(problem) == ["search", "blocks"]
     for role in choose.roles_for(problem):
-        search, heard = listened(problem, seconds=60)
+        search, heard = listened(problem, seconds=600)
+
+        def hear(found: SearchNews, search: Search = search, heard: list[SearchNews] = heard) -> None:
+            heard.append(found)
+            if found.deviation is not None and found.stage in ("polishing senses", "reopening neighbourhoods"):
+                search.limits = Limits(seconds=1e-9)  # enough seen
+
+        search._send = hear
         choose.run(search, role=role)
         tables = [found for found in heard if found.deviation is not None]
         assert tables[0].stage == "balancing senses"

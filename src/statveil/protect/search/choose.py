@@ -20,40 +20,27 @@ ROLES = ("proof", "search", "blocks")
 
 
 class ChooseTuning(NamedTuple):
-    """Sizes that decide who runs, and how much work each member gets."""
+    """Sizes that decide who runs, and how much work each member gets; by judgement, but for what is said."""
 
-    network_choices: int = 100
-    """Cells with a choice from which on a network goes to method `network`, if it has many cells. By judgement."""
-    many_network_choices: int = 250
-    """And whatever its cells: no branch and bound would end. By judgement."""
-    network_cells: int = 2_000
-    """Cells from which a network has many. By judgement."""
+    network_choices: int = 100  # cells with a choice from which on a network goes to method `network`, if it has many cells
+    many_network_choices: int = 250  # and whatever its cells: no branch and bound would end
+    network_cells: int = 2_000  # from which a network has many
     network_alone_from: int = 20_000
-    """Cells of a network above which no second team reopens neighbourhoods: small networks are often as well served that way. By
-    judgement."""
-    proof_alone_up_to: int = 12
-    """Cells with a choice up to which nothing but a proof is needed. By judgement."""
-    proof_up_to: int = 250
-    """Cells with a choice up to which branch and bound is worth a core. By judgement."""
-    dives_up_to: int = 800
-    """Cells with a choice up to which a dive, a program at each step, is affordable. By judgement."""
-    dives: int = 4
-    """Dives for a first good table. By judgement."""
-    slow_program: int = 5_000
-    """Cells from which one linear program may take seconds. By judgement."""
+    """Cells of a network above which no second team reopens neighbourhoods: small networks are often as well served that way."""
+    proof_alone_up_to: int = 12  # cells with a choice up to which nothing but a proof is needed
+    proof_up_to: int = 250  # cells with a choice up to which branch and bound is worth a core
+    dives_up_to: int = 800  # cells with a choice up to which a dive, a program at each step, is affordable
+    dives: int = 4  # in a row
+    slow_program: int = 5_000  # cells from which one linear program may take seconds
     crowded: int = 50
     """Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three
     (benchmarks/RESULTS.md, linked codes)."""
-    walks: int = 7
-    """Rounds of moves, each twice as long as the one before, on large tables: before any program. By judgement."""
-    moves: int = 500_000
-    """Of parts in the first of the two rounds of a turn. By judgement."""
+    walks: int = 7  # rounds of moves, each twice as long as the one before, on large tables: before any program
+    moves: int = 500_000  # of parts in the first of the two rounds of a turn
     few_rounds: int = 10
-    """Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time. By judgement."""
-    kicks: int = 25
-    """Of the best senses in a row that bring nothing: then the search goes on to something else. By judgement."""
-    idle_turns: int = 12
-    """Turns of the search team in a row that bring nothing: then it ends. By judgement."""
+    """Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time."""
+    kicks: int = 25  # of the best senses in a row that bring nothing: then the search goes on to something else
+    idle_turns: int = 12  # of the search team in a row that bring nothing: then it ends
 
 
 TUNING = ChooseTuning()
@@ -73,7 +60,7 @@ def teams_for(problem: ProtectionProblem) -> list[tuple[str, dict[str, str]]]:
 
 def _is_large_network(problem: ProtectionProblem) -> bool:
     """Whether the problem is a network with so many choices that no branch and bound would end."""
-    choices = count_choices(problem)
+    choices = problem.choices.size
     if choices <= TUNING.network_choices or (choices <= TUNING.many_network_choices and problem.size <= TUNING.network_cells):
         return False
     from statveil.protect.network import engine
@@ -83,7 +70,7 @@ def _is_large_network(problem: ProtectionProblem) -> bool:
 
 def roles_for(problem: ProtectionProblem) -> list[str]:
     """The roles of `auto` to run side by side."""
-    choices = count_choices(problem)
+    choices = problem.choices.size
     if choices <= TUNING.proof_alone_up_to:
         return ["proof"]
     if problem.norm != "l1":
@@ -91,10 +78,6 @@ def roles_for(problem: ProtectionProblem) -> list[str]:
     if choices <= TUNING.proof_up_to:
         return ["proof", "search"]
     return ["search", "search"] if choices <= TUNING.dives_up_to or problem.variant == "exact" else ["search", "blocks"]
-
-
-def count_choices(problem: ProtectionProblem) -> int:
-    return int((problem.can_go_up & problem.can_go_down).sum())
 
 
 def run(search: Search, *, role: str = "proof") -> None:
@@ -132,7 +115,7 @@ def first_table(search: Search) -> None:
     if search.try_senses(senses):
         return
     search.enter("all up")
-    search.try_senses(anneal.all_up(search.problem))
+    search.try_senses(search.problem.all_up())
     search.enter("satisfying relations")
     sat.find_feasible(search, senses, rounds=sat.TUNING.rounds if search.best is None else TUNING.few_rounds)
 
@@ -150,7 +133,7 @@ def prove(search: Search) -> None:
     from statveil.protect.search.exact import solve_exactly
     from statveil.protect.search.local import dive
 
-    if count_choices(search.problem) > 8:
+    if search.problem.choices.size > 8:
         dive.run(search, dives=TUNING.dives, patience=2 * TUNING.dives)
     if not search.done:
         solve_exactly(search)
@@ -193,7 +176,7 @@ def improve(search: Search) -> None:
             flips.flip_while_better(search, search.problem.senses_of(search.best))
         if search.problem.size < TUNING.slow_program and not search.done:
             shaking.take_turn(search)
-        if linear and count_choices(search.problem) <= TUNING.dives_up_to and not search.done:
+        if linear and search.problem.choices.size <= TUNING.dives_up_to and not search.done:
             diving.take_turn(search)
         idle = 0 if search.objective < before else idle + 1
 

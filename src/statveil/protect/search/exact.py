@@ -22,11 +22,6 @@ from statveil.protect.search.state import Search
 from statveil.solve.model import LinearModel
 
 
-def open_choices(problem: ProtectionProblem) -> IntArray:
-    """The cells that may go either way."""
-    return np.flatnonzero(problem.can_go_up & problem.can_go_down)
-
-
 def restrict(problem: ProtectionProblem, senses: IntArray, open_cells: IntArray) -> ProtectionProblem:
     """The problem in which all sensitive cells but the open ones are plain cells, bounded so that they keep their sense."""
     closed = problem.sensitive.copy()
@@ -47,7 +42,7 @@ def _plus(deviation: IntArray, value: IntArray) -> IntArray:
 
 def nearest_choices(search: Search, wanted: int) -> IntArray:
     """A random cell that may go either way, and as many of the nearest such cells along the relations as are wanted."""
-    problem, choice = search.problem, search.rng.permutation(open_choices(search.problem))
+    problem, choice = search.problem, search.rng.permutation(search.problem.choices)
     near = _distances(problem, int(choice[0]), choice, wanted)
     return np.asarray(choice[np.argsort(near[choice], kind="stable")][:wanted], dtype=np.int64)
 
@@ -56,7 +51,7 @@ def some_choices(search: Search, wanted: int, *, around: bool) -> IntArray:
     """So many cells that may go either way: the nearest to one of them along the relations, or anywhere."""
     if around:
         return nearest_choices(search, wanted)
-    return np.asarray(search.rng.permutation(open_choices(search.problem))[:wanted], dtype=np.int64)
+    return np.asarray(search.rng.permutation(search.problem.choices)[:wanted], dtype=np.int64)
 
 
 def _distances(problem: ProtectionProblem, cell: int, choice: IntArray, wanted: int) -> IntArray:
@@ -96,7 +91,7 @@ def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: 
     )
     if solution.x is not None:
         _offer(search, program, solution.x)
-    complete = bool(np.isin(open_choices(search.problem), open_cells).all()) and not program.truncated
+    complete = bool(np.isin(search.problem.choices, open_cells).all()) and not program.truncated
     if complete and search.problem.norm == "l1" and np.isfinite(solution.bound):
         search.offer_bound(program.in_costs(solution.bound))
     return search.objective < before
@@ -183,11 +178,11 @@ def solve_exactly(search: Search) -> None:
 def price_all_senses(search: Search) -> None:
     """Every choice of senses in turn, where there are few cells that have one."""
     problem = search.problem
-    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    choice = problem.choices
     if choice.size > TUNING.most_to_price:
         return
     search.enter("pricing all senses")
-    senses = anneal.all_up(problem)
+    senses = problem.all_up()
     for signs in product((1, -1), repeat=choice.size):
         if search.done:
             return
@@ -212,7 +207,7 @@ class Disjunctions:
     def __init__(self, search: Search) -> None:
         self.problem, self.fixed = search.problem, search.program
         problem, moving, unit = search.problem, search.program.moving, search.program.unit
-        self.choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+        self.choice = problem.choices
         forced = np.where(problem.can_go_up, 1, -1) * (problem.sensitive & ~(problem.can_go_up & problem.can_go_down))
         lower, upper = self.fixed.column_bounds(problem.allowed(forced))
         upper = np.minimum(upper, self._reach(search))
@@ -285,7 +280,7 @@ class Disjunctions:
         return objective * self.fixed.unit / self.fixed.price
 
     def senses(self, columns: FloatArray) -> IntArray:
-        senses = np.where(self.problem.sensitive, np.where(self.problem.can_go_up, 1, -1), 0).astype(np.int64)
+        senses = self.problem.all_up()
         senses[self.choice] = np.where(columns[2 * self.fixed.moving.size :] > 0.5, 1, -1)
         return senses
 

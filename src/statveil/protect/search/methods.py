@@ -29,16 +29,12 @@ Method = Callable[..., None]
 
 
 class RoundTuning(NamedTuple):
-    """How a process divides its time among components."""
+    """How a process divides its time among components; all by judgement."""
 
-    first_try: float = 0.1
-    """Part of its time that a component gets in the first round. By judgement."""
-    latest: float = 5.0
-    """Seconds that a process can be late; a larger difference is a clock set anew. By judgement."""
-    least: float = 1.0
-    """Seconds that a component may take, however small its share. By judgement."""
-    shortest: float = 0.1
-    """Seconds that are given even where none are left. By judgement."""
+    first_try: float = 0.1  # part of its time that a component gets in the first round
+    latest: float = 5.0  # seconds that a process can be late; a larger difference is a clock set anew
+    least: float = 1.0  # seconds that a component may take, however small its share
+    shortest: float = 0.1  # seconds that are given even where none are left
 
 
 TUNING = RoundTuning()

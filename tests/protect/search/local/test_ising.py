@@ -11,7 +11,7 @@ from statveil.core.arrays import IntArray
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import parts_of
-from statveil.protect.search.local import anneal, ising
+from statveil.protect.search.local import ising
 from statveil_lab.tables import linked_problem
 from tests.protect.problems import problem_of
 from tests.protect.search.stories import search_of, two_by_two
@@ -54,7 +54,7 @@ def test_energy_is_the_least_square_cost_of_absorbing() -> None:
 
 def test_where_starts_bring_nothing_the_tries_soon_end(monkeypatch: pytest.MonkeyPatch) -> None:
     search = search_of(two_by_two())
-    search.try_senses(anneal.all_up(search.problem))
+    search.try_senses(search.problem.all_up())
     tried: list[IntArray] = []
 
     def in_vain(senses: IntArray) -> bool:

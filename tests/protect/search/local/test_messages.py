@@ -57,7 +57,7 @@ def test_where_relations_form_a_tree_cells_lean_as_all_combinations_together_wou
 def test_offset_and_halves_give_the_imbalance_that_any_senses_leave(problem: ProtectionProblem) -> None:
     """Whatever the levels, the caps and the cells that have no choice; in units of T, with the price of each relation."""
     graph = messages.graph_of(problem)
-    prices, forced = anneal.relation_prices(problem), anneal.all_up(problem)
+    prices, forced = anneal.relation_prices(problem), problem.all_up()
     scale = None
     for chosen in all_senses(problem):
         senses = forced.copy()

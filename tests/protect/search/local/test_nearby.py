@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import nearest_choices, open_choices
-from statveil.protect.search.local import anneal, nearby
+from statveil.protect.search.exact import nearest_choices
+from statveil.protect.search.local import nearby
 from tests.protect.problems import problem_of, small_problems
 from tests.protect.search.stories import search_of, two_by_two
 from tests.reference.cta import cheapest_cost
@@ -29,7 +29,7 @@ def test_the_nearest_choices_come_first() -> None:
 def test_from_all_up_to_the_optimum() -> None:
     problem = two_by_two()
     search = search_of(problem)
-    search.start = anneal.all_up(problem)
+    search.start = problem.all_up()
     nearby.run(search)
     assert search.objective == cheapest_cost(problem)
 
@@ -39,5 +39,5 @@ def test_from_all_up_to_the_optimum() -> None:
 def test_a_block_of_all_choices_is_the_problem_itself(problem: ProtectionProblem) -> None:
     best = cheapest_cost(problem)
     search = search_of(problem)
-    nearby.run(search, sizes=(max(1, open_choices(problem).size),), patience=1)
+    nearby.run(search, sizes=(max(1, problem.choices.size),), patience=1)
     assert search.best is None or np.isclose(search.objective, best)

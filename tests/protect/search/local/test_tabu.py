@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.local import anneal, flips, tabu
+from statveil.protect.search.local import flips, tabu
 from statveil.protect.search.state import Search
 from statveil_lab.generators.random_tables import random_problem
 from tests.protect.problems import problem_of, small_problems
@@ -16,7 +16,7 @@ from tests.reference.cta import cheapest_cost
 
 def from_all_up(problem: ProtectionProblem) -> Search:
     search = search_of(problem)
-    search.start = anneal.all_up(problem)
+    search.start = problem.all_up()
     return search
 
 
@@ -50,7 +50,7 @@ def test_five_senses_are_found_by_tabu(seed: int) -> None:
 def test_a_price_never_overstates_what_a_flip_costs() -> None:
     """Two equal cells in a row with a free total: flipping one saves what the total had to move."""
     problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5})
-    search, senses = search_of(problem), anneal.all_up(problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5}))
+    search, senses = search_of(problem), problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5}).all_up()
     solution = search.program.solve(senses, seconds=10)
     assert solution.x is not None
     assert solution.row_duals is not None

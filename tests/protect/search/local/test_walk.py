@@ -14,7 +14,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import CellParts, parts_of
-from statveil.protect.search.local import anneal, walk
+from statveil.protect.search.local import walk
 from statveil.protect.search.local.walk import lifted
 from statveil.protect.search.state import Search
 from statveil_lab.tables import linked_problem
@@ -120,7 +120,7 @@ def test_twice_the_rounds_do_no_worse() -> None:
 def test_a_start_is_where_it_begins() -> None:
     problem = two_by_two_by_two()
     search = search_of(problem)
-    search.start = anneal.all_up(problem)
+    search.start = problem.all_up()
     walk.run(search, rounds=1)
     assert search.objective == cheapest_cost(problem)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import improve_block, open_choices, restrict
+from statveil.protect.search.exact import improve_block, restrict
 from statveil.protect.search.papers import bcd, tree_bcd
 from statveil.protect.search.state import Search
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
@@ -62,7 +62,7 @@ def test_a_block_of_two_turns_one_of_them() -> None:
 def test_the_whole_as_one_block_proves_its_optimum() -> None:
     search = search_of(four_in_a_row())
     search.try_senses(np.array([1, 1, 1, 1, 0]))
-    improve_block(search, open_choices(search.problem), seconds=10)
+    improve_block(search, search.problem.choices, seconds=10)
     assert search.objective == 16
     assert search.bound == pytest.approx(16)
 
@@ -82,7 +82,7 @@ def test_a_block_step_never_worsens(problem: ProtectionProblem, chosen: int) -> 
     bcd.sat.begin(search)
     if search.best is None:
         return
-    choice = open_choices(problem)
+    choice = problem.choices
     some = choice[[k for k in range(choice.size) if chosen >> k & 1]]
     before, kept = search.objective, problem.senses_of(search.best)
     better = improve_block(search, some, seconds=10)

@@ -49,7 +49,7 @@ def run(search: Search, *, sweeps: int = TUNING.sweeps) -> None:
     search.enter("balancing senses")
     if not search.try_senses(anneal_senses(search, sweeps=sweeps, start=search.start)) and search.best is None:
         search.enter("all up")
-        search.try_senses(all_up(search.problem))
+        search.try_senses(search.problem.all_up())
 
 
 def begin(search: Search) -> None:
@@ -60,17 +60,12 @@ def begin(search: Search) -> None:
         run(search)
 
 
-def all_up(problem: ProtectionProblem) -> IntArray:
-    """Every cell up where it can go up. With free upper bounds this is always feasible: scale the table up."""
-    return np.where(problem.sensitive, np.where(problem.can_go_up, 1, -1), 0).astype(np.int64)
-
-
 def anneal_senses(search: Search, *, sweeps: int = TUNING.sweeps, start: IntArray | None = None, narrow: bool = False) -> IntArray:
     """Senses of low imbalance. Cells with a forced sense keep it."""
     problem = search.problem
-    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    choice = problem.choices
     if choice.size == 0:
-        return all_up(problem) if start is None else start.copy()
+        return problem.all_up() if start is None else start.copy()
     return _SenseAnnealing(problem, choice, narrow=narrow).anneal(search.rng, sweeps, start, lambda: search.seconds_left <= 0)
 
 
@@ -111,7 +106,7 @@ class _SenseAnnealing:
 
     def anneal(self, rng: np.random.Generator, sweeps: int, start: IntArray | None, out_of_time: Callable[[], bool]) -> IntArray:
         """One try, from the start given or from chance, cooled evenly and ended by a descent; the descent comes early if time is up."""
-        senses = all_up(self.problem) if start is None else start.copy()
+        senses = self.problem.all_up() if start is None else start.copy()
         if start is None:
             senses[self.choice] = np.where(rng.random(self.choice.size) < 0.5, 1, -1)
         signs, imbalance = senses[self.choice].astype(np.float64), self.imbalance(senses)

@@ -14,7 +14,7 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.outcome import Ending
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import open_choices, some_choices
+from statveil.protect.search.exact import some_choices
 from statveil.protect.search.state import Search
 
 
@@ -48,7 +48,7 @@ def try_dive(search: Search, *, share: float, noise: float, start: IntArray | No
 
 def reopen(search: Search, *, share: float = 0.05, patience: int = 60) -> None:
     """Large neighbourhoods by dives: forget a random part of the best senses, or those around one cell, and dive from there."""
-    choices = open_choices(search.problem).size
+    choices = search.problem.choices.size
     idle = turn = 0
     while search.best is not None and choices and idle < patience and not search.done:
         senses = search.problem.senses_of(search.best)

@@ -13,7 +13,7 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.outcome import Ending
 from statveil.protect.fixed_senses import make_whole
-from statveil.protect.search.exact import open_choices, some_choices
+from statveil.protect.search.exact import some_choices
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
@@ -76,7 +76,7 @@ def flip_while_better(search: Search, senses: IntArray, *, rounds: int = 200) ->
 
 def kick(search: Search, *, patience: int) -> None:
     """Turn a few senses of the best table, anywhere or near one another, and descend from there; until `patience` kicks bring nothing."""
-    choices = open_choices(search.problem).size
+    choices = search.problem.choices.size
     idle = turn = 0
     while search.best is not None and choices and idle < patience and not search.done:
         before, senses = search.objective, search.problem.senses_of(search.best)

@@ -166,9 +166,8 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     idle = 0
     while search.best is not None and idle < patience and not search.done:
         signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
-        better = search.try_senses(
-            _annealed(search, form, signs, TUNING.sweeps_from_best, TUNING.temperatures[turn % len(TUNING.temperatures)])
-        )
+        heat = TUNING.temperatures[turn % len(TUNING.temperatures)]
+        better = search.try_senses(_annealed(search, form, signs, TUNING.sweeps_from_best, heat))
         idle, turn = 0 if better else idle + 1, turn + 1
 
 

@@ -18,7 +18,6 @@ from numba import njit
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import open_choices
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
@@ -81,14 +80,14 @@ def fits(problem: ProtectionProblem) -> bool:
 
 def pays(problem: ProtectionProblem) -> bool:
     """Whether annealing falls short: there are many choices, but neither few nor many for each relation that has any."""
-    choices = open_choices(problem).size
+    choices = problem.choices.size
     concerned = max(int((_choices(problem) > 0).sum()), 1)
     return choices >= TUNING.least_choices and TUNING.for_each[0] <= choices / concerned <= TUNING.for_each[1] and fits(problem)
 
 
 def _choices(problem: ProtectionProblem) -> IntArray:
     """How many cells of each relation have a choice."""
-    return np.diff(problem.relations[:, open_choices(problem)].indptr).astype(np.int64)
+    return np.diff(problem.relations[:, problem.choices].indptr).astype(np.int64)
 
 
 def settled_senses(search: Search) -> IntArray | None:
@@ -102,7 +101,7 @@ def settled_senses(search: Search) -> IntArray | None:
             return None
         calm = _pass(graph, leaning, heard, done, calm)
         if calm >= TUNING.calm:
-            senses = anneal.all_up(search.problem)
+            senses = search.problem.all_up()
             senses[graph.choice] = np.where(leaning > 0, 1, -1)
             return senses
     return None
@@ -110,7 +109,7 @@ def settled_senses(search: Search) -> IntArray | None:
 
 def graph_of(problem: ProtectionProblem) -> FactorGraph:
     """With middle + half * s in the place of each cell with a choice, the imbalance of a relation is offset + sum of halves * s."""
-    choice = open_choices(problem)
+    choice = problem.choices
     rows = problem.relations[:, choice]
     prices = anneal.relation_prices(problem)
     half = (problem.upper_level + problem.lower_level)[choice] / 2

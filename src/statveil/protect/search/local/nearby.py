@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from statveil.protect.search.exact import improve_block, nearest_choices, open_choices
+from statveil.protect.search.exact import improve_block, nearest_choices
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search
 
@@ -26,7 +26,7 @@ def run(search: Search, *, sizes: tuple[int, ...] = (30, 15, 60), nodes: int = 2
     """Method `nearby`: blocks around random cells, sizes in turn, until `patience` of them in a row bring nothing."""
     anneal.begin(search)
     search.enter("reopening neighbourhoods")
-    choices = open_choices(search.problem).size
+    choices = search.problem.choices.size
     idle = turn = 0
     while search.best is not None and choices and idle < patience and not search.done:
         block = nearest_choices(search, min(sizes[turn % len(sizes)], choices))

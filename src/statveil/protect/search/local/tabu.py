@@ -10,7 +10,6 @@ import numpy as np
 
 from statveil.core.outcome import Ending
 from statveil.protect.fixed_senses import make_whole
-from statveil.protect.search.exact import open_choices
 from statveil.protect.search.local import anneal
 from statveil.protect.search.local.flips import flip_while_better, prices
 from statveil.protect.search.state import Search
@@ -33,7 +32,7 @@ def roam(search: Search, *, tenure: int, patience: int) -> None:
     """
     assert search.best is not None
     program, problem = search.program, search.problem
-    tenure = min(tenure, open_choices(problem).size // 2)
+    tenure = min(tenure, problem.choices.size // 2)
     senses, free_from = problem.senses_of(search.best), np.zeros(problem.size, dtype=np.int64)
     solution = program.solve(senses, seconds=search.seconds_left)
     idle = turn = 0

@@ -304,11 +304,8 @@ def _change(touched, count, factor, amount, z, limits):  # type: ignore[no-untyp
 def _move(graph, z, limits, moves, heat, state, doublings, draws):  # type: ignore[no-untyped-def]
     """So many moves at one heat, in place."""
     cells_at, cells, factors, parts_at, parts, near_at, near = graph
-    corner, sign, beside = (
-        np.zeros(TUNING.most_corners, np.int64),
-        np.ones(TUNING.most_corners, np.int64),
-        np.zeros(TUNING.most_corners, np.int64),
-    )
+    most = TUNING.most_corners
+    corner, sign, beside = np.zeros(most, np.int64), np.ones(most, np.int64), np.zeros(most, np.int64)
     factor, seen, touched = np.zeros(z.size, np.int64), np.full(z.size, -1), np.empty(z.size, np.int64)
     for number in range(moves):
         corner[0] = _draw(state, cells_at.size - 1)

@@ -24,13 +24,13 @@ def run(search: Search) -> None:
 
 def largest_first(problem: ProtectionProblem) -> IntArray:
     """The cells with a choice of sense, by falling protection level (the sum of both); equals in the order of the table."""
-    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    choice = problem.choices
     size = problem.lower_level[choice] + problem.upper_level[choice]
     return choice[np.argsort(-size, kind="stable")]
 
 
 def alternate_senses(problem: ProtectionProblem) -> IntArray:
     """The largest up, the next down, and so on; a cell with one open sense takes it and does not count."""
-    senses = np.where(problem.sensitive, np.where(problem.can_go_up, 1, -1), 0).astype(np.int64)
+    senses = problem.all_up()
     senses[largest_first(problem)[1::2]] = -1
     return senses

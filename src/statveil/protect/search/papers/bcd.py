@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.protect.search.exact import improve_block, open_choices
+from statveil.protect.search.exact import improve_block
 from statveil.protect.search.papers import sat
 from statveil.protect.search.state import Search
 
@@ -21,7 +21,7 @@ def run(search: Search, *, blocks: int = 10, gap: float = 0.01, seconds: float =
         turn += 1
         search.enter(f"blocks, round {turn}")
         before = search.objective
-        for block in random_blocks(open_choices(search.problem), blocks, search.rng):
+        for block in random_blocks(search.problem.choices, blocks, search.rng):
             if search.done:
                 return
             improve_block(search, block, seconds=seconds, gap=gap)

@@ -18,7 +18,6 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
-from statveil.protect.search.local.anneal import all_up
 from statveil.protect.search.papers.alternate import largest_first
 from statveil.protect.search.state import Search
 from statveil.solve.model import LinearModel
@@ -40,7 +39,7 @@ def run(search: Search, *, groups: int = 16, runs: int = 8) -> None:
 def begin(search: Search) -> None:
     """Price the start, and the one assignment that any groups can express and that often has a table."""
     search.enter("all up")
-    for senses in (search.start, all_up(search.problem)):
+    for senses in (search.start, search.problem.all_up()):
         if senses is not None and not search.done:
             search.try_senses(senses)
 
@@ -49,7 +48,7 @@ def group_counts(search: Search, groups: int, runs: int) -> Iterator[tuple[int, 
     """The values of M, none above the number of cells with a choice, each with half of the seconds left by then (the last: all)."""
     if groups < 1 or runs < 1:
         raise InputError("Groups and runs must be 1 or more.")
-    cells = int((search.problem.can_go_up & search.problem.can_go_down).sum())
+    cells = search.problem.choices.size
     counts = sorted({min(max(groups - turn, 1), max(cells, 1)) for turn in range(runs)}, reverse=True)
     for turn, count in enumerate(counts):
         if search.done:
@@ -59,7 +58,7 @@ def group_counts(search: Search, groups: int, runs: int) -> Iterator[tuple[int, 
 
 def deal(problem: ProtectionProblem, groups: int) -> IntArray:
     """The group of each cell with a choice (in the table's order): largest first, to the groups in turn."""
-    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    choice = problem.choices
     group = np.zeros(problem.size, dtype=np.int64)
     group[largest_first(problem)] = np.arange(choice.size) % groups
     return group[choice]

@@ -56,7 +56,7 @@ def swapped_groups(search: Search, groups: int, *, seconds: float) -> IntArray:
 
 def sides(problem: ProtectionProblem) -> csr_matrix:
     """Which cell with a choice stands on which side of which relation: two columns a relation, ones and zeros."""
-    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    choice = problem.choices
     columns = problem.relations[:, choice]
     return csr_matrix(hstack([(columns > 0).T, (columns < 0).T], format="csr"), dtype=np.int64)
 

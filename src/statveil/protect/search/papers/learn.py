@@ -24,7 +24,6 @@ from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.core.outcome import Ending
 from statveil.protect.search.exact import Disjunctions
-from statveil.protect.search.local.anneal import all_up
 from statveil.protect.search.state import Search
 
 
@@ -71,7 +70,7 @@ def run(search: Search, *, goals: int = 8, free: float = 0.5, opened: int = 40, 
         if answered and memory.solve_rest():
             return
         if search.best is None and turn == 0:
-            search.try_senses(all_up(search.problem))
+            search.try_senses(search.problem.all_up())
         elif not answered:
             return
 
@@ -81,7 +80,7 @@ class Memory:
 
     def __init__(self, search: Search, opened: int) -> None:
         self.search, problem = search, search.problem
-        self.cells = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+        self.cells = problem.choices
         self.opened = min(opened, (self.cells.size + 1) // 2)
         self.lean: FloatArray = search.rng.normal(scale=1e-6, size=self.cells.size)
         self.tired = np.zeros(self.cells.size)

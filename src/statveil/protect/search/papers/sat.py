@@ -84,7 +84,7 @@ def find_feasible(search: Search, phases: IntArray | None = None, *, rounds: int
         return None
     if search.best is not None:
         return None
-    return _nearest_feasible(search, anneal.all_up(search.problem) if senses is None else senses)
+    return _nearest_feasible(search, search.problem.all_up() if senses is None else senses)
 
 
 class _SenseClauses:
@@ -112,7 +112,7 @@ class _SenseClauses:
         self.exhausted = ending is Ending.INFEASIBLE and self._proved
         if ending is not Ending.FEASIBLE:
             return None
-        senses = anneal.all_up(self.problem)
+        senses = self.problem.all_up()
         chosen = np.zeros(self.problem.size + 1, dtype=np.int64)
         chosen[np.abs(literals)] = np.sign(literals)
         senses[self.cells] = chosen[self.cells + 1]

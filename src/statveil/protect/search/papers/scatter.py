@@ -17,7 +17,6 @@ import numpy as np
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.fixed_senses import adjust_with_senses
-from statveil.protect.search.local.anneal import all_up
 from statveil.protect.search.papers import hybrid_swaps
 from statveil.protect.search.papers.hybrid import group_counts
 from statveil.protect.search.state import Search
@@ -129,8 +128,8 @@ class ScatterSearch:
         self.search, self.group, self.until = search, group, until
         problem = search.problem
         self.count = int(group.max(initial=-1)) + 1
-        self.choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
-        self.rest = all_up(problem)
+        self.choice = problem.choices
+        self.rest = problem.all_up()
         self.priced: dict[bytes, float] = {}
         self.combined: set[bytes] = set()
         self.cheapest = ScatterPoint(np.zeros(self.count, dtype=np.bool_), float("inf"))

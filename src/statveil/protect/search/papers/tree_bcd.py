@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import IntArray
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import improve_block, open_choices
+from statveil.protect.search.exact import improve_block
 from statveil.protect.search.papers import sat
 from statveil.protect.search.state import Search
 
@@ -38,7 +38,7 @@ def windows(levels: list[IntArray], width: int) -> list[IntArray]:
 
 def sense_levels(problem: ProtectionProblem) -> list[IntArray]:
     """The cells with a choice by their depth, from the top down; depths without such cells are left out."""
-    cells = open_choices(problem)
+    cells = problem.choices
     depth = depths(problem.relations)[cells]
     return [cells[depth == level] for level in np.unique(depth)]
 
