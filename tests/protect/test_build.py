@@ -292,7 +292,7 @@ def interesting(problem: sv.ProtectionProblem, cell: int) -> st.SearchStrategy[i
 def test_whatever_a_method_finds_passes_the_audit(case: Asked) -> None:
     problem = built(case)
     try:
-        adjustment = sv.adjust(problem, limits=sv.Limits(seconds=10))
+        adjustment = sv.adjust(problem, limits=sv.Limits(seconds=60))
     except sv.InfeasibleProblem:
         return
     assert audit(case.table, problem.value + adjustment.deviation, case.sensitivity, requirements_of(case.options)).passed

@@ -12,7 +12,7 @@ from statveil.audit.systems import audit_system
 from statveil.protect.system import system_of
 from tests.protect.problems import problem_of
 
-SHORT = sv.Limits(seconds=10)
+SHORT = sv.Limits(seconds=30)
 
 
 def written(tmp_path: Path, values: tuple[str, str, str], *, levels: str = "5 5", statuses: str = "sus") -> Path:

@@ -13,7 +13,7 @@ from statveil_lab.generators.random_tables import protect_within, random_table
 from tests.protect.problems import problem_of, two_way_relations, with_margins
 
 
-def search_of(problem: ProtectionProblem, *, seconds: float = 30, seed: int = 0) -> Search:
+def search_of(problem: ProtectionProblem, *, seconds: float = 120, seed: int = 0) -> Search:
     return Search(problem, Limits(seconds=seconds), seed, lambda _: None)
 
 

@@ -23,7 +23,7 @@ def test_a_truncated_program_proves_neither_a_bound_nor_infeasibility(monkeypatc
     """
     problem = problem_of([10, 10_000], [[1000, -1]], levels={0: 4})
     heard: list[SearchNews] = []
-    search = Search(problem, Limits(seconds=10), 0, heard.append)
+    search = Search(problem, Limits(seconds=60), 0, heard.append)
     monkeypatch.setattr(exact.anneal, "run", lambda _: None)  # no table to start from
     program = exact.Disjunctions(search)
     assert program.truncated
@@ -36,10 +36,10 @@ def test_a_truncated_program_proves_neither_a_bound_nor_infeasibility(monkeypatc
 @given(small_problems())
 def test_with_squares_no_choice_of_senses_does_better(problem: ProtectionProblem) -> None:
     squares = dataclasses.replace(problem, norm="l2")
-    search = Search(squares, Limits(seconds=30), 0, lambda _: None)
+    search = Search(squares, Limits(seconds=120), 0, lambda _: None)
     exact.solve_exactly(search)
     for senses in all_senses(squares):
-        other = Search(squares, Limits(seconds=30), 0, lambda _: None)
+        other = Search(squares, Limits(seconds=120), 0, lambda _: None)
         other.try_senses(senses)
         assert search.objective <= other.objective
 
@@ -48,14 +48,14 @@ def test_with_squares_and_many_senses_none_is_left_out_of_time(monkeypatch: pyte
     """More cells than are priced one by one: the solver's proposal is priced instead."""
     monkeypatch.setattr(exact, "TUNING", exact.TUNING._replace(most_to_price=1))
     problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5}, norm="l2")
-    search = Search(problem, Limits(seconds=10), 0, lambda _: None)
+    search = Search(problem, Limits(seconds=60), 0, lambda _: None)
     exact.solve_exactly(search)
     assert search.objective == 50, "5 up, 5 down: nothing is left for the total"
 
 
 def test_with_a_table_every_reach_has_an_end() -> None:
     problem = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})
-    search = Search(problem, Limits(seconds=10), 0, lambda _: None)
+    search = Search(problem, Limits(seconds=60), 0, lambda _: None)
     search.offer(np.array([4, -4, 0, 0]))
     assert not exact.Disjunctions(search).truncated
     exact.solve_exactly(search)

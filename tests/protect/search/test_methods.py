@@ -29,7 +29,7 @@ class Heard:
         self.bound, self.infeasible = 0.0, not self.reduction.feasible
         if self.reduction.feasible:
             start = None if senses is None else self.reduction.restrict(senses)
-            run_method(self.reduction.problem, Team(method, {}), Task(start, Limits(seconds=30), seed), self.hear)
+            run_method(self.reduction.problem, Team(method, {}), Task(start, Limits(seconds=120), seed), self.hear)
 
     def hear(self, found: SearchNews) -> None:
         self.best = self.best if found.deviation is None else self.reduction.expand(found.deviation)

@@ -51,7 +51,7 @@ def test_a_price_never_overstates_what_a_flip_costs() -> None:
     """Two equal cells in a row with a free total: flipping one saves what the total had to move."""
     problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5})
     search, senses = search_of(problem), problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 5}).all_up()
-    solution = search.program.solve(senses, seconds=10)
+    solution = search.program.solve(senses, seconds=60)
     assert solution.x is not None
     assert solution.row_duals is not None
     price = flips.prices(search, senses, search.program.deviation(solution.x), solution.row_duals)

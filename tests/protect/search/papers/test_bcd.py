@@ -17,7 +17,7 @@ from tests.reference.cta import cheapest_cost
 
 
 def search_of(problem: ProtectionProblem, start: np.ndarray | None = None) -> Search:
-    search = Search(problem, Limits(seconds=30), 0, lambda _: None)
+    search = Search(problem, Limits(seconds=120), 0, lambda _: None)
     search.start = start
     return search
 
@@ -52,17 +52,17 @@ def test_closed_cells_become_plain_cells_that_keep_their_sense() -> None:
 def test_a_block_of_two_turns_one_of_them() -> None:
     search = search_of(four_in_a_row())
     search.try_senses(np.array([1, 1, 1, 1, 0]))
-    assert improve_block(search, np.array([0, 1]), seconds=10)
+    assert improve_block(search, np.array([0, 1]), seconds=60)
     assert search.best is not None
     assert (search.best[2:4] >= 4).all()
     assert search.objective == 16
-    assert not improve_block(search, np.array([2, 3]), seconds=10)
+    assert not improve_block(search, np.array([2, 3]), seconds=60)
 
 
 def test_the_whole_as_one_block_proves_its_optimum() -> None:
     search = search_of(four_in_a_row())
     search.try_senses(np.array([1, 1, 1, 1, 0]))
-    improve_block(search, search.problem.choices, seconds=10)
+    improve_block(search, search.problem.choices, seconds=60)
     assert search.objective == 16
     assert search.bound == pytest.approx(16)
 
@@ -71,7 +71,7 @@ def test_least_squares_too_takes_only_what_is_better() -> None:
     problem = problem_of([20, 20, 20, 20, 80], [[1, 1, 1, 1, -1]], levels=dict.fromkeys(range(4), 4), norm="l2")
     search = search_of(problem)
     search.try_senses(np.array([1, 1, 1, 1, 0]))
-    assert improve_block(search, np.array([0, 1]), seconds=10)
+    assert improve_block(search, np.array([0, 1]), seconds=60)
     assert search.objective == 4 * 16
 
 
@@ -85,7 +85,7 @@ def test_a_block_step_never_worsens(problem: ProtectionProblem, chosen: int) -> 
     choice = problem.choices
     some = choice[[k for k in range(choice.size) if chosen >> k & 1]]
     before, kept = search.objective, problem.senses_of(search.best)
-    better = improve_block(search, some, seconds=10)
+    better = improve_block(search, some, seconds=60)
     assert better == (search.objective < before)
     assert search.objective <= before
     closed = np.setdiff1d(np.flatnonzero(problem.sensitive), some)

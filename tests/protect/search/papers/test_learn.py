@@ -35,7 +35,7 @@ def one_and_its_neighbour(lower_level: int = 4, upper_level: int = 4) -> Protect
 
 def answer_of(problem: ProtectionProblem, *goals: int) -> tuple[ImageSolution, float]:
     made = ParametricImage(search_of(problem), penalty=10.0)
-    answer = made.answer(np.array(goals), seconds=10)
+    answer = made.answer(np.array(goals), seconds=60)
     assert answer is not None
     return answer, made.large
 
@@ -101,7 +101,7 @@ def test_the_rest_is_solved_around_what_is_fixed() -> None:
     """9 up and 7 down are kept; with 5 down, 3 and 1 up the total takes 9 - 7 - 5 + 3 + 1 = 1: cost 25 + 1."""
     search = search_of(five_in_a_row())
     left_open = np.array([True, False, True, False, True])
-    assert learn.solve_open(search, left_open, np.array([1, 1, 1, -1, 1]), seconds=10) is Ending.OPTIMAL
+    assert learn.solve_open(search, left_open, np.array([1, 1, 1, -1, 1]), seconds=60) is Ending.OPTIMAL
     assert search.objective == 26
     assert search.best is not None
     assert search.best[1] > 0 > search.best[3]

@@ -22,7 +22,7 @@ from tests.reference.cta import cheapest_cost
 
 
 def search_of(problem: ProtectionProblem, heard: list[SearchNews] | None = None) -> Search:
-    return Search(problem, Limits(seconds=30), 0, (heard if heard is not None else []).append)
+    return Search(problem, Limits(seconds=120), 0, (heard if heard is not None else []).append)
 
 
 def square(**changes: object) -> ProtectionProblem:
@@ -87,7 +87,7 @@ def test_what_two_relations_forbid_together_is_learnt() -> None:
     senses = clauses.solve(wanted)
     assert senses is not None
     assert senses.tolist() == wanted.tolist()
-    duals = sat._LeastViolation(search.program).multipliers(senses, seconds=10)
+    duals = sat._LeastViolation(search.program).multipliers(senses, seconds=60)
     assert duals is not None
     clauses.learn(duals, senses)
     found = clauses.solve(wanted)
