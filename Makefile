@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
-FULLY_COVERED := src/statveil/risk/*,src/statveil/audit/*,src/statveil/publish/release.py
+FULLY_COVERED := src/statveil/risk/*,src/statveil/audit/*,src/statveil/publish/audited.py,src/statveil/publish/release.py
 
 .PHONY: demo test lint docs bench clean
 .DELETE_ON_ERROR:

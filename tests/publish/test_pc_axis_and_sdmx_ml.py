@@ -12,7 +12,7 @@ import pytest
 
 from statveil.core.errors import BackendMissing, InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.publish.formats import export, pc_axis, positions, sdmx_ml
+from statveil.publish.formats import export, frames, pc_axis, sdmx
 
 MakeRelease = Callable[..., Any]
 GENERIC = "{http://www.sdmx.org/resources/sdmxml/schemas/v2_1/data/generic}"
@@ -48,7 +48,7 @@ def test_a_px_file_has_decimals_hierarchies_and_no_quotation_marks_in_texts(make
 
 def test_a_table_too_large_to_list_has_no_px_file(village: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def few(view: Any, released: Any) -> Any:
-        return positions.public_positions(view, released, largest_grid=1)
+        return frames.public_positions(view, released, largest_grid=1)
 
     monkeypatch.setattr(pc_axis, "public_positions", few)
     with pytest.raises(InputError, match="too large for a PC-Axis file"):
@@ -82,7 +82,7 @@ def test_codes_with_marks_of_xml_are_written_as_they_are(make_release: MakeRelea
 
 
 def test_a_missing_package_is_named_with_its_extra(village: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sdmx_ml, "find_spec", lambda _name: None)
+    monkeypatch.setattr(sdmx, "find_spec", lambda _name: None)
     with pytest.raises(BackendMissing, match=r"statveil\[sdmx\]"):
         export.write_sdmx_ml(village, tmp_path / "x.xml")
 

@@ -1,19 +1,15 @@
-"""The gate: there is no release without a passed audit."""
+"""A release that went the whole way, from records through the gate, is published by its own methods."""
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.audit.tables import release_hash
-from statveil.core.outcome import Ending
-
-TRUE_VALUES = (90125, 98113, 17814, 115927)
-"""The vet of the north, the northern total, the baker total, and the grand total."""
+from statveil.publish.formats.read_back import read_public_csv
 
 
 @pytest.fixture(scope="module")
@@ -22,82 +18,36 @@ def release() -> sv.Release:
         {
             "region": ["north", "north", "north", "south", "south", "south", "south"],
             "trade": ["vet", "baker", "baker", "vet", "vet", "vet", "baker"],
-            "turnover": [90125, 4011, 3977, 2503, 2604, 2705, 9826],
+            "turnover": [90125, 4011, 3977, 2503, 2604, 2705, 1801],
         }
     )
-    spec = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="turnover")
-    return sv.protect_table(firms, spec, rules=[sv.MinimumFrequency(2)], limits=sv.Limits(seconds=20))
+    spec = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="turnover", name="turnover")
+    return sv.protect_table(firms, spec, rules=[sv.MinimumFrequency(2), sv.PPercent(10)], limits=sv.Limits(seconds=20))
 
 
-def with_value(release: sv.Release, value: np.ndarray) -> sv.Release:
-    """The release with other numbers and a provenance that fits them."""
-    protected = replace(release.protected, value=value)
-    return replace(release, protected=protected, provenance=replace(release.provenance, release_hash=release_hash(protected)))
+def test_every_format_is_written(release: sv.Release, tmp_path: Path) -> None:
+    files = [
+        *release.to_csv(tmp_path / "x.csv"),
+        *release.to_csv(tmp_path / "internal.csv", edition="internal"),
+        *release.to_parquet(tmp_path / "x.parquet"),
+        *release.to_excel(tmp_path / "x.xlsx"),
+        *release.to_json_stat(tmp_path / "x.json"),
+        *release.to_sdmx_csv(tmp_path / "x.sdmx.csv"),
+        *release.to_sdmx_csv(tmp_path / "old.sdmx.csv", version="1.0"),
+        *release.to_sdmx_ml(tmp_path / "x.xml"),
+        *release.to_pc_axis(tmp_path / "x.px"),
+        release.to_report(tmp_path / "x.html"),
+        release.to_report(tmp_path / "internal.html", edition="internal"),
+    ]
+    assert sorted(files) == sorted(tmp_path.iterdir())
 
 
-def test_a_release_carries_the_audit_that_let_it_through(release: sv.Release) -> None:
-    assert release.audit.passed
-    assert release.gap == release.adjustment.gap
+def test_the_public_csv_holds_the_released_numbers(release: sv.Release, tmp_path: Path) -> None:
+    [path] = release.to_csv(tmp_path / "x.csv")
+    table = read_public_csv(path)
+    assert np.array_equal(table.units, release.protected.value[release.protected.views[0].cell])
 
 
-def test_an_unprotected_table_cannot_be_released(release: sv.Release) -> None:
-    with pytest.raises(sv.AuditFailed, match="nothing is released"):
-        with_value(release, release.table.value)
-
-
-def test_a_table_that_does_not_add_up_cannot_be_released(release: sv.Release) -> None:
-    value = release.protected.value.copy()
-    value[0] += 1
-    with pytest.raises(sv.AuditFailed, match="FAILED  Every total is the sum of its parts"):
-        with_value(release, value)
-
-
-def test_numbers_with_another_hash_cannot_be_released(release: sv.Release) -> None:
-    with pytest.raises(sv.AuditFailed, match="FAILED  The provenance names this input and these numbers"):
-        replace(release, provenance=replace(release.provenance, release_hash=""))
-
-
-def test_the_refusal_tells_no_confidential_value(release: sv.Release) -> None:
-    with pytest.raises(sv.AuditFailed) as refused:
-        with_value(release, release.table.value)
-    assert not any(str(value) in str(refused.value) for value in TRUE_VALUES)
-
-
-def test_the_audit_cannot_be_brought_along(release: sv.Release) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        replace(release, audit=release.audit)
-
-
-def test_a_release_shows_no_confidential_value(release: sv.Release) -> None:
-    confidential = {str(value) for value in release.table.value} - {str(value) for value in release.protected.value}
-    assert str(TRUE_VALUES[0]) in confidential
-    assert not any(value in repr(release) or value in str(release) for value in confidential)
-    for word in ("sensitivity", "requirements", "lower_level", "top=", "deviation"):
-        assert word not in repr(release)
-
-
-def test_a_release_cannot_be_changed(release: sv.Release) -> None:
-    with pytest.raises(FrozenInstanceError):
-        release.protected = release.protected  # type: ignore[misc]
-    with pytest.raises(ValueError, match="read-only"):
-        release.protected.value[0] = 1
-    with pytest.raises(ValueError, match="read-only"):
-        release.protected.views[0].cell[0] = 1
-
-
-def test_an_adjustment_cannot_be_changed(release: sv.Release) -> None:
-    for array in (release.adjustment.deviation, release.adjustment.senses):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
-
-
-def test_a_release_and_its_parts_show_themselves_in_a_few_words(release: sv.Release) -> None:
-    for part in (release.protected, release.protected.views[0], release.adjustment, release.table, release.sensitivity):
-        assert "array" not in repr(part)
-        assert len(repr(part)) < 600
-
-
-def test_the_gap_of_a_table_proved_optimal_is_zero(release: sv.Release) -> None:
-    proved = replace(release.adjustment, objective=1.0 + 2**-50, bound=1.0, ending=Ending.OPTIMAL)
-    assert proved.gap == 0
-    assert replace(proved, ending=Ending.FEASIBLE).gap > 0
+def test_the_lone_vet_of_the_north_is_in_no_public_file(release: sv.Release, tmp_path: Path) -> None:
+    files = [*release.to_csv(tmp_path / "x.csv"), *release.to_json_stat(tmp_path / "x.json"), release.to_report(tmp_path / "x.html")]
+    assert not any("90125" in file.read_text(encoding="utf-8") for file in files)

@@ -37,8 +37,8 @@ from statveil.protect.build import build_problem
 from statveil.protect.options import Options
 from statveil.protect.system import write_jj
 from statveil.publish.formats import export
-from statveil.publish.formats.published import read_json_stat
-from statveil.publish.formats.sdmx_csv import Version
+from statveil.publish.formats.json_stat import read_json_stat
+from statveil.publish.formats.sdmx import SdmxCsvVersion
 from statveil.publish.release import Release
 from statveil.risk.assess import assess
 from statveil.risk.rules.manual import NUMBERS, WORDS, Manual, ManualCell
@@ -60,7 +60,7 @@ class Conversion:
     total: str | None = None
     recompute: bool = False
     drop: bool = False
-    sdmx_csv: Version = "2.0"
+    sdmx_csv: SdmxCsvVersion = "2.0"
 
 
 def convert(source: str | Path, target: str | Path, how: Conversion | None = None) -> list[Path]:

@@ -1,99 +1,51 @@
-"""The gate: a `Release` exists only if the independent audit passed, and only a `Release` can be published."""
+"""Only a `Release` can be published: an audited table that writes its files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
-from statveil.audit.repairs import in_words, weakened
-from statveil.audit.report import AuditReport
-from statveil.audit.tables import Requirements, audit_table, cell_labels
-from statveil.core.errors import AuditFailed
-from statveil.core.provenance import Provenance
-from statveil.formats.repairs import Relaxation
-from statveil.protect.adjustment import Adjustment
-from statveil.risk.sensitivity import Sensitivity
-from statveil.tables.table import ProtectedTable, Table
-
-Edition = Literal["external", "internal"]
+from statveil.publish.audited import AuditedTable, Edition
+from statveil.publish.formats.export import (
+    write_csv,
+    write_excel,
+    write_json_stat,
+    write_parquet,
+    write_pc_axis,
+    write_sdmx_csv,
+    write_sdmx_ml,
+)
+from statveil.publish.formats.sdmx import SdmxCsvVersion
+from statveil.publish.report.report import write_report
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release:
-    """A protected table with the proof that it is safe.
+class Release(AuditedTable):
+    """A protected table with the proof that it is safe, ready to be published; it cannot be made unless its audit passes.
 
-    The confidential parts (`table`, `sensitivity`, `requirements`) are kept for the internal files and report only and never
-    show up in `repr`.
+    Each `to_...` writes one file a view. The internal edition also holds originals, statuses and reasons: it stays in the office.
     """
 
-    protected: ProtectedTable
-    adjustment: Adjustment = field(repr=False)
-    provenance: Provenance = field(repr=False)
-    table: Table = field(repr=False)
-    sensitivity: Sensitivity = field(repr=False)
-    requirements: Requirements = field(repr=False)
-    job: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The job that repeats this release, as the TOML file holds it (may be empty for releases made in Python)."""
-    relaxations: tuple[Relaxation, ...] = field(default=(), repr=False)
-    """All that a repair gave, in published units; empty where all that was asked is kept. Confidential."""
-    audit: AuditReport = field(init=False)
-
-    def __post_init__(self) -> None:
-        report = audit_table(self.table, self.sensitivity, self.requirements, self.protected, self.provenance, self.relaxations)
-        if not report.passed:
-            raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(report))
-        object.__setattr__(self, "audit", report)
-
-    @property
-    def gap(self) -> float:
-        return self.adjustment.gap
-
-    @property
-    def protection_weakened(self) -> bool:
-        return weakened(self.relaxations)
-
-    def repairs_in_words(self) -> list[str]:
-        """What gave, by labels and without amounts: for the one who ran the job, not for publication."""
-        return in_words(self.relaxations, lambda cell: cell_labels(self.table, cell))
-
     def to_csv(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:
-        from statveil.publish.formats.export import write_csv
-
         return write_csv(self, Path(path), edition=edition)
 
     def to_parquet(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:
-        from statveil.publish.formats.export import write_parquet
-
         return write_parquet(self, Path(path), edition=edition)
 
     def to_excel(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:
-        from statveil.publish.formats.export import write_excel
-
         return write_excel(self, Path(path), edition=edition)
 
     def to_json_stat(self, path: str | Path) -> list[Path]:
-        from statveil.publish.formats.export import write_json_stat
-
         return write_json_stat(self, Path(path))
 
-    def to_sdmx_csv(self, path: str | Path, *, version: Literal["1.0", "2.0"] = "2.0") -> list[Path]:
-        from statveil.publish.formats.export import write_sdmx_csv
-
+    def to_sdmx_csv(self, path: str | Path, *, version: SdmxCsvVersion = "2.0") -> list[Path]:
         return write_sdmx_csv(self, Path(path), version=version)
 
     def to_sdmx_ml(self, path: str | Path) -> list[Path]:
-        from statveil.publish.formats.export import write_sdmx_ml
-
         return write_sdmx_ml(self, Path(path))
 
     def to_pc_axis(self, path: str | Path) -> list[Path]:
-        from statveil.publish.formats.export import write_pc_axis
-
         return write_pc_axis(self, Path(path))
 
     def to_report(self, path: str | Path, *, edition: Edition = "external") -> Path:
-        from statveil.publish.report.report import write_report
-
         return write_report(self, Path(path), edition=edition)

@@ -18,7 +18,7 @@ import pytest
 
 from statveil.core.errors import BackendMissing, FormatError, InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.publish.formats import excel, export, positions
+from statveil.publish.formats import export, frames
 from statveil.publish.formats.read_back import PublicTable, read_public_csv
 
 MakeRelease = Callable[..., Any]
@@ -261,11 +261,11 @@ def test_a_dimension_called_value_keeps_its_name(make_release: MakeRelease, tmp_
 def test_a_very_large_table_leaves_out_zeros(make_release: MakeRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = make_release({"r": Hierarchy.flat("abc")}, {("a",): 7, ("b",): 0}, structural=((3,),))
     view = release.protected.views[0]
-    public = positions.public_positions(view, release.protected.value, largest_grid=2)
+    public = frames.public_positions(view, release.protected.value, largest_grid=2)
     assert public.coordinates.tolist() == [[0], [1], [3]]
-    assert positions.all_positions(view, largest_grid=2).coordinates.tolist() == [[0], [1], [2], [3]]
-    monkeypatch.setattr(positions.all_positions, "__kwdefaults__", {"largest_grid": 2})
-    monkeypatch.setattr(positions.public_positions, "__kwdefaults__", {"largest_grid": 2})
+    assert frames.all_positions(view, largest_grid=2).coordinates.tolist() == [[0], [1], [2], [3]]
+    monkeypatch.setattr(frames.all_positions, "__kwdefaults__", {"largest_grid": 2})
+    monkeypatch.setattr(frames.public_positions, "__kwdefaults__", {"largest_grid": 2})
     content = json.loads(export.write_json_stat(release, tmp_path / "x.json")[0].read_text())
     jsonschema.validate(content, JSON_STAT)
     assert content["value"] == {"0": 7, "1": 7, "3": None}
@@ -284,13 +284,13 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(village: Any, tmp_path
 
 
 def test_excel_without_its_library_says_what_to_install(village: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excel, "find_spec", lambda name: None)
+    monkeypatch.setattr(export, "find_spec", lambda name: None)
     with pytest.raises(BackendMissing, match=r"statveil\[excel\]"):
         export.write_excel(village, tmp_path / "x.xlsx")
 
 
 def test_a_table_longer_than_a_sheet_goes_on_in_the_next(village: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excel, "ROWS_PER_SHEET", 5)
+    monkeypatch.setattr(export, "ROWS_PER_SHEET", 5)
     [path] = export.write_excel(village, tmp_path / "x.xlsx", edition="internal")
     book = fastexcel.read_excel(path)
     assert [book.load_sheet(name).height for name in book.sheet_names] == [5, 5, 2]

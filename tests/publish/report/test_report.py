@@ -15,11 +15,10 @@ import pytest
 from statveil.core.errors import InputError
 from statveil.core.outcome import Ending
 from statveil.data.hierarchy import Hierarchy
-from statveil.publish.report import comparison, slices
+from statveil.publish.report import changes, slices
 from statveil.publish.report.changes import measure
 from statveil.publish.report.page import json_for_page
-from statveil.publish.report.repairs import public_checks
-from statveil.publish.report.report import key_figures, report_html, summary, write_report
+from statveil.publish.report.report import key_figures, public_checks, report_html, summary, write_report
 
 MakeRelease = Callable[..., Any]
 
@@ -173,7 +172,7 @@ def test_positions_are_capped_over_all_dimensions(make_release: MakeRelease, mon
 
 
 def test_long_comparisons_are_cut_with_sensitive_cells_first(village: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "MOST_ROWS", 1)
+    monkeypatch.setattr(changes, "MOST_ROWS", 1)
     html = report_html(village, "internal")
     assert [row[6] for row in page_data(html)["compared"]["rows"]] == ["sensitive"]
     assert "The first 1 of 4 cells" in html

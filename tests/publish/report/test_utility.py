@@ -18,11 +18,11 @@ from statveil.publish.report import utility as utility_module
 from statveil.publish.report.changes import measure
 from statveil.publish.report.report import report_html
 from statveil.publish.report.utility import SubsetUtility, system_utility, utility
-from statveil.publish.report.utility_public import released_statistics
 from statveil.publish.report.utility_tables import (
     MOST_POINTS,
     NOT_DEFINED,
     amount,
+    released_statistics,
     statistics_row,
     top_cells,
     utility_charts,

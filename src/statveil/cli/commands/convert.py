@@ -11,7 +11,7 @@ from statveil.cli.options import DebugOption
 from statveil.cli.polite import polite
 
 if TYPE_CHECKING:
-    from statveil.publish.formats.sdmx_csv import Version
+    from statveil.publish.formats.sdmx import SdmxCsvVersion
 
 
 def convert(
@@ -35,7 +35,7 @@ def convert(
 
         names = tuple(name.strip() for name in dimensions.split(",") if name.strip())
         how = Conversion(
-            metadata=metadata, dimensions=names, total=total, recompute=recompute, drop=drop, sdmx_csv=cast("Version", sdmx_csv)
+            metadata=metadata, dimensions=names, total=total, recompute=recompute, drop=drop, sdmx_csv=cast("SdmxCsvVersion", sdmx_csv)
         )
         for file in write(source, target, how):
             typer.echo(f"wrote  {file}")

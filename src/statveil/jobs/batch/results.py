@@ -15,7 +15,7 @@ from statveil.jobs.batch.tables import ReadyTable
 from statveil.protect.build import build_problem, nearest
 from statveil.protect.options import Options
 from statveil.protect.system import write_jj
-from statveil.publish.formats.positions import Positions, all_positions
+from statveil.publish.formats.frames import GridPositions, all_positions
 from statveil.tables.table import ProtectedTable
 
 PIVOT = 2
@@ -44,11 +44,11 @@ def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact
     )
 
 
-def _amounts(positions: Positions, units: IntArray, decimals: int) -> Amounts:
+def _amounts(positions: GridPositions, units: IntArray, decimals: int) -> Amounts:
     return Amounts.known(positions.pick(units), decimals)
 
 
-def _statuses(ready: ReadyTable, released: ProtectedTable | None, positions: Positions) -> IntArray:
+def _statuses(ready: ReadyTable, released: ProtectedTable | None, positions: GridPositions) -> IntArray:
     """A safe cell that was adjusted is secondary, as tau-ARGUS has it."""
     status = ready.statuses
     if released is not None:

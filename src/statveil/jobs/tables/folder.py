@@ -33,8 +33,9 @@ from statveil.jobs.table_job import Job
 from statveil.jobs.tables.protect import ProtectionSettings, protect_records, settled
 from statveil.jobs.tables.released import as_json, keep_as_json
 from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
+from statveil.publish.audited import Edition
 from statveil.publish.formats.files import ending, file_word
-from statveil.publish.release import Edition, Release
+from statveil.publish.release import Release
 from statveil.version import VERSION
 
 JOB_FILE = "job.toml"

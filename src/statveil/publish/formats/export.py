@@ -5,51 +5,119 @@ The external edition holds codes, labels and released numbers only. A structural
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from statveil.publish.formats import excel, json_stat, pc_axis, sdmx_csv, sdmx_ml
+from statveil.core.errors import BackendMissing
+from statveil.publish.audited import AuditedTable, Edition
+from statveil.publish.formats import json_stat, pc_axis
 from statveil.publish.formats.files import csv_field, paths_of, write_bytes, write_whole
-from statveil.publish.formats.frames import Column, Text, frame
-from statveil.publish.formats.numbers import decimal_array, decimal_text
+from statveil.publish.formats.frames import Column, Number, Text, frame
+from statveil.publish.formats.numbers import decimal_array, decimal_text, grouped
+from statveil.publish.formats.sdmx import SdmxCsvVersion, message_text, require_sdmx, sdmx_columns
+from statveil.tables.table import View
 
-if TYPE_CHECKING:
-    from statveil.publish.release import Edition, Release
-    from statveil.tables.table import View
+ROWS_PER_SHEET = 1_000_000
+EXACT_IN_EXCEL = 10**15
+FIXED_DATE = datetime(2000, 1, 1)
 
 
-def write_csv(release: Release, path: Path, *, edition: Edition = "external") -> list[Path]:
+def require_excel() -> None:
+    if find_spec("xlsxwriter") is None:
+        raise BackendMissing("Excel files need xlsxwriter, which is not installed.", hint="Run: pip install 'statveil[excel]'")
+
+
+def write_workbook(columns: list[Column], path: Path, name: str) -> None:
+    """A table longer than a sheet goes on in further sheets."""
+    import xlsxwriter
+
+    book = xlsxwriter.Workbook(str(path), {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
+    book.set_properties({"title": name, "created": FIXED_DATE})
+    bold = book.add_format({"bold": True, "bottom": 1})
+    formats = [book.add_format({"num_format": _number_format(column)}) if isinstance(column, Number) else None for column in columns]
+    for number, (start, stop) in enumerate(_stretches(_length(columns)), start=1):
+        sheet = book.add_worksheet(f"Table {number}")
+        _write_sheet(sheet, columns, range(start, stop), bold, formats)
+    book.close()
+
+
+def _length(columns: list[Column]) -> int:
+    first = columns[0]
+    return int(first.index.size if isinstance(first, Text) else first.units.size)
+
+
+def _stretches(rows: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, max(rows, 1), ROWS_PER_SHEET):
+        yield start, min(rows, start + ROWS_PER_SHEET)
+
+
+def _number_format(column: Number) -> str:
+    return "#,##0" + ("." + "0" * column.decimals if column.decimals > 0 else "")
+
+
+def _write_sheet(sheet: Any, columns: list[Column], rows: range, bold: Any, formats: list[Any]) -> None:
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, max(len(rows), 1), len(columns) - 1)
+    for place, column in enumerate(columns):
+        sheet.set_column(place, place, 24 if isinstance(column, Text) else 16)
+        sheet.write_string(0, place, column.name, bold)
+    for line, fields in enumerate(zip(*(_fields(column, rows) for column in columns), strict=True), start=1):
+        for place, field in enumerate(fields):
+            if isinstance(field, str):
+                sheet.write_string(line, place, field)
+            elif field is not None:
+                sheet.write_number(line, place, field, formats[place])
+
+
+def _fields(column: Column, rows: range) -> Iterator[str | float | None]:
+    stretch = slice(rows.start, rows.stop)
+    if isinstance(column, Text):
+        return (column.words[place] for place in column.index[stretch].tolist())
+    numbers = zip(column.units[stretch].tolist(), column.missing[stretch].tolist(), strict=True)
+    return (None if missing else _number(units, column.decimals) for units, missing in numbers)
+
+
+def _number(units: int, decimals: int) -> float | str:
+    """A number of more digits than Excel keeps is written as text rather than rounded."""
+    if abs(units) * 10 ** max(-decimals, 0) >= EXACT_IN_EXCEL:
+        return grouped(units, decimals).replace(",", "")
+    return units / 10**decimals if decimals > 0 else units * int(10**-decimals)
+
+
+def write_csv(release: AuditedTable, path: Path, *, edition: Edition = "external") -> list[Path]:
     """Comma separated, UTF-8, decimal point, constant decimals; text that looks like a formula is guarded."""
     return _each_view(release, path, lambda view: csv_bytes(frame(release, view, edition)))
 
 
-def write_json_stat(release: Release, path: Path) -> list[Path]:
+def write_json_stat(release: AuditedTable, path: Path) -> list[Path]:
     """JSON-stat 2.0 datasets with the hierarchies; external edition only."""
     return _each_view(release, path, lambda view: json_stat.dataset_text(release, view).encode())
 
 
-def write_sdmx_csv(release: Release, path: Path, *, version: sdmx_csv.Version = "2.0") -> list[Path]:
+def write_sdmx_csv(release: AuditedTable, path: Path, *, version: SdmxCsvVersion = "2.0") -> list[Path]:
     """SDMX-CSV 2.0 (or 1.0), every observation free for publication; external edition only."""
-    return _each_view(release, path, lambda view: csv_bytes(sdmx_csv.columns(release, view, version)))
+    return _each_view(release, path, lambda view: csv_bytes(sdmx_columns(release, view, version)))
 
 
-def write_sdmx_ml(release: Release, path: Path) -> list[Path]:
+def write_sdmx_ml(release: AuditedTable, path: Path) -> list[Path]:
     """SDMX-ML 2.1 generic data; external edition only. Needs the extra `sdmx`."""
-    sdmx_ml.require()
-    return _each_view(release, path, lambda view: sdmx_ml.message_text(release, view).encode())
+    require_sdmx()
+    return _each_view(release, path, lambda view: message_text(release, view).encode())
 
 
-def write_pc_axis(release: Release, path: Path) -> list[Path]:
+def write_pc_axis(release: AuditedTable, path: Path) -> list[Path]:
     """PC-Axis 2013 in UTF-8; external edition only."""
     return _each_view(release, path, lambda view: pc_axis.file_text(release, view).encode())
 
 
-def write_parquet(release: Release, path: Path, *, edition: Edition = "external") -> list[Path]:
+def write_parquet(release: AuditedTable, path: Path, *, edition: Edition = "external") -> list[Path]:
     """Text and exact decimals; the release's hash travels in the file's metadata."""
 
     def write(view: View, temporary: Path) -> None:
@@ -59,18 +127,18 @@ def write_parquet(release: Release, path: Path, *, edition: Edition = "external"
     return _each_file(release, path, write)
 
 
-def write_excel(release: Release, path: Path, *, edition: Edition = "external") -> list[Path]:
+def write_excel(release: AuditedTable, path: Path, *, edition: Edition = "external") -> list[Path]:
     """A workbook with filters; needs the extra `excel`."""
-    excel.require()
-    return _each_file(release, path, lambda view, temporary: excel.write_workbook(frame(release, view, edition), temporary, view.name))
+    require_excel()
+    return _each_file(release, path, lambda view, temporary: write_workbook(frame(release, view, edition), temporary, view.name))
 
 
-def _each_view(release: Release, path: Path, content: Callable[[View], bytes]) -> list[Path]:
+def _each_view(release: AuditedTable, path: Path, content: Callable[[View], bytes]) -> list[Path]:
     views = release.protected.views
     return [write_bytes(file, content(view)) for file, view in zip(paths_of(path, views), views, strict=True)]
 
 
-def _each_file(release: Release, path: Path, write: Callable[[View, Path], None]) -> list[Path]:
+def _each_file(release: AuditedTable, path: Path, write: Callable[[View, Path], None]) -> list[Path]:
     views = release.protected.views
     files = zip(paths_of(path, views), views, strict=True)
     return [write_whole(file, lambda temporary, view=view: write(view, temporary)) for file, view in files]  # type: ignore[misc]

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from statveil.core.errors import InputError
+from statveil.publish.audited import AuditedTable
 from statveil.publish.formats.files import identifier
+from statveil.publish.formats.frames import public_positions
 from statveil.publish.formats.numbers import decimal_text
-from statveil.publish.formats.positions import public_positions
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
-
-if TYPE_CHECKING:
-    from statveil.publish.release import Release
 
 _NOT_APPLICABLE = '"."'
 _PER_LINE = 20
 _LONGEST_MATRIX = 20
 
 
-def file_text(release: Release, view: View) -> str:
+def file_text(release: AuditedTable, view: View) -> str:
     """The last dimension is the heading, the others are the stub. A structural zero is ".", an empty cell a zero."""
     positions = public_positions(view, release.protected.value)
     if not positions.is_grid:
@@ -33,7 +30,7 @@ def file_text(release: Release, view: View) -> str:
     return "".join(f"{line}\n" for line in (*_head(release, view), "DATA=", *rows[:-1], f"{rows[-1]};"))
 
 
-def _head(release: Release, view: View) -> Iterator[str]:
+def _head(release: AuditedTable, view: View) -> Iterator[str]:
     decimals = max(release.protected.decimals, 0)
     names = [_quoted(dimension.name) for dimension in view.dimensions]
     matrix = _quoted(identifier(view.name)[:_LONGEST_MATRIX])

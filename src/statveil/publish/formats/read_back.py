@@ -35,7 +35,7 @@ class PublicTable:
     decimals: int
 
 
-class _Place(NamedTuple):
+class _DimensionColumns(NamedTuple):
     """A dimension's name, the column of its codes and that of its labels, if it has one."""
 
     name: str
@@ -66,21 +66,25 @@ def read_public_csv(path: str | Path, dimensions: Sequence[Dimension] = ()) -> P
     )
 
 
-def _known_places(header: list[str], dimensions: Sequence[Dimension]) -> list[_Place]:
+def _known_places(header: list[str], dimensions: Sequence[Dimension]) -> list[_DimensionColumns]:
     """Where the dimensions stand in a header that is exactly theirs; nothing if it is another."""
     names: list[str] = []
-    places: list[_Place] = []
+    places: list[_DimensionColumns] = []
     for dimension in dimensions:
         labels = [f"{dimension.name}_label"] if has_labels(dimension) else []
-        places.append(_Place(dimension.name, len(names), len(names) + 1 if labels else None))
+        places.append(_DimensionColumns(dimension.name, len(names), len(names) + 1 if labels else None))
         names += [dimension.name, *labels]
     return places if distinct_names([*names, "value"]) == header else []
 
 
-def _guessed_places(header: list[str]) -> list[_Place]:
+def _guessed_places(header: list[str]) -> list[_DimensionColumns]:
     named = header[:-1]
     labels = {place for place, (name, after) in enumerate(pairwise(named), start=1) if after == f"{name}_label"}
-    return [_Place(name, place, place + 1 if place + 1 in labels else None) for place, name in enumerate(named) if place not in labels]
+    return [
+        _DimensionColumns(name, place, place + 1 if place + 1 in labels else None)
+        for place, name in enumerate(named)
+        if place not in labels
+    ]
 
 
 def _text_table(path: Path) -> Any:

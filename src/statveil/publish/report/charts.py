@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray
 from statveil.protect.adjustment import Adjustment
-from statveil.publish.report.changes import Changes, ecdf, level_groups
+from statveil.publish.report.changes import CellChanges, ecdf, level_groups
 
 Spec = dict[str, Any]
 SENSITIVE_COLOUR, OTHER_COLOUR = "#D55E00", "#0072B2"  # Okabe and Ito: told apart with any colour vision
@@ -27,7 +27,7 @@ CONFIG: Spec = {
 }  # fmt: skip
 
 
-def all_charts(changes: Changes, adjustment: Adjustment) -> dict[str, Spec]:
+def all_charts(changes: CellChanges, adjustment: Adjustment) -> dict[str, Spec]:
     """The charts that have something to show, by the name of their place in the report."""
     charts = {
         "distribution": distribution(changes),
@@ -57,11 +57,11 @@ def _group_colour() -> Spec:
     return {"field": "group", "type": "nominal", "scale": {"domain": list(GROUPS), "range": [SENSITIVE_COLOUR, OTHER_COLOUR]}}
 
 
-def _groups(changes: Changes) -> Iterable[tuple[str, BoolArray]]:
+def _groups(changes: CellChanges) -> Iterable[tuple[str, BoolArray]]:
     return zip(GROUPS, (changes.sensitive, ~changes.sensitive), strict=True)
 
 
-def distribution(changes: Changes) -> Spec:
+def distribution(changes: CellChanges) -> Spec:
     """Share of each group's cells by size of their relative change."""
     values = [row for group, members in _groups(changes) for row in _binned(changes, group, members)]
     encoding = {
@@ -80,7 +80,7 @@ def distribution(changes: Changes) -> Spec:
     return chart(values, "bar", encoding)
 
 
-def _binned(changes: Changes, group: str, members: BoolArray) -> list[Spec]:
+def _binned(changes: CellChanges, group: str, members: BoolArray) -> list[Spec]:
     percent = changes.relative[members & np.isfinite(changes.relative)] * 100
     counts = np.bincount(np.searchsorted(BIN_EDGES, percent, side="left"), minlength=len(BIN_NAMES)).tolist()
     return [{"group": group, "bin": name, "cells": n, "share": n / percent.size} for name, n in zip(BIN_NAMES, counts, strict=True) if n]
@@ -98,7 +98,7 @@ def _ecdf_encoding(colour: Spec) -> Spec:
     }  # fmt: skip
 
 
-def _ecdf_rows(changes: Changes, groups: Iterable[tuple[str, BoolArray]]) -> list[Spec]:
+def _ecdf_rows(changes: CellChanges, groups: Iterable[tuple[str, BoolArray]]) -> list[Spec]:
     found = [(name, ecdf(changes.relative[members], points=160, floor=FLOOR)) for name, members in groups]
     right = max((points[-1][0] for _, points in found if points), default=FLOOR)
     closed = [(name, [(FLOOR, 0.0), *points, (right, 1.0)]) for name, points in found if points]
@@ -108,17 +108,17 @@ def _ecdf_rows(changes: Changes, groups: Iterable[tuple[str, BoolArray]]) -> lis
 LINE: Spec = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
 
 
-def ecdf_by_group(changes: Changes) -> Spec:
+def ecdf_by_group(changes: CellChanges) -> Spec:
     return chart(_ecdf_rows(changes, _groups(changes)), LINE, _ecdf_encoding(_group_colour()))
 
 
-def ecdf_by_level(changes: Changes) -> Spec:
+def ecdf_by_level(changes: CellChanges) -> Spec:
     groups = level_groups(changes)
     colour = {"field": "group", "type": "ordinal", "sort": [name for name, _ in groups], "scale": {"scheme": "viridis"}}
     return chart(_ecdf_rows(changes, groups), LINE, _ecdf_encoding({**colour, "legend": {"columns": 3}}))
 
 
-def balance(changes: Changes, *, amounts: bool) -> Spec:
+def balance(changes: CellChanges, *, amounts: bool) -> Spec:
     """Cells (or amounts) moved up to the right, down to the left."""
     values = [row for group, members in _groups(changes) for row in _balance_rows(changes, group, members, amounts)]
     title = "sum of changes: down | up" if amounts else "cells: down | up"
@@ -132,7 +132,7 @@ def balance(changes: Changes, *, amounts: bool) -> Spec:
     return chart(values, {"type": "bar", "size": 26}, encoding, height=130)
 
 
-def _balance_rows(changes: Changes, group: str, members: BoolArray, amounts: bool) -> list[Spec]:
+def _balance_rows(changes: CellChanges, group: str, members: BoolArray, amounts: bool) -> list[Spec]:
     moved = changes.change[members & changes.changed].astype(np.float64) / 10.0**changes.decimals
     sizes = [float(np.abs(part).sum()) if amounts else part.size for part in (moved[moved < 0], moved[moved > 0])]
     return [

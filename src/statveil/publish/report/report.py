@@ -8,36 +8,56 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from statveil.audit.report import AuditReport
 from statveil.core.errors import InputError
 from statveil.core.toml import to_toml
+from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import grouped, percent
-from statveil.publish.report import comparison
-from statveil.publish.report.changes import Changes, measure
+from statveil.publish.report.changes import CellChanges, before_and_after, by_level, by_reason, by_status, count, measure, total_change
 from statveil.publish.report.charts import all_charts
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
-from statveil.publish.report.repairs import public_checks, repair_section
 from statveil.publish.report.slices import internal_slice, released_slice
 from statveil.publish.report.utility import utility_by_subset
-from statveil.publish.report.utility_public import released_statistics
-from statveil.publish.report.utility_tables import utility_charts, utility_section
+from statveil.publish.report.utility_tables import released_statistics, utility_charts, utility_section
 
-if TYPE_CHECKING:
-    from statveil.publish.release import Edition, Release
+MOST_ROWS = 200
+"""Repairs that the report shows; the file has them all."""
+_PUBLIC_WORDS = {
+    "protection": "Every cell that could tell too much about a respondent is moved as far as the office decided",
+    "overshoot": "No such cell is moved further than the office decided",
+    "bounds": "Every cell stays within the limits that the office decided",
+    "frozen": "Every number that the office decided to keep is kept",
+}
+"""True with repairs and without, so that nothing tells which it was: what gives, and in which order, is the office's decision too."""
+
+
+def public_checks(report: AuditReport) -> list[str]:
+    """What was checked, in words that are the same for every release."""
+    return [_PUBLIC_WORDS.get(check.name, check.words) for check in report.checks if check.name != "repairs"]
+
+
+def repair_section(release: AuditedTable) -> dict[str, Any]:
+    """What gave, by how much; confidential."""
+    decimals = release.protected.decimals
+    words = release.repairs_in_words()
+    rows = [(where, grouped(each.by, decimals)) for where, each in zip(words, release.relaxations[:MOST_ROWS], strict=False)]
+    return {"rows": rows, "all": len(words), "weakened": release.protection_weakened}
+
 
 MOST_PARAMETERS = 200_000
 
 
-def write_report(release: Release, path: Path, *, edition: Edition = "external") -> Path:
+def write_report(release: AuditedTable, path: Path, *, edition: Edition = "external") -> Path:
     """Write the report and return its path."""
     return write_bytes(path, report_html(release, edition).encode())
 
 
-def report_html(release: Release, edition: Edition) -> str:
+def report_html(release: AuditedTable, edition: Edition) -> str:
     if edition == "external":
         return render("external.html", _external(release))
     if edition == "internal":
@@ -45,7 +65,7 @@ def report_html(release: Release, edition: Edition) -> str:
     raise InputError(f"Unknown edition {edition!r}. Known: external, internal.")
 
 
-def _common(release: Release) -> dict[str, Any]:
+def _common(release: AuditedTable) -> dict[str, Any]:
     views = release.protected.views
     return {
         "title": ", ".join(view.name for view in views),
@@ -57,7 +77,7 @@ def _common(release: Release) -> dict[str, Any]:
     }
 
 
-def _external(release: Release) -> dict[str, Any]:
+def _external(release: AuditedTable) -> dict[str, Any]:
     views = release.protected.views
     slices = [released_slice(release, view) for view in views]
     return {
@@ -70,10 +90,10 @@ def _external(release: Release) -> dict[str, Any]:
     }
 
 
-def _internal(release: Release) -> dict[str, Any]:
+def _internal(release: AuditedTable) -> dict[str, Any]:
     changes = measure(release)
     slices = [internal_slice(release, view, changes) for view in release.protected.views]
-    compared = comparison.before_and_after(release, changes)
+    compared = before_and_after(release, changes)
     found = utility_by_subset(release, changes)
     charts = all_charts(changes, release.adjustment) | utility_charts(changes, found)
     return {
@@ -83,9 +103,9 @@ def _internal(release: Release) -> dict[str, Any]:
         "kept": [] if release.adjustment.quality is None else release.adjustment.quality.in_words(),
         "figures": key_figures(release, changes),
         "checks": release.audit.checks,
-        "by_status": comparison.by_status(changes),
-        "by_level": comparison.by_level(changes),
-        "by_reason": comparison.by_reason(release),
+        "by_status": by_status(changes),
+        "by_level": by_level(changes),
+        "by_reason": by_reason(release),
         "left_out": _left_out(slices),
         "utility": utility_section(release, changes, found),
         "compared": compared,
@@ -101,7 +121,7 @@ def _internal(release: Release) -> dict[str, Any]:
     }
 
 
-def _parameters(release: Release) -> str:
+def _parameters(release: AuditedTable) -> str:
     text = json.dumps(release.provenance.parameters, indent=1, ensure_ascii=False, sort_keys=True, default=str)
     return text if len(text) <= MOST_PARAMETERS else f"{text[:MOST_PARAMETERS]}\n... cut here; the provenance file has them all."
 
@@ -117,7 +137,7 @@ def _left_out(slices: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def summary(release: Release, changes: Changes) -> list[str]:
+def summary(release: AuditedTable, changes: CellChanges) -> list[str]:
     """The release in a few sentences."""
     cells, sensitive = changes.original.size, int(changes.sensitive.sum())
     others = int((changes.changed & ~changes.sensitive).sum())
@@ -134,7 +154,7 @@ def _others_sentence(others: int) -> str:
     return f"{others:,} other {'cell was' if others == 1 else 'cells were'} adjusted so that every total still adds up."
 
 
-def _quality_sentence(release: Release, changes: Changes) -> str:
+def _quality_sentence(release: AuditedTable, changes: CellChanges) -> str:
     share = percent(_share_of_total(changes))
     adjustment = release.adjustment
     if adjustment.gap == 0:
@@ -144,19 +164,19 @@ def _quality_sentence(release: Release, changes: Changes) -> str:
     return f"All changes together come to {share} of the sum of the cells, certified within {percent(adjustment.gap)} of the best possible."
 
 
-def _share_of_total(changes: Changes) -> float:
+def _share_of_total(changes: CellChanges) -> float:
     total = float(np.abs(changes.original).astype(np.float64).sum())
     return float(np.abs(changes.change).astype(np.float64).sum()) / total if total else 0.0
 
 
-def key_figures(release: Release, changes: Changes) -> list[tuple[str, str, str]]:
+def key_figures(release: AuditedTable, changes: CellChanges) -> list[tuple[str, str, str]]:
     """Name, figure, remark."""
     cells, adjustment = changes.original.size, release.adjustment
     every = np.ones(cells, dtype=np.bool_)
     return [
         ("Cells", f"{cells:,}", "distinct, totals included"),
-        ("Sensitive", comparison.count(changes.sensitive), _share_of(changes.sensitive)),
-        ("Changed", comparison.count(changes.changed), _share_of(changes.changed)),
+        ("Sensitive", count(changes.sensitive), _share_of(changes.sensitive)),
+        ("Changed", count(changes.changed), _share_of(changes.changed)),
         ("Total change", grouped(_rounded(changes, every, release.protected.decimals), min(release.protected.decimals, 0)),
          f"{percent(_share_of_total(changes))} of the sum of the cells"),
         ("From best possible", "0%" if adjustment.gap == 0 else percent(adjustment.gap), f"certified; {ENDINGS[adjustment.ending]}"),
@@ -168,7 +188,7 @@ def _share_of(members: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
     return f"{percent(float(members.mean()))} of the cells" if members.size else ""
 
 
-def _rounded(changes: Changes, every: np.ndarray[Any, np.dtype[np.bool_]], decimals: int) -> int:
+def _rounded(changes: CellChanges, every: np.ndarray[Any, np.dtype[np.bool_]], decimals: int) -> int:
     """The sum of all changes in whole units (or in the published thousands)."""
     unit = int(10 ** (changes.decimals - min(decimals, 0)))
-    return (comparison.total_change(changes, every) + unit // 2) // unit
+    return (total_change(changes, every) + unit // 2) // unit

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from statveil.core.arrays import LARGEST_EXACT, IntArray
-from statveil.publish.formats.frames import FROZEN, IMPOSSIBLE, NONE, SENSITIVE, ZERO, reasons_by_cell, status_at
-from statveil.publish.formats.positions import EMPTY, STRUCTURAL, Positions, structural_rows
-from statveil.publish.report.changes import Changes, depths
+from statveil.publish.audited import AuditedTable
+from statveil.publish.formats.frames import (
+    EMPTY,
+    FROZEN,
+    IMPOSSIBLE,
+    NONE,
+    SENSITIVE,
+    STRUCTURAL,
+    ZERO,
+    GridPositions,
+    reasons_by_cell,
+    status_at,
+    structural_rows,
+)
+from statveil.publish.report.changes import CellChanges, depths
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
-
-if TYPE_CHECKING:
-    from statveil.publish.release import Release
 
 MOST_CODES = 100
 MOST_POSITIONS = 60_000
@@ -24,7 +33,7 @@ LETTERS = {SENSITIVE: "s", FROZEN: "f", ZERO: "z", NONE: "e", IMPOSSIBLE: "x"}
 ADJUSTED, UNCHANGED = "a", "u"
 
 
-def released_slice(release: Release, view: View) -> dict[str, Any]:
+def released_slice(release: AuditedTable, view: View) -> dict[str, Any]:
     """Codes and released numbers: all that the external report knows."""
     kept = kept_codes(view, release.protected.value)
     positions = _sub_grid(view, kept)
@@ -39,7 +48,7 @@ def released_slice(release: Release, view: View) -> dict[str, Any]:
     }
 
 
-def internal_slice(release: Release, view: View, changes: Changes) -> dict[str, Any]:
+def internal_slice(release: AuditedTable, view: View, changes: CellChanges) -> dict[str, Any]:
     """The same with originals, statuses and reasons."""
     positions = _sub_grid(view, kept_codes(view, release.protected.value))
     words, reason = reasons_by_cell(release.sensitivity)
@@ -77,7 +86,7 @@ def _largest(view: View, axis: int, cap: int, released: IntArray) -> IntArray:
     return np.sort(order[:cap])
 
 
-def _sub_grid(view: View, kept: list[IntArray]) -> Positions:
+def _sub_grid(view: View, kept: list[IntArray]) -> GridPositions:
     shape = tuple(codes.size for codes in kept)
     cell = np.full(math.prod(shape), EMPTY, dtype=np.int64)
     places, _ = _places(view, structural_rows(view), kept)
@@ -85,7 +94,7 @@ def _sub_grid(view: View, kept: list[IntArray]) -> Positions:
     places, inside = _places(view, view.coordinates, kept)
     cell[places] = view.cell[inside]
     coordinates = np.stack(np.unravel_index(np.arange(cell.size), shape), axis=1).astype(np.int64)
-    return Positions(coordinates=coordinates, cell=cell, is_grid=True)
+    return GridPositions(coordinates=coordinates, cell=cell, is_grid=True)
 
 
 def _places(view: View, coordinates: IntArray, kept: list[IntArray]) -> tuple[IntArray, IntArray]:
@@ -121,7 +130,7 @@ def _axes(kept: list[IntArray]) -> dict[str, int]:
     return {"rows": rows, "columns": columns}
 
 
-def _letters(positions: Positions, release: Release, changes: Changes) -> str:
+def _letters(positions: GridPositions, release: AuditedTable, changes: CellChanges) -> str:
     changed = positions.pick(changes.changed.astype(np.int64)).tolist()
     statuses = status_at(positions, release.table, release.sensitivity).tolist()
     return "".join(LETTERS.get(status, ADJUSTED if moved else UNCHANGED) for status, moved in zip(statuses, changed, strict=True))

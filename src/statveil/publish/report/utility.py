@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.statistics import Statistics, statistics_of
-from statveil.publish.report.changes import Changes, depths, level_groups, measure
+from statveil.publish.audited import AuditedTable
+from statveil.publish.report.changes import CellChanges, depths, level_groups, measure
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
-
-if TYPE_CHECKING:
-    from statveil.publish.release import Release
 
 MOST_ROWS = 20
 Kind = Literal["cells", "level", "dimension", "row"]
@@ -85,18 +83,18 @@ class SubsetUtility:
         return "all true values are equal" if not self.before_varies else "all released values are equal"
 
 
-def utility(release: Release) -> tuple[SubsetUtility, ...]:
+def utility(release: AuditedTable) -> tuple[SubsetUtility, ...]:
     """Statistics before and after over every set of cells that the internal report shows: rows last, those most changed first."""
     return tuple(utility_by_subset(release, measure(release)))
 
 
-def utility_by_subset(release: Release, changes: Changes) -> list[SubsetUtility]:
+def utility_by_subset(release: AuditedTable, changes: CellChanges) -> list[SubsetUtility]:
     """As `utility`, of changes measured before."""
     found = [*cell_subsets(changes), *dimension_subsets(release.table.views, changes), *row_subsets(release.table.views, changes)]
     return [utility_of(changes, subset) for subset in found]
 
 
-def utility_of(changes: Changes, subset: Subset) -> SubsetUtility:
+def utility_of(changes: CellChanges, subset: Subset) -> SubsetUtility:
     unit = 10.0**changes.decimals
     before, change = changes.original[subset.cells], changes.change[subset.cells]
     return _compared(subset, before / unit, (before + change) / unit)
@@ -122,7 +120,7 @@ def _varies(values: FloatArray) -> bool:
     return bool((values != values[0]).any())
 
 
-def cell_subsets(changes: Changes) -> list[Subset]:
+def cell_subsets(changes: CellChanges) -> list[Subset]:
     """All cells, the sensitive, the others, and each level of aggregation; without the empty ones."""
     every = np.ones(changes.original.size, dtype=np.bool_)
     cells: list[tuple[Kind, str, BoolArray]] = [("cells", "all cells", every)]
@@ -132,7 +130,7 @@ def cell_subsets(changes: Changes) -> list[Subset]:
     return [Subset(kind, name, np.flatnonzero(members)) for kind, name, members in (*cells, *levels) if members.any()]
 
 
-def dimension_subsets(views: tuple[View, ...], changes: Changes) -> list[Subset]:
+def dimension_subsets(views: tuple[View, ...], changes: CellChanges) -> list[Subset]:
     """The cells at each level of each dimension; a dimension of one level has nothing to tell."""
     found: list[Subset] = []
     for view, axis, dimension in _axes(views):
@@ -161,7 +159,7 @@ def _axis_name(views: tuple[View, ...], view: View, dimension: Dimension) -> str
     return dimension.name if len(views) == 1 else f"{view.name}, {dimension.name}"
 
 
-def row_subsets(views: tuple[View, ...], changes: Changes) -> list[Subset]:
+def row_subsets(views: tuple[View, ...], changes: CellChanges) -> list[Subset]:
     """The rows (all cells of one code of a dimension) whose statistics changed most, at most twenty of them, worst first.
 
     How much is told by S1's measure of section 4, without the total change: 1 - corr^2 + |1 - slope| + |variance ratio - 1|.

@@ -3,20 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from statveil.core.arrays import BoolArray, IntArray
-from statveil.core.statistics import QUANTILES, Statistics, largest_of
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.core.statistics import QUANTILES, Statistics, largest_of, mean_of, quantiles_of, variance_of
+from statveil.publish.audited import AuditedTable
+from statveil.publish.formats.frames import labels_of, public_positions
 from statveil.publish.formats.numbers import grouped, percent
-from statveil.publish.report.changes import Changes
+from statveil.publish.report.changes import CellChanges, cell_words, depths
 from statveil.publish.report.charts import GROUPS, OTHER_COLOUR, SENSITIVE_COLOUR, Spec, chart
-from statveil.publish.report.comparison import cell_words
 from statveil.publish.report.utility import Kind, Subset, SubsetUtility
+from statveil.tables.table import ProtectedTable, View
 
-if TYPE_CHECKING:
-    from statveil.publish.release import Release
+
+def released_statistics(protected: ProtectedTable) -> list[dict[str, Any]]:
+    """For each view: rows of statistics by level, and the ten largest numbers of the finest level."""
+    return [_of_view(protected, view) for view in protected.views]
+
+
+def _of_view(protected: ProtectedTable, view: View) -> dict[str, Any]:
+    positions = public_positions(view, protected.value)
+    value = positions.pick(protected.value)
+    shown = np.flatnonzero(value)
+    value, coordinates = value[shown], positions.coordinates[shown]
+    depth = [depths(dimension)[coordinates[:, axis]] for axis, dimension in enumerate(view.dimensions)]
+    return {
+        "name": view.name,
+        "shares": [f"{share:.0%}" for share in QUANTILES],
+        "rows": [_row(name, value[members], protected.decimals) for name, members in _levels(view, depth, shown.size)],
+        "columns": [dimension.name for dimension in view.dimensions],
+        "top": _top(view, coordinates, value, protected.decimals),
+    }
+
+
+def _levels(view: View, depth: list[IntArray], size: int) -> list[tuple[str, AnyArray]]:
+    """All positions, then each level of each dimension, totals of the dimension first."""
+    found: list[tuple[str, AnyArray]] = [("all numbers", np.ones(size, dtype=np.bool_))]
+    for dimension, steps in zip(view.dimensions, depth, strict=True):
+        deepest = int(depths(dimension).max())
+        for level in range(deepest + 1):
+            words = "its total" if level == 0 else f"level {level}{' (finest)' if level == deepest else ''}"
+            found.append((f"{dimension.name}: {words}", steps == level))
+    return [(name, members) for name, members in found if members.any()]
+
+
+def _row(name: str, units: IntArray, decimals: int) -> list[str]:
+    value = units / 10.0**decimals
+    spread = variance_of(value) ** 0.5 if (units != units[0]).any() else 0.0
+    return [
+        name,
+        f"{units.size:,}",
+        *(amount(each) for each in (mean_of(value), spread, *quantiles_of(value))),
+    ]
+
+
+def _top(view: View, coordinates: IntArray, value: IntArray, decimals: int) -> list[list[str]]:
+    """The ten largest released numbers at the finest level of every dimension."""
+    finest = np.flatnonzero(np.logical_and.reduce([_is_leaf(view, axis, coordinates) for axis in range(len(view.dimensions))]))
+    order = finest[largest_of(value[finest])]
+    words = [labels_of(dimension) for dimension in view.dimensions]
+    return [
+        [*(words[axis][place] for axis, place in enumerate(coordinates[row])), grouped(int(value[row]), decimals)] for row in order.tolist()
+    ]
+
+
+def _is_leaf(view: View, axis: int, coordinates: IntArray) -> AnyArray:
+    dimension = view.dimensions[axis]
+    leaves = set(dimension.trees[0].leaves)
+    return np.array([code in leaves for code in dimension.codes])[coordinates[:, axis]]
+
 
 MOST_POINTS = 800
 """Of each group; spread over the sizes of the cells."""
@@ -29,7 +86,7 @@ MEASURES = (
 """Okabe and Ito's colours, and a shape each."""
 
 
-def utility_charts(changes: Changes, found: Sequence[SubsetUtility]) -> dict[str, Spec]:
+def utility_charts(changes: CellChanges, found: Sequence[SubsetUtility]) -> dict[str, Spec]:
     """The charts that have something to show, by the name of their place in the report."""
     charts = {"measures": measures(found), "sizes": changes_by_size(changes)}
     return {name: spec for name, spec in charts.items() if spec["data"]["values"]}
@@ -58,7 +115,7 @@ def measures(found: Sequence[SubsetUtility]) -> Spec:
     return chart(values, {"type": "point", "filled": True, "size": 70, "opacity": 0.85}, encoding, height=60 + 22 * len(names))
 
 
-def changes_by_size(changes: Changes) -> Spec:
+def changes_by_size(changes: CellChanges) -> Spec:
     """Relative change of single cells against their size, both on scales that take any sign."""
     measured = np.isfinite(changes.relative)
     values = [
@@ -85,7 +142,7 @@ def _powers(values: Sequence[Spec], field: str) -> list[float]:
     return [*(-power for power in reversed(powers)), 0.0, *powers]
 
 
-def _spread_out(changes: Changes, members: BoolArray) -> IntArray:
+def _spread_out(changes: CellChanges, members: BoolArray) -> IntArray:
     """At most so many of the cells, evenly over their order by size."""
     cells = np.flatnonzero(members)
     if cells.size <= MOST_POINTS:
@@ -94,7 +151,7 @@ def _spread_out(changes: Changes, members: BoolArray) -> IntArray:
     return np.asarray(ordered[np.linspace(0, cells.size - 1, MOST_POINTS).round().astype(np.int64)])
 
 
-def _points(changes: Changes, group: str, cells: IntArray) -> list[Spec]:
+def _points(changes: CellChanges, group: str, cells: IntArray) -> list[Spec]:
     size = changes.original[cells] / 10.0**changes.decimals
     moved = np.sign(changes.change[cells]) * changes.relative[cells] * 100
     return [{"group": group, "size": float(x), "percent": float(f"{y:.4g}")} for x, y in zip(size.tolist(), moved.tolist(), strict=True)]
@@ -109,7 +166,7 @@ KINDS: Sequence[tuple[tuple[Kind, ...], str]] = (
 )
 
 
-def utility_section(release: Release, changes: Changes, found: Sequence[SubsetUtility]) -> dict[str, Any]:
+def utility_section(release: AuditedTable, changes: CellChanges, found: Sequence[SubsetUtility]) -> dict[str, Any]:
     """Everything that the section's template shows."""
     main = [each for each in found if each.subset.kind in ("cells", "level")]
     return {
@@ -167,7 +224,7 @@ def _quantile_rows(found: Statistics) -> tuple[list[str], list[str]]:
     return [amount(value) for value in before], [amount(value) for value in after]
 
 
-def top_cells(release: Release, changes: Changes, subset: Subset) -> tuple[str, list[str], list[list[str]]]:
+def top_cells(release: AuditedTable, changes: CellChanges, subset: Subset) -> tuple[str, list[str], list[list[str]]]:
     """The ten largest cells before: what they are, their values and ranks before and after. Equal values rank in order of the cells."""
     original = changes.original[subset.cells]
     released = original + changes.change[subset.cells]

