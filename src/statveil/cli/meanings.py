@@ -17,7 +17,7 @@ class Meaning(NamedTuple):
 MEANINGS = {
     "InputError": Meaning(
         "Something given to statveil is wrong: a file, a key of the job, a setting, or the folder to write to.",
-        "Read the key or file that the message names. `statveil init` writes a job file with every key explained.",
+        "Read the key or file that the message names. `statveil new` writes a job file with every key explained.",
     ),
     "UnknownColumn": Meaning(
         "The job names a column that the data lack.",
@@ -42,7 +42,7 @@ MEANINGS = {
     "InfeasibleProblem": Meaning(
         "No table can be safe, additive and within the bounds at once.",
         "The message names requirements that clash. Widen protection.bounds, drop protection.cap, unfreeze cells, or use variant "
-        "'at-least' in place of 'exact'. A part [repair] in the job, or `statveil adjust --repair`, loosens them in a stated order.",
+        "'at-least' in place of 'exact'. A part [repair] in the job, or `protect FILE.jj --repair`, loosens them in a stated order.",
     ),
     "OutOfTime": Meaning(
         "The time limit came before any safe table was found.",
@@ -50,7 +50,7 @@ MEANINGS = {
     ),
     "AuditFailed": Meaning(
         "The independent check found a fault in the numbers, or could not be made in full. Nothing is released.",
-        "After `statveil protect`: report it, it is a fault in statveil. After `statveil audit`: the files, the job or the data "
+        "After `statveil protect`: report it, it is a fault in statveil. After `statveil check`: the files, the job or the data "
         "changed since the release, or are not where they were.",
     ),
     "BackendError": Meaning(

@@ -189,10 +189,10 @@ def _edges_name(edges: list[int | float]) -> str:
     return "edges " + " ".join(exact_text(edge) for edge in edges)
 
 
-def read_file_job(path: Path) -> FileJob:
-    """Read and check a job file."""
+def read_file_job(path: Path, *, base: Path | None = None) -> FileJob:
+    """Read and check a job file; its paths start from its own folder unless `base` is another."""
     file = read_toml(path, start_from="See the page on files for a job to start from.")
-    return FileJob(parts=check_file_job(file.content), content=file.content, base=path.parent, text=file.text)
+    return FileJob(parts=check_file_job(file.content), content=file.content, base=base or path.parent, text=file.text)
 
 
 def check_file_job(content: Mapping[str, Any]) -> FileJobFile:

@@ -137,7 +137,7 @@ class Job:
 
 def read_job(path: Path, *, base: Path | None = None) -> Job:
     """Read and check a job file; its paths start from `base` (by default the folder it lies in)."""
-    file = read_toml(path, start_from="`statveil init` writes a job file to start from.")
+    file = read_toml(path, start_from="`statveil new` writes a job file to start from.")
     with _about(str(path)):
         base = path.parent if base is None else base
         return Job(parts=check_job(file.content), content=file.content, base=base, text=file.text)

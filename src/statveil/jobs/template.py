@@ -1,4 +1,4 @@
-"""The job file that `statveil init` writes: every key, with a word on each; what is commented out shows the default or an example."""
+"""The job file that `statveil new` writes without data: every key with a word on each; what is commented out shows a default or example."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ seed = 0
 # slope = "all"
 # within = 0.005
 
-# [tradeoff]                   # release a point of the front of change and distortion; `statveil tradeoff` shows it
+# [tradeoff]                   # release a point of the front of change and distortion; `statveil lab tradeoff` shows it
 # point = "recommended"        # or its number
 
 [limits]
@@ -125,11 +125,16 @@ internal = false               # also write originals, statuses and reasons: con
 
 def write_template(path: Path) -> Path:
     """Write the commented job; never over an existing file."""
+    return write_new(path, TEMPLATE)
+
+
+def write_new(path: Path, text: str) -> Path:
+    """Write a file that must not be there yet."""
     if path.is_dir():
         raise InputError(f"{path} is a folder.", hint="Name the job file to write, such as job.toml.")
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(TEMPLATE)
+            file.write(text)
     except FileExistsError:
         raise InputError(f"{path} exists already and is not overwritten.", hint="Name another file.") from None
     except FileNotFoundError:

@@ -21,7 +21,7 @@ from statveil.core.limits import known
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.data.textfiles import require_file
-from statveil.records.keys import MISSING_LABEL
+from statveil.records.keys import MISSING_LABEL, KeyVariables
 from statveil.records.plan import FilePlan
 from statveil.records.risk import released_codes
 from statveil.records.suppress.problem import row_amount
@@ -224,14 +224,20 @@ def _as_written(place: Path) -> dict[str, Any]:
 
 def statement_of(plan: FilePlan, drop: Sequence[str] = ()) -> FileStatement:
     """The plan as the plain promise that the audit compares with."""
-    keys = plan.keys
-    recoded = {name: {old: new for old, new in mapping.items() if old != MISSING_LABEL or keys.missing == "unknown"}
-               for name, mapping in plan.mapping().items()}  # fmt: skip
+    return promise(plan.keys, plan.mapping(), plan.suppression.blanks, drop)
+
+
+def promise(
+    keys: KeyVariables, mapping: Mapping[str, Mapping[str, str]], blanks: Mapping[str, int], drop: Sequence[str] = ()
+) -> FileStatement:
+    """What was asked, with the recoding value by value and the blanks that were made, as the audit compares it with a file."""
+    recoded = {name: {old: new for old, new in values.items() if old != MISSING_LABEL or keys.missing == "unknown"}
+               for name, values in mapping.items()}  # fmt: skip
     return FileStatement(
         fields=keys.names,
         tables=tuple((tuple(keys.names[place] for place in places), threshold) for places, threshold in keys.tables()),
         rule=keys.rule,
-        blanks=plan.suppression.blanks,
+        blanks=blanks,
         recoded=recoded,
         missing=keys.missing,
         missing_codes=keys.missing_texts(),

@@ -64,7 +64,7 @@ def attack(
         names = [name.strip() for name in only.split(",") if name.strip()]
         report = _attack(targets, effort, names, dataset=dataset, mode=mode, url=url)
         page, _ = write_attack_report(report, out)
-        typer.echo(json.dumps(report.as_json(), ensure_ascii=False) if as_json else _words(report, page))
+        typer.echo(json.dumps(report.as_json(), ensure_ascii=False) if as_json else f"{in_words(report)}\n\nReport: {page}")
         if report.failed:
             raise typer.Exit(FAILED)
 
@@ -152,10 +152,10 @@ def _teller() -> Callable[[str], None]:
     return lambda words: typer.echo(words, err=True)
 
 
-def _words(report: SuiteReport, page: Path) -> str:
-    lines = [
+def in_words(report: SuiteReport) -> str:
+    """A line for each attack: its code, the verdict, and the number found."""
+    return "\n".join(
         f"{each.threat.id}  {str(each.status).upper() if not each.passed and not each.reason else each.status!s:<15} {each.threat.name}: "
         f"{each.reason or each.number}"
         for each in report.verdicts
-    ]
-    return "\n".join([*lines, "", f"Report: {page}"])
+    )

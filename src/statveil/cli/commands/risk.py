@@ -29,7 +29,7 @@ def risk(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
     debug: DebugOption = False,
 ) -> None:
-    """Count rare combinations of key values and estimate the risk of re-identification."""
+    """Count rare combinations in a file of records."""
     with polite(as_json=as_json, debug=debug):
         from statveil.data.readers import read_microdata
 

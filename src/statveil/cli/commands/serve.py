@@ -1,21 +1,35 @@
-"""`statveil serve` and `statveil serve-keys`: the table server and who may ask it."""
+"""`statveil serve`: the table server (`serve CONFIG.toml`), who may ask it (`serve keys`), and its log (`serve log`)."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from statveil.cli.options import DebugOption
 from statveil.cli.polite import polite
 
 ConfigFile = Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="The server's configuration.")]
 keys = typer.Typer(help="Make, list and revoke the API keys of the table server.", no_args_is_help=True)
+log = typer.Typer(help="The log of what the table server gave out.", no_args_is_help=True)
+RUN = "run"
 
 
+class ServeGroup(TyperGroup):
+    """`serve CONFIG.toml` runs the server; `serve keys` and `serve log` are commands of their own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args and args[0] in self.commands else [RUN, *args])
+
+
+serving = typer.Typer(help="Serve any table on request; its keys and its log.", cls=ServeGroup)
+
+
+@serving.command(RUN, epilog="Also: statveil serve keys (who may ask), statveil serve log (what was given out).")
 def serve(
     config: Annotated[Path | None, typer.Argument(metavar="[CONFIG.toml]", help="What is served, and how.", show_default=False)] = None,
     *,
@@ -116,6 +130,32 @@ def revoke_key(
         typer.echo(f"Revoked {key}.")
 
 
+@log.command("verify")
+def verify(
+    path: Annotated[Path, typer.Argument(metavar="LOG", help="The log, or the server's configuration that names it.")],
+    *,
+    head: Annotated[
+        str | None, typer.Option("--head", metavar="HASH", help="A hash noted earlier, that must be in the log.", show_default=False)
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")] = False,
+) -> None:
+    """Follow the chain of hashes from the first line to the last."""
+    with polite(as_json=False, debug=debug):
+        from statveil.server.store.audit_log import verify as follow_chain
+
+        found = follow_chain(_log_of(path), expected_head=head)
+        typer.echo(f"The log is sound: {found.lines:,} lines. Note the head: {found.hash}")
+
+
+def _log_of(path: Path) -> Path:
+    if path.suffix != ".toml":
+        return path
+    from statveil.jobs.server_config import read_config
+    from statveil.server.workers.shared_state import SharedFiles
+
+    return SharedFiles.of(read_config(path)).audit_log
+
+
 def _keys_file(config: Path) -> Path:
     from statveil.jobs.server_config import read_config
     from statveil.server.workers.shared_state import SharedFiles
@@ -129,3 +169,7 @@ def _datasets(config: Path) -> set[str]:
     from statveil.jobs.server_config import read_config
 
     return {each.id for each in read_config(config).datasets}
+
+
+serving.add_typer(keys, name="keys")
+serving.add_typer(log, name="log")

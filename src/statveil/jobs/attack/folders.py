@@ -65,7 +65,7 @@ def _read(folder: Path) -> _Release:
         if any((spec.weight, spec.shadow, spec.request, spec.waiver)):
             raise InputError(
                 f"Table {spec.name!r} uses weights, a shadow variable, requests or waivers, which the attacks on records do not know.",
-                hint="Write the system with `statveil adjust` or `statveil convert` and attack its .jj and .sol files.",
+                hint="Write the system with `statveil protect` or `statveil convert` and attack its .jj and .sol files.",
             )
     table = tabulate(job.microdata, linked.specs, equations=linked.equations, sets=linked.sets)
     protected, _ = read_protected(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))

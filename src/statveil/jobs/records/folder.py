@@ -19,10 +19,13 @@ from typing import Any
 from statveil.core.limits import OnProgress
 from statveil.jobs.record_job import FileJob
 from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
+from statveil.jobs.tables.folder import relative
 from statveil.publish.file_release import EarlierReleases, FileRelease, apply_plan
 from statveil.records.plan import RecodingSearchOptions, plan_recoding
 from statveil.records.write.safe_file import format_of
 from statveil.version import VERSION
+
+JOB, MAPPING, CERTIFICATE = "job.toml", "internal/mapping.csv", "certificate.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +71,13 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
         files = {
             "safe file": release.path,
             "report": release.to_report(place / "internal" / "report.html"),
-            "mapping": release.to_mapping(place / "internal" / "mapping.csv"),
-            "certificate": release.to_certificate(place / "certificate.json"),
-            "job": _write(place / "job.toml", job.text),
+            "mapping": release.to_mapping(place / MAPPING),
+            "certificate": release.to_certificate(place / CERTIFICATE),
+            "job": _write(place / JOB, job.text),
         }
         seconds = time.monotonic() - clock
-        run = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), **figures(release)}
+        told = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "paths_from": relative(job.base, folder)}
+        run = {**told, **figures(release)}
         files["run"] = _write(place / RUN_FILE, _run_text(run, place))
     return FileFolder(release=release, folder=folder, files=_moved(files, place, folder), seconds=seconds)
 

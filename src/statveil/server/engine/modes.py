@@ -3,7 +3,7 @@
 `statveil serve --evaluate` compares the modes: tables of each dataset are protected in both with stores that are thrown away. What is
 printed is for the office only: it tells how many cells are sensitive.
 
-The attack scores of mode section4, which the server tells at its start, are measured on its own dataset by `statveil attack`. They are
+The attack scores of mode section4, which the server tells at its start, are measured on its own dataset by `statveil check`. They are
 kept in the server's state folder under a fingerprint of records, trees and settings: what changes any of these unsays them.
 """
 
@@ -211,7 +211,7 @@ def _kept(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError:
-        raise FormatError(f"{file} cannot be read.", hint="Remove it, and let `statveil attack` write it anew.") from None
+        raise FormatError(f"{file} cannot be read.", hint="Remove it, and let `statveil check` write it anew.") from None
     return found
 
 
@@ -227,7 +227,7 @@ def section4_scores(config: ServerConfig, path: Path) -> list[str]:
             told += [f"Attacks on dataset {part.id} as it is now:", *_lines(found["scores"])]
         else:
             unknown = True
-            told.append(f"Attacks on dataset {part.id}: not measured yet. Run: statveil attack {path} --dataset {part.id}")
+            told.append(f"Attacks on dataset {part.id}: not measured yet. Run: statveil check {path} --dataset {part.id}")
     return [*told, *(_example() if unknown else []), ADVICE]
 
 

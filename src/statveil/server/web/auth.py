@@ -113,7 +113,7 @@ def read_keys(path: Path) -> list[StoredKey]:
     try:
         return [_key(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError, AttributeError):
-        raise InputError(f"The file of keys {path} cannot be understood.", hint="It is written by `statveil serve-keys`.") from None
+        raise InputError(f"The file of keys {path} cannot be understood.", hint="It is written by `statveil serve keys`.") from None
 
 
 def _key(entry: dict[str, object]) -> StoredKey:
@@ -142,7 +142,7 @@ def add_key(path: Path, *, name: str, role: Role, datasets: tuple[str, ...] | No
 def revoke_key(path: Path, key_id: str) -> None:
     keys = read_keys(path)
     if key_id not in [key.id for key in keys]:
-        raise InputError(f"There is no key {key_id!r}.", hint="`statveil serve-keys list` shows them.")
+        raise InputError(f"There is no key {key_id!r}.", hint="`statveil serve keys list` shows them.")
     _write(path, [replace(key, revoked=True) if key.id == key_id else key for key in keys])
 
 

@@ -119,7 +119,7 @@ def _begin(config: ServerConfig, web: WebPart, path: Path) -> AuditLog:
     files = SharedFiles.of(config)
     files.prepare()
     if not read_keys(files.keys) and not web.anonymous:
-        raise InputError("There is no API key, so nobody could ask for anything.", hint=f"Run: statveil serve-keys add {path} --name NAME")
+        raise InputError("There is no API key, so nobody could ask for anything.", hint=f"Run: statveil serve keys add {path} --name NAME")
     audit_log = AuditLog(files.audit_log)
     audit_log.head()
     share_between_processes(files.metrics)

@@ -19,7 +19,7 @@ from statveil.records.recode.recodings import AnyRecoding, Extremes, GrcRecoding
 def job_content(
     data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str], seed: int, folder: Path | None, output: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What `statveil anonymise` needs for this plan; the path of the data starts from `folder` where there is one.
+    """What `statveil protect` needs for this plan; the path of the data starts from `folder` where there is one.
 
     Every field is named with its recoding: what is not named would be planned anew.
     """

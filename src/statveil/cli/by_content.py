@@ -1,0 +1,68 @@
+"""One word for several kinds of things: `protect` and `check` look at what they are given and are then the command for it.
+
+`statveil protect job.toml --help` shows the options for that kind of thing, `statveil protect --help` the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from typer.core import TyperCommand
+
+from statveil.cli.old_words import quietly
+from statveil.cli.polite import polite
+
+
+class ByContent(TyperCommand):
+    """A command that becomes one of `kinds` (kind of thing: name of a command) once its first argument is known."""
+
+    verb: ClassVar[str]
+    kinds: ClassVar[dict[str, str]]
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        commands = {name: parent.command.commands[name] for name in self.kinds.values()}
+        thing = first_argument(args, frozenset(_options_with_values(commands.values())))
+        if thing is None:
+            return super().make_context(info_name, args, parent, **extra)
+        with polite(as_json="--json" in args, debug=False):
+            name = self._command_for(Path(thing))
+        return quietly(commands[name], info_name, args, parent)
+
+    def _command_for(self, thing: Path) -> str:
+        from statveil.core.errors import InputError
+        from statveil.jobs.kinds import kind_of
+
+        kind = kind_of(thing)
+        if kind not in self.kinds:
+            raise InputError(f"{thing} is a {kind}: nothing to {self.verb}.", hint=f"See: statveil {self.verb} --help")
+        return self.kinds[kind]
+
+
+class Protect(ByContent):
+    verb = "protect"
+    kinds: ClassVar = {"table job": "protect-table", "record job": "anonymise", "system": "adjust", "batch": "argus"}
+
+
+class Check(ByContent):
+    verb = "check"
+    kinds: ClassVar = {"release": "check-release", "file release": "check-release", "system": "check-system", "server": "attack"}
+
+
+def first_argument(args: Sequence[str], valued: frozenset[str]) -> str | None:
+    """The first word that is neither an option nor the value of one."""
+    words = iter(args)
+    for word in words:
+        if not word.startswith("-"):
+            return word
+        if word in valued:
+            next(words, None)
+    return None
+
+
+def _options_with_values(commands: Iterable[Any]) -> Iterator[str]:
+    for command in commands:
+        for option in command.params:
+            if option.param_type_name == "option" and not option.is_flag:
+                yield from option.opts
