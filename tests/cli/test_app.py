@@ -21,7 +21,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("command", ["", "demo", "protect", "audit", "init", "explain"])
+@pytest.mark.parametrize("command", ["", "new", "protect", "check", "risk", "convert", "serve", "lab", "demo", "explain"])
 def test_every_command_has_help(command: str) -> None:
     result = run(*filter(None, [command, "--help"]))
     assert result.exit_code == 0

@@ -25,13 +25,13 @@ NEW_WORDS = {
 
 class OldCommand(TyperCommand):
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        _say(info_name)
+        _say(info_name, args)
         return super().make_context(info_name, args, parent, **extra)
 
 
 class OldGroup(TyperGroup):
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        _say(info_name)
+        _say(info_name, args)
         return super().make_context(info_name, args, parent, **extra)
 
 
@@ -42,5 +42,7 @@ def quietly(command: Any, info_name: str | None, args: list[str], parent: Any) -
     return command.make_context(info_name, args, parent)
 
 
-def _say(word: str | None) -> None:
+def _say(word: str | None, args: list[str]) -> None:
+    if "--json" in args:  # the error stream then holds JSON lines and nothing else
+        return
     typer.echo(f"`statveil {word}` is now `statveil {NEW_WORDS[word or '']}`; the old word goes with the next version.", err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from statveil.data.engines import column
 from statveil.data.microdata import Microdata
@@ -45,19 +45,21 @@ def _facts(data: Microdata, place: int) -> str:
     return (
         f"count(DISTINCT nullif({text}, '')) AS distinct{place}, count(nullif({text}, '')) AS given{place}, "
         f"count(*) FILTER (WHERE {number}) AS numbers{place}, count(DISTINCT length(nullif({text}, ''))) AS widths{place}, "
+        f"coalesce(max(TRY_CAST({text} AS DOUBLE)) - min(TRY_CAST({text} AS DOUBLE)), 0) AS span{place}, "
         f"count(*) FILTER (WHERE {number} AND regexp_matches({text}, '[.,]')) AS broken{place}"
     )
 
 
-def _column(name: str, place: int, row: dict[str, int]) -> ColumnProfile:
-    facts = {fact: row[f"{fact}{place}"] for fact in ("distinct", "given", "numbers", "broken", "widths")}
+def _column(name: str, place: int, row: dict[str, Any]) -> ColumnProfile:
+    facts = {fact: row[f"{fact}{place}"] for fact in ("distinct", "given", "numbers", "broken", "widths", "span")}
     return ColumnProfile(name, _look(**facts), facts["distinct"], row["records"] - facts["given"])
 
 
-def _look(*, distinct: int, given: int, numbers: int, broken: int, widths: int) -> Look:
+def _look(*, distinct: int, given: int, numbers: int, broken: int, widths: int, span: float) -> Look:
     if not given:
         return "empty"
-    amounts = widths > 1 and (broken or TUNING.few < distinct < given)
+    serial = distinct == given and span < 2 * given
+    amounts = widths > 1 and (broken or (distinct > TUNING.few and not serial))
     if amounts and numbers >= TUNING.numbers * given:
         return "number"
     return "identifier" if distinct > TUNING.few and distinct >= TUNING.identifying * given else "code"

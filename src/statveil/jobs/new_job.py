@@ -53,9 +53,9 @@ def new_job(data: Path, target: Path, kind: Kind = "table") -> list[ColumnProfil
 
 
 def roles_of(columns: Sequence[ColumnProfile]) -> Roles:
-    weight = _named([each for each in columns if each.look == "number"], WEIGHTS)
+    weight = _named([each for each in columns if each.look != "identifier"], WEIGHTS)
     holding = _named([each for each in columns if each.look in ("code", "identifier")], HOLDINGS)
-    codes = [each for each in columns if each.look == "code" and 1 < each.distinct <= SHOWN.codes and each.name != holding]
+    codes = [each for each in columns if each.look == "code" and 1 < each.distinct <= SHOWN.codes and each.name not in (holding, weight)]
     amounts = sorted((each for each in columns if each.look == "number" and each.name != weight), key=lambda each: -each.distinct)
     unit = next((each.name for each in columns if each.look == "identifier" and each.name != holding), None)
     return Roles(sorted(codes, key=lambda each: each.distinct), [each.name for each in amounts], weight, holding, unit)

@@ -1,0 +1,52 @@
+"""`statveil new` looks at the data and writes a job that can be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from statveil.jobs.record_job import read_file_job
+from statveil.jobs.server_config import read_config
+from statveil.jobs.table_job import read_job
+from tests.cli.stories import run, told
+
+PEOPLE = "id,town,job,industry,income,weight\n" + "\n".join(
+    f"P{n:03},{'ABC'[n % 3]},{'vet' if n % 7 else 'baker'},{n % 5 + 10}.{n % 4 + 10},{n * n + 5},{1 + n % 3 / 2}" for n in range(120)
+)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    return tmp_path / "people.csv"
+
+
+def test_a_job_for_a_table_takes_amounts_codes_and_weights_for_what_they_are(people: Path, tmp_path: Path) -> None:
+    assert run("new", people, "--out", tmp_path / "t.toml").exit_code == 0
+    spec = read_job(tmp_path / "t.toml").specs()[0]
+    assert spec.measure == "income"
+    assert spec.weight == "weight"
+    assert set(spec.dimensions) == {"town", "job", "industry"}
+
+
+def test_a_job_for_records_names_codes_and_drops_the_id(people: Path, tmp_path: Path) -> None:
+    assert run("new", people, "--kind", "records", "--out", tmp_path / "r.toml").exit_code == 0
+    job = read_file_job(tmp_path / "r.toml")
+    assert set(job.parts.fields) == {"town", "job", "industry"}
+    assert job.parts.output.drop == ["id"]
+
+
+def test_a_server_gets_measures_counts_and_the_unit(people: Path, tmp_path: Path) -> None:
+    assert run("new", people, "--kind", "server", "--out", tmp_path / "s.toml").exit_code == 0
+    part = read_config(tmp_path / "s.toml").datasets[0]
+    assert part.unit == "id"
+    assert [each.id for each in part.measure] == ["income", "records"]
+
+
+def test_nothing_is_overwritten_and_unknown_kinds_are_refused(people: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text("precious", encoding="utf-8")
+    assert run("new", people, "--out", tmp_path / "t.toml").exit_code == 2
+    assert (tmp_path / "t.toml").read_text(encoding="utf-8") == "precious"
+    assert "Known: table, records, server" in told(run("new", people, "--kind", "novel", "--out", tmp_path / "n.toml"))
+    assert run("new", "--kind", "server").exit_code == 2
