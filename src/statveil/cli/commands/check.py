@@ -87,7 +87,7 @@ def check_system(
 ) -> None:
     """Check a solution against its linear system, in exact integers, and the certificate of its bound; and attack it."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.audit.bounds import audit_bound
+        from statveil.audit.certificate_checker import audit_bound
         from statveil.audit.systems import audit_solution
 
         if variant not in ("at-least", "exact"):
@@ -100,7 +100,7 @@ def check_system(
 
 
 def _attacked_folder(folder: Path) -> SuiteReport | str:
-    from statveil.audit.attacks.case import Effort
+    from statveil.audit.attacks.attacker import Effort
     from statveil.audit.attacks.suite import attack_all
     from statveil.jobs.attack.folders import folder_case
     from statveil.jobs.attack.systems import reverse_by_adjustment
@@ -113,8 +113,8 @@ def _attacked_folder(folder: Path) -> SuiteReport | str:
 
 
 def _attacked_system(file: Path, solution: Path) -> SuiteReport:
-    from statveil.audit.attacks.case import Effort
-    from statveil.audit.attacks.targets.static import attack_system
+    from statveil.audit.attacks.attacker import Effort
+    from statveil.audit.attacks.suite import attack_system
     from statveil.jobs.attack.systems import reverse_by_adjustment, system_case
 
     case = system_case(file, solution, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from statveil.audit.records import FileStatement, audit_file
+from statveil.audit.file_audit import FileStatement, audit_file
 from statveil.audit.report import AuditReport, Check
 from statveil.core.errors import AuditFailed
 from statveil.data.readers import read_microdata
