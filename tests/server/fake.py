@@ -9,39 +9,27 @@ from pathlib import Path
 import numpy as np
 
 from statveil.core.errors import InputError
+from statveil.data.hierarchy import Hierarchy
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable
-from statveil.server.engine.dataset import Dataset, DatasetDimension, DatasetLevel, DatasetMeasure
+from statveil.server.engine.dataset import Dataset, DatasetMeasure
+from statveil.server.engine.layout import ServedDimension, served_dimension
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
+from statveil.tables.spec import Dimension
 
 REGIONS = {"N": "Total", "S": "Total", "N1": "N", "N2": "N", "S1": "S"}
 FORMULA = "=cmd|'/c calc'!A1"
 
 
-def region() -> DatasetDimension:
-    return DatasetDimension(
-        id="region",
-        label="Region",
-        total="Total",
-        levels=(DatasetLevel(id="part", codes=("N", "S")), DatasetLevel(id="place", codes=("N1", "N2", "S1"))),
-        codes=("Total", "N", "N1", "N2", "S", "S1"),
-        labels={"N": "North", "S": "South", "N1": FORMULA, "N2": "Nieuw-Balinge", "S1": "+31"},
-        parents=(REGIONS,),
-        filter=False,
-    )
+def region() -> ServedDimension:
+    labels = {"N": "North", "S": "South", "N1": FORMULA, "N2": "Nieuw-Balinge", "S1": "+31"}
+    full = Dimension(name="region", trees=(Hierarchy(parent=REGIONS, total="Total", labels=labels),))
+    return served_dimension("region", "Region", full, [["part", "place"]], filter_=False)
 
 
-def size() -> DatasetDimension:
-    return DatasetDimension(
-        id="size",
-        label="Size",
-        total="all",
-        levels=(DatasetLevel(id="size", codes=("big", "small")),),
-        codes=("all", "big", "small"),
-        labels={},
-        parents=({"big": "all", "small": "all"},),
-        filter=True,
-    )
+def size() -> ServedDimension:
+    full = Dimension(name="size", trees=(Hierarchy(parent={"big": "all", "small": "all"}, total="all"),))
+    return served_dimension("size", "Size", full, [["size"]], filter_=True)
 
 
 def dataset(name: str = "firms") -> Dataset:
@@ -107,7 +95,7 @@ class FakeService(TableService):
         return found if found is not None and sees(found.dataset) else None
 
 
-def _dimension(found: Dataset, name: str) -> DatasetDimension:
+def _dimension(found: Dataset, name: str) -> ServedDimension:
     for each in found.dimensions:
         if each.id == name:
             return each

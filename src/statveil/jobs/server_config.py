@@ -5,7 +5,7 @@ Paths start from the folder of the file. Unknown keys are refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -241,22 +241,7 @@ class ServerConfig:
 
     def __init__(self, parts: ServerConfigFile, base: Path) -> None:
         self.parts, self.base = parts, base
-
-    @property
-    def datasets(self) -> Sequence[DatasetPart]:
-        return self.parts.dataset
-
-    @property
-    def limits(self) -> ServedLimitsPart:
-        return self.parts.limits
-
-    @property
-    def store(self) -> StorePart:
-        return self.parts.store
-
-    @property
-    def web(self) -> WebPart:
-        return self.parts.web
+        self.datasets, self.limits, self.store, self.web = parts.dataset, parts.limits, parts.store, parts.web
 
     def path(self, written: str) -> Path:
         return self.base / written

@@ -19,7 +19,6 @@ from statveil.audit.attacks.case import Case, ReverseSolver, Truth, read_records
 from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, TableRequest, TableServer, added_up
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey, new_key_file
-from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.queries.tabulation import read_all
 from statveil.jobs.server_config import DatasetPart, ServerConfig
@@ -28,7 +27,6 @@ from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
-from statveil.tables.spec import Dimension
 
 _NEAR = re.compile(r"(\d+) near-duplicates")
 
@@ -68,13 +66,9 @@ def table_of(answer: AnsweredTable) -> AnswerTable:
 
 def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
     """What is public of a data set, the officer's settings of the method too: they are not counted as secret."""
-    dimensions = tuple(
-        Dimension(name=each.id, trees=tuple(Hierarchy(parent=dict(parents), total=each.total) for parents in each.parents))
-        for each in dataset.dimensions
-    )
     rules = [rule for rule in part.rules() if isinstance(rule, PPercent)]
     return Catalogue(
-        dimensions=dimensions,
+        dimensions=tuple(each.full for each in dataset.dimensions),
         measures=tuple(each.id for each in dataset.measures),
         filters=tuple(each.id for each in dataset.dimensions if each.filter),
         counts=next((each.id for each in part.measure if each.count), None),

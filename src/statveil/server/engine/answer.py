@@ -51,7 +51,7 @@ class AnsweredTable:
         object.__setattr__(self, "missing", frozen_array(self.missing))
 
     def to_bytes(self) -> bytes:
-        """The whole answer, labels and all: `from_bytes` reads it."""
+        """The whole answer, labels and all."""
         return pack(self._labels(), self.values, self.missing)
 
     def digest(self) -> str:
@@ -68,16 +68,6 @@ class AnsweredTable:
         ]
         plain = ("hash", "dataset", "measure", "measure_label", "unit", "decimals", "filters", "slices")
         return {**{name: getattr(self, name) for name in plain}, "dimensions": dimensions}
-
-    @classmethod
-    def from_bytes(cls, body: bytes) -> AnsweredTable:
-        labels, values, missing = unpack(body)
-        dimensions = tuple(
-            AnsweredDimension(**{**each, **{name: tuple(each[name]) for name in ("codes", "labels", "parents")}})
-            for each in labels.pop("dimensions")
-        )
-        filters, slices = (tuple((name, tuple(codes)) for name, codes in labels.pop(kind)) for kind in ("filters", "slices"))
-        return cls(**labels, dimensions=dimensions, filters=filters, slices=slices, values=values, missing=missing)
 
 
 def pack(labels: dict[str, Any], values: IntArray, missing: BoolArray) -> bytes:

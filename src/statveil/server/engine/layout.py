@@ -57,6 +57,23 @@ class ServedDimension:
     filter: bool
     population: bool = False
 
+    @property
+    def total(self) -> str:
+        return self.full.total
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        return self.full.codes
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        return {code: self.full.label(code) for code in self.full.codes}
+
+    @property
+    def parents(self) -> tuple[Mapping[str, str], ...]:
+        """One mapping for each alternative hierarchy."""
+        return tuple(tree.parent for tree in self.full.trees)
+
     @cached_property
     def level_of(self) -> Mapping[str, DimensionLevel]:
         return {level.id: level for level in self.levels}

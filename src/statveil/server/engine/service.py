@@ -128,11 +128,6 @@ class TableService:
             raise AuditFailed("An answer in the store has changed; it is not given out.", hint="Restore the store.")
         return answer
 
-    def has_table(self, query: TableQuery) -> bool:
-        """Whether the table that a request is a slice of is protected already."""
-        asked, layout = self._resolve(query)
-        return self._table(layout.query.hash(self._data[asked.dataset].version)) is not None
-
     def layout_of(self, query: TableQuery) -> Layout:
         """The table, with all its totals, that a request is a slice of."""
         return self._resolve(query)[1]

@@ -36,7 +36,7 @@ _INSERT_CELL = "INSERT INTO cells (id, space, sense, value, records, print) VALU
 
 class StoreTuning(NamedTuple):
     chunk: int = 500
-    """Cells read or inserted by one statement: SQLite takes no more than 999 values, and tests can fail in between. By judgement."""
+    """Cells read or inserted by one statement. By judgement."""
 
 
 TUNING = StoreTuning()

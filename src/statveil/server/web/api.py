@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from statveil.core.errors import InputError
 from statveil.jobs.server_config import LONGEST_NAME
-from statveil.server.engine.dataset import Dataset, DatasetDimension
+from statveil.server.engine.dataset import Dataset
+from statveil.server.engine.layout import ServedDimension
 from statveil.server.engine.query import TUNING, DimensionChoice, TableQuery
 from statveil.server.store.audit_log import TUNING as AUDIT_LOG_TUNING
 from statveil.server.store.audit_log import AuditLog
@@ -170,19 +171,15 @@ class JobAnswer(BaseModel):
     advice: str = ""
 
 
-class FormatParameter(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    format: Annotated[str | None, Field(max_length=20, description="json, csv, sdmx-csv, px, xlsx, parquet or html.")] = None
-
-
 class NoParameter(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class LastParameter(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class FormatParameter(NoParameter):
+    format: Annotated[str | None, Field(max_length=20, description="json, csv, sdmx-csv, px, xlsx, parquet or html.")] = None
 
+
+class LastParameter(NoParameter):
     last: Annotated[int, Field(ge=1, le=AUDIT_LOG_TUNING.most_shown, description="How many lines, from the end.")] = 100
 
 
@@ -285,12 +282,12 @@ def _add_jobs(router: APIRouter, statuses: JobStatuses, seconds: float) -> None:
         )
 
 
-def _add_audit_log(router: APIRouter, dispatcher: TableDispatcher, audit_log: AuditLog) -> None:
+def _add_audit_log(router: APIRouter, dispatcher: TableDispatcher, log: AuditLog) -> None:
     @router.get("/audit-log", summary="The last lines of the audit log (officer, auditor)")
-    async def last_lines(request: Request, parameters: Annotated[LastParameter, Query()]) -> dict[str, Any]:
+    async def audit_log(request: Request, parameters: Annotated[LastParameter, Query()]) -> dict[str, Any]:
         caller = caller_of(request, WATCHES)
-        head = audit_log.write("audit log read", key=caller.id)
-        lines = await dispatcher.read(lambda: audit_log.last(parameters.last))
+        head = log.write("audit log read", key=caller.id)
+        lines = await dispatcher.read(lambda: log.last(parameters.last))
         return {"lines": head.lines, "head": head.hash, "last": lines}
 
 
@@ -340,13 +337,13 @@ def description(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _dimension(dimension: DatasetDimension) -> dict[str, Any]:
+def _dimension(dimension: ServedDimension) -> dict[str, Any]:
     return {
         "id": dimension.id,
         "label": dimension.label,
         "total": dimension.total,
         "levels": [{"id": level.id, "codes": list(level.codes)} for level in dimension.levels],
-        "labels": {code: dimension.labels.get(code, code) for code in dimension.codes},
+        "labels": dimension.labels,
         "hierarchies": [dict(parents) for parents in dimension.parents],
         "filter": dimension.filter,
         "population": dimension.population,

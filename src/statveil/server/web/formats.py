@@ -142,7 +142,7 @@ FORMATS: tuple[Format, ...] = (
     Format(name="json", words="JSON-stat 2.0", media_type="application/json", ending="json", write=_json_stat),
     Format(name="csv", words="CSV", media_type="text/csv", ending="csv", write=_csv),
     Format(name="sdmx-csv", words="SDMX-CSV 2.0", media_type="application/vnd.sdmx.data+csv", ending="sdmx.csv", write=_sdmx_csv),
-    Format(name="px", words="PC-ShownDimension", media_type="text/x-pcaxis", ending="px", write=_pc_axis),
+    Format(name="px", words="PC-Axis", media_type="text/x-pcaxis", ending="px", write=_pc_axis),
     Format(
         name="xlsx",
         words="Excel",

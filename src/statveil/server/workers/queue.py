@@ -95,10 +95,8 @@ class JobStatuses:
 def _alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except (ProcessLookupError, PermissionError) as refused:
+        return isinstance(refused, PermissionError)  # it is there, and another's
     return True
 
 

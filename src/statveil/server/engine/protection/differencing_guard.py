@@ -42,7 +42,7 @@ class GuardTuning(NamedTuple):
     filter_bits: int = 23
     """A bit per possible difference, by its last bits: most pairs are dismissed by one look at a small table."""
     most_pairs: int = 1_000_000
-    """Pairs looked for in one table; its officer has read enough by then."""
+    """Pairs that are found in one table; the search ends there."""
 
 
 TUNING = GuardTuning()
