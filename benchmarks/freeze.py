@@ -9,14 +9,14 @@ differs, is missing or is new, and ends with 1 if anything is. Without arguments
 and one digest of all.
 
 demo          the public files, the confidential table and the provenance of `statveil demo`
-systems       solutions of `statveil adjust` for the JJ files of ../shared/data/csplib, a file and a method each
+systems       solutions of `statveil protect` for the JJ files of ../shared/data/csplib, a file and a method each
 certificates  the proofs of the bound, for some of these
-files         three jobs of `statveil anonymise`: the safe file, the mapping, the certificate and the report
+files         three jobs of `statveil protect`: the safe file, the mapping, the certificate and the report
 server        50 tables of `statveil serve` in every format, and what the server says about itself
 help          the help of every command
 
 Only runs that end by themselves can be repeated; one that the clock ends is an error here. Left out, as they tell times: run.json, the
-confidential report of the demonstration, summaries of `adjust`, what commands print, and of the reports on safe files the time taken.
+confidential report of the demonstration, summaries of systems, what commands print, and of the reports on safe files the time taken.
 Recordings are of one machine and one installation: other versions of the solvers, or of the Parquet and Excel writers, give other bytes.
 """
 
@@ -137,7 +137,7 @@ def adjusted(system: Path, method: str, folder: Path, *more: str | Path) -> byte
     """The solution of a system, or a word where the method finds none."""
     solution, summary = folder / f"{system.stem}-{method}.sol", folder / f"{system.stem}-{method}.json"
     words = ("--method", method, "--seed", str(SEED), "--seconds", str(SECONDS), "--out", solution, "--summary", summary)
-    done = run("adjust", system, *words, *more, within=folder)
+    done = run("protect", system, *words, *more, within=folder)
     if done.returncode == NOTHING_FOUND:
         return b"nothing found"
     if done.returncode:
@@ -232,7 +232,7 @@ def record_files(folder: Path) -> Record:
     found: Record = {}
     for name, rest in JOBS.items():
         (folder / f"{name}.toml").write_text(DATA + rest, encoding="utf-8")
-        run_well("anonymise", f"{name}.toml", within=folder)
+        run_well("protect", f"{name}.toml", within=folder)
         refuse_clock(folder / f"{name}-release" / "run.json")
         found |= hashes_in(folder / f"{name}-release", FILE_RELEASE, f"files/{name}")
     return found

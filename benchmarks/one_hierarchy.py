@@ -1,7 +1,7 @@
 """How close the network engine comes, and when: tables with one hierarchy against the marks set for them.
 
 `python benchmarks/one_hierarchy.py [--seeds 3] [--only table16] [--out DIR]` generates each table, runs
-`statveil adjust` on it as a user would
+`statveil protect` on it as a user would
 and prints, as lines of Markdown, the median gap over the seeds beside the gap wanted. Every solution passes the audit of `adjust`, or
 the run ends here. With a folder, the summaries are kept in it, and a stopped run goes on from them.
 """

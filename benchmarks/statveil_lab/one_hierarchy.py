@@ -138,7 +138,7 @@ def _stairs(points: Sequence[tuple[float, float]], end: float) -> list[tuple[flo
 def measure_growth(
     *, gap: float, seconds: float, seeds: int, largest: bool, out: Path | None, tell: Tell, stopped: Callable[[], bool]
 ) -> Iterator[str]:
-    """Seconds and peak memory of `statveil adjust` until the gap is certified, table by table, each in a process of its own.
+    """Seconds and peak memory of `statveil protect` until the gap is certified, table by table, each in a process of its own.
 
     With a folder, figures are kept after each table; what was measured with the same gap and seconds is not measured again.
     """
@@ -213,7 +213,7 @@ def _adjust_apart(shape: Shape, seed: int, gap: float, seconds: float) -> dict[s
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         elapsed = time.monotonic() - began
         if done.returncode:
-            raise SolverFailed(f"`statveil adjust` ended with code {done.returncode}.", hint=done.stderr.strip()[-300:])
+            raise SolverFailed(f"`statveil protect` ended with code {done.returncode}.", hint=done.stderr.strip()[-300:])
         figures: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
     return figures | {"elapsed": elapsed, "first": _when(figures, math.inf), "reached": _when(figures, gap)}
 

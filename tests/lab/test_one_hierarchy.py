@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from statveil.cli.app import app
-from statveil.cli.commands.generate import shape_name
 from statveil.core.errors import InputError
 from statveil.protect.adjustment import TracePoint
 from statveil_lab import one_hierarchy
+from statveil_lab.generate_command import shape_name
 from statveil_lab.generators.one_hierarchy import SHAPES, Shape
 from statveil_lab.one_hierarchy import GROWTH, LARGEST, METHODS, Plan, first_table, measure_growth, series_of
 from tests.lab.stories import a_run

@@ -12,11 +12,9 @@ from statveil.cli.commands.adjust import adjust
 from statveil.cli.commands.anonymise import anonymise
 from statveil.cli.commands.argus import argus
 from statveil.cli.commands.attack import attack
-from statveil.cli.commands.bench import bench
 from statveil.cli.commands.check import audit, check, check_release, check_system
 from statveil.cli.commands.check_bound import check_bound
 from statveil.cli.commands.convert import convert
-from statveil.cli.commands.generate import generate
 from statveil.cli.commands.new import init, new
 from statveil.cli.commands.protect import protect, protect_table
 from statveil.cli.commands.risk import risk
@@ -25,6 +23,8 @@ from statveil.cli.commands.tradeoff import tradeoff
 from statveil.cli.old_words import OldCommand, OldGroup
 from statveil.cli.options import AsJsonOption, DebugOption, ForceOption, OutOption, SecondsOption
 from statveil.cli.polite import polite
+from statveil_lab.bench_command import bench
+from statveil_lab.generate_command import generate
 
 app = typer.Typer(
     name="statveil",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ AttacksOption = Annotated[bool, typer.Option("--attacks/--no-attacks", help="Att
 PageOption = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE.html", help="Report on the attacks to write.", show_default=False)
 ]
+OnlyOption = Annotated[str, typer.Option("--only", metavar="T02,T07", help="Make these attacks only.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 
 
@@ -36,27 +37,43 @@ def check(
 
 
 def check_release(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `statveil protect` or `statveil demo` wrote.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders that `statveil protect` or `demo` wrote, of the same records.")
+    ],
     *,
     attacks: AttacksOption = True,
+    only: OnlyOption = "",
     out: PageOption = None,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Check the public files of a release folder again, from the records up, and attack them."""
+    """Check the public files of release folders again, from the records up, and attack them together."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.jobs.kinds import kind_of
-
-        if kind_of(folder) == "file release":
-            from statveil.jobs.records.recheck import audit_file_folder
-
-            _tell(audit_file_folder(folder), None, None, as_json=as_json)
-            return
-        from statveil.jobs.recheck import audit_folder
-
-        report = audit_folder(folder)
-        attacked = _attacked_folder(folder) if attacks and report.passed else None
+        report = _together([_audited(folder) for folder in folders])
+        attacked = _attacked_folders(folders, _names(only)) if attacks and report.passed else None
         _tell(report, None, attacked, as_json=as_json, page=out)
+
+
+def _audited(folder: Path) -> AuditReport:
+    from statveil.jobs.kinds import kind_of
+
+    if kind_of(folder) == "file release":
+        from statveil.jobs.records.recheck import audit_file_folder
+
+        return audit_file_folder(folder)
+    from statveil.jobs.recheck import audit_folder
+
+    return audit_folder(folder)
+
+
+def _together(reports: Sequence[AuditReport]) -> AuditReport:
+    from statveil.audit.report import AuditReport
+
+    return AuditReport(checks=tuple(each for report in reports for each in report.checks))
+
+
+def _names(only: str) -> list[str]:
+    return [name.strip() for name in only.split(",") if name.strip()]
 
 
 def audit(
@@ -65,7 +82,7 @@ def audit(
     debug: DebugOption = False,
 ) -> None:
     """Check the public numbers of a release folder again, from the records up."""
-    check_release(folder, attacks=False, as_json=as_json, debug=debug)
+    check_release([folder], attacks=False, as_json=as_json, debug=debug)
 
 
 def check_system(
@@ -99,17 +116,21 @@ def check_system(
         _tell(report, bound, attacked, as_json=as_json, page=out)
 
 
-def _attacked_folder(folder: Path) -> SuiteReport | str:
+def _attacked_folders(folders: Sequence[Path], only: Sequence[str]) -> SuiteReport | str:
     from statveil.audit.attacks.attacker import Effort
     from statveil.audit.attacks.suite import attack_all
     from statveil.jobs.attack.folders import folder_case
     from statveil.jobs.attack.systems import reverse_by_adjustment
+    from statveil.jobs.kinds import kind_of
 
+    if any(kind_of(folder) == "file release" for folder in folders):
+        return "a safe file is attacked when it is made; its certificate.json holds what was found."
     try:
-        case = folder_case([folder], effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))
+        case = folder_case(folders, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))
     except InputError as error:  # weights, shadow variables and the like: what is released is sound, but was not attacked
         return error.message
-    return attack_all(case, target=folder.name or str(folder), only=(), on_progress=lambda words: typer.echo(words, err=True))
+    name = ", ".join(folder.name or str(folder) for folder in folders)
+    return attack_all(case, target=name, only=only, on_progress=lambda words: typer.echo(words, err=True))
 
 
 def _attacked_system(file: Path, solution: Path) -> SuiteReport:

@@ -1,4 +1,4 @@
-"""`statveil bench`: comparisons that users can repeat."""
+"""`statveil lab bench`: comparisons that users can repeat."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def one_hierarchy(
 ) -> None:
     """Two-dimensional tables with one hierarchy: objective and bound over time, as Markdown lines, JSON and charts."""
     with polite(as_json=False, debug=False):
-        from statveil.cli.commands.generate import shape_name
+        from statveil_lab.generate_command import shape_name
         from statveil_lab.generators.one_hierarchy import SHAPES
         from statveil_lab.one_hierarchy import GAP, Plan, chosen, compare_shapes, measure_growth
 

@@ -1,4 +1,4 @@
-"""`statveil generate`: invented tables to try things on."""
+"""`statveil lab generate`: invented tables to try things on."""
 
 from __future__ import annotations
 
