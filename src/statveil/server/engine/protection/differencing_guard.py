@@ -101,14 +101,10 @@ class DifferencingGuard:
         if small.any():
             self._add_targets(prints[small, 0], prints[small, 1])
         safe = np.flatnonzero(sense == 0)
-        merged = {
-            "records": np.concatenate([self._seen.records, records[safe]]),
-            "value": np.concatenate([self._seen.value, value[safe]]),
-            "low": np.concatenate([self._seen.low, prints[safe, 0]]),
-            "high": np.concatenate([self._seen.high, prints[safe, 1]]),
-        }
-        order = np.argsort(merged["records"], kind="stable")
-        self._seen = _PublishedCells(**{name: array[order] for name, array in merged.items()})
+        fresh = _PublishedCells(records[safe], value[safe], prints[safe, 0], prints[safe, 1])
+        merged = [np.concatenate(pair) for pair in zip(self._seen, fresh, strict=True)]
+        order = np.argsort(merged[0], kind="stable")
+        self._seen = _PublishedCells(*(array[order] for array in merged))
 
     def find(self, cells: ServedCells, new: BoolArray) -> Slivers:
         """Pairs of a new cell that is not sensitive with a published one."""
