@@ -27,10 +27,10 @@ from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.suite import THREAT_BY_ID, attack_all
 from statveil.audit.attacks.verdict import SuiteReport, Verdict, VerdictStatus
 from statveil.jobs.attack.systems import reverse_by_adjustment
-from statveil.jobs.demo.register import write_register_server
 from statveil.jobs.server_config import ServerConfig, read_config
 from statveil.publish.report.attacks import write_attack_report
 from statveil.server.attack_target import private_copy, service_case
+from statveil_lab.generators.register import write_register_server
 
 MODES, PLAIN = ("anchored", "section4"), "plain scheme"
 SCORES = Path(statveil.server.engine.__file__).with_name("section4_scores.json")

@@ -30,7 +30,7 @@ from urllib.parse import quote
 import httpx
 
 from statveil.core.secret import new_key_file
-from statveil.jobs.demo.register import write_register_server
+from statveil_lab.generators.register import write_register_server
 
 REPEATS = 0.8
 MOST_GROWTH, MOST_REFUSED = 0.05, 0.05

@@ -25,7 +25,6 @@ from statveil.core.errors import DisclosureRefused, OutOfTime, StatveilError
 from statveil.core.secret import new_key_file
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.readers import read_microdata
-from statveil.jobs.demo.register import write_register_server
 from statveil.jobs.server_config import ServerConfig, check_config
 from statveil.risk.assess import assess
 from statveil.risk.rules import MinimumFrequency, PPercent
@@ -34,6 +33,7 @@ from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.tabulate.tabulate import tabulate
+from statveil_lab.generators.register import write_register_server
 
 LARGEST = 5_000
 TREES = ("district", "industry")

@@ -13,9 +13,9 @@ from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.public import RequestAxis, TableRequest
 from statveil.audit.attacks.suite import ATTACKS, attack_all
 from statveil.core.errors import InputError, StatveilError
-from statveil.jobs.demo.register import register, write_register_server
 from statveil.jobs.server_config import ServerConfig, read_config
 from statveil.server.attack_target import dataset_part, private_copy, service_case
+from statveil_lab.generators.register import register, write_register_server
 
 DIMENSIONS = ("district", "size", "form")
 EFFORT = Effort(tables=6, rows=2, sets=6, pairs=10, cells=5, reversals=1)

@@ -15,7 +15,7 @@ from statveil.cli.app import app
 from statveil.cli.commands import attack as command
 from statveil.core.errors import ServerClosed
 from statveil.jobs.adjust import adjust
-from statveil.jobs.demo.register import write_register_server
+from statveil_lab.generators.register import write_register_server
 from tests.jobs.attack.test_folders import JJ
 from tests.server.test_attack_target import DIMENSIONS
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from statveil.core.errors import InputError
-from statveil.jobs.demo.register import register
+from statveil_lab.generators.register import register
 
 
 def test_the_register_has_the_dimensions_it_says() -> None:
