@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import InputError
 from statveil.formats.repairs import Relaxation
 from statveil.formats.system import LinearSystem
-from statveil.tables.table import View
+
+if TYPE_CHECKING:
+    from statveil.tables.table import View
 
 
 def eased_system(system: LinearSystem, repairs: Sequence[Relaxation]) -> LinearSystem:

@@ -19,12 +19,13 @@ from statveil.audit.report import AuditReport, Check
 from statveil.cli.signals import told_to_stop
 from statveil.core.limits import OnProgress, Progress
 from statveil.core.outcome import Ending
-from statveil.jobs.adjust import AdjustedSystem
-from statveil.jobs.tables.folder import FolderRelease, audit_figures, figures
-from statveil.protect.adjustment import Adjustment
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from statveil.jobs.adjust import AdjustedSystem
+    from statveil.jobs.tables.folder import FolderRelease
+    from statveil.protect.adjustment import Adjustment
 
 EVERY = 2.0
 """Seconds between two plain lines of the same stage."""
@@ -149,6 +150,8 @@ def _live() -> Iterator[OnProgress]:
 
 def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     """What came out and where it lies."""
+    from statveil.jobs.tables.folder import figures
+
     release, numbers = outcome.release, figures(outcome.release)
     if as_json:
         paths = {words: str(path) for words, path in outcome.files.items()}
@@ -257,6 +260,8 @@ def _quality(adjustment: Adjustment) -> str:
 
 def show_audit(report: AuditReport, *, as_json: bool) -> None:
     if as_json:
+        from statveil.jobs.tables.folder import audit_figures
+
         typer.echo(json.dumps({"audit": audit_figures(report)}, ensure_ascii=False))
         return
     typer.echo(audit_in_words(report))

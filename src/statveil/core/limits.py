@@ -60,3 +60,13 @@ class Progress(NamedTuple):
 
 
 OnProgress = Callable[[Progress], None]
+
+
+def stages(on_progress: OnProgress | None, limits: Limits | None = None) -> Callable[[str], None]:
+    """Something to tell stages to; without limits they take as long as they take."""
+
+    def tell(stage: str) -> None:
+        if on_progress is not None:
+            on_progress(Progress(stage, 0.0, math.inf, 0.0, limits.seconds if limits else math.inf))
+
+    return tell

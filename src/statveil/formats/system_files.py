@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from statveil.formats import jj, npz
+from statveil.formats import jj
 from statveil.formats.system import LinearSystem
 
 ARRAYS = ".npz"
@@ -16,11 +16,17 @@ def read_system(path: str | Path, *, non_additive: bool = False, negative_levels
     A table that does not add up is refused unless `non_additive` allows it. A level below zero is refused unless
     `negative_levels` allows it: then it says that nothing is asked on that side, as a level of zero does.
     """
-    read = npz.read_arrays if Path(path).suffix.lower() == ARRAYS else jj.read_text
-    return read(path, non_additive=non_additive, negative_levels=negative_levels)
+    if Path(path).suffix.lower() != ARRAYS:
+        return jj.read_text(path, non_additive=non_additive, negative_levels=negative_levels)
+    from statveil.formats import npz
+
+    return npz.read_arrays(path, non_additive=non_additive, negative_levels=negative_levels)
 
 
 def write_system(system: LinearSystem, path: str | Path) -> None:
     """Write a file that reads back to the same system: arrays if the name ends in .npz, else a JJ file."""
-    write = npz.write_arrays if Path(path).suffix.lower() == ARRAYS else jj.write_text
-    write(system, path)
+    if Path(path).suffix.lower() != ARRAYS:
+        return jj.write_text(system, path)
+    from statveil.formats import npz
+
+    return npz.write_arrays(system, path)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from statveil.audit.repairs import in_words
 from statveil.audit.report import AuditReport
@@ -15,25 +15,23 @@ from statveil.audit.systems import audit_solution
 from statveil.core.arrays import IntArray
 from statveil.core.atomic import check_targets, written_together
 from statveil.core.errors import AuditFailed, InputError
-from statveil.core.limits import Limits, OnProgress, check_kind
+from statveil.core.limits import Limits, OnProgress, check_kind, stages
 from statveil.formats.certificate import write_certificate
 from statveil.formats.repairs import read_may_give, write_repairs
 from statveil.formats.solution import Solution, read_directions, write_solution
 from statveil.formats.system import LinearSystem
 from statveil.formats.system_files import read_system
-from statveil.jobs.tables.protect import stages
-from statveil.jobs.tables.released import released_values, require_means
 from statveil.protect.adjust import adjust_problem
-from statveil.protect.adjustment import Adjustment
-from statveil.protect.infeasible.repair import adjust_or_repair, relaxations_of
-from statveil.protect.keep.adjust_keeping import adjust_keeping
-from statveil.protect.keep.variables import KEPT, Together, adjust_together
-from statveil.protect.keep.wishes import Keep
+from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.options import AdjustArguments, Method, Repair, method_of
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import SystemOptions, problem_of
 from statveil.publish.report.utility import system_utility
 from statveil.solve.memory import peak_mb
+
+if TYPE_CHECKING:
+    from statveil.protect.keep.variables import Together
+    from statveil.protect.keep.wishes import Keep
 
 
 def summary_of(problem: ProtectionProblem, options: SystemOptions, adjustment: Adjustment, audit: AuditReport) -> dict[str, Any]:
@@ -230,9 +228,12 @@ def adjust(
     """
     chosen, limits = method_of(method), Limits() if limits is None else limits
     check_kind("limits", limits, Limits)
-    for name, given, kind in (("repair", repair, Repair), ("keep", keep, Keep)):
-        if given is not None:
-            check_kind(name, given, kind)
+    if repair is not None:
+        check_kind("repair", repair, Repair)
+    if keep is not None:
+        from statveil.protect.keep.wishes import Keep
+
+        check_kind("keep", keep, Keep)
     if isinstance(source, str | Path | SystemFiles):
         files = source if isinstance(source, SystemFiles) else SystemFiles(source)
         return _adjust_files(files, chosen, _Asked(repair, keep), limits, on_progress)
@@ -259,9 +260,16 @@ class _Asked(NamedTuple):
         if self.keep is not None and self.repair is not None:
             raise InputError("Statistics are kept in safe tables, not in repaired ones.", hint="Ask for keep or for repair, not for both.")
         if self.keep is not None:
+            from statveil.protect.infeasible.repair import relaxations_of
+            from statveil.protect.keep.adjust_keeping import adjust_keeping
+
             found = adjust_keeping(problem, self.keep, **run)
             return replace(found, relaxations=tuple(relaxations_of(problem, found.deviation))) if self.keep.widen else found
-        return adjust_problem(problem, **run) if self.repair is None else adjust_or_repair(problem, self.repair, **run)
+        if self.repair is None:
+            return adjust_problem(problem, **run)
+        from statveil.protect.infeasible.repair import adjust_or_repair
+
+        return adjust_or_repair(problem, self.repair, **run)
 
     def refuse_contradictions(self, files: SystemFiles) -> None:
         if self.keep is not None and (self.repair is not None or files.certificate):
@@ -284,6 +292,8 @@ def _adjust_variables(
 ) -> Together:
     if asked.repair is not None or method.settings or method.start is not None:
         raise InputError("Several variables are adjusted without repairs, and by a method without settings and start.")
+    from statveil.protect.keep.variables import KEPT, adjust_together
+
     keep = KEPT if asked.keep is None else asked.keep
     return adjust_together(problems, keep=keep, method=method.name, limits=limits, seed=method.seed, on_progress=on_progress)
 
@@ -327,6 +337,8 @@ def _write(
         write_repairs(adjustment.relaxations, order, files["repairs"], decimals=decimals)
     audit = asked_files.audit(files)
     if asked.keep is not None:
+        from statveil.jobs.tables.released import require_means
+
         audit = AuditReport(checks=(*audit.checks, *require_means(problem, asked.keep, adjustment).checks))
     figures = summary_of(problem, asked_files.options, adjustment, audit) | utility_of(problem, released, decimals)
     if "summary" in files:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.outcome import Ending
 from statveil.formats.certificate import Certificate
 from statveil.formats.repairs import Relaxation
+from statveil.protect.problem import ProtectionProblem
 
 if TYPE_CHECKING:
     from statveil.protect.keep.result import Quality
@@ -58,3 +61,8 @@ class Adjustment:
         if self.ending is Ending.OPTIMAL or self.objective <= self.bound:
             return 0.0
         return (self.objective - self.bound) / self.bound if self.bound > 0 else float("inf")
+
+
+def released_values(problem: ProtectionProblem, adjustment: Adjustment) -> IntArray:
+    """What is published: the values with their deviations."""
+    return frozen_array((problem.value + adjustment.deviation).astype(np.int64))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, overload
 
 from statveil.core.errors import InfeasibleProblem, InputError, RuleError
-from statveil.core.limits import Limits, OnProgress, Progress, check_kind
+from statveil.core.limits import Limits, OnProgress, check_kind, stages
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.jobs.tables.assess import LinkedTables, assess_records
@@ -41,7 +41,6 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
 
-UNKNOWN = float("inf")
 Specs = TableSpec | Sequence[TableSpec] | LinkedTables
 
 
@@ -251,16 +250,6 @@ def _protect_variables(
         parameters = {"tables": as_json(spec), "rules": as_json(rules[spec.name]), **asked}
         releases[spec.name] = release_of(table, sensitivity, problem, adjustment, options=how.options, parameters=parameters)
     return ReleasesTogether(releases=releases, together=together)
-
-
-def stages(on_progress: OnProgress | None, limits: Limits | None = None) -> Callable[[str], None]:
-    """Something to tell stages to; without limits they take as long as they take."""
-
-    def tell(stage: str) -> None:
-        if on_progress is not None:
-            on_progress(Progress(stage, 0.0, UNKNOWN, 0.0, limits.seconds if limits else UNKNOWN))
-
-    return tell
 
 
 @contextmanager

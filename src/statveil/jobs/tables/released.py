@@ -16,13 +16,13 @@ import numpy as np
 from statveil.audit.repairs import NamedCell, RepairAsked
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import Requirements, check_means, release_hash
-from statveil.core.arrays import IntArray, frozen_array
+from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits
 from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.tables.assess import LinkedTables
-from statveil.protect.adjustment import Adjustment
+from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.build import build_problem
 from statveil.protect.keep.adjust_keeping import adjust_keeping
 from statveil.protect.keep.table_cells import keep_of
@@ -57,10 +57,6 @@ def _repair_asked(repair: TableRepair) -> RepairAsked:
 
 def _exactly(number: float | None) -> Fraction | None:
     return None if number is None else Fraction(str(number))
-
-
-def released_values(problem: ProtectionProblem, adjustment: Adjustment) -> IntArray:
-    return frozen_array((problem.value + adjustment.deviation).astype(np.int64))
 
 
 def release_of(

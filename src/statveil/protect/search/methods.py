@@ -22,7 +22,6 @@ from statveil.core.errors import InputError
 from statveil.core.limits import Limits, known
 from statveil.protect.presolve.components import Components
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search import choose
 from statveil.protect.search.state import Search, SearchNews
 
 Method = Callable[..., None]
@@ -142,7 +141,11 @@ def _is_amount(value: object, *, whole: bool, zero: bool) -> bool:
 
 def teams_of(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> list[Team]:
     """What to run on a problem side by side."""
-    return [Team(*each) for each in choose.teams_for(problem)] if method == "auto" and not settings else [Team(method, settings)]
+    if method != "auto" or settings:
+        return [Team(method, settings)]
+    from statveil.protect.search import choose
+
+    return [Team(*each) for each in choose.teams_for(problem)]
 
 
 class TeamJob(NamedTuple):

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.statistics import Statistics, statistics_of
-from statveil.publish.audited import AuditedTable
-from statveil.publish.report.changes import CellChanges, depths, level_groups, measure
-from statveil.tables.spec import Dimension
-from statveil.tables.table import View
+
+if TYPE_CHECKING:
+    from statveil.publish.audited import AuditedTable
+    from statveil.publish.report.changes import CellChanges
+    from statveil.tables.spec import Dimension
+    from statveil.tables.table import View
 
 MOST_ROWS = 20
 Kind = Literal["cells", "level", "dimension", "row"]
@@ -85,6 +87,8 @@ class SubsetUtility:
 
 def utility(release: AuditedTable) -> tuple[SubsetUtility, ...]:
     """Statistics before and after over every set of cells that the internal report shows: rows last, those most changed first."""
+    from statveil.publish.report.changes import measure
+
     return tuple(utility_by_subset(release, measure(release)))
 
 
@@ -122,6 +126,8 @@ def _varies(values: FloatArray) -> bool:
 
 def cell_subsets(changes: CellChanges) -> list[Subset]:
     """All cells, the sensitive, the others, and each level of aggregation; without the empty ones."""
+    from statveil.publish.report.changes import level_groups
+
     every = np.ones(changes.original.size, dtype=np.bool_)
     cells: list[tuple[Kind, str, BoolArray]] = [("cells", "all cells", every)]
     if changes.sensitive.any():
@@ -132,6 +138,8 @@ def cell_subsets(changes: CellChanges) -> list[Subset]:
 
 def dimension_subsets(views: tuple[View, ...], changes: CellChanges) -> list[Subset]:
     """The cells at each level of each dimension; a dimension of one level has nothing to tell."""
+    from statveil.publish.report.changes import depths
+
     found: list[Subset] = []
     for view, axis, dimension in _axes(views):
         depth = depths(dimension)[view.coordinates[:, axis]]
