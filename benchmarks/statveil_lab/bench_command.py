@@ -9,9 +9,11 @@ from typing import Annotated, cast
 import typer
 
 from statveil.cli import INTERRUPTED
+from statveil.cli.commands.tradeoff import tradeoff
 from statveil.cli.polite import polite
 from statveil.cli.signals import told_to_stop
 from statveil.core.errors import InputError
+from statveil_lab.generate_command import generate, shape_name
 
 bench = typer.Typer(help="Compare methods on the same tables, machine and time.", no_args_is_help=True)
 
@@ -117,7 +119,6 @@ def one_hierarchy(
 ) -> None:
     """Two-dimensional tables with one hierarchy: objective and bound over time, as Markdown lines, JSON and charts."""
     with polite(as_json=False, debug=False):
-        from statveil_lab.generate_command import shape_name
         from statveil_lab.generators.one_hierarchy import SHAPES
         from statveil_lab.one_hierarchy import GAP, Plan, chosen, compare_shapes, measure_growth
 
@@ -166,3 +167,9 @@ def _whole_numbers(words: str) -> list[int]:
         return [int(word) for word in words.split(",")]
     except ValueError:
         raise InputError(f"--sizes {words!r} is not a list of whole numbers.", hint="For example: --sizes 4,10,25.") from None
+
+
+lab = typer.Typer(help="Compare methods, invent tables, see what keeping costs.", no_args_is_help=True)
+lab.add_typer(bench, name="bench")
+lab.add_typer(generate, name="generate")
+lab.command()(tradeoff)

@@ -2,40 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 
-from statveil.cli.by_content import Check, Protect
-from statveil.cli.commands.adjust import adjust
-from statveil.cli.commands.anonymise import anonymise
-from statveil.cli.commands.argus import argus
-from statveil.cli.commands.attack import attack
-from statveil.cli.commands.check import audit, check, check_release, check_system
-from statveil.cli.commands.check_bound import check_bound
-from statveil.cli.commands.convert import convert
-from statveil.cli.commands.new import init, new
-from statveil.cli.commands.protect import protect, protect_table
-from statveil.cli.commands.risk import risk
-from statveil.cli.commands.serve import keys, log, serving
-from statveil.cli.commands.tradeoff import tradeoff
-from statveil.cli.old_words import OldCommand, OldGroup
 from statveil.cli.options import AsJsonOption, DebugOption, ForceOption, OutOption, SecondsOption
 from statveil.cli.polite import polite
-from statveil_lab.bench_command import bench
-from statveil_lab.generate_command import generate
+
+
+class Home(NamedTuple):
+    """Where a command is, `module:name`, what it is made with, and whether help lists it."""
+
+    place: str
+    cls: str = ""
+    hidden: bool = False
+
+    def load(self, name: str) -> Any:
+        holder, found = typer.Typer(rich_markup_mode=None), _found(self.place)
+        options = {"hidden": self.hidden} | ({"cls": _found(self.cls)} if self.cls else {})
+        if isinstance(found, typer.Typer):
+            holder.add_typer(found, name=name, **options)
+        else:
+            holder.command(name, **options)(found)
+        return typer.main.get_group(holder).commands[name]
+
+
+def _found(place: str) -> Any:
+    module, name = place.split(":")
+    return getattr(import_module(module), name)
+
+
+def _old(place: str, cls: str = "OldCommand") -> Home:
+    return Home(place, f"statveil.cli.old_words:{cls}", hidden=True)
+
+
+HOMES = {
+    "new": Home("statveil.cli.commands.new:new"),
+    "protect": Home("statveil.cli.commands.protect:protect", "statveil.cli.by_content:Protect"),
+    "check": Home("statveil.cli.commands.check:check", "statveil.cli.by_content:Check"),
+    "risk": Home("statveil.cli.commands.risk:risk"),
+    "convert": Home("statveil.cli.commands.convert:convert"),
+    "demo": Home("statveil.cli.app:demo"),
+    "explain": Home("statveil.cli.app:explain"),
+    # What `protect` and `check` become, once they know what they were given.
+    "protect-table": Home("statveil.cli.commands.protect:protect_table", hidden=True),
+    "check-release": Home("statveil.cli.commands.check:check_release", hidden=True),
+    "check-system": Home("statveil.cli.commands.check:check_system", hidden=True),
+    # The words of earlier versions.
+    "adjust": _old("statveil.cli.commands.adjust:adjust"),
+    "anonymise": _old("statveil.cli.commands.anonymise:anonymise"),
+    "argus": _old("statveil.cli.commands.argus:argus"),
+    "attack": _old("statveil.cli.commands.attack:attack"),
+    "audit": _old("statveil.cli.commands.check:audit"),
+    "check-bound": _old("statveil.cli.commands.check_bound:check_bound"),
+    "init": _old("statveil.cli.commands.new:init"),
+    "tradeoff": _old("statveil.cli.commands.tradeoff:tradeoff"),
+    "serve": Home("statveil.cli.commands.serve:serving"),
+    "lab": Home("statveil_lab.bench_command:lab"),
+    "bench": _old("statveil_lab.bench_command:bench", "OldGroup"),
+    "generate": _old("statveil_lab.generate_command:generate", "OldGroup"),
+    "serve-keys": _old("statveil.cli.commands.serve:keys", "OldGroup"),
+    "audit-log": _old("statveil.cli.commands.serve:log", "OldGroup"),
+}
+"""Every command. Its module is imported when it is called for, so that a run holds no other command's code."""
+
+
+class LoadedWhenCalled(MutableMapping[str, Any]):
+    """Commands by name; each is made the first time it is looked up."""
+
+    def __init__(self, homes: Mapping[str, Home]) -> None:
+        self._homes, self._made = homes, dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._homes[name].load(name)
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes
+
+
+class Commands(TyperGroup):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"commands": {}})
+        self.commands = LoadedWhenCalled(HOMES)
+
 
 app = typer.Typer(
     name="statveil",
     help="Protect statistical tables and files before they are published, with proof.",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-lab = typer.Typer(help="Compare methods, invent tables, see what keeping costs.", no_args_is_help=True)
 
 
 def _version(wanted: bool) -> None:
@@ -53,16 +131,6 @@ def statveil(
     """Protect statistical tables and files before they are published, with proof."""
 
 
-app.command()(new)
-app.command(cls=Protect)(protect)
-app.command(cls=Check)(check)
-app.command()(risk)
-app.command()(convert)
-app.add_typer(serving, name="serve")
-app.add_typer(lab, name="lab")
-
-
-@app.command()
 def demo(
     *,
     out: OutOption = None,
@@ -82,7 +150,6 @@ def demo(
         show_release(outcome, as_json=as_json)
 
 
-@app.command()
 def explain(
     error: Annotated[str | None, typer.Argument(metavar="[ERROR]", help="An error's name or an exit code.", show_default=False)] = None,
 ) -> None:
@@ -91,26 +158,3 @@ def explain(
         from statveil.cli.meanings import explanation
 
         typer.echo(explanation(error))
-
-
-lab.add_typer(bench, name="bench")
-lab.add_typer(generate, name="generate")
-lab.command()(tradeoff)
-
-# What `protect` and `check` become, once they know what they were given.
-app.command("protect-table", hidden=True)(protect_table)
-app.command("check-release", hidden=True)(check_release)
-app.command("check-system", hidden=True)(check_system)
-# The words of earlier versions.
-app.command(hidden=True, cls=OldCommand)(adjust)
-app.command(hidden=True, cls=OldCommand)(anonymise)
-app.command(hidden=True, cls=OldCommand)(argus)
-app.command(hidden=True, cls=OldCommand)(attack)
-app.command(hidden=True, cls=OldCommand)(audit)
-app.command("check-bound", hidden=True, cls=OldCommand)(check_bound)
-app.command(hidden=True, cls=OldCommand)(init)
-app.command(hidden=True, cls=OldCommand)(tradeoff)
-app.add_typer(bench, name="bench", hidden=True, cls=OldGroup)
-app.add_typer(generate, name="generate", hidden=True, cls=OldGroup)
-app.add_typer(keys, name="serve-keys", hidden=True, cls=OldGroup)
-app.add_typer(log, name="audit-log", hidden=True, cls=OldGroup)
