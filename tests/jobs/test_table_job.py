@@ -14,7 +14,7 @@ from statveil.core.errors import FormatError, HierarchyError, InputError, RuleEr
 from statveil.core.limits import Limits
 from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.schema import RULE_TYPES, check_job
-from statveil.jobs.table_job import Job, read_job
+from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.template import TEMPLATE
 from statveil.protect.options import Bounds, Options
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule
@@ -46,7 +46,7 @@ def village(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write_job(folder: Path, text: str) -> Job:
+def write_job(folder: Path, text: str) -> TableJob:
     (folder / "job.toml").write_text(text, encoding="utf-8")
     return read_job(folder / "job.toml")
 

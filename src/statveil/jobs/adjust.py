@@ -44,14 +44,14 @@ def summary_of(problem: ProtectionProblem, options: SystemOptions, adjustment: A
         "norm": options.norm,
         "weights": options.weights,
         "variant": options.variant,
-        "objective": _finite(adjustment.objective),
-        "bound": _finite(adjustment.bound),
-        "gap": _finite(adjustment.gap),
+        "objective": finite(adjustment.objective),
+        "bound": finite(adjustment.bound),
+        "gap": finite(adjustment.gap),
         "ending": str(adjustment.ending),
         "seconds": round(adjustment.seconds, 3),
         "peak_mb": peak_mb(),
         "seed": adjustment.seed,
-        "trace": [[round(point.seconds, 3), _finite(point.objective), _finite(point.bound)] for point in adjustment.trace],
+        "trace": [[round(point.seconds, 3), finite(point.objective), finite(point.bound)] for point in adjustment.trace],
         "audit": {
             "passed": audit.passed,
             "findings": [
@@ -92,7 +92,7 @@ def quality_figures(adjustment: Adjustment) -> dict[str, Any]:
     return {"quality": {**told, **front, "sets": sets, "measures": measures}}
 
 
-def _finite(number: float) -> float | None:
+def finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
@@ -236,15 +236,15 @@ def adjust(
         check_kind("keep", keep, Keep)
     if isinstance(source, str | Path | SystemFiles):
         files = source if isinstance(source, SystemFiles) else SystemFiles(source)
-        return _adjust_files(files, chosen, _Asked(repair, keep), limits, on_progress)
+        return _adjust_files(files, chosen, _Wishes(repair, keep), limits, on_progress)
     if isinstance(source, Mapping):
-        return _adjust_variables(source, chosen, _Asked(repair, keep), limits, on_progress)
+        return _adjust_variables(source, chosen, _Wishes(repair, keep), limits, on_progress)
     problem = problem_of(source) if isinstance(source, LinearSystem) else source
     check_kind("source", problem, ProtectionProblem)
-    return _Asked(repair, keep).adjusted(problem, _run(chosen, limits, on_progress))
+    return _Wishes(repair, keep).adjusted(problem, _run(chosen, limits, on_progress))
 
 
-class _Asked(NamedTuple):
+class _Wishes(NamedTuple):
     """What is asked beyond a safe table."""
 
     repair: Repair | None
@@ -288,7 +288,7 @@ def _run(method: Method, limits: Limits, on_progress: OnProgress | None) -> Adju
 
 
 def _adjust_variables(
-    problems: Mapping[str, ProtectionProblem], method: Method, asked: _Asked, limits: Limits, on_progress: OnProgress | None
+    problems: Mapping[str, ProtectionProblem], method: Method, asked: _Wishes, limits: Limits, on_progress: OnProgress | None
 ) -> Together:
     if asked.repair is not None or method.settings or method.start is not None:
         raise InputError("Several variables are adjusted without repairs, and by a method without settings and start.")
@@ -299,7 +299,7 @@ def _adjust_variables(
 
 
 def _adjust_files(
-    asked_files: SystemFiles, method: Method, asked: _Asked, limits: Limits, on_progress: OnProgress | None
+    asked_files: SystemFiles, method: Method, asked: _Wishes, limits: Limits, on_progress: OnProgress | None
 ) -> AdjustedSystem:
     """A JJ file to an audited solution file; nothing is written unless the audit passes."""
     asked.refuse_contradictions(asked_files)
@@ -322,7 +322,7 @@ def _adjust_files(
 
 def _write(
     asked_files: SystemFiles,
-    asked: _Asked,
+    asked: _Wishes,
     problem: ProtectionProblem,
     adjustment: Adjustment,
     files: Mapping[str, Path],

@@ -17,7 +17,7 @@ from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.core.provenance import Provenance
 from statveil.formats.repairs import Relaxation, read_repairs
 from statveil.jobs.staging import MADE_BY, RUN_FILE
-from statveil.jobs.table_job import Job, read_job
+from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes, settings_of
 from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, recheck_means, requirements_of
@@ -57,7 +57,7 @@ def audit_folder(folder: Path) -> AuditReport:
     return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))
 
 
-def _check_means(job: Job, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
+def _check_means(job: TableJob, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
     """The means that the job asks to be kept, where it asks for any; in a trade-off a mean is weighed, not kept."""
     keep = job.keep()
     if keep is None or keep.mean is None or job.parts.tradeoff is not None:
@@ -81,7 +81,7 @@ def _fate(name: str, written: Mapping[str, Any], present: Mapping[str, str]) -> 
     return "changed since the release" if name in written else "not part of the release"
 
 
-def asked_for(job: Job, linked: LinkedTables, rules: Sequence[Rule]) -> dict[str, Any]:
+def asked_for(job: TableJob, linked: LinkedTables, rules: Sequence[Rule]) -> dict[str, Any]:
     """What the job asks, in the words of the provenance."""
     asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked), **settings_of(job).as_json()}
     return asked if job.parts.tradeoff is None else asked | {"tradeoff": as_json(job.parts.tradeoff.model_dump())}
@@ -151,7 +151,7 @@ def read_protected(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable,
     known = np.zeros(table.size, dtype=np.bool_)
     checked, findings = 0, list[str]()
     for view, file in zip(table.views, files, strict=True):
-        shown = _Shown(view, read_public_csv(file, view.dimensions), table.decimals)
+        shown = _ShownView(view, read_public_csv(file, view.dimensions), table.decimals)
         fresh = ~known[view.cell]
         value[view.cell[fresh]] = shown.released[fresh]
         known[view.cell] = True
@@ -165,7 +165,7 @@ def read_protected(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable,
     return ProtectedTable(views=table.views, value=value, decimals=table.decimals), _check("files", WORDS, checked, findings)
 
 
-class _Shown:
+class _ShownView:
     """What one file shows of one view: `released` at the view's positions, and `findings` on anything out of place."""
 
     def __init__(self, view: View, public: PublicTable, decimals: int) -> None:

@@ -15,9 +15,11 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from statveil.core.errors import InputError
 
@@ -45,6 +47,23 @@ def staged(folder: Path, *, force: bool = False) -> Iterator[Path]:
         with _undisturbed():
             shutil.rmtree(place, ignore_errors=True)
             _remove_if_empty(folder, created=created)
+
+
+def write_text(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def write_run(place: Path, *, started: datetime, seconds: float, **told: Any) -> Path:
+    """The run in figures, last of all files: by its list of entries a later run knows what it may replace."""
+    written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
+    run = {"made_by": MADE_BY, "entries": written, "started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), **told}
+    return write_text(place / RUN_FILE, json.dumps(run, indent=2, ensure_ascii=False) + "\n")
+
+
+def moved(files: Mapping[str, Path], source: Path, target: Path) -> dict[str, Path]:
+    """Where the files are once `source` has become `target`."""
+    return {words: target / path.relative_to(source) for words, path in files.items()}
 
 
 def entries(folder: Path) -> list[Path]:

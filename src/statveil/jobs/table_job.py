@@ -1,6 +1,6 @@
 """The job file: one TOML that says what to protect and how.
 
-`read_job` gives a `Job`; its methods turn the parts into the objects the library works with. Paths in a job are
+`read_job` gives a `TableJob`; its methods turn the parts into the objects the library works with. Paths in a job are
 relative to the job file.
 """
 
@@ -29,7 +29,7 @@ from statveil.tables.spec import TableSpec, Trees
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class TableJob:
     """A checked job: `content` as the TOML holds it, `parts` as objects, `base` the folder its paths start from."""
 
     parts: JobFile
@@ -106,12 +106,12 @@ class Job:
         with _about("limits"):
             return Limits(**self.parts.limits.model_dump())
 
-    def within(self, seconds: float | None) -> Job:
+    def within(self, seconds: float | None) -> TableJob:
         """The same job with another time limit (None: its own)."""
         if seconds is None:
             return self
         content = {**self.content, "limits": {**self.content.get("limits", {}), "seconds": seconds}}
-        return Job(parts=check_job(content), content=content, base=self.base, text=to_toml(content))
+        return TableJob(parts=check_job(content), content=content, base=self.base, text=to_toml(content))
 
     def _spec(self, table: TablePart, key: str) -> TableSpec:
         dimensions: dict[str, Trees] = {}
@@ -135,12 +135,12 @@ class Job:
         return rule_of(part)
 
 
-def read_job(path: Path, *, base: Path | None = None) -> Job:
+def read_job(path: Path, *, base: Path | None = None) -> TableJob:
     """Read and check a job file; its paths start from `base` (by default the folder it lies in)."""
     file = read_toml(path, start_from="`statveil new` writes a job file to start from.")
     with _about(str(path)):
         base = path.parent if base is None else base
-        return Job(parts=check_job(file.content), content=file.content, base=base, text=file.text)
+        return TableJob(parts=check_job(file.content), content=file.content, base=base, text=file.text)
 
 
 def _existing(path: Path, *, written: str) -> Path:

@@ -13,7 +13,7 @@ from statveil.audit.attacks.case import Case, ReverseSolver, Truth, read_records
 from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, RequestAxis, TableRequest
 from statveil.core.errors import InputError
 from statveil.jobs.recheck import read_protected, read_run
-from statveil.jobs.table_job import Job, read_job
+from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.folder import JOB_FILE, PUBLIC
 from statveil.protect.options import Options
 from statveil.publish.formats.files import file_word, paths_of
@@ -27,8 +27,8 @@ USUAL_PERCENT, USUAL_CAP = 10.0, 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Release:
-    job: Job
+class _ReadRelease:
+    job: TableJob
     specs: list[TableSpec]
     protected: ProtectedTable
 
@@ -57,7 +57,7 @@ def folder_case(folders: Sequence[Path], *, effort: Effort, reverse: ReverseSolv
     return Case(attacker=Attacker(journal=journal, effort=effort), truth=truth, reverse=reverse)
 
 
-def _read(folder: Path) -> _Release:
+def _read(folder: Path) -> _ReadRelease:
     run = read_run(folder)
     job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
     linked = job.linked()
@@ -69,10 +69,10 @@ def _read(folder: Path) -> _Release:
             )
     table = tabulate(job.microdata, linked.specs, equations=linked.equations, sets=linked.sets)
     protected, _ = read_protected(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
-    return _Release(job=job, specs=linked.specs, protected=protected)
+    return _ReadRelease(job=job, specs=linked.specs, protected=protected)
 
 
-def _check_same(releases: Sequence[_Release]) -> None:
+def _check_same(releases: Sequence[_ReadRelease]) -> None:
     files = {release.job.path(release.job.parts.data.file).resolve() for release in releases}
     holdings = {release.specs[0].holding for release in releases}
     if len(files) > 1 or len(holdings) > 1:
@@ -81,7 +81,7 @@ def _check_same(releases: Sequence[_Release]) -> None:
         )
 
 
-def _check_units(releases: Sequence[_Release], decimals: dict[str, int]) -> None:
+def _check_units(releases: Sequence[_ReadRelease], decimals: dict[str, int]) -> None:
     for release in releases:
         for spec in release.specs:
             if release.protected.decimals != decimals[spec.measure or "count"]:
@@ -91,7 +91,7 @@ def _check_units(releases: Sequence[_Release], decimals: dict[str, int]) -> None
                 )
 
 
-def _dimensions(releases: Sequence[_Release]) -> tuple[Dimension, ...]:
+def _dimensions(releases: Sequence[_ReadRelease]) -> tuple[Dimension, ...]:
     """All dimensions of all tables; the same name must mean the same tree."""
     found: dict[str, Dimension] = {}
     for release in releases:
@@ -102,7 +102,7 @@ def _dimensions(releases: Sequence[_Release]) -> tuple[Dimension, ...]:
     return tuple(found.values())
 
 
-def _shown(release: _Release) -> list[tuple[TableSpec, View]]:
+def _shown(release: _ReadRelease) -> list[tuple[TableSpec, View]]:
     return list(zip(release.specs, release.protected.views, strict=True))
 
 

@@ -91,7 +91,7 @@ Step = AprioriStep | SuppressStep | WriteStep
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class BatchSession:
     """Tables and the steps that follow; CLEAR begins a new one."""
 
     tables: tuple[TablePlan, ...]
@@ -99,8 +99,8 @@ class Session:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    sessions: tuple[Session, ...]
+class BatchPlan:
+    sessions: tuple[BatchSession, ...]
     log: Path | None = None
     version_files: tuple[Path, ...] = ()
     sources: tuple[Path, ...] = ()
@@ -112,7 +112,7 @@ class Plan:
         return [*(step.file for step in steps), *beside, *([self.log] if self.log else []), *self.version_files]
 
 
-def make_plan(batch: Batch, *, out: Path | None = None, data: Path | None = None) -> Plan:
+def make_plan(batch: Batch, *, out: Path | None = None, data: Path | None = None) -> BatchPlan:
     """Check everything that can be checked before the data are read."""
     planner = _Planner(batch.path, out or batch.path.parent, [batch.path.parent, *([data] if data else [])])
     for command in batch.commands:
@@ -142,7 +142,7 @@ class _Planner:
     def __init__(self, path: Path, out: Path, folders: Sequence[Path]) -> None:
         self.path, self.out, self.folders = path, out, tuple(folders)
         self.open = _Open()
-        self.sessions: list[Session] = []
+        self.sessions: list[BatchSession] = []
         self.log: Path | None = None
         self.version_files: list[Path] = []
         self.sources: list[Path] = [path]
@@ -180,18 +180,18 @@ class _Planner:
             case _:
                 pass
 
-    def finish(self) -> Plan:
+    def finish(self) -> BatchPlan:
         self._close()
         if not any(session.steps for session in self.sessions):
             raise InputError(f"{self.path.name} writes nothing.", hint="Add a WRITETABLE command.")
-        return Plan(sessions=tuple(self.sessions), log=self.log, version_files=tuple(self.version_files), sources=tuple(self.sources))
+        return BatchPlan(sessions=tuple(self.sessions), log=self.log, version_files=tuple(self.version_files), sources=tuple(self.sources))
 
     def _close(self) -> None:
         self._settle_table()
         if self.open.tables and not self.open.read:
             raise InputError(f"{self.path.name} specifies tables that it never reads.", hint="Add READMICRODATA or READTABLE.")
         if self.open.tables:
-            self.sessions.append(Session(tables=tuple(self.open.tables), steps=tuple(self.open.steps)))
+            self.sessions.append(BatchSession(tables=tuple(self.open.tables), steps=tuple(self.open.steps)))
         self.open = _Open()
 
     def _open_data(self, command: OpenData) -> None:

@@ -21,7 +21,7 @@ _OF_RECORDS = {"P": 2, "NK": 2, "FREQ": 1, "REQ": 1}
 """How many rules of a kind are about records; the next ones are about holdings."""
 
 
-class Asked(NamedTuple):
+class RuleUse(NamedTuple):
     """A rule, whether it is about holdings, and whether it is about those who asked by the second request code."""
 
     rule: Rule
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 class RuleSet:
     """What a SAFETYRULE says. `margin` is the percentage for cells declared unsafe by hand."""
 
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[RuleUse, ...] = ()
     weighted: bool = False
     missing_is_safe: bool = False
     margin: Decimal = DEFAULT_MARGIN
@@ -62,7 +62,7 @@ def rule_set(command: SafetyRule | None) -> RuleSet:
     """The rules of a command; placeholders such as NK(0,0) and P(0,100,0) say nothing."""
     if command is None:
         return RuleSet()
-    asked: list[Asked] = []
+    asked: list[RuleUse] = []
     seen: dict[str, int] = {}
     for call in command.rules:
         seen[call.name] = seen.get(call.name, 0) + 1
@@ -70,7 +70,7 @@ def rule_set(command: SafetyRule | None) -> RuleSet:
             raise command.line.fault(f"too many rules {call.name}")
         if _says_something(call):
             holdings = seen[call.name] > _OF_RECORDS.get(call.name, 10)
-            asked += [Asked(rule, holdings, place > 0) for place, rule in enumerate(_rules(command.line, call))]
+            asked += [RuleUse(rule, holdings, place > 0) for place, rule in enumerate(_rules(command.line, call))]
     settings = {call.name: call.numbers[0] for call in command.rules if call.name in ("WGT", "MIS", "MAN")}
     for name in ("WGT", "MIS"):
         if settings.get(name, Decimal(0)) not in (0, 1):

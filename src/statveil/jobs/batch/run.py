@@ -17,11 +17,9 @@ from statveil.core.atomic import check_targets
 from statveil.core.limits import Limits, OnProgress
 from statveil.formats.argus.batch_commands import read_batch
 from statveil.formats.argus.cells import Status
-from statveil.jobs.batch.decisions import decide
-from statveil.jobs.batch.linked import link, parts_of
-from statveil.jobs.batch.plan import AprioriStep, Plan, Session, SuppressStep, WriteStep, make_plan
-from statveil.jobs.batch.results import write_result
-from statveil.jobs.batch.tables import ReadyTable, all_rules, read_tables
+from statveil.jobs.batch.plan import AprioriStep, BatchPlan, BatchSession, SuppressStep, WriteStep, make_plan
+from statveil.jobs.batch.results import link, parts_of, write_result
+from statveil.jobs.batch.tables import ReadyTable, all_rules, decide, read_tables
 from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
 from statveil.protect.options import Method, Options
@@ -71,7 +69,7 @@ def run_batch(
     return BatchResult(releases=tuple(runner.releases), files=tuple(files), notes=tuple(runner.notes))
 
 
-def _write_notes(plan: Plan, notes: list[str], box: _Outbox) -> None:
+def _write_notes(plan: BatchPlan, notes: list[str], box: _Outbox) -> None:
     for file in plan.version_files:
         box.place(file).write_text(f"statveil {VERSION}\n", encoding="utf-8")
     if plan.log:
@@ -86,7 +84,7 @@ class _Runner:
         self.releases: list[Release] = []
         self.notes: list[str] = []
 
-    def run(self, session: Session) -> None:
+    def run(self, session: BatchSession) -> None:
         tables = dict(enumerate(read_tables(session.tables), start=1))
         protected: dict[int, ProtectedTable] = {}
         for number, ready in tables.items():

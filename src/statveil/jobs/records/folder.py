@@ -8,7 +8,6 @@ job.toml, run.json the job as it was given; when, how long, with what result
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from typing import Any
 
 from statveil.core.limits import OnProgress
 from statveil.jobs.record_job import FileJob
-from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
+from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.tables.folder import relative
 from statveil.publish.file_release import EarlierReleases, FileRelease, apply_plan
 from statveil.records.plan import RecodingSearchOptions, plan_recoding
@@ -73,13 +72,12 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
             "report": release.to_report(place / "internal" / "report.html"),
             "mapping": release.to_mapping(place / MAPPING),
             "certificate": release.to_certificate(place / CERTIFICATE),
-            "job": _write(place / JOB, job.text),
+            "job": write_text(place / JOB, job.text),
         }
         seconds = time.monotonic() - clock
-        told = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "paths_from": relative(job.base, folder)}
-        run = {**told, **figures(release)}
-        files["run"] = _write(place / RUN_FILE, _run_text(run, place))
-    return FileFolder(release=release, folder=folder, files=_moved(files, place, folder), seconds=seconds)
+        told = {"paths_from": relative(job.base, folder), **figures(release)}
+        files["run"] = write_run(place, started=started, seconds=seconds, **told)
+    return FileFolder(release=release, folder=folder, files=moved(files, place, folder), seconds=seconds)
 
 
 def figures(release: FileRelease) -> dict[str, Any]:
@@ -101,17 +99,3 @@ def figures(release: FileRelease) -> dict[str, Any]:
         },
         "software": {"statveil": VERSION},
     }
-
-
-def _write(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8", newline="\n")
-    return path
-
-
-def _run_text(run: Mapping[str, Any], place: Path) -> str:
-    written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
-    return json.dumps({"made_by": MADE_BY, "entries": written, **run}, indent=2, ensure_ascii=False) + "\n"
-
-
-def _moved(files: Mapping[str, Path], source: Path, target: Path) -> dict[str, Path]:
-    return {words: target / path.relative_to(source) for words, path in files.items()}

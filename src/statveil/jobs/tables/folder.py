@@ -11,8 +11,6 @@ run.json          when, how long, with what result, where the job's paths start 
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +24,10 @@ from statveil.audit.report import AuditReport
 from statveil.core.errors import BackendMissing, InputError
 from statveil.core.limits import OnProgress
 from statveil.formats.repairs import write_repairs
-from statveil.jobs.adjust import quality_figures
+from statveil.jobs.adjust import finite, quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
-from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
-from statveil.jobs.table_job import Job
+from statveil.jobs.staging import moved, staged, write_run, write_text
+from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.protect import ProtectionSettings, protect_records, settled
 from statveil.jobs.tables.released import as_json, keep_as_json
 from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
@@ -55,7 +53,7 @@ class FolderRelease:
 
 
 def protect_to_folder(
-    job: Job, folder: Path, *, internal: bool = False, force: bool = False, on_progress: OnProgress | None = None
+    job: TableJob, folder: Path, *, internal: bool = False, force: bool = False, on_progress: OnProgress | None = None
 ) -> FolderRelease:
     """Protect the job's table, audit it, and write everything into the folder."""
     with staged(folder, force=force) as place:
@@ -64,7 +62,7 @@ def protect_to_folder(
 
 
 def run_in(
-    place: Path, job: Job, *, internal: bool, paths_from: str, on_progress: OnProgress | None
+    place: Path, job: TableJob, *, internal: bool, paths_from: str, on_progress: OnProgress | None
 ) -> tuple[Release, float, dict[str, Path]]:
     """Protect the job's table and write its files into `place`, which lies on the way to its folder."""
     _check_formats(job)
@@ -75,7 +73,7 @@ def run_in(
 
 
 def write_release(
-    place: Path, job: Job, release: Release, *, internal: bool, paths_from: str, started: datetime, clock: float
+    place: Path, job: TableJob, release: Release, *, internal: bool, paths_from: str, started: datetime, clock: float
 ) -> dict[str, Path]:
     """Write all files of a release of the job, which was begun at `started` (`clock` on the monotonic clock)."""
     files = _write_public(release, job, place / PUBLIC)
@@ -83,29 +81,26 @@ def write_release(
         files |= _write_internal(release, job, place / "internal")
     if job.parts.repair is not None:
         files["repairs"] = _write_repairs(release, job.parts.repair.order, place / REPAIRS_FILE)
-    files["provenance"] = _write_text(place / PROVENANCE_FILE, release.provenance.to_json())
-    files["job"] = _write_text(place / JOB_FILE, job.text)
-    seconds = time.monotonic() - clock
-    files["run"] = place / RUN_FILE
-    run = {"started": started.isoformat(timespec="seconds"), "seconds": round(seconds, 3), "paths_from": paths_from, **figures(release)}
-    run["software"] = {"statveil": VERSION}
-    _write_text(files["run"], _run_text(run, place))
+    files["provenance"] = write_text(place / PROVENANCE_FILE, release.provenance.to_json())
+    files["job"] = write_text(place / JOB_FILE, job.text)
+    told = {"paths_from": paths_from, **figures(release), "software": {"statveil": VERSION}, "files": file_hashes(place)}
+    files["run"] = write_run(place, started=started, seconds=time.monotonic() - clock, **told)
     return files
 
 
-def protect(job: Job, *, on_progress: OnProgress | None = None) -> Release:
+def protect(job: TableJob, *, on_progress: OnProgress | None = None) -> Release:
     """The one call: the job's data through tabulation, rules, adjustment and audit; with [tradeoff], a point of the front."""
     if job.parts.tradeoff is not None:
         return released_point(job, front_of(job, on_progress=on_progress))
     return protect_records(job.microdata, job.linked(), job.rules(), settings_of(job, on_progress=on_progress), job=job.content)
 
 
-def settings_of(job: Job, *, on_progress: OnProgress | None = None) -> ProtectionSettings:
+def settings_of(job: TableJob, *, on_progress: OnProgress | None = None) -> ProtectionSettings:
     """How the job wants its table protected."""
     return settled(job.options(), job.keep(), job.method(), job.limits(), on_progress)
 
 
-def front_of(job: Job, *, on_progress: OnProgress | None = None) -> TableTradeoff:
+def front_of(job: TableJob, *, on_progress: OnProgress | None = None) -> TableTradeoff:
     """The front of the job's table."""
     if job.parts.repair is not None:
         raise InputError("repair: a trade-off keeps all that was asked; nothing gives.", hint="Leave out [repair] or [tradeoff].")
@@ -127,14 +122,14 @@ def front_of(job: Job, *, on_progress: OnProgress | None = None) -> TableTradeof
     )
 
 
-def released_point(job: Job, found: TableTradeoff) -> Release:
+def released_point(job: TableJob, found: TableTradeoff) -> Release:
     """The point of the front that the job asks for."""
     asked = tradeoff_part(job)
     point = None if asked.point == "recommended" else asked.point
     return found.release(point, job=job.content, asked=keep_as_json(job.keep()) | {"tradeoff": as_json(asked.model_dump())})
 
 
-def tradeoff_part(job: Job) -> TradeoffPart:
+def tradeoff_part(job: TableJob) -> TradeoffPart:
     return job.parts.tradeoff or TradeoffPart()
 
 
@@ -144,9 +139,9 @@ def figures(release: Release) -> dict[str, Any]:
     return {
         "cells": int(release.protected.value.size),
         "sensitive": int(release.sensitivity.sensitive.sum()),
-        "objective": _finite(adjustment.objective),
-        "bound": _finite(adjustment.bound),
-        "gap": _finite(adjustment.gap),
+        "objective": finite(adjustment.objective),
+        "bound": finite(adjustment.bound),
+        "gap": finite(adjustment.gap),
         "ending": str(adjustment.ending),
         "method": adjustment.method,
         "repairs": len(release.relaxations),
@@ -161,15 +156,7 @@ def audit_figures(report: AuditReport) -> dict[str, Any]:
     return {"passed": report.passed, "checks": checks}
 
 
-def moved(files: Mapping[str, Path], source: Path, target: Path) -> dict[str, Path]:
-    return {words: target / path.relative_to(source) for words, path in files.items()}
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None
-
-
-def _check_formats(job: Job) -> None:
+def _check_formats(job: TableJob) -> None:
     """Say now, not after the optimisation, that a format cannot be written."""
     for wanted, package, extra in (("excel", "xlsxwriter", "excel"), ("sdmx-ml", "pysdmx", "sdmx")):
         if wanted in job.parts.output.formats and find_spec(package) is None:
@@ -184,21 +171,21 @@ def relative(base: Path, folder: Path) -> str:
         return base.resolve().as_posix()
 
 
-def _write_public(release: Release, job: Job, folder: Path) -> dict[str, Path]:
+def _write_public(release: Release, job: TableJob, folder: Path) -> dict[str, Path]:
     folder.mkdir()
     files = _write_tables(release, job, folder, "external", job.parts.output.formats)
     files["report"] = release.to_report(folder / "report.html")
     return files
 
 
-def _write_internal(release: Release, job: Job, folder: Path) -> dict[str, Path]:
+def _write_internal(release: Release, job: TableJob, folder: Path) -> dict[str, Path]:
     folder.mkdir(mode=0o700)
     files = _write_tables(release, job, folder, "internal", ["csv"])
     files["internal report"] = release.to_report(folder / "report-internal.html", edition="internal")
     return files
 
 
-def _write_tables(release: Release, job: Job, folder: Path, edition: Edition, formats: Sequence[FileFormat]) -> dict[str, Path]:
+def _write_tables(release: Release, job: TableJob, folder: Path, edition: Edition, formats: Sequence[FileFormat]) -> dict[str, Path]:
     files: dict[str, Path] = {}
     name = file_word(job.name)
     for wanted in dict.fromkeys(formats):
@@ -236,16 +223,6 @@ _PUBLIC_ONLY: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
 def _write_repairs(release: Release, order: Sequence[str], path: Path) -> Path:
     write_repairs(release.relaxations, order, path, decimals=release.protected.decimals, words=release.repairs_in_words())
     return path
-
-
-def _write_text(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8", newline="\n")
-    return path
-
-
-def _run_text(run: Mapping[str, Any], place: Path) -> str:
-    written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
-    return json.dumps({"made_by": MADE_BY, "entries": written, **run, "files": file_hashes(place)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def file_hashes(folder: Path) -> dict[str, str]:

@@ -11,7 +11,6 @@ run.json        when and how long
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,9 +25,9 @@ from statveil.core.toml import to_toml
 from statveil.formats.solution import Solution, write_solution
 from statveil.formats.system_files import read_system
 from statveil.jobs.schema import check_job
-from statveil.jobs.staging import MADE_BY, RUN_FILE, staged
-from statveil.jobs.table_job import Job
-from statveil.jobs.tables.folder import front_of, moved, relative, released_point, write_release
+from statveil.jobs.staging import moved, staged, write_run, write_text
+from statveil.jobs.table_job import TableJob
+from statveil.jobs.tables.folder import front_of, relative, released_point, write_release
 from statveil.jobs.tradeoff.figures import front_csv, front_figures, front_json
 from statveil.jobs.tradeoff.page import tradeoff_html
 from statveil.jobs.tradeoff.tradeoff import POINTS, Tradeoff, tradeoff
@@ -54,7 +53,7 @@ class FolderTradeoff:
 
 
 def tradeoff_job_to_folder(
-    job: Job, folder: Path, *, publish: str | None = None, force: bool = False, on_progress: OnProgress | None = None
+    job: TableJob, folder: Path, *, publish: str | None = None, force: bool = False, on_progress: OnProgress | None = None
 ) -> FolderTradeoff:
     """The front of the job's table; with `publish` ("recommended" or a number) also the release of that point."""
     _check_choice(publish)
@@ -132,11 +131,11 @@ def _number(publish: str | None, front: Tradeoff) -> int | None:
     return number
 
 
-def with_tradeoff(job: Job, *, kept: Mapping[str, Any] | None = None, **asked: Any) -> Job:
+def with_tradeoff(job: TableJob, *, kept: Mapping[str, Any] | None = None, **asked: Any) -> TableJob:
     """The job with other keys under [tradeoff], where they are not None, and another [keep]: it repeats the release."""
     given = {name: value for name, value in asked.items() if value is not None}
     content = {**job.content, "tradeoff": {**job.content.get("tradeoff", {}), **given}, **({} if kept is None else {"keep": kept})}
-    return Job(parts=check_job(content), content=content, base=job.base, text=to_toml(content))
+    return TableJob(parts=check_job(content), content=content, base=job.base, text=to_toml(content))
 
 
 def _write_front(front: Tradeoff, place: Path, title: str) -> dict[str, Path]:
@@ -148,21 +147,9 @@ def _write_front(front: Tradeoff, place: Path, title: str) -> dict[str, Path]:
     (place / INTERNAL).mkdir(mode=0o700)
     files = {}
     for words, (name, text) in texts.items():
-        files[words] = place / INTERNAL / name
-        files[words].write_text(text, encoding="utf-8", newline="\n")
+        files[words] = write_text(place / INTERNAL / name, text)
     return files
 
 
 def _write_run(place: Path, started: datetime, front: Tradeoff) -> Path:
-    path = place / RUN_FILE
-    written = sorted({entry.name for entry in place.iterdir()} | {RUN_FILE})
-    run = {
-        "made_by": MADE_BY,
-        "entries": written,
-        "started": started.isoformat(timespec="seconds"),
-        "seconds": round(front.seconds, 3),
-        "complete": front.complete,
-        "software": {"statveil": VERSION},
-    }
-    path.write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8", newline="\n")
-    return path
+    return write_run(place, started=started, seconds=front.seconds, complete=front.complete, software={"statveil": VERSION})
