@@ -17,7 +17,7 @@ CELLS = 1_200_000
 SEED = 1
 READ = """
 import resource, sys, time
-from statveil.formats.system_files import read_system
+from statveil.formats.system import read_system
 began = time.perf_counter()
 system = read_system(sys.argv[1])
 seconds = time.perf_counter() - began

@@ -32,7 +32,7 @@ from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 from statveil.tables.spec import Dimension, TableSpec
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 from statveil_lab.generators.register import write_register_server
 
 LARGEST = 5_000

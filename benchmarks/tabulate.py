@@ -60,7 +60,7 @@ def measure(path: Path) -> None:
     from statveil.data.readers import read_microdata
     from statveil.tables.relations import relations
     from statveil.tables.spec import TableSpec
-    from statveil.tables.tabulate.tabulate import tabulate
+    from statveil.tables.tabulate import tabulate
 
     spec = TableSpec(
         dimensions={

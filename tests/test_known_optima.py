@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import statveil as sv
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.risk.rules import ManualCell
 
 TOTAL = "Total"

@@ -14,7 +14,7 @@ from statistics import median
 
 from statveil.core.errors import InputError
 from statveil.core.limits import known
-from statveil.formats.system_files import read_system
+from statveil.formats.system import read_system
 from statveil.protect.system import SystemWeights, problem_of
 from statveil_lab.runner import PLAIN, Ledger, Posed, Run, Table, Task, Tell, check_plan, every_method, run_all
 from statveil_lab.summary import contradictions, paragraph, percent_table, reasons, same_file, time_chart, write_charts, write_text

@@ -44,7 +44,7 @@ def one_hierarchy(
     """A two-dimensional table with one hierarchical variable."""
     with polite(as_json=False, debug=False):
         from statveil.core.atomic import check_targets, written_together
-        from statveil.formats.system_files import write_system
+        from statveil.formats.system import write_system
         from statveil_lab.generators.one_hierarchy import Filling, one_hierarchy_system
 
         check_ending(out)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 
 from statveil.core.errors import InputError, SolverFailed
 from statveil.core.limits import Limits, known
-from statveil.formats.system_files import write_system
+from statveil.formats.system import write_system
 from statveil.protect.system import SystemWeights, problem_of
 from statveil_lab.generators.one_hierarchy import SHAPES, Filling, Shape, Values, Where, one_hierarchy_system
 from statveil_lab.plot import line_chart

@@ -50,7 +50,7 @@ def run_plainly(problem: ProtectionProblem, seconds: float, send: Send) -> None:
         send((TracePoint(time.monotonic() - began, float(model.cost @ columns), bound), ""))
 
     left = seconds - (time.monotonic() - began)
-    solution = highs.solve(model, seconds=left, on_incumbent=improved, as_it_comes=True)
+    solution = highs.solve(model, seconds=left, on_incumbent=improved, options=highs.AS_IT_COMES)
     objective = solution.objective if solution.x is not None else float("inf")
     bound = solution.bound if math.isfinite(solution.bound) else 0.0
     send((TracePoint(time.monotonic() - began, objective, bound), solution.native))

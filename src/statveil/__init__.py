@@ -60,7 +60,7 @@ _HOMES = {
     "statveil.tables.linked": ("CellSet", "Equation"),
     "statveil.tables.spec": ("TableSpec",),
     "statveil.tables.table": ("ProtectedTable", "Table"),
-    "statveil.tables.tabulate.tabulate": ("tabulate",),
+    "statveil.tables.tabulate": ("tabulate",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from statveil.tables.linked import CellSet, Equation
     from statveil.tables.spec import TableSpec
     from statveil.tables.table import ProtectedTable, Table
-    from statveil.tables.tabulate.tabulate import tabulate
+    from statveil.tables.tabulate import tabulate
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.formats.repairs import MayGive, Relaxation
+from statveil.formats.rcta import MayGive, Relaxation
 from statveil.protect.infeasible.explain import Explanation, explain
 from statveil.protect.options import GivingCells, Repair, TableRepair
 

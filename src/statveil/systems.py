@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from statveil.audit.systems import audit_solution, audit_system
-from statveil.formats.solution import Solution, read_directions, read_solution, write_directions, write_solution
-from statveil.formats.system import LinearSystem
-from statveil.formats.system_files import read_system, write_system
+from statveil.formats.rcta import Solution, read_directions, read_solution, write_directions, write_solution
+from statveil.formats.system import LinearSystem, read_system, write_system
 from statveil.jobs.adjust import AdjustedSystem, SystemFiles
 from statveil.protect.build import build_problem
 from statveil.protect.problem import ProtectionProblem

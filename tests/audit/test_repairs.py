@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from statveil.audit.repairs import eased_system, in_words
 from statveil.audit.systems import audit_system
 from statveil.core.errors import InputError
-from statveil.formats.repairs import Relaxation
+from statveil.formats.rcta import Relaxation
 from statveil.formats.system import LinearSystem
 
 

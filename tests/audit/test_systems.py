@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import statveil as sv
-from statveil.formats.text.amounts import NO_BOUND
+from statveil.formats.amounts import NO_BOUND
 from tests.formats.systems import VILLAGE
 
 SAFE = [9500, 5550, 3000, 950]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statveil.core.toml import to_toml
+import statveil as sv
+from statveil.core.toml import read_toml, to_toml
 
 keys = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 plain = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(st.characters(exclude_categories=["Cs"]))
@@ -47,3 +50,34 @@ def test_the_order_of_dimensions_is_kept() -> None:
     again = tomllib.loads(to_toml(content))
     assert again == content
     assert list(again["table"][0]["dimensions"]) == ["region", "industry", "size"]
+
+
+START = "See the page on jobs."
+
+
+def test_the_text_is_kept_as_it_is_and_a_byte_order_mark_is_not(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_bytes("\ufeffa = 'ü'  # why\n".encode())
+    assert read_toml(tmp_path / "job.toml", start_from=START) == ("a = 'ü'  # why\n", {"a": "ü"})
+
+
+def test_what_is_no_file_no_text_or_no_toml_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "latin.toml").write_bytes("a = 'ü'".encode("latin-1"))
+    (tmp_path / "broken.toml").write_text("a = x\n")
+    for name, kind, words in (
+        ("none.toml", sv.InputError, "There is no file"),
+        (".", sv.InputError, "is a folder"),
+        ("latin.toml", sv.errors.FormatError, "not UTF-8 text \\(byte 5\\)"),
+        ("broken.toml", sv.errors.FormatError, "not valid TOML"),
+    ):
+        with pytest.raises(kind, match=words):
+            read_toml(tmp_path / name, start_from=START)
+
+
+def test_both_kinds_of_jobs_speak_of_their_own_page(tmp_path: Path) -> None:
+    from statveil.jobs.record_job import read_file_job
+    from statveil.jobs.table_job import read_job
+
+    for reader, words in ((read_job, "statveil init"), (read_file_job, "page on files")):
+        with pytest.raises(sv.InputError) as caught:
+            reader(tmp_path / "none.toml")
+        assert words in str(caught.value.hint)

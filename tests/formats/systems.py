@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from statveil.formats.amounts import NO_BOUND
 from statveil.formats.system import STATUSES, LinearSystem
-from statveil.formats.text.amounts import NO_BOUND
 
 VILLAGE = """0
 4

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 import statveil as sv
-from statveil.formats.system import LinearSystem
-from statveil.formats.system_files import read_system, write_system
-from statveil.formats.text.amounts import NO_BOUND
+from statveil.formats.amounts import NO_BOUND
+from statveil.formats.system import LinearSystem, read_system, write_system
 from tests.formats.systems import VILLAGE, same, systems
 
 

@@ -18,12 +18,12 @@ from statveil.formats.argus.apriori import Action, Apriori, read_apriori, write_
 from statveil.formats.argus.outputs import read_code_value
 from statveil.formats.argus.tab import read_cells
 from statveil.formats.argus.trees import read_labels, read_tree
-from statveil.formats.system_files import read_system
+from statveil.formats.system import read_system
 from statveil.jobs.batch.run import run_batch
 from statveil.jobs.convert import Conversion, convert
 from statveil.risk.rules.manual import Manual
 from statveil.tables.spec import TableSpec
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 from tests.formats.argus.test_outputs import apriori_lines
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from statveil.audit.report import AuditReport, Check
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
 from statveil.protect.adjustment import Adjustment, TracePoint

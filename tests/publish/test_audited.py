@@ -10,7 +10,7 @@ import pytest
 
 import statveil as sv
 from statveil.audit.tables import release_hash
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 
 TRUE_VALUES = (90125, 98113, 17814, 115927)
 """The vet of the north, the northern total, the baker total, and the grand total."""

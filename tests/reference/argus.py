@@ -13,7 +13,7 @@ from typing import Any
 
 from statveil.formats.argus.batch_commands import Batch
 from statveil.formats.argus.cells import CellTable
-from statveil.formats.argus.metadata import Metadata, Role, read_metadata
+from statveil.formats.argus.metadata import Metadata, VariableRole, read_metadata
 from statveil.formats.argus.records import record_rows
 from statveil.formats.system import LinearSystem
 
@@ -138,7 +138,7 @@ def _metadata(path: Path) -> Metadata:
 
 def _table_said(path: Path) -> Said:
     metadata = _metadata(path)
-    response = next(each for each in metadata.variables if each.role in (Role.RESPONSE, Role.FREQUENCY))
+    response = next(each for each in metadata.variables if each.role in (VariableRole.RESPONSE, VariableRole.FREQUENCY))
     found: Said = []
     for line in lines(path):
         row = dict(zip((each.name for each in metadata.variables), fields(line, metadata.separator), strict=False))

@@ -24,7 +24,7 @@ from statveil.data.readers import read_microdata
 from statveil.risk.assess import assess
 from statveil.risk.rules import PPercent
 from statveil.tables.spec import TableSpec
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 
 UNSAFE, EMPTY = 3, 14
 Places = dict[str, tuple[int, int]]

@@ -32,7 +32,7 @@ PATIENCE = 60.0
 @pytest.fixture(autouse=True)
 def _own_children(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Children that find the jobs of these tests, and none left over before or after."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
     children: list[Any] = []
     monkeypatch.setattr(processes, "_idle", children)
     yield
@@ -270,8 +270,8 @@ HARD = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
-from statveil.protect.cta import adjust
-from statveil.protect.options import Limits
+from statveil.protect.adjust import adjust
+from statveil.core.limits import Limits
 from tests.protect.problems import problem_of
 from tests.protect.problems import two_way_relations
 from tests.protect.problems import with_margins
@@ -291,7 +291,7 @@ print("accepted" if problem.accepts(adjustment.deviation) else "refused", adjust
 
 
 def test_ctrl_c_in_a_hard_problem_gives_the_best_table_at_once() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"]}
     with subprocess.Popen([sys.executable, "-c", HARD], stdout=subprocess.PIPE, text=True, env=environment) as run:
         assert run.stdout is not None
         assert run.stdout.readline() == "a table\n"
@@ -302,16 +302,53 @@ def test_ctrl_c_in_a_hard_problem_gives_the_best_table_at_once() -> None:
 
 
 ORPHAN = """
-from statveil.solve.isolate import run_isolated
+from statveil.solve.processes import run_isolated
 from tests.solve.jobs import sleep_for_ever
 run_isolated([(sleep_for_ever, ())], seconds=500, on_message=lambda message: print(message, flush=True))
 """
 
 
 def test_a_child_dies_with_its_parent() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"]}
     with subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True, env=environment) as parent:
         assert parent.stdout is not None
         process = int(parent.stdout.readline())
         parent.kill()
     assert is_gone(process)
+
+
+GIANT = 2**50
+
+
+def test_a_child_counts_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child holds some 60 megabytes and says so; what is seen is this process and at least that."""
+    monkeypatch.setattr(processes, "_most_memory", [0])
+    processes.note_memory([])
+    alone = processes._most_memory[0]
+    program = "block = b'x' * 60_000_000; print(len(block), flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        processes.note_memory([child.pid])
+        child.kill()
+    assert processes._most_memory[0] > alone + 60_000_000
+
+
+def test_peaks_at_different_moments_are_not_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child had much when this process had little, and little when it had much: 70, not 110."""
+    monkeypatch.setattr(processes, "_most_memory", [0])
+    for own, child in ((10, 60), (50, 5)):
+        used = {os.getpid(): own * GIANT, 1: child * GIANT}
+        monkeypatch.setattr(processes, "_resident", used.__getitem__)
+        processes.note_memory([1])
+    assert processes.peak_mb() == 70 * GIANT / 2**20
+
+
+def test_a_process_that_is_gone_uses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_most_memory", [0])
+    assert processes._resident(2**22 + 1) == 0
+
+
+def test_without_a_word_on_memory_the_peak_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes.sys, "platform", "win32")
+    assert processes.peak_mb() is None

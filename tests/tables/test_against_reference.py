@@ -14,7 +14,7 @@ from statveil.data.readers import read_microdata
 from statveil.tables.relations import relations
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 from tests.reference.tabulate import PlainCell, plain_tabulate
 
 COUNTIES = Hierarchy.from_dict({"North": ["a", "b"], "South": {"Coast": ["c"], "d": None}})

@@ -17,8 +17,8 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
+from statveil.formats.amounts import NO_BOUND
 from statveil.formats.system import LinearSystem
-from statveil.formats.text.amounts import NO_BOUND
 
 Values = Literal["uniform", "lognormal"]
 Where = Literal["leaf", "any"]

@@ -26,8 +26,7 @@ from statveil.audit.implied_bounds import SAFE, ImpliedBounds, System, exact_pro
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.formats.certificate import COVER, Cases, Certificate, Combination, Multipliers, Node, ProofSum, read_certificate
-from statveil.formats.system import LinearSystem
-from statveil.formats.system_files import read_system
+from statveil.formats.system import LinearSystem, read_system
 
 WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
 

@@ -18,7 +18,7 @@ import numpy as np
 from statveil.audit.report import Check
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import InputError
-from statveil.formats.repairs import Relaxation
+from statveil.formats.rcta import Relaxation
 from statveil.formats.system import LinearSystem
 
 if TYPE_CHECKING:

@@ -17,10 +17,8 @@ from statveil.audit.repairs import check_repairs, eased_system, further
 from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import InputError
-from statveil.formats.repairs import Relaxation, read_repairs
-from statveil.formats.solution import Solution, read_solution
-from statveil.formats.system import LinearSystem
-from statveil.formats.system_files import read_system
+from statveil.formats.rcta import Relaxation, Solution, read_repairs, read_solution
+from statveil.formats.system import LinearSystem, read_system
 
 _LARGEST = 2**62
 """Sums of two such amounts still fit 64 bits."""

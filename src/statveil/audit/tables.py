@@ -17,7 +17,7 @@ from statveil.audit.repairs import BOUNDS, PROTECTION, CellEnds, CellKinds, List
 from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.provenance import Provenance, sha256
-from statveil.formats.repairs import Relaxation
+from statveil.formats.rcta import Relaxation
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.table import ProtectedTable, Table, View
 

@@ -17,8 +17,7 @@ from statveil.audit.repairs import in_words as repairs_in_words
 from statveil.audit.repairs import weakened
 from statveil.audit.report import AuditReport, Check
 from statveil.cli.signals import told_to_stop
-from statveil.core.limits import OnProgress, Progress
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, OnProgress, Progress
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""When to stop, where a run stands, and checks at the door that every folder shares."""
+"""When to stop, where a run stands, how it ended, and checks at the door that every folder shares."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
 from statveil.core.errors import InputError
+
+
+class Ending(StrEnum):
+    """One vocabulary for how a computation ended, whoever computed."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    OUT_OF_TIME = "out of time"
+    FAILED = "failed"
 
 
 def known(name: str, value: str, allowed: tuple[str, ...]) -> None:

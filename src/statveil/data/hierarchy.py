@@ -215,14 +215,14 @@ def _refuse_continued(leaves: Sequence[str], parent: Mapping[str, str]) -> None:
         )
 
 
-class _Line(NamedTuple):
+class _CodeLine(NamedTuple):
     number: int
     code: str
     parent: str
     label: str
 
 
-def _read_lines(file: Path) -> list[_Line]:
+def _read_lines(file: Path) -> list[_CodeLine]:
     encoding = settle_encoding(file)
     records = list(records_of(file, encoding, sniff_delimiter(file, encoding)))
     names = [name.strip().casefold() for name in records[0][1]] if records else []
@@ -233,15 +233,15 @@ def _read_lines(file: Path) -> list[_Line]:
     return lines
 
 
-def _line(file: Path, number: int, fields: Sequence[str], columns: Sequence[int]) -> _Line:
+def _line(file: Path, number: int, fields: Sequence[str], columns: Sequence[int]) -> _CodeLine:
     code, parent, label = (fields[column] if 0 <= column < len(fields) else "" for column in columns)
     if len(fields) < 2 or not code:
         raise HierarchyError(f"{file}, line {number}: no code and parent.", hint="Each line holds code, parent and perhaps a label.")
-    return _Line(number, code, parent, label)
+    return _CodeLine(number, code, parent, label)
 
 
-def _refuse_repeated(file: Path, lines: Sequence[_Line]) -> None:
-    seen: dict[str, _Line] = {}
+def _refuse_repeated(file: Path, lines: Sequence[_CodeLine]) -> None:
+    seen: dict[str, _CodeLine] = {}
     for line in lines:
         first = seen.setdefault(line.code, line)
         if first is not line:
@@ -252,7 +252,7 @@ def _refuse_repeated(file: Path, lines: Sequence[_Line]) -> None:
             )
 
 
-def _total_among(lines: Sequence[_Line]) -> str:
+def _total_among(lines: Sequence[_CodeLine]) -> str:
     """The only code without a parent but with children, or the only parent that is not a code, or the default."""
     parents = {line.parent for line in lines if line.parent}
     tops = [line.code for line in lines if not line.parent]

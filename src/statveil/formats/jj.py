@@ -14,11 +14,9 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.core.errors import TableNotAdditive
+from statveil.formats.amounts import AmountColumn, DecimalNumbers, RoundedAmounts, Rounding, WordColumn, lines_of, relation_lines
 from statveil.formats.system import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem, how_to_mend
-from statveil.formats.text.amounts import Numbers, Rounding, Units
-from statveil.formats.text.lines import Block, TextLines, Words
-from statveil.formats.text.scan import COUNT, GRAMMAR, find_repeated, scan_relations
-from statveil.formats.text.typeset import Amounts, Choices, lines_of, relation_lines
+from statveil.formats.text import COUNT, GRAMMAR, BlockWords, LineBlock, TextLines, find_repeated, scan_relations
 
 _FIELDS = 9
 _TOO_LARGE = "an amount is too large to be computed exactly (2^53 units or more)"
@@ -43,47 +41,47 @@ def read_text(path: str | Path, *, non_additive: bool = False, negative_levels: 
 def write_text(system: LinearSystem, path: str | Path) -> None:
     """Write a JJ file that reads back to the same system."""
     size, decimals = system.value.size, system.decimals
-    amounts = [Amounts(each, decimals) for each in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)]
+    amounts = [AmountColumn(each, decimals) for each in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)]
     letters, status = np.unique(system.status, return_inverse=True)
     costs, cost = np.unique(system.cost, return_inverse=True)
-    cells: list[Amounts | Choices] = [
-        Amounts(np.arange(size), 0),
+    cells: list[AmountColumn | WordColumn] = [
+        AmountColumn(np.arange(size), 0),
         amounts[0],
-        Choices([repr(each) for each in costs.tolist()], cost),
-        Choices([str(each) for each in letters], status),
+        WordColumn([repr(each) for each in costs.tolist()], cost),
+        WordColumn([str(each) for each in letters], status),
         *amounts[1:],
-        Choices(["0"], np.zeros(size, dtype=np.int64)),
+        WordColumn(["0"], np.zeros(size, dtype=np.int64)),
     ]
     matrix = system.relations
     with Path(path).open("wb") as file:
         file.write(f"0\n{size}\n".encode("ascii"))
         file.writelines(lines_of(cells))
         file.write(f"{system.rhs.size}\n".encode("ascii"))
-        file.writelines(relation_lines(matrix.indptr, matrix.indices, matrix.data, Amounts(system.rhs, decimals)))
+        file.writelines(relation_lines(matrix.indptr, matrix.indices, matrix.data, AmountColumn(system.rhs, decimals)))
 
 
-class _Cells(NamedTuple):
-    block: Block
-    value: Numbers
+class _JJCells(NamedTuple):
+    block: LineBlock
+    value: DecimalNumbers
     cost: FloatArray
     status: AnyArray
-    lower: Numbers
-    upper: Numbers
-    lower_level: Numbers
-    upper_level: Numbers
+    lower: DecimalNumbers
+    upper: DecimalNumbers
+    lower_level: DecimalNumbers
+    upper_level: DecimalNumbers
 
 
 class _Terms(NamedTuple):
-    block: Block
+    block: LineBlock
     matrix: csr_matrix
-    rhs: Numbers
+    rhs: DecimalNumbers
 
 
-def _read_cells(text: TextLines) -> _Cells:
+def _read_cells(text: TextLines) -> _JJCells:
     block = text.block(text.count("the number of cells"), "a cell")
     words = block.table(_FIELDS, least=_FIELDS - 1, words="a cell has nine fields: index value cost status lb ub lpl upl spl")
     words.require_numbering(0)
-    return _Cells(
+    return _JJCells(
         block=block,
         value=words.numbers(1, "value"),
         cost=_costs(words),
@@ -95,7 +93,7 @@ def _read_cells(text: TextLines) -> _Cells:
     )
 
 
-def _costs(words: Words) -> FloatArray:
+def _costs(words: BlockWords) -> FloatArray:
     """Costs as the nearest doubles; the few that need care are left to Python."""
     numbers = words.numbers(2, "cost")
     cost, sure = numbers.in_doubles()
@@ -124,7 +122,7 @@ def _read_relations(text: TextLines, cells: int) -> _Terms:
     return _Terms(block, matrix, rhs)
 
 
-def _check_columns(block: Block, starts: IntArray, columns: IntArray, cells: int) -> None:
+def _check_columns(block: LineBlock, starts: IntArray, columns: IntArray, cells: int) -> None:
     outside = (columns < 0) | (columns >= cells)
     if outside.any():
         row = int(np.searchsorted(starts, np.argmax(outside), side="right")) - 1
@@ -134,7 +132,7 @@ def _check_columns(block: Block, starts: IntArray, columns: IntArray, cells: int
         raise block.fault(twice, "the relation names a cell twice", hint="Add its factors up, or mend the index.")
 
 
-def _in_units(cells: _Cells, terms: _Terms, *, negative_levels: bool) -> LinearSystem:
+def _in_units(cells: _JJCells, terms: _Terms, *, negative_levels: bool) -> LinearSystem:
     decimals = _decimals_of(cells, terms)
     value = cells.value.in_units(decimals)
     cells.block.refuse(value.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
@@ -156,7 +154,7 @@ def _in_units(cells: _Cells, terms: _Terms, *, negative_levels: bool) -> LinearS
     )
 
 
-def _decimals_of(cells: _Cells, terms: _Terms) -> int:
+def _decimals_of(cells: _JJCells, terms: _Terms) -> int:
     """Enough for values and right-hand sides; for levels as many as leave every amount small enough to be exact."""
     least = min(MOST_DECIMALS, max(cells.value.decimals, terms.rhs.decimals))
     wanted = min(MOST_DECIMALS, max(cells.lower_level.decimals, cells.upper_level.decimals))
@@ -165,7 +163,7 @@ def _decimals_of(cells: _Cells, terms: _Terms) -> int:
     return next(fitting, least)
 
 
-def _level(cells: _Cells, level: Numbers, value: Units, decimals: int, *, negative: bool) -> IntArray:
+def _level(cells: _JJCells, level: DecimalNumbers, value: RoundedAmounts, decimals: int, *, negative: bool) -> IntArray:
     """Levels rounded up; where the value itself was rounded, by one unit more, so that the true one is protected."""
     if not negative:
         cells.block.refuse(
@@ -178,7 +176,7 @@ def _level(cells: _Cells, level: Numbers, value: Units, decimals: int, *, negati
     return asked.units + (~value.exact & (asked.units > 0))
 
 
-def _check_sums(system: LinearSystem, block: Block, *, non_additive: bool) -> None:
+def _check_sums(system: LinearSystem, block: LineBlock, *, non_additive: bool) -> None:
     sizes = abs(system.relations).astype(np.float64) @ np.abs(system.value).astype(np.float64)
     block.refuse(sizes >= LARGEST_SUM, "the factors are too large to add up exactly")
     broken = system.relations @ system.value != system.rhs

@@ -16,9 +16,9 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import FormatError, TableNotAdditive
+from statveil.formats.amounts import NO_BOUND
 from statveil.formats.system import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem, how_to_mend
-from statveil.formats.text.amounts import NO_BOUND
-from statveil.formats.text.scan import find_repeated
+from statveil.formats.text import find_repeated
 
 VERSION = 1
 _AMOUNTS = ("value", "lower", "upper", "lower_level", "upper_level", "rhs")

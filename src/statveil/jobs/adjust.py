@@ -17,17 +17,15 @@ from statveil.core.atomic import check_targets, written_together
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits, OnProgress, check_kind, stages
 from statveil.formats.certificate import write_certificate
-from statveil.formats.repairs import read_may_give, write_repairs
-from statveil.formats.solution import Solution, read_directions, write_solution
-from statveil.formats.system import LinearSystem
-from statveil.formats.system_files import read_system
+from statveil.formats.rcta import Solution, read_directions, read_may_give, write_repairs, write_solution
+from statveil.formats.system import LinearSystem, read_system
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.options import AdjustArguments, Method, Repair, method_of
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import SystemOptions, problem_of
 from statveil.publish.report.utility import system_utility
-from statveil.solve.memory import peak_mb
+from statveil.solve.processes import peak_mb
 
 if TYPE_CHECKING:
     from statveil.protect.keep.variables import Together

@@ -20,18 +20,16 @@ from statveil.core.arrays import FloatArray
 from statveil.core.atomic import check_targets, written_together
 from statveil.core.errors import InputError
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
-from statveil.data.packages import EXCEL_ENDINGS, STATS_ENDINGS, read_sheet, read_stats
-from statveil.data.readers import PARQUET_ENDINGS
+from statveil.data.readers import EXCEL_ENDINGS, PARQUET_ENDINGS, STATS_ENDINGS, read_sheet, read_stats
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter
 from statveil.formats.argus.apriori import Action, Apriori, read_apriori, write_apriori
-from statveil.formats.argus.cells import Amounts, CellTable
+from statveil.formats.argus.cells import CellTable, ExactColumn, cell_of_rows, table_of
 from statveil.formats.argus.metadata import read_metadata
 from statveil.formats.argus.outputs import Style, write_code_value, write_sbs
 from statveil.formats.argus.records import record_rows
 from statveil.formats.argus.tab import read_cells, write_cells
-from statveil.formats.argus.tables import cell_of_rows, table_of
 from statveil.formats.argus.trees import read_labels, read_tree, write_labels, write_tree
-from statveil.formats.system_files import read_system, write_system
+from statveil.formats.system import read_system, write_system
 from statveil.jobs.batch.tables import said_by_statuses
 from statveil.protect.build import build_problem
 from statveil.protect.options import Options
@@ -256,7 +254,7 @@ def _table_to_system(source: Path, target: Path, how: Conversion) -> None:
     write_jj(build_problem(table, sensitivity, Options()), target, decimals=table.decimals)
 
 
-def _costs(table: Table, cells: CellTable, cost: Amounts) -> FloatArray:
+def _costs(table: Table, cells: CellTable, cost: ExactColumn) -> FloatArray:
     """The file's cost of each cell; nothing where it gives none, or zero."""
     found, cell = np.full(table.size, np.nan), cell_of_rows(table, cells)
     rows = np.flatnonzero((cell >= 0) & ~cost.missing & (cost.units > 0))

@@ -15,7 +15,7 @@ from statveil.audit.tables import audit_table, labels
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.core.provenance import Provenance
-from statveil.formats.repairs import Relaxation, read_repairs
+from statveil.formats.rcta import Relaxation, read_repairs
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records

@@ -11,8 +11,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
-from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits, OnProgress, check_kind, check_seed
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.bounds.certificate import certify
 from statveil.protect.presolve.components import Components, components_of

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from statveil.core.arrays import IntArray, frozen_array
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.formats.certificate import Certificate
-from statveil.formats.repairs import Relaxation
+from statveil.formats.rcta import Relaxation
 from statveil.protect.problem import ProtectionProblem
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from scipy.sparse import csr_matrix, hstack, identity
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import SolverFailed
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect import rounding
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.protect.rounding import CellParts, parts_of, round_by_parts
-from statveil.solve.model import LinearModel, Solution
+from statveil.solve.model import LinearModel, LinearSolution
 
 if TYPE_CHECKING:
     from statveil.solve.highs import WarmProgram
@@ -110,7 +110,7 @@ class FixedSenses:
         rest = np.zeros(self.problem.size, dtype=np.int64)
         return WarmProgram(self.model(rest), first="simplex" if self.moving.size < TUNING.fast_simplex else "ipm")
 
-    def solve(self, senses: IntArray, *, seconds: float, worth: float = np.inf) -> Solution:
+    def solve(self, senses: IntArray, *, seconds: float, worth: float = np.inf) -> LinearSolution:
         """Least cost for these senses, at a vertex, from the last basis; given up once it must cost more than `worth`.
 
         An "infeasible" from here only drops a candidate; it proves nothing, so it is not checked again.

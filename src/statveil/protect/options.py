@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed, is_finite, known
-from statveil.formats.repairs import MayGive
+from statveil.formats.rcta import MayGive
 
 Variant = Literal["at-least", "exact"]
 Norm = Literal["l1", "l2"]

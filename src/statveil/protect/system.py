@@ -11,8 +11,7 @@ import numpy as np
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray
 from statveil.core.errors import InputError
 from statveil.core.limits import known
-from statveil.formats.system import LinearSystem
-from statveil.formats.system_files import read_system, write_system
+from statveil.formats.system import LinearSystem, read_system, write_system
 from statveil.protect.options import Norm, Variant
 from statveil.protect.problem import ProtectionProblem
 

@@ -11,7 +11,7 @@ from statveil.audit.report import AuditReport
 from statveil.audit.tables import Requirements, audit_table, cell_labels
 from statveil.core.errors import AuditFailed
 from statveil.core.provenance import Provenance
-from statveil.formats.repairs import Relaxation
+from statveil.formats.rcta import Relaxation
 from statveil.protect.adjustment import Adjustment
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from statveil.core.errors import InfeasibleProblem, OutOfTime
-from statveil.core.limits import Limits, OnProgress, Progress, check_seed, known
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_seed, known
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of, narrowed
 from statveil.records.keys import KeyVariables

@@ -14,8 +14,8 @@ import numpy as np
 
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.risk.sensitivity import Sensitivity
-from statveil.tables.levels import Grid
 from statveil.tables.linked import CellSet
+from statveil.tables.positions import Grid
 from statveil.tables.table import Table, View
 
 

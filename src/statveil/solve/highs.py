@@ -1,13 +1,13 @@
 """Adapter to HiGHS: the only module that names it.
 
 One thread and a fixed seed, so that the same model gives the same answer. Its time limit is not always kept, and it may
-crash: callers run it inside an isolated process (`solve.isolate`).
+crash: callers run it inside an isolated process (`solve.processes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import highspy
 import numpy as np
@@ -15,8 +15,8 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import SolverFailed
-from statveil.core.outcome import Ending
-from statveil.solve.model import LinearModel, Solution
+from statveil.core.limits import Ending
+from statveil.solve.model import LinearModel, LinearSolution
 
 Algorithm = Literal["simplex", "ipm", "choose"]
 OnIncumbent = Callable[[FloatArray, float], None]
@@ -36,6 +36,20 @@ _ENDINGS = {
 }
 
 
+class HighsOptions(NamedTuple):
+    """How HiGHS runs."""
+
+    presolve: bool = True
+    crossover: bool = True
+    """From an interior point to a vertex; a point that is only a bound needs none."""
+    as_it_comes: bool = False
+    """With its own tolerances and seed, and its first answer."""
+
+
+EXACTING, NO_CROSSOVER, NO_PRESOLVE = HighsOptions(), HighsOptions(crossover=False), HighsOptions(presolve=False)
+AS_IT_COMES = HighsOptions(as_it_comes=True)
+
+
 def solve(
     model: LinearModel,
     *,
@@ -44,22 +58,19 @@ def solve(
     gap: float = 0.0,
     start: FloatArray | None = None,
     on_incumbent: OnIncumbent | None = None,
-    presolve: bool = True,
-    crossover: bool = True,
     nodes: int | None = None,
-    as_it_comes: bool = False,
-) -> Solution:
+    options: HighsOptions = EXACTING,
+) -> LinearSolution:
     """Solve once, exploring `nodes` of the tree at most.
 
-    An "infeasible" is checked by a second run without presolve, because presolve has been wrong before; not so where HiGHS is to
-    be seen `as_it_comes`, with its own tolerances and seed and its first answer.
+    An "infeasible" is checked by a second run without presolve, because presolve has been wrong before; not so `as_it_comes`.
     """
-    highs = loaded(model, as_it_comes=as_it_comes)
+    highs = loaded(model, as_it_comes=options.as_it_comes)
     highs.setOptionValue("time_limit", max(seconds, 0.01))
-    highs.setOptionValue("presolve", "on" if presolve else "off")
+    highs.setOptionValue("presolve", "on" if options.presolve else "off")
     if model.whole is None:
         highs.setOptionValue("solver", algorithm)
-        highs.setOptionValue("run_crossover", "on" if crossover else "off")
+        highs.setOptionValue("run_crossover", "on" if options.crossover else "off")
     else:
         highs.setOptionValue("mip_rel_gap", gap)
         highs.setOptionValue("mip_abs_gap", 1e-9)
@@ -71,8 +82,8 @@ def solve(
             _listen(highs, on_incumbent)
     highs.run()
     solution = read_solution(highs, model)
-    if solution.ending is Ending.INFEASIBLE and presolve and not as_it_comes:
-        return solve(model, seconds=seconds, algorithm=algorithm, gap=gap, start=start, on_incumbent=on_incumbent, presolve=False)
+    if solution.ending is Ending.INFEASIBLE and options.presolve and not options.as_it_comes:
+        return solve(model, seconds=seconds, algorithm=algorithm, gap=gap, start=start, on_incumbent=on_incumbent, options=NO_PRESOLVE)
     return solution
 
 
@@ -97,7 +108,7 @@ def _make_exacting(highs: Any, *, mixed: bool) -> None:
         highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
 
 
-def read_solution(highs: Any, model: LinearModel) -> Solution:
+def read_solution(highs: Any, model: LinearModel) -> LinearSolution:
     """The state of a finished run in our words."""
     status = highs.getModelStatus()
     ending = _ENDINGS.get(status, Ending.FAILED)
@@ -109,7 +120,7 @@ def read_solution(highs: Any, model: LinearModel) -> Solution:
     if ending not in (Ending.OPTIMAL, Ending.FEASIBLE):
         x = None
     bound = info.mip_dual_bound if model.whole is not None else (info.objective_function_value if ending is Ending.OPTIMAL else -np.inf)
-    return Solution(
+    return LinearSolution(
         ending=ending, x=x, objective=info.objective_function_value, bound=bound, row_duals=duals, native=highs.modelStatusToString(status)
     )
 
@@ -163,7 +174,7 @@ class WarmProgram:
         worth: float = np.inf,
         afresh: bool = False,
         row_lower: tuple[IntArray, FloatArray] | None = None,
-    ) -> Solution:
+    ) -> LinearSolution:
         """Solve with these column bounds. The run stops without a point once the objective must exceed `worth`.
 
         `row_lower` gives some rows, which have no upper bound, new lower ones. `afresh` forgets the last basis and takes an interior
@@ -197,7 +208,7 @@ class WarmProgram:
         return np.asarray(ray, dtype=np.float64) if found else None
 
 
-class Ranges:
+class ColumnRanges:
     """The least and the most that single columns of a linear program can be, each run from the last basis."""
 
     def __init__(self, model: LinearModel) -> None:

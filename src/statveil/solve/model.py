@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import BoolArray, FloatArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class LinearModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solution:
+class LinearSolution:
     """What a solver claims; `native` keeps its own words. `x` is None when it found no point."""
 
     ending: Ending

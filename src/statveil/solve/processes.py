@@ -16,17 +16,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from statveil.core.errors import SolverFailed, StatveilError
-from statveil.solve import memory
 
 LARGE = 1 << 16
 """Bytes from which on an array travels beside its message."""
+INTERVAL = 0.1
+"""Seconds between two looks at the memory in use: by judgement."""
 _NUMBER = struct.Struct(">Q")
 _idle: list[subprocess.Popen[bytes]] = []
+_most_memory = [0]
+"""The most that this process and its children were seen to hold at one moment, in bytes: their peaks, added up, say more than was ever
+used."""
 
 Send = Callable[[Any], None]
 Call = tuple[Callable[..., None], tuple[Any, ...]]
@@ -130,11 +135,11 @@ def _listen(
             assert child.stdout is not None
             selector.register(child.stdout, selectors.EVENT_READ, child)
         while selector.get_map():
-            memory.look(child.pid for child in children)
+            note_memory(child.pid for child in children)
             left = deadline - time.monotonic()
             if left <= 0:  # one that never stops talking has its time too
                 return Halt.OUT_OF_TIME
-            ready = selector.select(min(left, memory.INTERVAL))
+            ready = selector.select(min(left, INTERVAL))
             for key, _ in ready:
                 kind, content = _read_or_failure(key.fileobj, alone=not spoken)
                 if kind == "message":
@@ -241,6 +246,30 @@ def _call(module: str, name: str, arguments: tuple[Any, ...], send: Send) -> tup
     except Exception as error:
         return "failure", SolverFailed(f"The solver's process failed ({type(error).__name__}).", hint="Run with --debug for details.")
     return "done", None
+
+
+def note_memory(children: Iterable[int]) -> None:
+    """Note what is resident now, of this process and of these children; nothing where the system does not tell."""
+    used = sum(_resident(process) for process in (os.getpid(), *children))
+    _most_memory[0] = max(_most_memory[0], used)
+
+
+def _resident(process: int) -> int:
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+    except OSError:  # another system, or the process has just ended
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_mb() -> float | None:
+    """The most at one moment, in megabytes: as seen while children ran, or this process's own peak; None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 2**10)
+    return round(max(own, _most_memory[0]) / 2**20, 1)
 
 
 if __name__ == "__main__":

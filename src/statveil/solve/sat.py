@@ -8,7 +8,7 @@ import numpy as np
 from pysat.solvers import Minisat22
 
 from statveil.core.arrays import IntArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 
 CONFLICTS = 2_000_000
 """Work allowed to one call; a count and not a clock, so that the same clauses give the same answer."""

@@ -13,12 +13,11 @@ import numpy as np
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import HierarchyError, InputError, TableNotAdditive
 from statveil.data.hierarchy import Hierarchy
-from statveil.tables.cells import Positions, merge_equal
-from statveil.tables.levels import Grid
+from statveil.tables.coding import LARGEST_SUM, TableUnits
+from statveil.tables.positions import Grid, PositionSums, merge_equal
+from statveil.tables.rollup import Contributions, LeafCells, roll_up
 from statveil.tables.spec import Dimension
 from statveil.tables.table import Table, View
-from statveil.tables.tabulate.coding import LARGEST_SUM, Units
-from statveil.tables.tabulate.rollup import Contributions, LeafCells, roll_up
 
 Number = int | str | Decimal
 UNKNOWN = -1
@@ -43,7 +42,7 @@ def table_from_cells(
     grid = Grid(dimensions=tuple(_dimension(axis, trees) for axis, trees in dimensions.items()))
     given = {_key(grid, codes): _units(codes, number, decimals) for codes, number in cells.items()}
     leaves = _leaf_cells(grid, given)
-    units = Units(measure_decimals=decimals, rule_decimals=decimals, weight_decimals=0, repeats=False)
+    units = TableUnits(measure_decimals=decimals, rule_decimals=decimals, weight_decimals=0, repeats=False)
     positions = roll_up(grid, leaves, _nobody(), top=3, units=units)
     if non_additive:
         positions = replace(positions, value=_as_given(grid, given, positions))
@@ -140,7 +139,7 @@ def _nobody() -> Contributions:
     )
 
 
-def _as_given(grid: Grid, given: Mapping[int, int], positions: Positions) -> IntArray:
+def _as_given(grid: Grid, given: Mapping[int, int], positions: PositionSums) -> IntArray:
     """The numbers given; a total that is not given is the sum of its inner cells."""
     lost = sorted({key for key, value in given.items() if value} - set(positions.key.tolist()))
     if lost:
@@ -158,7 +157,7 @@ def _codes(grid: Grid, keys: Sequence[int]) -> list[list[str]]:
     ]
 
 
-def _check_sums(grid: Grid, given: Mapping[int, int], positions: Positions) -> None:
+def _check_sums(grid: Grid, given: Mapping[int, int], positions: PositionSums) -> None:
     """Name the lowest total that is not the sum of its parts: all the parts below it are right."""
     summed = dict(zip(positions.key.tolist(), zip(positions.value.tolist(), positions.records.tolist(), strict=True), strict=True))
     off = {key: (value - summed.get(key, (0, 0))[0], summed.get(key, (0, 0))[1]) for key, value in given.items()}

@@ -13,10 +13,8 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.errors import InputError
-from statveil.tables.cells import Positions, merge_equal
-from statveil.tables.levels import Grid
+from statveil.tables.positions import Grid, PositionSums, at_or_below, merge_equal
 from statveil.tables.spec import TableSpec
-from statveil.tables.structural_zeros import at_or_below
 from statveil.tables.table import EquationRows
 
 Percent = int | float | str | Decimal | Fraction
@@ -128,7 +126,7 @@ def check_equations(equations: object, specs: Sequence[TableSpec]) -> list[Equat
     return list(equations)
 
 
-def equation_rows(equation: Equation, cells: Positions, response: IntArray, responses: Sequence[Response]) -> EquationRows:
+def equation_rows(equation: Equation, cells: PositionSums, response: IntArray, responses: Sequence[Response]) -> EquationRows:
     """The equation for each set of records of which all its responses are shown; `cells` are distinct, `response` theirs."""
     number = {each.measure: place for place, each in enumerate(responses)}
     records, _ = merge_equal(cells)

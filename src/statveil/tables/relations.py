@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from statveil.core.arrays import IntArray
-from statveil.tables.levels import Grid
+from statveil.tables.positions import Grid
 from statveil.tables.table import Table, View
 
 _PRINT_SEED = 20_240_229

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statveil.core.errors import FormatError
-from statveil.formats.argus.metadata import Metadata, Role, Variable, read_metadata, write_metadata
+from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRole, read_metadata, write_metadata
 
 FIXED = """Year 1  2 99
   <RECODEABLE>
@@ -46,8 +46,8 @@ def test_records_of_fixed_width(tmp_path: Path) -> None:
     assert (year.start, year.width, year.missing) == (1, 2, ("99",))
     assert (industry.digits, industry.distances, industry.missing) == ((3, 1, 1), (1, 3, 5), ("99999", "88888"))
     assert (region.tree, region.lead, region.codelist) == ("C:\\old folder\\region2.hrc", "@", "my regions.cdl")
-    assert (weight.role, weight.decimals, turnover.role) == (Role.WEIGHT, 1, Role.RESPONSE)
-    assert (request.role, request.requests) == (Role.REQUEST, ("1", "2"))
+    assert (weight.role, weight.decimals, turnover.role) == (VariableRole.WEIGHT, 1, VariableRole.RESPONSE)
+    assert (request.role, request.requests) == (VariableRole.REQUEST, ("1", "2"))
 
 
 def test_a_path_with_blanks_may_stand_without_quotation_marks(tmp_path: Path) -> None:
@@ -67,7 +67,12 @@ def test_a_table_has_letters_for_statuses_and_two_tags_on_a_line(tmp_path: Path)
     )
     metadata = read_metadata(written(tmp_path, text))
     assert (metadata.dialect, metadata.protect, metadata.safe) == ("table", "Z", "S")
-    assert [each.role for each in metadata.variables] == [Role.NONE, Role.RESPONSE, Role.LOWER_LEVEL, Role.STATUS]
+    assert [each.role for each in metadata.variables] == [
+        VariableRole.NONE,
+        VariableRole.RESPONSE,
+        VariableRole.LOWER_LEVEL,
+        VariableRole.STATUS,
+    ]
     assert (metadata.variables[0].total, metadata.variables[0].missing) == ("All", ("99",))
 
 
@@ -126,13 +131,29 @@ CODES = st.text(st.characters(codec="utf-8", exclude_characters='"', exclude_cat
 
 
 @st.composite
-def variables(draw: st.DrawFn, dialect: str) -> Variable:
+def variables(draw: st.DrawFn, dialect: str) -> ArgusVariable:
     spans = draw(st.booleans())
     digits = draw(st.one_of(st.just(()), st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple))) if spans else ()
     tree = draw(st.one_of(st.none(), NAMES)) if spans and not digits else None
-    roles = {"table": (Role.STATUS, Role.FREQUENCY, Role.SHADOW, Role.COST, Role.RESPONSE, Role.TOP, Role.LOWER_LEVEL)}
-    role = Role.NONE if spans else draw(st.sampled_from(roles.get(dialect, (Role.RESPONSE, Role.WEIGHT, Role.HOLDING, Role.REQUEST))))
-    return Variable(
+    roles = {
+        "table": (
+            VariableRole.STATUS,
+            VariableRole.FREQUENCY,
+            VariableRole.SHADOW,
+            VariableRole.COST,
+            VariableRole.RESPONSE,
+            VariableRole.TOP,
+            VariableRole.LOWER_LEVEL,
+        )
+    }
+    role = (
+        VariableRole.NONE
+        if spans
+        else draw(
+            st.sampled_from(roles.get(dialect, (VariableRole.RESPONSE, VariableRole.WEIGHT, VariableRole.HOLDING, VariableRole.REQUEST)))
+        )
+    )
+    return ArgusVariable(
         name=draw(NAMES),
         start=draw(st.integers(1, 500)) if dialect == "fixed" else None,
         width=None if dialect == "table" else sum(digits) or draw(st.integers(1, 20)),
@@ -147,7 +168,7 @@ def variables(draw: st.DrawFn, dialect: str) -> Variable:
         lead=draw(st.sampled_from(["@", "..", "#"])) if tree else "@",
         distances=draw(st.lists(st.integers(0, 9), max_size=5).map(tuple)),
         decimals=draw(st.integers(0, 9)),
-        requests=draw(st.lists(CODES, max_size=2).map(tuple)) if role is Role.REQUEST else (),
+        requests=draw(st.lists(CODES, max_size=2).map(tuple)) if role is VariableRole.REQUEST else (),
         truncable=draw(st.booleans()),
     )
 

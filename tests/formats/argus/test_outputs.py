@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from statveil.core.errors import FormatError, InputError
 from statveil.data.hierarchy import Hierarchy
 from statveil.formats.argus.apriori import Action, Apriori, read_apriori, write_apriori
-from statveil.formats.argus.cells import Amounts, CellTable, Status
+from statveil.formats.argus.cells import ArgusStatus, CellTable, ExactColumn
 from statveil.formats.argus.outputs import Style, read_code_value, write_code_value, write_csv_grid, write_sbs
 from statveil.tables.spec import Dimension
 
 
-def amounts(*units: int, decimals: int = 1, missing: tuple[int, ...] = ()) -> Amounts:
-    return Amounts(units=np.array(units, dtype=np.int64), decimals=decimals, missing=np.isin(np.arange(len(units)), missing))
+def amounts(*units: int, decimals: int = 1, missing: tuple[int, ...] = ()) -> ExactColumn:
+    return ExactColumn(units=np.array(units, dtype=np.int64), decimals=decimals, missing=np.isin(np.arange(len(units)), missing))
 
 
 @pytest.fixture
@@ -32,7 +32,9 @@ def village() -> CellTable:
         dimensions=(Dimension(name="trade", trees=(trades,)),),
         coordinates=np.array([[0], [2], [3], [4], [5]]),
         value=amounts(1000, 500, 300, 200, 0, missing=(4,)),
-        status=np.array([Status.SAFE, Status.SECONDARY, Status.UNSAFE, Status.UNSAFE_FREQUENCY, Status.EMPTY], dtype=np.int64),
+        status=np.array(
+            [ArgusStatus.SAFE, ArgusStatus.SECONDARY, ArgusStatus.UNSAFE, ArgusStatus.UNSAFE_FREQUENCY, ArgusStatus.EMPTY], dtype=np.int64
+        ),
         frequency=np.array([8, 5, 1, 2, 0]),
         top=(amounts(300, 200, 300, 150, 0), amounts(200, 100, 0, 50, 0)),
     )
@@ -61,7 +63,12 @@ def test_after_an_adjustment_the_adjusted_value_comes_first(village: CellTable, 
         '"baker",49.0,50.0,11',
     ]
     read = read_code_value(tmp_path / "x.txt", dimensions=1, header=True)
-    assert (read[2].codes, read[2].value, read[2].original, read[2].status) == ((" vet",), Decimal("34.0"), Decimal("30.0"), Status.UNSAFE)
+    assert (read[2].codes, read[2].value, read[2].original, read[2].status) == (
+        (" vet",),
+        Decimal("34.0"),
+        Decimal("30.0"),
+        ArgusStatus.UNSAFE,
+    )
 
 
 def test_for_the_public_a_released_zero_looks_like_an_empty_cell(village: CellTable, tmp_path: Path) -> None:
@@ -81,8 +88,8 @@ def test_sbs_flags_tell_one_dominant_from_two_and_from_the_p_rule(village: CellT
     assert lines(tmp_path / "x.sbs") == ['"Total",0,100.0,8,V', '"baker",2,50.0,5,D', vet, '"smith",1,20.0,2,A']
 
 
-@pytest.mark.parametrize("status", [Status.UNSAFE_REQUEST, Status.UNSAFE_ZERO, Status.UNSAFE_MANUAL])
-def test_sbs_flags_the_other_reasons_with_b(village: CellTable, tmp_path: Path, status: Status) -> None:
+@pytest.mark.parametrize("status", [ArgusStatus.UNSAFE_REQUEST, ArgusStatus.UNSAFE_ZERO, ArgusStatus.UNSAFE_MANUAL])
+def test_sbs_flags_the_other_reasons_with_b(village: CellTable, tmp_path: Path, status: ArgusStatus) -> None:
     write_sbs(replace(village, status=np.full(5, int(status))), tmp_path / "x.sbs", quotes=False, concentration="C")
     assert lines(tmp_path / "x.sbs")[2] == " vet,30.0,1,B,100.0"
 
@@ -181,23 +188,23 @@ def test_every_line_of_a_code_value_file_says_what_was_written(
     codes = data.draw(st.lists(plain, min_size=1, max_size=5, unique=True))
     size = len(codes) + 1
     units = st.lists(st.integers(-(10**12), 10**12), min_size=size, max_size=size)
-    known = [int(status) for status in Status if Status.SAFE <= status <= Status.SECONDARY_MANUAL]
+    known = [int(status) for status in ArgusStatus if ArgusStatus.SAFE <= status <= ArgusStatus.SECONDARY_MANUAL]
     empty = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
     status = np.array(data.draw(st.lists(st.sampled_from(known), min_size=size, max_size=size)))
     cells = CellTable(
         response="v",
         dimensions=(Dimension(name="d", trees=(Hierarchy.flat(codes),)),),
         coordinates=np.arange(size).reshape(-1, 1),
-        value=Amounts(units=np.array(data.draw(units)), decimals=2, missing=empty),
-        status=np.where(empty, int(Status.EMPTY), status),
-        adjusted=Amounts(units=np.array(data.draw(units)), decimals=2, missing=empty) if adjusted else None,
+        value=ExactColumn(units=np.array(data.draw(units)), decimals=2, missing=empty),
+        status=np.where(empty, int(ArgusStatus.EMPTY), status),
+        adjusted=ExactColumn(units=np.array(data.draw(units)), decimals=2, missing=empty) if adjusted else None,
     )
     path = tmp_path_factory.mktemp("txt") / "x.txt"
     write_code_value(cells, path, style=Style(statuses=statuses, header=header))
     for row, line in enumerate(read_code_value(path, dimensions=1, header=header)):
         original = None if empty[row] else Decimal(int(cells.value.units[row])).scaleb(-2)
         moved = None if cells.adjusted is None or empty[row] else Decimal(int(cells.adjusted.units[row])).scaleb(-2)
-        told = Status(int(cells.status[row]))
+        told = ArgusStatus(int(cells.status[row]))
         hidden = not (statuses or adjusted) and (told.unsafe or told.secondary)
         assert line.codes == cells.codes(row)
         assert line.withheld == hidden

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from statveil.core.errors import FormatError
 from statveil.data.microdata import Microdata
-from statveil.formats.argus.lines import Line, find_file
+from statveil.formats.argus.lines import ArgusLine, find_file
 from statveil.formats.argus.metadata import read_metadata
 from statveil.formats.argus.records import dimension_trees, fields_of, read_records
 from statveil.tables.spec import TableSpec
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 
 RDA = "Region 1 2 99\n<RECODEABLE>\nName 3 3\nTurnover 6 6 999999\n<NUMERIC>\n<DECIMALS> 1\nAsk 12 1\n<REQUEST> 1 2\n"
 ASC = " 1 Åb  12,51\r\n 2 Bo   3,00\r\n99 Cæ  10,32\r\n"
@@ -119,7 +119,7 @@ def test_files_are_found_under_paths_of_windows_with_blanks_and_in_other_case(tm
 @given(fields=st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp"]), max_size=6), min_size=1, max_size=5))
 def test_fields_in_quotation_marks_are_what_was_written(fields: list[str]) -> None:
     text = ";".join('"' + field.replace('"', '""') + '"' for field in fields)
-    assert fields_of(Line(file="x", number=1, text=text), ";") == fields
+    assert fields_of(ArgusLine(file="x", number=1, text=text), ";") == fields
 
 
 def test_records_in_an_spss_file(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from statveil.core.errors import FormatError, InputError, RuleError, TableNotAdditive
 from statveil.data.hierarchy import Hierarchy
-from statveil.formats.argus.cells import Amounts, CellTable, Status
+from statveil.formats.argus.cells import ArgusStatus, CellTable, ExactColumn, table_of
 from statveil.formats.argus.tab import Wanted, read_cells, write_cells
-from statveil.formats.argus.tables import table_of
 from statveil.risk.assess import assess
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent
 from statveil.tables.spec import Dimension
@@ -56,7 +55,12 @@ def test_a_comma_before_the_decimals_and_blanks_before_the_code(tmp_path: Path) 
     cells = table(tmp_path)
     assert [cells.codes(row) for row in range(cells.size)] == [("All",), (" 1",), (" 2",), ("99",)]
     assert cells.value.texts() == ["1600.50", "100.25", "1500.25", "-"]
-    assert [Status(each) for each in cells.status] == [Status.SAFE, Status.UNSAFE_MANUAL, Status.SAFE, Status.EMPTY]
+    assert [ArgusStatus(each) for each in cells.status] == [
+        ArgusStatus.SAFE,
+        ArgusStatus.UNSAFE_MANUAL,
+        ArgusStatus.SAFE,
+        ArgusStatus.EMPTY,
+    ]
     assert cells.lower is not None
     assert cells.lower.texts()[1] == "20.125"
     assert cells.frequency is not None
@@ -176,19 +180,19 @@ def cell_tables(draw: st.DrawFn) -> CellTable:
     counts = np.array(draw(st.lists(st.integers(0, 50), min_size=size, max_size=size)), dtype=np.int64)
     empty = counts == 0
 
-    def amounts(decimals: int, *, low: int = 0) -> Amounts:
+    def amounts(decimals: int, *, low: int = 0) -> ExactColumn:
         units = np.array(draw(st.lists(st.integers(low, 10**9), min_size=size, max_size=size)), dtype=np.int64)
-        return Amounts(units=np.where(empty, 0, units), decimals=decimals, missing=np.zeros(size, bool))
+        return ExactColumn(units=np.where(empty, 0, units), decimals=decimals, missing=np.zeros(size, bool))
 
     value = amounts(draw(st.integers(0, 4)), low=-(10**9))
-    known = [int(each) for each in (Status.SAFE, Status.UNSAFE_MANUAL, Status.PROTECTED, Status.SECONDARY)]
+    known = [int(each) for each in (ArgusStatus.SAFE, ArgusStatus.UNSAFE_MANUAL, ArgusStatus.PROTECTED, ArgusStatus.SECONDARY)]
     status = np.array(draw(st.lists(st.sampled_from(known), min_size=size, max_size=size)), dtype=np.int64)
     return CellTable(
         response="v",
         dimensions=tuple(dimensions),
         coordinates=grid.astype(np.int64),
-        value=Amounts(units=value.units, decimals=value.decimals, missing=empty),
-        status=np.where(empty, int(Status.EMPTY), status),
+        value=ExactColumn(units=value.units, decimals=value.decimals, missing=empty),
+        status=np.where(empty, int(ArgusStatus.EMPTY), status),
         frequency=counts,
         shadow=amounts(2) if draw(st.booleans()) else None,
         cost=amounts(1) if draw(st.booleans()) else None,
@@ -198,7 +202,7 @@ def cell_tables(draw: st.DrawFn) -> CellTable:
     )
 
 
-def same(one: Amounts | None, other: Amounts | None) -> bool:
+def same(one: ExactColumn | None, other: ExactColumn | None) -> bool:
     if one is None or other is None:
         return one is other
     finer = max(one.decimals, other.decimals)
@@ -229,7 +233,7 @@ def test_everything_a_table_holds_survives_writing_and_reading(
 def test_what_a_table_file_cannot_hold_is_refused(tmp_path: Path) -> None:
     (one,) = table(tmp_path).dimensions
     two = Dimension(name="d", trees=(Hierarchy.flat(["a", "b"]), Hierarchy(parent={"g": "Total", "a": "g", "b": "g"})))
-    zeros = Amounts.known(np.zeros(1, np.int64), 0)
+    zeros = ExactColumn.known(np.zeros(1, np.int64), 0)
     trees = CellTable(response="v", dimensions=(two,), coordinates=np.zeros((1, 1), np.int64), value=zeros, status=np.ones(1, np.int64))
     adjusted = CellTable(
         response="v", dimensions=(one,), coordinates=np.zeros((1, 1), np.int64), value=zeros, status=np.ones(1, np.int64), adjusted=zeros

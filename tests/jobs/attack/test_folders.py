@@ -11,8 +11,8 @@ from statveil.audit.attacks.attacker import Effort
 from statveil.audit.attacks.suite import attack_all, attack_system
 from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus
 from statveil.core.errors import InputError
-from statveil.formats.solution import Solution, write_solution
-from statveil.formats.system_files import read_system
+from statveil.formats.rcta import Solution, write_solution
+from statveil.formats.system import read_system
 from statveil.jobs.adjust import adjust
 from statveil.jobs.attack.folders import folder_case
 from statveil.jobs.attack.systems import reverse_by_adjustment, system_case

@@ -17,7 +17,7 @@ from statveil.formats.argus.outputs import read_code_value
 from statveil.formats.argus.records import dimension_trees, read_records
 from statveil.formats.argus.tab import read_cells
 from statveil.formats.argus.trees import read_labels, read_recoding, read_tree
-from statveil.formats.system_files import read_system
+from statveil.formats.system import read_system
 
 LONGEST = 40_000
 """Bytes of a sample that are used: a damaged line is as damaged in a short file."""

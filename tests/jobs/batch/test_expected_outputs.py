@@ -20,10 +20,9 @@ import pytest
 
 from statveil.core.errors import TableNotAdditive
 from statveil.data.readers import read_microdata
-from statveil.formats.argus.cells import Status
+from statveil.formats.argus.cells import ArgusStatus, table_of
 from statveil.formats.argus.outputs import CodeValue, read_code_value
 from statveil.formats.argus.tab import read_cells
-from statveil.formats.argus.tables import table_of
 from statveil.jobs.batch.run import run_batch
 from tests.jobs.batch.mutations import READERS, collect
 
@@ -47,7 +46,7 @@ def run(folder: Path, text: str, data: Path) -> tuple[CodeValue, ...]:
 def without_secondaries(found: tuple[CodeValue, ...]) -> list[tuple[object, ...]]:
     renamed = [tuple(code.removesuffix(" (2)") for code in line.codes) for line in found]
     return [
-        (codes, line.value, Status.SAFE if line.status is Status.SECONDARY else line.status)
+        (codes, line.value, ArgusStatus.SAFE if line.status is ArgusStatus.SECONDARY else line.status)
         for codes, line in zip(renamed, found, strict=True)
     ]
 
@@ -60,7 +59,7 @@ def test_simple2d(shared_data: Path, tmp_path: Path) -> None:
     found = run(tmp_path, text, shared_data / "tauargus" / "tauargus")
     expected = read_code_value(check / "Simple2D_Expected_Output" / "Simple2D.txt", dimensions=2)
     assert without_secondaries(found) == without_secondaries(expected)
-    assert Counter(line.status for line in found) == {Status.SAFE: 110, Status.UNSAFE: 9, Status.EMPTY: 43}
+    assert Counter(line.status for line in found) == {ArgusStatus.SAFE: 110, ArgusStatus.UNSAFE: 9, ArgusStatus.EMPTY: 43}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from statveil.core.errors import FormatError, RuleError, TableNotAdditive
 from statveil.core.limits import Limits
-from statveil.formats.argus.cells import Status
+from statveil.formats.argus.cells import ArgusStatus
 from statveil.formats.argus.outputs import CodeValue, read_code_value
 from statveil.formats.argus.trees import read_tree
 from statveil.jobs.batch.run import BatchSettings, run_batch
@@ -77,7 +77,7 @@ def test_us153_us140_weights_with_decimals_add_up(batch: Batch, village: Path) -
 def test_us157_us130_no_unsafe_status_is_lost_when_totals_are_recomputed(tmp_path: Path, option: str) -> None:
     run_batch(ready(tmp_path, "T;99;9;U;5;5\na;10;4;U;2;2\nb;20;5;S;0;0\n", OUT, read=option))
     found = read(tmp_path / "out.txt")
-    assert (found["T"].value, found["T"].status, found["a"].status) == (30, Status.UNSAFE_MANUAL, Status.UNSAFE_MANUAL)
+    assert (found["T"].value, found["T"].status, found["a"].status) == (30, ArgusStatus.UNSAFE_MANUAL, ArgusStatus.UNSAFE_MANUAL)
 
 
 def test_us312_weights_and_holdings_work_together(batch: Batch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from statveil.core.errors import InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.formats.argus.metadata import Variable
+from statveil.formats.argus.metadata import ArgusVariable
 from statveil.formats.argus.outputs import read_code_value
 from statveil.formats.argus.trees import read_recoding
 from statveil.jobs.batch.recode import recoded
@@ -18,7 +18,7 @@ from statveil.jobs.batch.run import run_batch
 Batch = Callable[..., Path]
 INTERNAL = '<WRITETABLE> (1, 3, AS+, "out.txt")'
 TREE = Hierarchy(parent={"A": "Total", "a1": "A", "a11": "a1", "a12": "a1", "a2": "A", "B": "Total", "b1": "B"})
-CODES = Variable(name="code", width=3, recodable=True, hierarchical=True)
+CODES = ArgusVariable(name="code", width=3, recodable=True, hierarchical=True)
 
 
 def values(path: Path) -> dict[tuple[str, ...], object]:
@@ -52,12 +52,14 @@ def test_a_tree_and_a_flat_list_are_recoded_each_in_its_way(tmp_path: Path) -> N
     with pytest.raises(InputError, match="begins with <TREERECODE>"):
         recoded(TREE, read_recoding(tmp_path / "x.grc"), CODES)
     with pytest.raises(InputError, match="no tree to fold"):
-        recoded(Hierarchy.flat(["a"]), 1, Variable(name="flat", width=1))
+        recoded(Hierarchy.flat(["a"]), 1, ArgusVariable(name="flat", width=1))
 
 
 def test_ranges_compare_codes_at_their_full_width(tmp_path: Path) -> None:
     (tmp_path / "x.grc").write_text("1: 1-5\n9: 9-\n", encoding="utf-8")
-    tree, new = recoded(Hierarchy.flat([" 2", " 4", " 7", " 9", "10"]), read_recoding(tmp_path / "x.grc"), Variable(name="size", width=2))
+    tree, new = recoded(
+        Hierarchy.flat([" 2", " 4", " 7", " 9", "10"]), read_recoding(tmp_path / "x.grc"), ArgusVariable(name="size", width=2)
+    )
     assert new == {" 2": " 1", " 4": " 1", " 7": " 7", " 9": " 9", "10": " 9"}
     assert tree.leaves == (" 1", " 7", " 9")
 

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from statveil.cli.app import app
 from statveil.core.errors import FormatError, InputError, RuleError, TableNotAdditive
 from statveil.core.limits import Limits
-from statveil.formats.argus.cells import Status
+from statveil.formats.argus.cells import ArgusStatus
 from statveil.formats.argus.outputs import CodeValue, read_code_value
 from statveil.formats.argus.tab import read_cells
-from statveil.formats.system_files import read_system
+from statveil.formats.system import read_system
 from statveil.jobs.batch.run import BatchSettings, run_batch
 
 Batch = Callable[..., Path]
@@ -38,8 +38,8 @@ def test_values_and_statuses_of_the_village(batch: Batch, village: Path) -> None
     assert len(lines) == 7 * 3
     assert lines["Total", "Total"].value == 1160
     assert lines["No", "ba"].value == 450
-    assert (lines["99", "ba"].value, lines["99", "ba"].status) == (None, Status.EMPTY)
-    assert lines["10", "ba"].status is Status.UNSAFE_FREQUENCY
+    assert (lines["99", "ba"].value, lines["99", "ba"].status) == (None, ArgusStatus.EMPTY)
+    assert lines["10", "ba"].status is ArgusStatus.UNSAFE_FREQUENCY
     assert unsafe(village / "out.txt") == {
         (" 1", "ve"), (" 2", "ve"), ("10", "ba"), ("So", "ba"), ("99", "ve"), ("99", "Total"),
     }  # fmt: skip
@@ -64,8 +64,8 @@ def test_rules_about_records_and_about_holdings_at_once(batch: Batch, village: P
     assert {("10", "ba"), (" 2", "ve"), (" 1", "ve")} <= both
     run_batch(batch("NK(0,0)|NK(0,0)|NK(1,60)|FREQ(3,20)", INTERNAL))
     lines = read(village / "out.txt")
-    assert lines[" 2", "ve"].status is Status.UNSAFE
-    assert lines["10", "ba"].status is Status.UNSAFE_FREQUENCY
+    assert lines[" 2", "ve"].status is ArgusStatus.UNSAFE
+    assert lines["10", "ba"].status is ArgusStatus.UNSAFE_FREQUENCY
 
 
 def test_weights_are_used_when_asked_for(batch: Batch, village: Path) -> None:
@@ -81,8 +81,8 @@ def test_weights_and_holdings_together(batch: Batch, village: Path) -> None:
 def test_the_request_rule_reads_the_request_codes(batch: Batch, village: Path) -> None:
     run_batch(batch("REQ(30,30,0,20)", INTERNAL))
     found = read(village / "out.txt")
-    assert found[" 2", "ba"].status is Status.UNSAFE_REQUEST
-    assert found["Total", "ba"].status is Status.SAFE
+    assert found[" 2", "ba"].status is ArgusStatus.UNSAFE_REQUEST
+    assert found["Total", "ba"].status is ArgusStatus.SAFE
 
 
 def test_two_request_codes_may_have_percentages_of_their_own(batch: Batch, village: Path) -> None:
@@ -107,7 +107,7 @@ def test_the_zero_rule_with_no_range_still_protects_zeros(batch: Batch, village:
     text = (village / "village.asc").read_text()
     (village / "village.asc").write_text(text.replace("  500", "    0"), encoding="utf-8")
     run_batch(batch("ZERO(0)", INTERNAL))
-    assert read(village / "out.txt")[" 1", "ve"].status is Status.UNSAFE_ZERO
+    assert read(village / "out.txt")[" 1", "ve"].status is ArgusStatus.UNSAFE_ZERO
 
 
 def test_counting_records(batch: Batch, village: Path) -> None:
@@ -127,7 +127,7 @@ def test_cta_gives_an_audited_table_that_adds_up(batch: Batch, village: Path) ->
     assert vet.original == 500
     assert abs(vet.value - 500) >= 50
     changed = [line for line in lines.values() if line.value != line.original and line.status and not line.status.unsafe]
-    assert all(line.status is Status.SECONDARY for line in changed)
+    assert all(line.status is ArgusStatus.SECONDARY for line in changed)
 
 
 def test_all_tables_linked_tell_one_story(village: Path, batch: Batch) -> None:
@@ -222,7 +222,7 @@ def test_the_apriori_file_decides_cell_by_cell(batch: Batch, village: Path) -> N
     result = run_batch(batch("FREQ(3,20)", '<APRIORI> "a.hst",1,",",0,0', INTERNAL, '<WRITETABLE> (1, 5, , "out.tab")'))
     found = read(village / "out.txt")
     statuses = [found[codes].status for codes in ((" 1", "ve"), (" 1", "ba"), (" 2", "ba"), ("Total", "Total"))]
-    assert statuses == [Status.SAFE_MANUAL, Status.UNSAFE_MANUAL, Status.PROTECTED, Status.PROTECTED]
+    assert statuses == [ArgusStatus.SAFE_MANUAL, ArgusStatus.UNSAFE_MANUAL, ArgusStatus.PROTECTED, ArgusStatus.PROTECTED]
     assert "Table 1: 5 of 5 a-priori lines followed" in result.notes
     cells = read_cells(village / "out.tab")
     assert cells.lower is not None

@@ -12,7 +12,7 @@ from statveil.jobs.demo.enterprises import enterprises, industry_tree, region_tr
 from statveil.risk.assess import assess
 from statveil.risk.rules import MinimumFrequency, PPercent, contributions_needed
 from statveil.tables.spec import TableSpec
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, LIMITS, assert_safe, original, protect, released, sensitive, table
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from statveil.core.errors import InputError
-from statveil.formats.system import LinearSystem
-from statveil.formats.system_files import write_system
-from statveil.formats.text.amounts import NO_BOUND
+from statveil.formats.amounts import NO_BOUND
+from statveil.formats.system import LinearSystem, write_system
 from statveil_lab.generators.one_hierarchy import SHAPES, Filling, Shape, one_hierarchy_system
 from tests.formats.systems import same
 

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import statveil as sv
 from statveil.audit.certificate_checker import bound_of, check_bound
-from statveil.core.limits import Limits
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits
 from statveil.formats.certificate import Cases, ProofSum
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.bounds import branch_and_bound

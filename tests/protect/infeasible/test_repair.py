@@ -12,7 +12,7 @@ from statveil.audit.repairs import weakened
 from statveil.audit.systems import audit_system
 from statveil.core.errors import FormatError, InfeasibleProblem, InputError
 from statveil.core.limits import Limits
-from statveil.formats.repairs import MayGive, Relaxation, read_may_give, read_repairs, write_repairs
+from statveil.formats.rcta import MayGive, Relaxation, read_may_give, read_repairs, write_repairs
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.infeasible.explain import Explanation
 from statveil.protect.infeasible.repair import adjust_or_repair, relaxations_of

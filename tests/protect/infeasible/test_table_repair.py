@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import statveil as sv
 from statveil.audit.tables import release_hash
 from statveil.cli.app import app
-from statveil.formats.repairs import Relaxation
+from statveil.formats.rcta import Relaxation
 from statveil.publish.report.report import report_html
 from statveil.risk.rules.manual import ManualCell
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import block_diag, csr_matrix
 
 from statveil.core.errors import InfeasibleProblem
-from statveil.core.limits import Limits, Progress
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits, Progress
 from statveil.formats.certificate import COVER
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from statveil.core.errors import InputError
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.report import changes, slices
 from statveil.publish.report.changes import measure

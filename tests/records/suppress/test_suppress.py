@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.records.coding import code_file
 from tests.records.stories import microdata, random_records, released
 from tests.reference.files import least_costs, tables_up_to, unsafe

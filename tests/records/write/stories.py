@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from statveil.data.microdata import FileLabels
-from statveil.data.packages import read_stats
+from statveil.data.readers import read_stats
 from statveil.records.write.content import FileContent
 
 PEOPLE = pa.table(

@@ -16,9 +16,9 @@ from statveil.data.queries.columns import units_or_one
 from statveil.data.queries.tabulation import read_coded
 from statveil.risk.assess import assess
 from statveil.risk.rules import MinimumFrequency, Rule
+from statveil.tables.columns import check_columns
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.table import Table
-from statveil.tables.tabulate.columns import check_columns
 
 
 def read_records(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from statveil.core.errors import FormatError
 from statveil.formats.argus.cells import read_number
-from statveil.formats.argus.lines import Line, fits_line, read_lines
+from statveil.formats.argus.lines import ArgusLine, fits_line, read_lines
 from statveil.formats.argus.records import fields_of
 
 
@@ -38,7 +38,7 @@ class Apriori:
     codes: tuple[str, ...]
     action: Action
     amounts: tuple[Decimal, ...] = ()
-    line: Line | None = field(default=None, compare=False, repr=False)
+    line: ArgusLine | None = field(default=None, compare=False, repr=False)
 
 
 def read_apriori(path: str | Path, *, separator: str | None = None, dimensions: int | None = None) -> tuple[Apriori, ...]:
@@ -54,7 +54,7 @@ def read_apriori(path: str | Path, *, separator: str | None = None, dimensions: 
     return tuple(found)
 
 
-def _read(line: Line, fields: list[str], dimensions: int | None) -> Apriori:
+def _read(line: ArgusLine, fields: list[str], dimensions: int | None) -> Apriori:
     place = _place_of_action(line, fields) if dimensions is None else dimensions
     word = fields[place].strip().lower() if place < len(fields) else ""
     if word == "ab":
@@ -68,7 +68,7 @@ def _read(line: Line, fields: list[str], dimensions: int | None) -> Apriori:
     return Apriori(codes=tuple(text.rstrip() for text in fields[:place]), action=action, amounts=_numbers(line, action, rest), line=line)
 
 
-def _place_of_action(line: Line, fields: list[str]) -> int:
+def _place_of_action(line: ArgusLine, fields: list[str]) -> int:
     words = [text.strip().lower() for text in fields]
     for back in (1, 2, 3):
         place = len(words) - back
@@ -77,7 +77,7 @@ def _place_of_action(line: Line, fields: list[str]) -> int:
     raise line.fault("no action in the line", hint=f"A line reads: codes, action. Known: {_KNOWN}.")
 
 
-def _numbers(line: Line, action: Action, texts: Sequence[str]) -> tuple[Decimal, ...]:
+def _numbers(line: ArgusLine, action: Action, texts: Sequence[str]) -> tuple[Decimal, ...]:
     what = "cost" if action is Action.COST else "protection level"
     numbers = [read_number(line, text, what) for text in texts]
     if any(number is None or number < 0 for number in numbers):

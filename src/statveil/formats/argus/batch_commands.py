@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from statveil.core.errors import FormatError
-from statveil.formats.argus.lines import Line, read_lines
+from statveil.formats.argus.lines import ArgusLine, read_lines
 
 MOST_TABLES = 1000
 _NUMBER = re.compile(r"-?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    line: Line = field(compare=False, repr=False)
+    line: ArgusLine = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ def read_batch(path: str | Path) -> Batch:
     return Batch(path=path, commands=tuple(commands))
 
 
-def split(line: Line, text: str, mark: str) -> list[str]:
+def split(line: ArgusLine, text: str, mark: str) -> list[str]:
     """Parts between marks; a mark inside quotation marks or parentheses does not part."""
     parts: list[str] = []
     begin, depth, quoted = 0, 0, False
@@ -169,26 +169,26 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] == '"' else text
 
 
-def _file(line: Line, text: str) -> str:
+def _file(line: ArgusLine, text: str) -> str:
     name = _unquoted(text)
     if not name.strip() or '"' in name:
         raise line.fault("the name of a file should stand here", hint="Put quotation marks around a name with blanks in it.")
     return name
 
 
-def _table(line: Line, text: str, *, least: int = 1) -> int:
+def _table(line: ArgusLine, text: str, *, least: int = 1) -> int:
     if not re.fullmatch(r"\d{1,4}", text) or not least <= int(text) <= MOST_TABLES:
         raise line.fault(f"the number of a table should stand here, not {text[:20]!r}")
     return int(text)
 
 
-def _number(line: Line, text: str) -> Decimal:
+def _number(line: ArgusLine, text: str) -> Decimal:
     if not _NUMBER.fullmatch(text):
         raise line.fault(f"a number should stand here, not {text[:20]!r}")
     return Decimal(text)
 
 
-def _call(line: Line, text: str) -> tuple[str, list[str]]:
+def _call(line: ArgusLine, text: str) -> tuple[str, list[str]]:
     """`NAME(argument, argument)`."""
     found = re.fullmatch(r"([A-Za-z]*)\s*\((.*)\)", text)
     if not found:
@@ -196,13 +196,13 @@ def _call(line: Line, text: str) -> tuple[str, list[str]]:
     return found[1].upper(), split(line, found[2], ",")
 
 
-def _flag(line: Line, text: str) -> bool:
+def _flag(line: ArgusLine, text: str) -> bool:
     if text not in ("0", "1"):
         raise line.fault(f"0 or 1 should stand here, not {text[:20]!r}")
     return text == "1"
 
 
-def _specify(line: Line, _name: str, rest: str) -> SpecifyTable:
+def _specify(line: ArgusLine, _name: str, rest: str) -> SpecifyTable:
     parts = split(line, rest, "|")
     dimensions = re.findall(r'"([^"]*)"|([^"\s]+)', parts[0])
     names = tuple(quoted or bare for quoted, bare in dimensions)
@@ -223,7 +223,7 @@ def _specify(line: Line, _name: str, rest: str) -> SpecifyTable:
     )
 
 
-def _rules(line: Line, _name: str, rest: str) -> SafetyRule:
+def _rules(line: ArgusLine, _name: str, rest: str) -> SafetyRule:
     calls = [_call(line, part) for part in split(line, rest, "|") if part]
     for name, words in calls:
         if name not in RULES:
@@ -237,14 +237,14 @@ def _rules(line: Line, _name: str, rest: str) -> SafetyRule:
     return SafetyRule(line=line, rules=tuple(found))
 
 
-def _read_table(line: Line, _name: str, rest: str) -> ReadTable:
+def _read_table(line: ArgusLine, _name: str, rest: str) -> ReadTable:
     found = re.fullmatch(r"([012])?\s*([TtFf])?", rest)
     if not found:
         raise line.fault("READTABLE takes 0, 1 or 2, perhaps with T or F")
     return ReadTable(line=line, totals=int(found[1] or 0), keep_statuses=(found[2] or "F").upper() == "T")
 
 
-def _apriori(line: Line, _name: str, rest: str) -> UseApriori:
+def _apriori(line: ArgusLine, _name: str, rest: str) -> UseApriori:
     parts = split(line, rest, ",")
     if not 3 <= len(parts) <= 5:
         raise line.fault('an a-priori file reads "file", table, "separator", ignore errors (0, 1), expand (0, 1), the last two if needed')
@@ -258,14 +258,14 @@ def _apriori(line: Line, _name: str, rest: str) -> UseApriori:
     )
 
 
-def _recode(line: Line, _name: str, rest: str) -> Recode:
+def _recode(line: ArgusLine, _name: str, rest: str) -> Recode:
     parts = split(line, rest, ",")
     if len(parts) != 3 or not _unquoted(parts[1]):
         raise line.fault("a recoding reads: table, variable, file or level")
     return Recode(line=line, table=_table(line, parts[0]), variable=_unquoted(parts[1]), by=_file(line, parts[2]))
 
 
-def _suppress(line: Line, _name: str, rest: str) -> Suppress:
+def _suppress(line: ArgusLine, _name: str, rest: str) -> Suppress:
     if rest.upper().startswith("CKM") and ")" in rest:
         rest = rest[: rest.index(")") + 1]  # names of files may follow
     method, words = _call(line, rest)
@@ -274,7 +274,7 @@ def _suppress(line: Line, _name: str, rest: str) -> Suppress:
     return Suppress(line=line, method=method, table=_table(line, words[0], least=0), arguments=tuple(words[1:]))
 
 
-def _write(line: Line, _name: str, rest: str) -> WriteTable:
+def _write(line: ArgusLine, _name: str, rest: str) -> WriteTable:
     name, words = _call(line, rest)
     if name or len(words) != 4:
         raise line.fault('a table to write reads (table, format, options, "file")')
@@ -285,7 +285,7 @@ def _write(line: Line, _name: str, rest: str) -> WriteTable:
     )
 
 
-def _options(line: Line, text: str) -> dict[str, bool]:
+def _options(line: ArgusLine, text: str) -> dict[str, bool]:
     found = re.findall(r"([A-Z]{2})\s*([+-])\s*", text.upper())
     if "".join(f"{name}{sign}" for name, sign in found) != re.sub(r"\s", "", text.upper()):
         raise line.fault(f"options read like AS+FL-, not {text[:40]!r}")
@@ -295,14 +295,14 @@ def _options(line: Line, text: str) -> dict[str, bool]:
     return {name: sign == "+" for name, sign in found}
 
 
-def _solver(line: Line, _name: str, rest: str) -> Solver:
+def _solver(line: ArgusLine, _name: str, rest: str) -> Solver:
     name = split(line, rest, ",")[0].upper()
     if name not in ("CPLEX", "XPRESS", "FREE"):
         raise line.fault(f"unknown solver {name[:20]!r}", hint="Known: CPLEX, XPRESS, FREE.")
     return Solver(line=line, name=name)
 
 
-_READERS: Mapping[str, Callable[[Line, str, str], Command]] = {
+_READERS: Mapping[str, Callable[[ArgusLine, str, str], Command]] = {
     "OPENMICRODATA": lambda line, _name, rest: OpenData(line=line, file=_file(line, rest), table=False),
     "OPENTABLEDATA": lambda line, _name, rest: OpenData(line=line, file=_file(line, rest), table=True),
     "OPENMETADATA": lambda line, _name, rest: OpenMetadata(line=line, file=_file(line, rest)),

@@ -1,10 +1,13 @@
-"""A table cell by cell, as tau-ARGUS files hold it: confidential, like the `Table` it may become."""
+"""A table cell by cell, as tau-ARGUS files hold it: confidential, like the `Table` it becomes.
+
+Of that table exact sums are checked or made anew, and it holds what the file tells about respondents.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from enum import IntEnum
 
@@ -12,17 +15,21 @@ import numpy as np
 
 from statveil.core.arrays import LARGEST_EXACT, BoolArray, IntArray, frozen_array
 from statveil.core.errors import InputError
-from statveil.formats.argus.lines import Line
-from statveil.formats.text.amounts import decimal_text
+from statveil.formats.amounts import decimal_text
+from statveil.formats.argus.lines import ArgusLine
+from statveil.tables.from_cells import UNKNOWN, table_from_cells
+from statveil.tables.positions import Grid
 from statveil.tables.spec import Dimension
+from statveil.tables.table import Table
 
 _NUMBER = re.compile(r"[+-]?(\d{1,40}[.,]?\d{0,40}|[.,]\d{1,40})([eE][+-]?\d{1,2})?")
 _SIGNIFICANT, _DECIMALS = 15, 9
 """A double has no more digits than these that mean anything: of a number with more decimals, what follows is noise of its program."""
 MOST_DECIMALS = 12
+EMPTY = -1
 
 
-def read_number(line: Line, text: str, what: str) -> Decimal | None:
+def read_number(line: ArgusLine, text: str, what: str) -> Decimal | None:
     """The number, or None for an empty field or "-"."""
     text = text.strip()
     if text in ("", "-"):
@@ -32,7 +39,7 @@ def read_number(line: Line, text: str, what: str) -> Decimal | None:
     return Decimal(text.replace(",", "."))
 
 
-def read_count(line: Line, text: str, what: str) -> int | None:
+def read_count(line: ArgusLine, text: str, what: str) -> int | None:
     number = read_number(line, text, what)
     if number is None:
         return None
@@ -41,7 +48,7 @@ def read_count(line: Line, text: str, what: str) -> int | None:
     return int(number)
 
 
-def amounts(lines: Sequence[Line], numbers: Sequence[Decimal | None], what: str, *, least: int = 0, up: bool = False) -> Amounts:
+def amounts(lines: Sequence[ArgusLine], numbers: Sequence[Decimal | None], what: str, *, least: int = 0, up: bool = False) -> ExactColumn:
     """A column in units of its finest decimal, `least` decimals at least. Levels are rounded `up` where they have more than fit."""
     rounding = ROUND_CEILING if up else ROUND_HALF_EVEN
     context = Context(prec=_SIGNIFICANT, rounding=rounding)
@@ -56,7 +63,7 @@ def amounts(lines: Sequence[Line], numbers: Sequence[Decimal | None], what: str,
                 hint="Write the column with fewer decimals, or in thousands.",
             )
     missing = np.array([number is None for number in numbers], dtype=np.bool_)
-    return Amounts(units=frozen_array(np.array(units, dtype=np.int64)), decimals=decimals, missing=frozen_array(missing))
+    return ExactColumn(units=frozen_array(np.array(units, dtype=np.int64)), decimals=decimals, missing=frozen_array(missing))
 
 
 def _exponent(number: Decimal) -> int:
@@ -64,7 +71,7 @@ def _exponent(number: Decimal) -> int:
     return exponent if isinstance(exponent, int) else 0
 
 
-class Status(IntEnum):
+class ArgusStatus(IntEnum):
     """The statuses of tau-ARGUS by its own numbers."""
 
     UNKNOWN = 0
@@ -85,19 +92,19 @@ class Status(IntEnum):
 
     @property
     def unsafe(self) -> bool:
-        return Status.UNSAFE <= self <= Status.UNSAFE_MANUAL
+        return ArgusStatus.UNSAFE <= self <= ArgusStatus.UNSAFE_MANUAL
 
     @property
     def empty(self) -> bool:
-        return self >= Status.EMPTY_POSSIBLE
+        return self >= ArgusStatus.EMPTY_POSSIBLE
 
     @property
     def secondary(self) -> bool:
-        return self in (Status.SECONDARY, Status.SECONDARY_MANUAL)
+        return self in (ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_MANUAL)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Amounts:
+class ExactColumn:
     """A column of exact numbers, `units * 10**-decimals`; nothing where missing."""
 
     units: IntArray = field(repr=False)
@@ -105,7 +112,7 @@ class Amounts:
     missing: BoolArray = field(repr=False)
 
     @classmethod
-    def known(cls, units: IntArray, decimals: int) -> Amounts:
+    def known(cls, units: IntArray, decimals: int) -> ExactColumn:
         return cls(units=frozen_array(units), decimals=decimals, missing=frozen_array(np.zeros(units.size, bool)))
 
     def text_at(self, row: int) -> str:
@@ -129,15 +136,15 @@ class CellTable:
     response: str
     dimensions: tuple[Dimension, ...]
     coordinates: IntArray = field(repr=False)
-    value: Amounts = field(repr=False)
+    value: ExactColumn = field(repr=False)
     status: IntArray = field(repr=False)
     frequency: IntArray | None = field(default=None, repr=False)
-    shadow: Amounts | None = field(default=None, repr=False)
-    cost: Amounts | None = field(default=None, repr=False)
-    top: tuple[Amounts, ...] = field(default=(), repr=False)
-    lower: Amounts | None = field(default=None, repr=False)
-    upper: Amounts | None = field(default=None, repr=False)
-    adjusted: Amounts | None = field(default=None, repr=False)
+    shadow: ExactColumn | None = field(default=None, repr=False)
+    cost: ExactColumn | None = field(default=None, repr=False)
+    top: tuple[ExactColumn, ...] = field(default=(), repr=False)
+    lower: ExactColumn | None = field(default=None, repr=False)
+    upper: ExactColumn | None = field(default=None, repr=False)
+    adjusted: ExactColumn | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         size = self.status.size
@@ -151,3 +158,86 @@ class CellTable:
 
     def codes(self, row: int) -> tuple[str, ...]:
         return tuple(dimension.codes[place] for dimension, place in zip(self.dimensions, self.coordinates[row].tolist(), strict=True))
+
+
+def table_of(cells: CellTable, *, recompute: bool = False, non_additive: bool = False, decimals: int | None = None) -> Table:
+    """The table that the cells make. `recompute` takes the inner cells alone and adds all totals up; `non_additive` takes all as it is.
+
+    `decimals` are those to publish (by default all there are). Cells of which the file tells no frequency, and totals that it does
+    not hold, are of unknown respondents: rules that ask about them refuse.
+    """
+    used = np.flatnonzero(~cells.value.missing & (_inner(cells) if recompute else True))
+    numbers = {cells.codes(row): Decimal(int(cells.value.units[row])).scaleb(-cells.value.decimals) for row in used.tolist()}
+    if not numbers:
+        raise InputError("The table has no cell with a value.", hint="Inner cells are needed to add totals up.")
+    trees = {dimension.name: dimension.trees for dimension in cells.dimensions}
+    table = table_from_cells(trees, numbers, decimals=cells.value.decimals, name=cells.response, non_additive=non_additive)
+    published = cells.value.decimals if decimals is None else min(decimals, cells.value.decimals)
+    return replace(_with_respondents(table, cells), decimals=published)
+
+
+def cell_of_rows(table: Table, cells: CellTable) -> IntArray:
+    """Which cell of the table each row of the file is, EMPTY where the table has none."""
+    view = table.views[0]
+    grid = Grid(dimensions=view.dimensions)
+    own, asked = grid.keys(view.coordinates), grid.keys(cells.coordinates)
+    at = np.minimum(np.searchsorted(own, asked), max(own.size - 1, 0))
+    return np.where(own[at] == asked, view.cell[at], EMPTY)
+
+
+def _inner(cells: CellTable) -> BoolArray:
+    leaves = [set(dimension.trees[0].leaves) for dimension in cells.dimensions]
+    masks = [
+        np.array([code in fine for code in dimension.codes])[cells.coordinates[:, axis]]
+        for axis, (dimension, fine) in enumerate(zip(cells.dimensions, leaves, strict=True))
+    ]
+    return np.asarray(np.logical_and.reduce(masks))
+
+
+def _with_respondents(table: Table, cells: CellTable) -> Table:
+    cell = cell_of_rows(table, cells)
+    frequency = _frequency(table, cells, cell)
+    whole = cells.shadow or cells.value
+    scale = max([whole.decimals, *(top.decimals for top in cells.top)])
+    magnitude = _spread(table, cell, np.abs(_units(whole, scale)), told=True)
+    tops = [_spread(table, cell, _units(top, scale), told=True) for top in cells.top]
+    top = np.maximum(np.stack(tops, axis=1) if tops else np.zeros((table.size, 0), np.int64), 0)
+    # Counts add up; the largest contributions of a total cannot be told from those of its parts.
+    unknown = (magnitude == UNKNOWN) & bool(cells.top)
+    return replace(
+        table,
+        records=frozen_array(np.where(unknown, UNKNOWN, frequency)),
+        respondents=frozen_array(np.where(unknown, UNKNOWN, frequency)),
+        frequency=frozen_array(np.where(unknown, UNKNOWN, frequency)),
+        magnitude=frozen_array(np.where(magnitude == UNKNOWN, np.abs(table.value) * 10 ** max(scale - table.scale, 0), magnitude)),
+        top=frozen_array(top),
+        largest_unwaived=frozen_array(top[:, 0] if tops else np.zeros(table.size, np.int64)),
+        rule_scale=scale,
+        has_shadow=cells.shadow is not None,
+    )
+
+
+def _frequency(table: Table, cells: CellTable, cell: IntArray) -> IntArray:
+    """As the file tells; a total that it does not hold has the sum of its parts."""
+    told = _spread(table, cell, cells.frequency, told=bool(cells.top))
+    if cells.frequency is None or not (told == UNKNOWN).any():
+        return told
+    inner = np.flatnonzero(_inner(cells) & ~cells.value.missing)
+    counts = {cells.codes(row): int(cells.frequency[row]) for row in inner.tolist()}
+    sums = table_from_cells({dimension.name: dimension.trees for dimension in cells.dimensions}, counts)
+    return np.where(told == UNKNOWN, sums.value, told) if sums.size == table.size else told
+
+
+def _units(column: ExactColumn, decimals: int) -> IntArray:
+    return np.asarray(np.where(column.missing, 0, column.units) * 10 ** (decimals - column.decimals))
+
+
+def _spread(table: Table, cell: IntArray, column: IntArray | None, *, told: bool) -> IntArray:
+    """A column of the file by cell, UNKNOWN where no row tells; without the column, one where a row stands (if rows tell anything)."""
+    found = np.full(table.size, UNKNOWN, dtype=np.int64)
+    rows = np.flatnonzero(cell >= 0)
+    if column is not None:
+        np.maximum.at(found, cell[rows], column[rows])
+    elif told:
+        found[cell[rows]] = 1
+    return found

@@ -18,7 +18,7 @@ LARGEST_FILE = 1 << 26
 """Metadata, trees and tables beyond 64 MB are none."""
 
 
-class Line(NamedTuple):
+class ArgusLine(NamedTuple):
     """One line of a file, without its end."""
 
     file: str
@@ -29,23 +29,23 @@ class Line(NamedTuple):
         return FormatError(f"{self.file}, line {self.number}: {words}.", hint=hint)
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[ArgusLine]:
     """All lines that are not blank, of a file that fits in memory."""
     if require(path).stat().st_size > LARGEST_FILE:
         raise FormatError(f"{path.name}, line 1: the file is larger than {LARGEST_FILE >> 20} MB.", hint="Is it the right file?")
     return list(lines_of(path.name, decoded(path.read_bytes())))
 
 
-def lines_of(name: str, text: str, *, first: int = 1) -> Iterator[Line]:
+def lines_of(name: str, text: str, *, first: int = 1) -> Iterator[ArgusLine]:
     """The lines of a text that are not blank, numbered from `first`."""
     for number, content in enumerate(_LINE_END.split(text), start=first):
-        line = Line(file=name, number=number, text=content.rstrip(_END_OF_FILE))
+        line = ArgusLine(file=name, number=number, text=content.rstrip(_END_OF_FILE))
         check_text(line)
         if line.text.strip():
             yield line
 
 
-def check_text(line: Line) -> None:
+def check_text(line: ArgusLine) -> None:
     if _CONTROL.search(line.text):
         raise line.fault("a byte that belongs in no text file", hint="Is the file damaged, or not a text file?")
     if len(line.text) > LONGEST_LINE:
@@ -81,7 +81,7 @@ class Quoted(str):
     __slots__ = ()
 
 
-def words_of(line: Line) -> list[str]:
+def words_of(line: ArgusLine) -> list[str]:
     """Words between blanks; quotation marks hold a word together, and are left out of it."""
     found: list[str] = []
     rest = line.text.replace("\t", " ").strip()
@@ -98,7 +98,7 @@ def words_of(line: Line) -> list[str]:
     return found
 
 
-def whole(line: Line, word: str, what: str, *, least: int = 0, most: int = 10**6) -> int:
+def whole(line: ArgusLine, word: str, what: str, *, least: int = 0, most: int = 10**6) -> int:
     """A whole number, digits only."""
     if not re.fullmatch(r"[0-9]{1,9}", word) or not least <= int(word) <= most:
         raise line.fault(f"{what} must be a whole number from {least} to {most}, not {word[:40]!r}")

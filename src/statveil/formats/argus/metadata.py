@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from statveil.core.errors import FormatError
-from statveil.formats.argus.lines import Line, Quoted, read_lines, whole, words_of
+from statveil.formats.argus.lines import ArgusLine, Quoted, read_lines, whole, words_of
 
 Dialect = Literal["fixed", "free", "spss", "table"]
 MOST_MISSING = 2
@@ -23,7 +23,7 @@ WIDEST = 10_000
 DEFAULT_TOTAL = "Total"
 
 
-class Role(StrEnum):
+class VariableRole(StrEnum):
     """What a variable is for, by the tag that says so."""
 
     RESPONSE = "NUMERIC"
@@ -41,12 +41,20 @@ class Role(StrEnum):
     NONE = ""
 
 
-OF_TABLES = (Role.SHADOW, Role.COST, Role.LOWER_LEVEL, Role.UPPER_LEVEL, Role.FREQUENCY, Role.TOP, Role.STATUS)
-OF_RECORDS = (Role.WEIGHT, Role.HOLDING, Role.REQUEST, Role.RECORD_KEY)
+OF_TABLES = (
+    VariableRole.SHADOW,
+    VariableRole.COST,
+    VariableRole.LOWER_LEVEL,
+    VariableRole.UPPER_LEVEL,
+    VariableRole.FREQUENCY,
+    VariableRole.TOP,
+    VariableRole.STATUS,
+)
+OF_RECORDS = (VariableRole.WEIGHT, VariableRole.HOLDING, VariableRole.REQUEST, VariableRole.RECORD_KEY)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variable:
+class ArgusVariable:
     """One variable. `start` counts from 1 and is None where fields are separated; `digits` are the characters of each level."""
 
     name: str
@@ -54,7 +62,7 @@ class Variable:
     width: int | None = None
     missing: tuple[str, ...] = ()
     recodable: bool = False
-    role: Role = Role.NONE
+    role: VariableRole = VariableRole.NONE
     total: str = DEFAULT_TOTAL
     codelist: str | None = None
     hierarchical: bool = False
@@ -67,11 +75,19 @@ class Variable:
     truncable: bool = False
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Tags of the cell key method, with the words after them: kept, never used."""
-    line: Line | None = field(default=None, compare=False, repr=False)
+    line: ArgusLine | None = field(default=None, compare=False, repr=False)
 
     @property
     def numeric(self) -> bool:
-        return self.role in (Role.RESPONSE, Role.SHADOW, Role.COST, Role.LOWER_LEVEL, Role.UPPER_LEVEL, Role.TOP, Role.WEIGHT)
+        return self.role in (
+            VariableRole.RESPONSE,
+            VariableRole.SHADOW,
+            VariableRole.COST,
+            VariableRole.LOWER_LEVEL,
+            VariableRole.UPPER_LEVEL,
+            VariableRole.TOP,
+            VariableRole.WEIGHT,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,26 +95,28 @@ class Metadata:
     """All variables of a file, in its order. `safe`, `unsafe` and `protect` are the letters of a table's statuses."""
 
     dialect: Dialect
-    variables: tuple[Variable, ...]
+    variables: tuple[ArgusVariable, ...]
     separator: str = ";"
     safe: str = "S"
     unsafe: str = "U"
     protect: str = "P"
     path: Path | None = field(default=None, compare=False)
 
-    def find(self, name: str) -> Variable | None:
+    def find(self, name: str) -> ArgusVariable | None:
         """Names are compared without regard to case, as tau-ARGUS does."""
         same = [variable for variable in self.variables if variable.name == name]
         alike = [variable for variable in self.variables if variable.name.casefold() == name.casefold()]
         return next(iter([*same, *alike]), None)
 
-    def of_role(self, role: Role) -> list[Variable]:
+    def of_role(self, role: VariableRole) -> list[ArgusVariable]:
         return [variable for variable in self.variables if variable.role is role]
 
-    def fault(self, words: str, *, variable: Variable | None = None, hint: str = "") -> FormatError:
+    def fault(self, words: str, *, variable: ArgusVariable | None = None, hint: str = "") -> FormatError:
         """A complaint about the file, at the variable's line or at its first."""
         line = (
-            variable.line if variable and variable.line else Line(file=self.path.name if self.path else "The metadata", number=1, text="")
+            variable.line
+            if variable and variable.line
+            else ArgusLine(file=self.path.name if self.path else "The metadata", number=1, text="")
         )
         return line.fault(words, hint=hint)
 
@@ -115,7 +133,7 @@ def read_metadata(path: str | Path, *, table: bool | None = None) -> Metadata:
     return replace(metadata, path=path)
 
 
-def _looks_like_table(lines: list[Line]) -> bool:
+def _looks_like_table(lines: list[ArgusLine]) -> bool:
     tags = {tag.upper() for line in lines for tag in words_of(line) if _is_tag(tag)}
     if tags & {f"<{role}>" for role in OF_TABLES} or tags & {"<SAFE>", "<UNSAFE>", "<PROTECT>", "<COSTVAR>"}:
         return True
@@ -130,9 +148,9 @@ class _Reader:
         self.table = table
         self.dialect: Dialect = "table" if table else "fixed"
         self.file_words: dict[str, str] = {}
-        self.variables: list[Variable] = []
+        self.variables: list[ArgusVariable] = []
 
-    def read(self, lines: list[Line]) -> Metadata:
+    def read(self, lines: list[ArgusLine]) -> Metadata:
         for place, line in enumerate(lines):
             words = words_of(line)
             if not words:
@@ -154,7 +172,7 @@ class _Reader:
             protect=letters["protect"],
         )
 
-    def _variable(self, line: Line, words: list[str]) -> Variable:
+    def _variable(self, line: ArgusLine, words: list[str]) -> ArgusVariable:
         name, rest = words[0], words[1:]
         if any(name.casefold() == other.name.casefold() for other in self.variables):
             raise line.fault(f"variable {name!r} is there twice")
@@ -166,9 +184,9 @@ class _Reader:
         if len(rest) > MOST_MISSING:
             raise line.fault(f"variable {name!r} has more than two missing values")
         missing = tuple(word for word in rest if word.strip())
-        return Variable(name=name, start=numbers.get("start"), width=numbers.get("width"), missing=missing, line=line)
+        return ArgusVariable(name=name, start=numbers.get("start"), width=numbers.get("width"), missing=missing, line=line)
 
-    def _tag(self, line: Line, tags: list[tuple[str, list[str]]], *, first: bool) -> None:
+    def _tag(self, line: ArgusLine, tags: list[tuple[str, list[str]]], *, first: bool) -> None:
         for tag, words in tags:
             if tag in _FILE_TAGS:
                 self._file_tag(line, tag, words, first=first)
@@ -177,7 +195,7 @@ class _Reader:
             else:
                 self.variables[-1] = self._qualified(line, self.variables[-1], tag, words)
 
-    def _file_tag(self, line: Line, tag: str, words: list[str], *, first: bool) -> None:
+    def _file_tag(self, line: ArgusLine, tag: str, words: list[str], *, first: bool) -> None:
         if tag == "SPSS" and first and not self.table:
             self.dialect = "spss"
         elif tag == "SEPARATOR" and (first or self.table):
@@ -188,7 +206,7 @@ class _Reader:
         else:
             raise line.fault(f"<{tag}> is not allowed here")
 
-    def _qualified(self, line: Line, variable: Variable, tag: str, words: list[str]) -> Variable:
+    def _qualified(self, line: ArgusLine, variable: ArgusVariable, tag: str, words: list[str]) -> ArgusVariable:
         if tag in _ROLES:
             return self._with_role(line, variable, _ROLES[tag], words)
         if tag in _EXTRA:
@@ -197,15 +215,15 @@ class _Reader:
             raise line.fault(f"unknown tag <{tag[:40]}>", hint=f"Known: {', '.join(sorted({*_SETTERS, *_ROLES, *_FILE_TAGS, *_EXTRA}))}.")
         return _SETTERS[tag](line, variable, words)
 
-    def _with_role(self, line: Line, variable: Variable, role: Role, words: list[str]) -> Variable:
+    def _with_role(self, line: ArgusLine, variable: ArgusVariable, role: VariableRole, words: list[str]) -> ArgusVariable:
         if role in (OF_RECORDS if self.table else OF_TABLES):
             raise line.fault(f"<{role}> does not belong to {'a table' if self.table else 'records'}")
-        if role is Role.REQUEST:
+        if role is VariableRole.REQUEST:
             variable = replace(variable, requests=tuple(words))
         elif words:
             raise line.fault(f"unknown word after <{role}>")
         # A weight or a level is numeric as well, whichever tag comes first.
-        return variable if role is Role.RESPONSE and variable.role else replace(variable, role=role)
+        return variable if role is VariableRole.RESPONSE and variable.role else replace(variable, role=role)
 
 
 def _is_tag(word: str) -> bool:
@@ -223,7 +241,7 @@ def _split_tags(words: list[str]) -> list[tuple[str, list[str]]]:
     return tags
 
 
-def _separator(line: Line, words: list[str]) -> str:
+def _separator(line: ArgusLine, words: list[str]) -> str:
     marks = [{"\\t": "\t", "TAB": "\t"}.get(word, word) for word in words]
     if not marks and line.text.rstrip().endswith("\t"):
         marks = ["\t"]
@@ -234,24 +252,24 @@ def _separator(line: Line, words: list[str]) -> str:
     return marks[0]
 
 
-def _one(line: Line, tag: str, words: list[str]) -> str:
+def _one(line: ArgusLine, tag: str, words: list[str]) -> str:
     if len(words) != 1:
         raise line.fault(f"<{tag}> takes one word", hint="Put quotation marks around a name with blanks in it.")
     return words[0]
 
 
-def _file(line: Line, tag: str, words: list[str]) -> str:
+def _file(line: ArgusLine, tag: str, words: list[str]) -> str:
     """A name with blanks in it may stand without quotation marks, as some programs write it."""
     return _one(line, tag, words if any(isinstance(word, Quoted) for word in words) else [" ".join(words)])
 
 
-def _numbers(line: Line, tag: str, words: list[str], *, at_most: int) -> tuple[int, ...]:
+def _numbers(line: ArgusLine, tag: str, words: list[str], *, at_most: int) -> tuple[int, ...]:
     if not 0 < len(words) <= at_most:
         raise line.fault(f"<{tag}> takes one to {at_most} numbers")
     return tuple(whole(line, word, f"<{tag}>", most=WIDEST) for word in words)
 
 
-def _digits(line: Line, variable: Variable, words: list[str]) -> Variable:
+def _digits(line: ArgusLine, variable: ArgusVariable, words: list[str]) -> ArgusVariable:
     levels = _numbers(line, "HIERLEVELS", words, at_most=MOST_LEVELS)
     used = tuple(level for level in levels if level)
     if not used or levels[: len(used)] != used:
@@ -266,8 +284,8 @@ _FILE_TAGS = ("SEPARATOR", "SPSS", "SAFE", "UNSAFE", "PROTECT")
 _OF_MU_ARGUS = ("IDLEVEL", "SUPPRESSWEIGHT", "SUPPRESSPRIORITY", "HOUSE_ID", "HOUSEHOLD")
 """What the sister program says of a variable: nothing about tables."""
 _EXTRA = ("PFILE", "PFILE_FREQ", "PFILE_CONT", "PFILE_SEP", "CKM", "INCLUDEZEROS", "PARITY", "SEPARATION", "SCALING", *_OF_MU_ARGUS)
-_ROLES = {str(role): role for role in Role if role} | {"COSTVAR": Role.COST}
-_SETTERS: Mapping[str, Callable[[Line, Variable, list[str]], Variable]] = {
+_ROLES = {str(role): role for role in VariableRole if role} | {"COSTVAR": VariableRole.COST}
+_SETTERS: Mapping[str, Callable[[ArgusLine, ArgusVariable, list[str]], ArgusVariable]] = {
     "RECODEABLE": lambda _line, variable, _words: replace(variable, recodable=True),
     "RECODABLE": lambda _line, variable, _words: replace(variable, recodable=True),
     "TRUNCABLE": lambda _line, variable, _words: replace(variable, truncable=True),
@@ -301,7 +319,7 @@ def metadata_lines(metadata: Metadata) -> list[str]:
     return lines
 
 
-def _variable_lines(variable: Variable, dialect: Dialect) -> list[str]:
+def _variable_lines(variable: ArgusVariable, dialect: Dialect) -> list[str]:
     numbers = {"fixed": [variable.start, variable.width], "spss": [variable.start, variable.width], "free": [variable.width]}.get(
         dialect, []
     )
@@ -309,7 +327,7 @@ def _variable_lines(variable: Variable, dialect: Dialect) -> list[str]:
     return [" ".join(head), *(f"    {tag}" for tag in _tag_lines(variable, dialect))]
 
 
-def _tag_lines(variable: Variable, dialect: Dialect) -> list[str]:
+def _tag_lines(variable: ArgusVariable, dialect: Dialect) -> list[str]:
     words = {
         "TOTCODE": [variable.total] if variable.recodable else [],
         "CODELIST": [variable.codelist] if variable.codelist else [],
@@ -327,11 +345,11 @@ def _tag_lines(variable: Variable, dialect: Dialect) -> list[str]:
     return lines + [f"<{tag}> {' '.join(_tag_word(tag, word) for word in given)}" for tag, given in words.items() if given]
 
 
-def _role_line(variable: Variable, dialect: Dialect) -> str:
+def _role_line(variable: ArgusVariable, dialect: Dialect) -> str:
     """A table's numbers are <NUMERIC> <ROLE>; the response is <NUMERIC> alone."""
-    if variable.role is Role.REQUEST:
+    if variable.role is VariableRole.REQUEST:
         return " ".join(["<REQUEST>", *map(_quoted, variable.requests)])
-    plain = variable.role in (Role.RESPONSE, Role.FREQUENCY, Role.TOP, Role.STATUS) or dialect != "table"
+    plain = variable.role in (VariableRole.RESPONSE, VariableRole.FREQUENCY, VariableRole.TOP, VariableRole.STATUS) or dialect != "table"
     return f"<{variable.role}>" if plain else f"<NUMERIC> <{variable.role}>"
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import InputError
-from statveil.formats.argus.cells import CellTable, Status, read_number
-from statveil.formats.argus.lines import Line, fits_line, read_lines
+from statveil.formats.argus.cells import ArgusStatus, CellTable, read_number
+from statveil.formats.argus.lines import ArgusLine, fits_line, read_lines
 from statveil.formats.argus.records import fields_of
 
 SEPARATOR = ","
@@ -32,7 +32,7 @@ class CodeValue:
     value: Decimal | None
     withheld: bool = False
     original: Decimal | None = None
-    status: Status | None = None
+    status: ArgusStatus | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ def _header(cells: CellTable, style: Style) -> list[str]:
 
 
 def _code_value(cells: CellTable, row: int, style: Style, *, empty: bool) -> list[str]:
-    status = Status(int(cells.status[row]))
+    status = ArgusStatus(int(cells.status[row]))
     original = _text(cells, row)
     fields = _codes(cells, row, quotes=style.quotes)
     if cells.adjusted is not None:
@@ -111,7 +111,7 @@ def read_code_value(path: str | Path, *, dimensions: int, header: bool = False) 
     return tuple(_read(line, fields_of(line, SEPARATOR), dimensions) for line in lines[header:])
 
 
-def _read(line: Line, fields: list[str], dimensions: int) -> CodeValue:
+def _read(line: ArgusLine, fields: list[str], dimensions: int) -> CodeValue:
     after = [text.strip() for text in fields[dimensions:]]
     if not 1 <= len(after) <= 3:
         raise line.fault(f"a line has {dimensions} codes, then value, perhaps original, and perhaps status")
@@ -125,10 +125,10 @@ def _read(line: Line, fields: list[str], dimensions: int) -> CodeValue:
     )
 
 
-def _status(line: Line, text: str) -> Status:
-    if not text.isdigit() or len(text) > 2 or not Status.SAFE <= int(text) <= Status.EMPTY:
+def _status(line: ArgusLine, text: str) -> ArgusStatus:
+    if not text.isdigit() or len(text) > 2 or not ArgusStatus.SAFE <= int(text) <= ArgusStatus.EMPTY:
         raise line.fault("the status must be a number from 1 to 14")
-    return Status(int(text))
+    return ArgusStatus(int(text))
 
 
 def write_sbs(cells: CellTable, path: str | Path, *, levels: bool = False, quotes: bool = True, concentration: str = "F") -> None:
@@ -155,17 +155,17 @@ def _sbs(cells: CellTable, row: int, levels: bool, quotes: bool, concentration: 
         ]
         fields = [part for field, depth in zip(fields, depths, strict=True) for part in (field, str(depth))]
     frequency = int(cells.frequency[row]) if cells.frequency is not None else 0
-    flag = _flag(Status(int(cells.status[row])), concentration)
+    flag = _flag(ArgusStatus(int(cells.status[row])), concentration)
     return [*fields, _text(cells, row), str(frequency), flag, *_shares(cells, row, flag, concentration)]
 
 
-def _flag(status: Status, concentration: str) -> str:
+def _flag(status: ArgusStatus, concentration: str) -> str:
     match status:
-        case Status.UNSAFE:
+        case ArgusStatus.UNSAFE:
             return concentration
-        case Status.UNSAFE_FREQUENCY:
+        case ArgusStatus.UNSAFE_FREQUENCY:
             return "A"
-        case Status.SECONDARY | Status.SECONDARY_MANUAL:
+        case ArgusStatus.SECONDARY | ArgusStatus.SECONDARY_MANUAL:
             return "D"
         case _ if status.unsafe:
             return "B"

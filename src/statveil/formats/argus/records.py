@@ -20,9 +20,9 @@ from statveil.core.errors import FormatError, HierarchyError
 from statveil.data.engines import engine_over_arrow, engine_over_csv
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import DecimalMark, Microdata
-from statveil.data.packages import STATS_ENDINGS, read_stats
-from statveil.formats.argus.lines import Line, check_text, find_file, require, single_byte
-from statveil.formats.argus.metadata import Metadata, Role, Variable
+from statveil.data.readers import STATS_ENDINGS, read_stats
+from statveil.formats.argus.lines import ArgusLine, check_text, find_file, require, single_byte
+from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRole
 from statveil.formats.argus.trees import read_labels, read_tree
 
 _CHUNK = 1 << 22
@@ -60,14 +60,14 @@ def _from_package(path: Path, metadata: Metadata, recoded: Mapping[str, Mapping[
     columns = {variable.name: _package_column(table, metadata, variable) for variable in metadata.variables}
     for name, codes in recoded.items():
         columns[name] = [None if code is None else codes.get(code, code) for code in columns[name]]
-    for request in metadata.of_role(Role.REQUEST)[:1]:
+    for request in metadata.of_role(VariableRole.REQUEST)[:1]:
         marks = [_asks(code or "", request) for code in columns[request.name]]
         columns |= {name: [each[place] for each in marks] for place, name in enumerate(_REQUEST_COLUMNS)}
     texts = pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
     return Microdata(engine=engine_over_arrow(texts, origin=path.name), origin=path.name, decimal=".")
 
 
-def _package_column(table: pa.Table, metadata: Metadata, variable: Variable) -> list[str | None]:
+def _package_column(table: pa.Table, metadata: Metadata, variable: ArgusVariable) -> list[str | None]:
     found = [name for name in table.column_names if name.casefold() == variable.name.casefold()]
     if not found:
         raise metadata.fault(f"the file of records has no variable {variable.name!r}", variable=variable)
@@ -83,14 +83,14 @@ class _Decimals:
     """Points or commas in the numbers: one kind in a whole file."""
 
     def __init__(self) -> None:
-        self.comma: Line | None = None
-        self.point: Line | None = None
+        self.comma: ArgusLine | None = None
+        self.point: ArgusLine | None = None
 
     @property
     def mark(self) -> DecimalMark:
         return "," if self.comma else "."
 
-    def look(self, line: Line, number: str) -> None:
+    def look(self, line: ArgusLine, number: str) -> None:
         if "," in number:
             self.comma = self.comma or line
         if "." in number:
@@ -100,11 +100,11 @@ class _Decimals:
 
 
 def _columns(metadata: Metadata) -> list[str]:
-    requests = _REQUEST_COLUMNS if metadata.of_role(Role.REQUEST) else ()
+    requests = _REQUEST_COLUMNS if metadata.of_role(VariableRole.REQUEST) else ()
     return [*(variable.name for variable in metadata.variables), *requests]
 
 
-def _asks(code: str, request: Variable) -> list[str]:
+def _asks(code: str, request: ArgusVariable) -> list[str]:
     """Whether a code asks for protection, and whether it is the first or the second that does."""
     asked = [code.strip() in codes for codes in (request.requests, request.requests[:1], request.requests[1:])]
     return ["true" if each else "false" for each in asked]
@@ -113,7 +113,7 @@ def _asks(code: str, request: Variable) -> list[str]:
 def _copy(path: Path, metadata: Metadata, decimals: _Decimals, recoded: Mapping[str, Mapping[str, str]], copy: IO[str]) -> None:
     writer = csv.writer(copy, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
     writer.writerow(_columns(metadata))
-    request = next(iter(metadata.of_role(Role.REQUEST)), None)
+    request = next(iter(metadata.of_role(VariableRole.REQUEST)), None)
     asked = metadata.variables.index(request) if request else -1
     changed = [(place, recoded[each.name]) for place, each in enumerate(metadata.variables) if each.name in recoded]
     for fields in _rows(path, metadata, decimals):
@@ -142,7 +142,7 @@ def record_rows(path: str | Path, metadata: Metadata) -> Iterator[list[str]]:
         yield [field.replace(",", ".") if number else field for field, number in zip(fields, numeric, strict=True)]
 
 
-def _number(line: Line, variable: Variable, number: str, decimals: _Decimals) -> str:
+def _number(line: ArgusLine, variable: ArgusVariable, number: str, decimals: _Decimals) -> str:
     if not number or number in variable.missing:
         return ""
     if not _NUMBER.fullmatch(number):
@@ -151,11 +151,11 @@ def _number(line: Line, variable: Variable, number: str, decimals: _Decimals) ->
     return number
 
 
-def _cutter(metadata: Metadata) -> Callable[[Line], list[str]]:
+def _cutter(metadata: Metadata) -> Callable[[ArgusLine], list[str]]:
     places = [(variable, (variable.start or 1) - 1, (variable.start or 1) - 1 + (variable.width or 0)) for variable in metadata.variables]
     longest, end = max(((variable, end) for variable, _, end in places), key=lambda pair: pair[1])
 
-    def cut(line: Line) -> list[str]:
+    def cut(line: ArgusLine) -> list[str]:
         if len(line.text) < end:
             raise line.fault(
                 f"the record has {len(line.text)} characters, but {longest.name!r} ends at {end}",
@@ -166,8 +166,8 @@ def _cutter(metadata: Metadata) -> Callable[[Line], list[str]]:
     return cut
 
 
-def _splitter(metadata: Metadata) -> Callable[[Line], list[str]]:
-    def split(line: Line) -> list[str]:
+def _splitter(metadata: Metadata) -> Callable[[ArgusLine], list[str]]:
+    def split(line: ArgusLine) -> list[str]:
         fields = fields_of(line, metadata.separator)
         if len(fields) == len(metadata.variables) + 1 and not fields[-1].strip():
             fields.pop()  # a separator closes the line
@@ -178,7 +178,7 @@ def _splitter(metadata: Metadata) -> Callable[[Line], list[str]]:
     return split
 
 
-def fields_of(line: Line, separator: str) -> list[str]:
+def fields_of(line: ArgusLine, separator: str) -> list[str]:
     """Fields between separators; one in quotation marks may hold a separator, and blanks count in both kinds."""
     if '"' not in line.text:
         return line.text.split(separator)
@@ -193,7 +193,7 @@ def fields_of(line: Line, separator: str) -> list[str]:
     raise line.fault("a quotation mark stands where none may", hint="Quotation marks go around a whole field.")
 
 
-def record_lines(path: Path) -> Iterator[Line]:
+def record_lines(path: Path) -> Iterator[ArgusLine]:
     """The lines that are not blank, read piece by piece."""
     encoding = _encoding(path)
     with path.open("r", encoding=encoding, newline="\n") as file:
@@ -203,7 +203,7 @@ def record_lines(path: Path) -> Iterator[Line]:
                 raise FormatError(f"{path.name}, line {number + 1}: the line has no end.", hint="Is it a text file?")
             for part in raw.rstrip("\r\n").split("\r"):
                 number += 1
-                line = Line(file=name, number=number, text=part.rstrip("\x1a"))
+                line = ArgusLine(file=name, number=number, text=part.rstrip("\x1a"))
                 check_text(line)
                 if line.text.strip():
                     yield line
@@ -223,7 +223,7 @@ def _encoding(path: Path) -> str:
         return "latin-1" if any(single_byte(piece) == "latin-1" for piece in pieces) else "cp1252"
 
 
-def dimension_trees(data: Microdata, metadata: Metadata, variable: Variable, *, folders: Sequence[Path]) -> Hierarchy:
+def dimension_trees(data: Microdata, metadata: Metadata, variable: ArgusVariable, *, folders: Sequence[Path]) -> Hierarchy:
     """The tree of a variable: from its .hrc file, by its digits, or flat over the codes found; missing codes stand below the total."""
     found = data.codes(variable.name)
     missing = missing_codes(variable, found)
@@ -237,7 +237,7 @@ def dimension_trees(data: Microdata, metadata: Metadata, variable: Variable, *, 
         raise metadata.fault(f"{variable.name!r}: {error.message.rstrip('.')}", variable=variable, hint=error.hint) from None
 
 
-def tree_without_file(variable: Variable, ordinary: Sequence[str], missing: Sequence[str], labels: Mapping[str, str]) -> Hierarchy:
+def tree_without_file(variable: ArgusVariable, ordinary: Sequence[str], missing: Sequence[str], labels: Mapping[str, str]) -> Hierarchy:
     """By the digits of the codes, or flat; missing codes stand below the total."""
     tree = (
         Hierarchy.from_digits(ordinary, digits=variable.digits, total=variable.total)
@@ -259,13 +259,13 @@ def padded_as(tree: Hierarchy, found: Sequence[str]) -> Hierarchy:
     return Hierarchy(parent=parent, total=tree.total, labels={renamed.get(code, code): label for code, label in tree.labels.items()})
 
 
-def missing_codes(variable: Variable, found: Sequence[str]) -> list[str]:
+def missing_codes(variable: ArgusVariable, found: Sequence[str]) -> list[str]:
     """The codes declared missing, padded as the data pad them."""
     by_text = {code.strip(): code for code in found}
     return [by_text.get(code.strip(), code.rjust(variable.width or 0)) for code in variable.missing if code.strip()]
 
 
-def tree_file(variable: Variable, folders: Sequence[Path], metadata: Metadata) -> Path:
+def tree_file(variable: ArgusVariable, folders: Sequence[Path], metadata: Metadata) -> Path:
     """The .hrc file of a variable."""
     file = find_file(variable.tree or "", list(folders))
     if file is None:
@@ -277,7 +277,7 @@ def tree_file(variable: Variable, folders: Sequence[Path], metadata: Metadata) -
     return file
 
 
-def label_list(variable: Variable, folders: Sequence[Path]) -> Mapping[str, str]:
+def label_list(variable: ArgusVariable, folders: Sequence[Path]) -> Mapping[str, str]:
     """Labels are a courtesy: a code list that is not there changes no number."""
     file = find_file(variable.codelist, list(folders)) if variable.codelist else None
     return read_labels(file) if file else {}

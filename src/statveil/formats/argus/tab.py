@@ -13,9 +13,9 @@ import numpy as np
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import FormatError, HierarchyError, InputError, UnknownColumn
 from statveil.data.hierarchy import Hierarchy
-from statveil.formats.argus.cells import Amounts, CellTable, Status, amounts, read_count, read_number
-from statveil.formats.argus.lines import Line, fits_line, read_lines
-from statveil.formats.argus.metadata import Metadata, Role, Variable, read_metadata, write_metadata
+from statveil.formats.argus.cells import ArgusStatus, CellTable, ExactColumn, amounts, read_count, read_number
+from statveil.formats.argus.lines import ArgusLine, fits_line, read_lines
+from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRole, read_metadata, write_metadata
 from statveil.formats.argus.records import fields_of, label_list, tree_file, tree_without_file
 from statveil.formats.argus.trees import read_tree, write_tree
 from statveil.tables.spec import Dimension
@@ -49,10 +49,10 @@ class _TabReader:
         self.metadata, self.folders = metadata, folders
         self.spanning = _spanning(metadata, wanted.dimensions)
         self.response = _response(metadata, wanted.response)
-        self.shadow = _named(metadata, wanted.shadow, Role.SHADOW)
-        self.cost = _named(metadata, wanted.cost, Role.COST)
+        self.shadow = _named(metadata, wanted.shadow, VariableRole.SHADOW)
+        self.cost = _named(metadata, wanted.cost, VariableRole.COST)
 
-    def read(self, lines: list[Line], name: str) -> CellTable:
+    def read(self, lines: list[ArgusLine], name: str) -> CellTable:
         if not lines:
             raise FormatError(f"{name}, line 1: the table has no cells.", hint="Is it cut off?")
         rows = [self._fields(line) for line in lines]
@@ -65,22 +65,22 @@ class _TabReader:
         frequency = self._frequencies(lines, rows)
         _check(lines, value, frequency)
         empty = value.missing if frequency is None else value.missing | ((frequency == 0) & (value.units == 0))
-        status = np.where(empty, int(Status.EMPTY), np.where(status == Status.EMPTY, int(Status.UNKNOWN), status))
+        status = np.where(empty, int(ArgusStatus.EMPTY), np.where(status == ArgusStatus.EMPTY, int(ArgusStatus.UNKNOWN), status))
         return CellTable(
             response=self.response.name,
             dimensions=dimensions,
             coordinates=frozen_array(coordinates),
-            value=Amounts(units=value.units, decimals=value.decimals, missing=frozen_array(empty)),
+            value=ExactColumn(units=value.units, decimals=value.decimals, missing=frozen_array(empty)),
             status=frozen_array(status),
             frequency=frequency,
             shadow=self._optional(self.shadow, lines, rows, "shadow value"),
             cost=self._optional(self.cost, lines, rows, "cost"),
-            top=tuple(self._amounts(each, lines, rows, "largest contribution") for each in self.metadata.of_role(Role.TOP)),
-            lower=self._levels(Role.LOWER_LEVEL, lines, rows, "lower protection level"),
-            upper=self._levels(Role.UPPER_LEVEL, lines, rows, "upper protection level"),
+            top=tuple(self._amounts(each, lines, rows, "largest contribution") for each in self.metadata.of_role(VariableRole.TOP)),
+            lower=self._levels(VariableRole.LOWER_LEVEL, lines, rows, "lower protection level"),
+            upper=self._levels(VariableRole.UPPER_LEVEL, lines, rows, "upper protection level"),
         )
 
-    def _fields(self, line: Line) -> list[str]:
+    def _fields(self, line: ArgusLine) -> list[str]:
         fields, wanted = fields_of(line, self.metadata.separator), len(self.metadata.variables)
         if len(fields) == wanted + 1 and not fields[-1].strip():
             fields.pop()  # a separator closes the line
@@ -88,7 +88,7 @@ class _TabReader:
             raise line.fault(f"{len(fields)} fields, but the .rda file names {wanted} variables", hint="Is the separator the right one?")
         return fields
 
-    def _check_marks(self, lines: list[Line], rows: list[list[str]]) -> None:
+    def _check_marks(self, lines: list[ArgusLine], rows: list[list[str]]) -> None:
         """Points and commas in one file: one of them would be a mark of thousands, and a number a thousand times too small."""
         places = [place for place, variable in enumerate(self.metadata.variables) if variable.numeric]
         commas, points = (
@@ -99,11 +99,11 @@ class _TabReader:
                 "decimal commas and decimal points in one file", hint="Write all numbers with one of them."
             )
 
-    def _column(self, variable: Variable, rows: list[list[str]]) -> list[str]:
+    def _column(self, variable: ArgusVariable, rows: list[list[str]]) -> list[str]:
         place = self.metadata.variables.index(variable)
         return [row[place] for row in rows]
 
-    def _dimension(self, variable: Variable, rows: list[list[str]]) -> Dimension:
+    def _dimension(self, variable: ArgusVariable, rows: list[list[str]]) -> Dimension:
         found = list(dict.fromkeys(_code(variable, text) for text in self._column(variable, rows)))
         below = [code for code in found if code != variable.total]
         missing = [next((code for code in below if code.strip() == word.strip()), word) for word in variable.missing]
@@ -115,7 +115,7 @@ class _TabReader:
             tree = self._tree(variable, [code for code in below if code not in missing], missing, labels)
         return Dimension(name=variable.name, trees=(tree,))
 
-    def _tree(self, variable: Variable, ordinary: list[str], missing: list[str], labels: Mapping[str, str]) -> Hierarchy:
+    def _tree(self, variable: ArgusVariable, ordinary: list[str], missing: list[str], labels: Mapping[str, str]) -> Hierarchy:
         if variable.digits:
             # Of codes whose beginnings are their ancestors, those that no other continues are the finest.
             begun = {code[:length] for code in ordinary for length in accumulate(variable.digits) if length < len(code)}
@@ -125,7 +125,7 @@ class _TabReader:
         except HierarchyError as error:
             raise self.metadata.fault(f"{variable.name!r}: {error.message.rstrip('.')}", variable=variable, hint=error.hint) from None
 
-    def _places(self, axis: int, dimension: Dimension, lines: list[Line], rows: list[list[str]]) -> IntArray:
+    def _places(self, axis: int, dimension: Dimension, lines: list[ArgusLine], rows: list[list[str]]) -> IntArray:
         """Places of the codes; where a table pads a code otherwise than its tree, the tree's is meant."""
         variable = self.spanning[axis]
         by_text = {code.strip(): place for code, place in dimension.position.items()}
@@ -137,8 +137,8 @@ class _TabReader:
             places.append(place)
         return np.array(places, dtype=np.int64)
 
-    def _statuses(self, lines: list[Line], rows: list[list[str]]) -> IntArray:
-        found = self.metadata.of_role(Role.STATUS)
+    def _statuses(self, lines: list[ArgusLine], rows: list[list[str]]) -> IntArray:
+        found = self.metadata.of_role(VariableRole.STATUS)
         if not found:
             return np.zeros(len(lines), dtype=np.int64)
         letters = status_letters(self.metadata)
@@ -150,14 +150,14 @@ class _TabReader:
             statuses.append(int(status))
         return np.array(statuses, dtype=np.int64)
 
-    def _amounts(self, variable: Variable, lines: list[Line], rows: list[list[str]], what: str, *, least: int = 0) -> Amounts:
+    def _amounts(self, variable: ArgusVariable, lines: list[ArgusLine], rows: list[list[str]], what: str, *, least: int = 0) -> ExactColumn:
         numbers = [read_number(line, text, what) for line, text in zip(lines, self._column(variable, rows), strict=True)]
         return amounts(lines, numbers, what, least=least)
 
-    def _optional(self, variable: Variable | None, lines: list[Line], rows: list[list[str]], what: str) -> Amounts | None:
+    def _optional(self, variable: ArgusVariable | None, lines: list[ArgusLine], rows: list[list[str]], what: str) -> ExactColumn | None:
         return None if variable is None else self._amounts(variable, lines, rows, what)
 
-    def _levels(self, role: Role, lines: list[Line], rows: list[list[str]], what: str) -> Amounts | None:
+    def _levels(self, role: VariableRole, lines: list[ArgusLine], rows: list[list[str]], what: str) -> ExactColumn | None:
         """Levels may have any number of decimals: what does not fit is rounded up."""
         found = self.metadata.of_role(role)
         if not found:
@@ -170,9 +170,9 @@ class _TabReader:
             numbers.append(number)
         return amounts(lines, numbers, what, up=True)
 
-    def _frequencies(self, lines: list[Line], rows: list[list[str]]) -> IntArray | None:
+    def _frequencies(self, lines: list[ArgusLine], rows: list[list[str]]) -> IntArray | None:
         """A value without a frequency counts as one."""
-        found = self.metadata.of_role(Role.FREQUENCY)
+        found = self.metadata.of_role(VariableRole.FREQUENCY)
         if not found:
             return None
         values = self._column(self.response, rows)
@@ -183,7 +183,7 @@ class _TabReader:
         return frozen_array(np.array(counts, dtype=np.int64))
 
 
-def _spanning(metadata: Metadata, names: Sequence[str] | None) -> list[Variable]:
+def _spanning(metadata: Metadata, names: Sequence[str] | None) -> list[ArgusVariable]:
     spanning = [variable for variable in metadata.variables if variable.recodable]
     if not spanning:
         raise metadata.fault("no variable spans a table", hint="Such a variable has the tag <RECODEABLE>.")
@@ -199,25 +199,25 @@ def _spanning(metadata: Metadata, names: Sequence[str] | None) -> list[Variable]
     return chosen
 
 
-def _response(metadata: Metadata, name: str | None) -> Variable:
+def _response(metadata: Metadata, name: str | None) -> ArgusVariable:
     if name is not None and name.casefold() == FREQUENCY_RESPONSE:
-        found = metadata.of_role(Role.FREQUENCY)
+        found = metadata.of_role(VariableRole.FREQUENCY)
     elif name is not None:
         found = [_require(metadata, name)]
     else:
-        found = metadata.of_role(Role.RESPONSE) or metadata.of_role(Role.FREQUENCY)
-    if not found or found[0].role not in (Role.RESPONSE, Role.FREQUENCY, Role.SHADOW, Role.COST):
+        found = metadata.of_role(VariableRole.RESPONSE) or metadata.of_role(VariableRole.FREQUENCY)
+    if not found or found[0].role not in (VariableRole.RESPONSE, VariableRole.FREQUENCY, VariableRole.SHADOW, VariableRole.COST):
         raise metadata.fault("the file has no such response variable", hint="It needs the tag <NUMERIC> or <FREQUENCY>.")
     if name is None and len(found) > 1:
         raise metadata.fault("the file has several response variables", hint=f"Name one: {', '.join(each.name for each in found)}.")
     return found[0]
 
 
-def _named(metadata: Metadata, name: str | None, role: Role) -> Variable | None:
+def _named(metadata: Metadata, name: str | None, role: VariableRole) -> ArgusVariable | None:
     return _require(metadata, name) if name is not None else next(iter(metadata.of_role(role)), None)
 
 
-def _require(metadata: Metadata, name: str) -> Variable:
+def _require(metadata: Metadata, name: str) -> ArgusVariable:
     variable = metadata.find(name)
     if variable is None:
         known = ", ".join(repr(each.name) for each in metadata.variables)
@@ -227,12 +227,12 @@ def _require(metadata: Metadata, name: str) -> Variable:
     return variable
 
 
-def _code(variable: Variable, text: str) -> str:
+def _code(variable: ArgusVariable, text: str) -> str:
     """The total is its own code or an empty field; blanks before any other code belong to it."""
     return variable.total if text.strip() in ("", variable.total.strip()) else text.rstrip()
 
 
-def _refuse_repeated(lines: list[Line], coordinates: IntArray) -> None:
+def _refuse_repeated(lines: list[ArgusLine], coordinates: IntArray) -> None:
     _, first, inverse = np.unique(coordinates, axis=0, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse.reshape(-1)] != np.arange(len(lines)))
     if again.size:
@@ -240,7 +240,7 @@ def _refuse_repeated(lines: list[Line], coordinates: IntArray) -> None:
         raise lines[row].fault(f"the cell is there already, on line {lines[int(first[inverse.reshape(-1)[row]])].number}")
 
 
-def _check(lines: list[Line], value: Amounts, frequency: IntArray | None) -> None:
+def _check(lines: list[ArgusLine], value: ExactColumn, frequency: IntArray | None) -> None:
     if frequency is None:
         return
     for wrong, words in (
@@ -251,18 +251,20 @@ def _check(lines: list[Line], value: Amounts, frequency: IntArray | None) -> Non
             raise lines[int(np.argmax(wrong))].fault(words)
 
 
-def status_letters(metadata: Metadata) -> dict[str, Status]:
+def status_letters(metadata: Metadata) -> dict[str, ArgusStatus]:
     """What each letter means; the file's own letters come before the usual ones."""
-    own = {metadata.safe: Status.SAFE, metadata.unsafe: Status.UNSAFE_MANUAL, metadata.protect: Status.PROTECTED}
-    return {"": Status.EMPTY, "E": Status.EMPTY, "M": Status.SECONDARY} | {letter.strip().upper(): status for letter, status in own.items()}
+    own = {metadata.safe: ArgusStatus.SAFE, metadata.unsafe: ArgusStatus.UNSAFE_MANUAL, metadata.protect: ArgusStatus.PROTECTED}
+    return {"": ArgusStatus.EMPTY, "E": ArgusStatus.EMPTY, "M": ArgusStatus.SECONDARY} | {
+        letter.strip().upper(): status for letter, status in own.items()
+    }
 
 
 LETTERS = {
-    **dict.fromkeys((Status.SAFE, Status.SAFE_MANUAL, Status.UNKNOWN), "S"),
-    **{status: "U" for status in Status if status.unsafe},
-    Status.PROTECTED: "P",
-    **{status: "M" for status in Status if status.secondary},
-    **{status: "E" for status in Status if status.empty},
+    **dict.fromkeys((ArgusStatus.SAFE, ArgusStatus.SAFE_MANUAL, ArgusStatus.UNKNOWN), "S"),
+    **{status: "U" for status in ArgusStatus if status.unsafe},
+    ArgusStatus.PROTECTED: "P",
+    **{status: "M" for status in ArgusStatus if status.secondary},
+    **{status: "E" for status in ArgusStatus if status.empty},
 }
 
 
@@ -302,33 +304,33 @@ def _metadata_of(cells: CellTable, separator: str, trees: dict[str, Path | None]
     for dimension in cells.dimensions:
         file = trees[dimension.name]
         tree = {"hierarchical": True, "tree": file.name, "lead": _lead(dimension)} if file else {}
-        spanning.append(Variable(name=dimension.name, recodable=True, total=dimension.total, **tree))  # type: ignore[arg-type]
+        spanning.append(ArgusVariable(name=dimension.name, recodable=True, total=dimension.total, **tree))  # type: ignore[arg-type]
     taken = {variable.name.casefold() for variable in spanning}
     rest = []
     for name, role, decimals in _roles(cells):
         while name.casefold() in taken:
             name += "_"  # noqa: PLW2901 - a dimension may be called like a column of ours
         taken.add(name.casefold())
-        rest.append(Variable(name=name, role=role, decimals=decimals))
+        rest.append(ArgusVariable(name=name, role=role, decimals=decimals))
     return Metadata(dialect="table", separator=separator, variables=(*spanning, *rest))
 
 
-def _roles(cells: CellTable) -> list[tuple[str, Role, int]]:
+def _roles(cells: CellTable) -> list[tuple[str, VariableRole, int]]:
     """What stands after the codes, in the order of an intermediate file."""
-    columns = [(cells.response, Role.RESPONSE, cells.value.decimals)]
-    columns += [(f"{cells.response}_frequency", Role.FREQUENCY, 0)] if cells.frequency is not None else []
-    columns += [(f"{cells.response}_shadow", Role.SHADOW, cells.shadow.decimals)] if cells.shadow else []
-    columns += [(f"{cells.response}_cost", Role.COST, cells.cost.decimals)] if cells.cost else []
-    columns += [(f"{cells.response}_top{place}", Role.TOP, top.decimals) for place, top in enumerate(cells.top, start=1)]
-    columns += [(f"{cells.response}_status", Role.STATUS, 0)]
-    columns += [(f"{cells.response}_lower", Role.LOWER_LEVEL, cells.lower.decimals)] if cells.lower else []
-    return columns + ([(f"{cells.response}_upper", Role.UPPER_LEVEL, cells.upper.decimals)] if cells.upper else [])
+    columns = [(cells.response, VariableRole.RESPONSE, cells.value.decimals)]
+    columns += [(f"{cells.response}_frequency", VariableRole.FREQUENCY, 0)] if cells.frequency is not None else []
+    columns += [(f"{cells.response}_shadow", VariableRole.SHADOW, cells.shadow.decimals)] if cells.shadow else []
+    columns += [(f"{cells.response}_cost", VariableRole.COST, cells.cost.decimals)] if cells.cost else []
+    columns += [(f"{cells.response}_top{place}", VariableRole.TOP, top.decimals) for place, top in enumerate(cells.top, start=1)]
+    columns += [(f"{cells.response}_status", VariableRole.STATUS, 0)]
+    columns += [(f"{cells.response}_lower", VariableRole.LOWER_LEVEL, cells.lower.decimals)] if cells.lower else []
+    return columns + ([(f"{cells.response}_upper", VariableRole.UPPER_LEVEL, cells.upper.decimals)] if cells.upper else [])
 
 
 def _number_columns(cells: CellTable, mark: str) -> list[list[str]]:
     between = [each for each in (cells.shadow, cells.cost, *cells.top) if each]
     frequency = [] if cells.frequency is None else [[str(count) for count in cells.frequency.tolist()]]
-    letters = [LETTERS[Status(status)] for status in cells.status.tolist()]
+    letters = [LETTERS[ArgusStatus(status)] for status in cells.status.tolist()]
     levels = [each for each in (cells.lower, cells.upper) if each]
     return [
         cells.value.texts(mark),

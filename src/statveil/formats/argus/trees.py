@@ -8,7 +8,7 @@ from pathlib import Path
 
 from statveil.core.errors import FormatError, HierarchyError
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
-from statveil.formats.argus.lines import Line, fits_line, read_lines, words_of
+from statveil.formats.argus.lines import ArgusLine, fits_line, read_lines, words_of
 
 
 def read_tree(
@@ -43,7 +43,7 @@ def read_tree(
     return Hierarchy(parent=parent | extra, total=total, labels=same | _known(labels or {}, {*parent, *extra, total}))
 
 
-def _own_code(line: Line, code: str, above: str, taken: Mapping[str, str], total: str, *, aggregate: bool) -> str:
+def _own_code(line: ArgusLine, code: str, above: str, taken: Mapping[str, str], total: str, *, aggregate: bool) -> str:
     """The code itself; an aggregate that is called like another gets the code above it added (offices' files have such)."""
     if code not in taken and code != total:
         return code
@@ -52,7 +52,7 @@ def _own_code(line: Line, code: str, above: str, taken: Mapping[str, str], total
     return f"{code} ({above})"
 
 
-def _leads(line: Line, lead: str) -> tuple[int, str]:
+def _leads(line: ArgusLine, lead: str) -> tuple[int, str]:
     depth, rest = 0, line.text
     while rest.startswith(lead) and rest != lead:
         depth, rest = depth + 1, rest[len(lead) :]
@@ -115,7 +115,7 @@ class CodeRange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recoding:
+class CodeRecoding:
     """A .grc file: `groups` map new codes to the old ones they take in, or `folded` names codes of a tree whose children vanish."""
 
     groups: Mapping[str, tuple[CodeRange, ...]]
@@ -124,7 +124,7 @@ class Recoding:
     codelist: str | None = None
 
 
-def read_recoding(path: str | Path) -> Recoding:
+def read_recoding(path: str | Path) -> CodeRecoding:
     lines = read_lines(Path(path))
     if lines and lines[0].text.strip().upper() == "<TREERECODE>":
         folded = tuple(line.text.rstrip() for line in lines[1:])
@@ -132,7 +132,7 @@ def read_recoding(path: str | Path) -> Recoding:
         twice = next((line for place, line in enumerate(lines[1:]) if first[line.text.rstrip()] < place), None)
         if twice:
             raise twice.fault("the code is there twice")
-        return Recoding(groups={}, folded=folded)
+        return CodeRecoding(groups={}, folded=folded)
     groups: dict[str, tuple[CodeRange, ...]] = {}
     settings: dict[str, list[str]] = {}
     for line in lines:
@@ -145,16 +145,16 @@ def read_recoding(path: str | Path) -> Recoding:
                 raise line.fault(f"code {new!r} is there twice")
             groups[new] = ranges
     missing, codelist = settings.get("<MISSING>", []), settings.get("<CODELIST>", [])
-    return Recoding(groups=groups, missing=tuple(missing), codelist=codelist[0] if codelist else None)
+    return CodeRecoding(groups=groups, missing=tuple(missing), codelist=codelist[0] if codelist else None)
 
 
-def _setting(line: Line, tag: str) -> str:
+def _setting(line: ArgusLine, tag: str) -> str:
     if tag.upper() not in ("<MISSING>", "<CODELIST>"):
         raise line.fault(f"unknown tag {tag[:40]}", hint="Known: <TREERECODE> on the first line, <MISSING>, <CODELIST>.")
     return tag.upper()
 
 
-def _group(line: Line) -> tuple[str, tuple[CodeRange, ...]]:
+def _group(line: ArgusLine) -> tuple[str, tuple[CodeRange, ...]]:
     """`new: old, old-old, -old, old-`."""
     new, colon, olds = line.text.partition(":")
     parts = [part.strip() for part in olds.split(",")]
@@ -163,7 +163,7 @@ def _group(line: Line) -> tuple[str, tuple[CodeRange, ...]]:
     return new.strip(), tuple(_range(line, part) for part in parts)
 
 
-def _range(line: Line, part: str) -> CodeRange:
+def _range(line: ArgusLine, part: str) -> CodeRange:
     first, dash, last = part.partition("-")
     if "-" in last or part == "-":
         raise line.fault("a range of codes has one dash")

@@ -21,7 +21,7 @@ from statveil.risk.rules import PPercent, Rule
 from statveil.risk.rules.base import RespondentRule
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.table import ProtectedTable, View
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 
 USUAL_PERCENT, USUAL_CAP = 10.0, 2.0
 

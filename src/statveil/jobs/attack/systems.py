@@ -12,8 +12,8 @@ from statveil.audit.attacks.public import ReleasedSystem
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import Limits
-from statveil.formats.solution import read_solution
-from statveil.formats.system_files import read_system
+from statveil.formats.rcta import read_solution
+from statveil.formats.system import read_system
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem

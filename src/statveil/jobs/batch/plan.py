@@ -28,8 +28,8 @@ from statveil.formats.argus.batch_commands import (
     UseApriori,
     WriteTable,
 )
-from statveil.formats.argus.lines import Line, base_name, find_file
-from statveil.formats.argus.metadata import Metadata, Role, Variable, read_metadata
+from statveil.formats.argus.lines import ArgusLine, base_name, find_file
+from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRole, read_metadata
 from statveil.formats.argus.tab import FREQUENCY_RESPONSE
 from statveil.formats.argus.trees import read_recoding
 from statveil.jobs.batch.recode import Recoder
@@ -57,7 +57,7 @@ class TablePlan:
     """By the name of the variable; the last one counts."""
 
     @property
-    def variables(self) -> list[Variable]:
+    def variables(self) -> list[ArgusVariable]:
         return [variable for variable in (self.metadata.find(name) for name in self.spec.dimensions) if variable]
 
     @property
@@ -120,7 +120,7 @@ def make_plan(batch: Batch, *, out: Path | None = None, data: Path | None = None
     return planner.finish()
 
 
-def refused(line: Line, what: str, *, hint: str = "") -> InputError:
+def refused(line: ArgusLine, what: str, *, hint: str = "") -> InputError:
     return InputError(f"{line.file}, line {line.number}: {what} is not done by statveil.", hint=hint)
 
 
@@ -252,7 +252,7 @@ class _Planner:
             self.open.tables = [replace(table, read=command) for table in self.open.tables]
         self.open.read = True
 
-    def _require_read(self, line: Line, table: int) -> None:
+    def _require_read(self, line: ArgusLine, table: int) -> None:
         if not self.open.read:
             raise line.fault("the data are not read yet", hint="READMICRODATA or READTABLE comes first.")
         if table > len(self.open.tables):
@@ -320,7 +320,7 @@ class _Planner:
             )
         self.open.steps.append(WriteStep(table=command.table, file=self._target(command.file), command=command))
 
-    def _existing(self, line: Line, written: str) -> Path:
+    def _existing(self, line: ArgusLine, written: str) -> Path:
         file = find_file(written, list(self.folders))
         if file is None:
             raise InputError(
@@ -345,7 +345,7 @@ def _check_variables(command: SpecifyTable, metadata: Metadata) -> None:
         raise command.line.fault("a variable spans the table twice")
     if command.response.casefold() != FREQUENCY_RESPONSE:
         variable = _known(command.line, metadata, command.response)
-        if not variable.numeric and variable.role is not Role.FREQUENCY:
+        if not variable.numeric and variable.role is not VariableRole.FREQUENCY:
             raise command.line.fault(f"the response {command.response!r} is not numeric")
     for other in (command.shadow, command.cost if command.cost not in ("-1", "-2", "-3") else None):
         if other is not None and not _known(command.line, metadata, other).numeric:
@@ -354,7 +354,7 @@ def _check_variables(command: SpecifyTable, metadata: Metadata) -> None:
         raise refused(command.line, "the cost function -3 (distance)", hint="Use a cost variable, -1 (frequency) or -2 (unity).")
 
 
-def _known(line: Line, metadata: Metadata, name: str) -> Variable:
+def _known(line: ArgusLine, metadata: Metadata, name: str) -> ArgusVariable:
     variable = metadata.find(name)
     if variable is None:
         names = ", ".join(repr(each.name) for each in metadata.variables)
@@ -364,8 +364,11 @@ def _known(line: Line, metadata: Metadata, name: str) -> Variable:
 
 def _check_rules(rules: RuleSet, spec: SpecifyTable, metadata: Metadata) -> None:
     line = rules.line or spec.line
-    needs = [(Role.WEIGHT, rules.weighted, "WGT(1)"), (Role.HOLDING, any(each.holdings for each in rules.asked), "a rule about holdings")]
-    needs.append((Role.REQUEST, rules.requested and metadata.dialect != "table", "REQ"))
+    needs = [
+        (VariableRole.WEIGHT, rules.weighted, "WGT(1)"),
+        (VariableRole.HOLDING, any(each.holdings for each in rules.asked), "a rule about holdings"),
+    ]
+    needs.append((VariableRole.REQUEST, rules.requested and metadata.dialect != "table", "REQ"))
     for role, needed, what in needs:
         if needed and not metadata.of_role(role):
             raise line.fault(f"{what} needs a variable with the tag <{role}>, and the .rda file has none")

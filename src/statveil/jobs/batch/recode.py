@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from statveil.core.errors import InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.formats.argus.metadata import Variable
-from statveil.formats.argus.trees import CodeRange, Recoding
+from statveil.formats.argus.metadata import ArgusVariable
+from statveil.formats.argus.trees import CodeRange, CodeRecoding
 
-Recoder = Recoding | int
+Recoder = CodeRecoding | int
 """A .grc file, or the level down to which a tree is kept (1 is right below the total)."""
 
 
-def recoded(tree: Hierarchy, how: Recoder, variable: Variable) -> tuple[Hierarchy, dict[str, str]]:
+def recoded(tree: Hierarchy, how: Recoder, variable: ArgusVariable) -> tuple[Hierarchy, dict[str, str]]:
     """The tree after the recoding, and the new code of each old leaf."""
-    if isinstance(how, Recoding) and not how.folded:
+    if isinstance(how, CodeRecoding) and not how.folded:
         if variable.hierarchical:
             raise InputError(
                 f"{variable.name!r} is hierarchical: its recoding begins with <TREERECODE>.", hint="Name the codes to fold below it."
@@ -30,7 +30,7 @@ def _at_level(tree: Hierarchy, level: int) -> set[str]:
     return {code for code in tree.aggregates if tree.depth[code] == level}
 
 
-def _named(tree: Hierarchy, folded: Sequence[str], variable: Variable) -> set[str]:
+def _named(tree: Hierarchy, folded: Sequence[str], variable: ArgusVariable) -> set[str]:
     by_text = {code.strip(): code for code in tree.codes}
     unknown = [code for code in folded if code not in by_text.values() and code.strip() not in by_text]
     if unknown:
@@ -52,7 +52,7 @@ def _folded(tree: Hierarchy, folded: set[str]) -> tuple[Hierarchy, dict[str, str
     return Hierarchy(parent=kept, total=tree.total, labels=labels), {leaf: left[leaf] for leaf in tree.leaves}
 
 
-def _grouped(tree: Hierarchy, how: Recoding, variable: Variable) -> tuple[Hierarchy, dict[str, str]]:
+def _grouped(tree: Hierarchy, how: CodeRecoding, variable: ArgusVariable) -> tuple[Hierarchy, dict[str, str]]:
     width = variable.width or 0
     new = {leaf: _new_code(how.groups, leaf, width) for leaf in tree.leaves}
     codes = sorted(set(new.values()))

@@ -11,7 +11,7 @@ import numpy as np
 from statveil.core.arrays import AnyArray, IntArray, frozen_array
 from statveil.core.errors import RuleError
 from statveil.formats.argus.batch_commands import WriteTable
-from statveil.formats.argus.cells import Amounts, CellTable, Status
+from statveil.formats.argus.cells import ArgusStatus, CellTable, ExactColumn
 from statveil.formats.argus.outputs import Style, write_code_value, write_csv_grid, write_sbs
 from statveil.formats.argus.tab import write_cells
 from statveil.jobs.batch.tables import ReadyTable
@@ -22,7 +22,7 @@ from statveil.publish.formats.frames import GridPositions, all_positions
 from statveil.publish.release import Release
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.table import ProtectedTable, Table
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 
 
 def link(tables: Sequence[ReadyTable]) -> tuple[Table, Sensitivity]:
@@ -95,7 +95,7 @@ def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact
     unit = 1 if exact else 10 ** (table.scale - table.decimals)
     decimals = table.scale if exact else table.decimals
     empty = frozen_array(~positions.filled)
-    value = Amounts(units=frozen_array(positions.pick(nearest(table.value, unit))), decimals=decimals, missing=empty)
+    value = ExactColumn(units=frozen_array(positions.pick(nearest(table.value, unit))), decimals=decimals, missing=empty)
     counts = table.respondents if holdings else table.records
     return CellTable(
         response=ready.plan.spec.response.strip("<>"),
@@ -112,8 +112,8 @@ def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact
     )
 
 
-def _amounts(positions: GridPositions, units: IntArray, decimals: int) -> Amounts:
-    return Amounts.known(positions.pick(units), decimals)
+def _amounts(positions: GridPositions, units: IntArray, decimals: int) -> ExactColumn:
+    return ExactColumn.known(positions.pick(units), decimals)
 
 
 def _statuses(ready: ReadyTable, released: ProtectedTable | None, positions: GridPositions) -> IntArray:
@@ -122,9 +122,9 @@ def _statuses(ready: ReadyTable, released: ProtectedTable | None, positions: Gri
     if released is not None:
         unit = 10 ** (ready.table.scale - ready.table.decimals)
         changed = released.value * unit != ready.table.value
-        status = np.where(changed & (status == Status.SAFE), int(Status.SECONDARY), status)
-        status = np.where(changed & (status == Status.SAFE_MANUAL), int(Status.SECONDARY_MANUAL), status)
-    return np.where(positions.filled, positions.pick(status), int(Status.EMPTY))
+        status = np.where(changed & (status == ArgusStatus.SAFE), int(ArgusStatus.SECONDARY), status)
+        status = np.where(changed & (status == ArgusStatus.SAFE_MANUAL), int(ArgusStatus.SECONDARY_MANUAL), status)
+    return np.where(positions.filled, positions.pick(status), int(ArgusStatus.EMPTY))
 
 
 def write_result(command: WriteTable, ready: ReadyTable, released: ProtectedTable | None, path: Path, options: Options) -> None:

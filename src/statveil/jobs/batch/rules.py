@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from statveil.core.errors import RuleError
 from statveil.formats.argus.batch_commands import RuleCall, SafetyRule
-from statveil.formats.argus.cells import Status
-from statveil.formats.argus.lines import Line
+from statveil.formats.argus.cells import ArgusStatus
+from statveil.formats.argus.lines import ArgusLine
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, ZeroRule
 
 DEFAULT_MARGIN = Decimal(20)
@@ -38,7 +38,7 @@ class RuleSet:
     missing_is_safe: bool = False
     margin: Decimal = DEFAULT_MARGIN
     requested: bool = False
-    line: Line | None = field(default=None, compare=False, repr=False)
+    line: ArgusLine | None = field(default=None, compare=False, repr=False)
 
     @property
     def all(self) -> tuple[Rule, ...]:
@@ -92,7 +92,7 @@ def _says_something(call: RuleCall) -> bool:
     return call.name == "ZERO" or (call.name in ("NK", "REQ") and any(call.numbers))
 
 
-def _rules(line: Line, call: RuleCall) -> list[Rule]:
+def _rules(line: ArgusLine, call: RuleCall) -> list[Rule]:
     """The rule of a call; REQ with two percentages is two, one for each request code."""
     try:
         return _requests(line, call.numbers) if call.name == "REQ" else [_ours(line, call.name, call.numbers)]
@@ -100,7 +100,7 @@ def _rules(line: Line, call: RuleCall) -> list[Rule]:
         raise RuleError(f"{line.file}, line {line.number}: {error.message}", hint=error.hint) from None
 
 
-def _ours(line: Line, name: str, numbers: Sequence[Decimal]) -> Rule:
+def _ours(line: ArgusLine, name: str, numbers: Sequence[Decimal]) -> Rule:
     first, *rest = numbers
     match name:
         case "P":
@@ -113,14 +113,14 @@ def _ours(line: Line, name: str, numbers: Sequence[Decimal]) -> Rule:
             return ZeroRule(first or SMALLEST_PERCENT)
 
 
-def _p_rule(line: Line, p: Decimal, rest: Sequence[Decimal]) -> Rule:
+def _p_rule(line: ArgusLine, p: Decimal, rest: Sequence[Decimal]) -> Rule:
     """P(p), P(p,n) or P(p,q,n)."""
     q = rest[0] if len(rest) == 2 else Decimal(100)
     coalition = _count(line, rest[-1]) if rest else 1
     return PPercent(p, coalition=coalition) if q == 100 else PriorPosterior(p, q, coalition=coalition)
 
 
-def _requests(line: Line, numbers: Sequence[Decimal]) -> list[Rule]:
+def _requests(line: ArgusLine, numbers: Sequence[Decimal]) -> list[Rule]:
     """REQ(percent, percent of the second code, minimum, range): a second percentage of zero or like the first is for both codes."""
     first, second, *rest = numbers
     minimum, percent = (rest[0], rest[1]) if len(rest) == 2 else (Decimal(0), rest[0])
@@ -128,20 +128,20 @@ def _requests(line: Line, numbers: Sequence[Decimal]) -> list[Rule]:
     return [Request(share, minimum=_count(line, minimum), level=percent or SMALLEST_PERCENT) for share in shares]
 
 
-def _count(line: Line, number: Decimal) -> int:
+def _count(line: ArgusLine, number: Decimal) -> int:
     if number != number.to_integral_value():
         raise line.fault("a count must be a whole number")
     return int(number)
 
 
-def status_of(rule: Rule) -> Status:
+def status_of(rule: Rule) -> ArgusStatus:
     """The status that tau-ARGUS gives to a cell that the rule calls unsafe."""
     match rule:
         case Request():
-            return Status.UNSAFE_REQUEST
+            return ArgusStatus.UNSAFE_REQUEST
         case MinimumFrequency():
-            return Status.UNSAFE_FREQUENCY
+            return ArgusStatus.UNSAFE_FREQUENCY
         case ZeroRule():
-            return Status.UNSAFE_ZERO
+            return ArgusStatus.UNSAFE_ZERO
         case _:
-            return Status.UNSAFE
+            return ArgusStatus.UNSAFE

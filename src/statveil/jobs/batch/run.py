@@ -16,7 +16,7 @@ import numpy as np
 from statveil.core.atomic import check_targets
 from statveil.core.limits import Limits, OnProgress
 from statveil.formats.argus.batch_commands import read_batch
-from statveil.formats.argus.cells import Status
+from statveil.formats.argus.cells import ArgusStatus
 from statveil.jobs.batch.plan import AprioriStep, BatchPlan, BatchSession, SuppressStep, WriteStep, make_plan
 from statveil.jobs.batch.results import link, parts_of, write_result
 from statveil.jobs.batch.tables import ReadyTable, all_rules, decide, read_tables
@@ -128,7 +128,7 @@ def _spec_words(ready: ReadyTable) -> dict[str, Any]:
 
 
 def _counts(ready: ReadyTable) -> str:
-    unsafe = sum(Status(int(status)).unsafe for status in ready.statuses)
+    unsafe = sum(ArgusStatus(int(status)).unsafe for status in ready.statuses)
     read = ready.plan.read
     off = int(np.count_nonzero(relations(ready.table) @ ready.table.value)) if read and read.totals == 2 else 0
     return f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")

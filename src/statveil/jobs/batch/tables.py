@@ -16,27 +16,25 @@ from statveil.core.errors import FormatError, InputError, RuleError
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.formats.argus.apriori import Action, Apriori
-from statveil.formats.argus.cells import CellTable, Status
-from statveil.formats.argus.metadata import Role, Variable
+from statveil.formats.argus.cells import ArgusStatus, CellTable, cell_of_rows, table_of
+from statveil.formats.argus.metadata import ArgusVariable, VariableRole
 from statveil.formats.argus.records import REQUESTED, REQUESTED_FIRST, REQUESTED_SECOND, dimension_trees, missing_codes, read_records
 from statveil.formats.argus.tab import Wanted, read_cells
-from statveil.formats.argus.tables import cell_of_rows, table_of
-from statveil.formats.argus.trees import Recoding
+from statveil.formats.argus.trees import CodeRecoding
 from statveil.jobs.batch.plan import TablePlan
 from statveil.jobs.batch.recode import recoded
 from statveil.jobs.batch.rules import SMALLEST_PERCENT, RuleSet, status_of
 from statveil.risk.assess import assess
-from statveil.risk.labels import find_cell
 from statveil.risk.rules import MinimumFrequency, Rule, contributions_needed
 from statveil.risk.rules.manual import Manual, ManualCell
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import Dimension, TableSpec
-from statveil.tables.table import Table
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.table import Table, find_cell
+from statveil.tables.tabulate import tabulate
 
-_FROM = {Action.SAFE: Status.PROTECTED, Action.UNSAFE: Status.UNSAFE_MANUAL, Action.PROTECTED: Status.SAFE_MANUAL}
+_FROM = {Action.SAFE: ArgusStatus.PROTECTED, Action.UNSAFE: ArgusStatus.UNSAFE_MANUAL, Action.PROTECTED: ArgusStatus.SAFE_MANUAL}
 """The last status from which each change is allowed."""
-_TO = {Action.SAFE: Status.SAFE_MANUAL, Action.UNSAFE: Status.UNSAFE_MANUAL, Action.PROTECTED: Status.PROTECTED}
+_TO = {Action.SAFE: ArgusStatus.SAFE_MANUAL, Action.UNSAFE: ArgusStatus.UNSAFE_MANUAL, Action.PROTECTED: ArgusStatus.PROTECTED}
 _WORDS = {Action.SAFE: "safe", Action.UNSAFE: "sensitive", Action.PROTECTED: "frozen"}
 
 
@@ -80,7 +78,7 @@ class _AprioriDecisions:
         except RuleError:
             return "the cell is empty"
         known = self.said.get(cell, ManualCell(cell=labels))
-        status = Status(int(self.status[cell]))
+        status = ArgusStatus(int(self.status[cell]))
         if said.action is Action.COST:
             self.said[cell] = replace(known, cost=said.amounts[0])
         elif said.action is Action.LEVELS:
@@ -168,12 +166,12 @@ class ReadyTable:
     def statuses(self) -> IntArray:
         """tau-ARGUS's status of each cell: what a rule found comes before what was said by hand."""
         sensitivity = self.sensitivity
-        status = np.full(self.table.size, int(Status.SAFE), dtype=np.int64)
+        status = np.full(self.table.size, int(ArgusStatus.SAFE), dtype=np.int64)
         for said in self.said:
-            mark = {"safe": Status.SAFE_MANUAL, "frozen": Status.PROTECTED}.get(said.status or "")
+            mark = {"safe": ArgusStatus.SAFE_MANUAL, "frozen": ArgusStatus.PROTECTED}.get(said.status or "")
             if mark:
                 status[find_cell(self.table, said.cell, said.view)] = mark
-        status[sensitivity.sensitive] = int(Status.UNSAFE_MANUAL)
+        status[sensitivity.sensitive] = int(ArgusStatus.UNSAFE_MANUAL)
         ranked = sorted(self.plan.rules.all, key=status_of, reverse=True)
         for rule in ranked:
             status[sensitivity.reasons.get(rule.words, np.zeros(0, bool)).nonzero()[0]] = int(status_of(rule))
@@ -219,7 +217,7 @@ def _tabulated(plan: TablePlan, data: Microdata) -> ReadyTable:
         trees |= {name: tree for name, (tree, _) in changed.items()}
         data = read_records(plan.data, metadata, recoded={name: codes for name, (_, codes) in changed.items()})
     spec = _spec(plan, trees)
-    holding = metadata.of_role(Role.HOLDING)[0].name if any(rule.holdings for rule in rules.asked) else None
+    holding = metadata.of_role(VariableRole.HOLDING)[0].name if any(rule.holdings for rule in rules.asked) else None
     groups = [(rules.of_records(), None, False), (rules.of_holdings(), holding, False)]
     groups += [(rules.of_records(second=True), None, True), (rules.of_holdings(second=True), holding, True)]
     judged = [
@@ -253,7 +251,7 @@ def _request_column(rules: RuleSet, *, second: bool) -> str | None:
 def _spec(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> TableSpec:
     metadata, response = plan.metadata, None if plan.counts else plan.metadata.find(plan.spec.response)
     shadow = metadata.find(plan.spec.shadow) if plan.spec.shadow else None
-    weight = metadata.of_role(Role.WEIGHT)[0].name if plan.rules.weighted else None
+    weight = metadata.of_role(VariableRole.WEIGHT)[0].name if plan.rules.weighted else None
     return TableSpec(
         dimensions=trees,
         measure=response.name if response else None,
@@ -277,13 +275,13 @@ def _missing_cells(plan: TablePlan, table: Table) -> tuple[ManualCell, ...]:
     return tuple(ManualCell(cell=_labels(table, row), status="safe") for row in np.flatnonzero(alone).tolist())
 
 
-def _with_new_missing(plan: TablePlan, variable: Variable) -> Variable:
+def _with_new_missing(plan: TablePlan, variable: ArgusVariable) -> ArgusVariable:
     """A recoding may name further codes that mean missing."""
     how = plan.recodings.get(variable.name)
-    return replace(variable, missing=(*variable.missing, *how.missing)) if isinstance(how, Recoding) else variable
+    return replace(variable, missing=(*variable.missing, *how.missing)) if isinstance(how, CodeRecoding) else variable
 
 
-def _pairs(plan: TablePlan, table: Table) -> list[tuple[Variable, Dimension]]:
+def _pairs(plan: TablePlan, table: Table) -> list[tuple[ArgusVariable, Dimension]]:
     return list(zip(plan.variables, table.views[0].dimensions, strict=True))
 
 
@@ -334,7 +332,7 @@ def _check_answers(plan: TablePlan, cells: CellTable) -> None:
         raise line.fault("FREQ needs the frequency of every cell, and the .rda file has no variable with the tag <FREQUENCY>")
     if plan.rules.requested:
         raise line.fault("REQ needs the records: a ready table does not tell who asked for protection")
-    if not plan.rules.all and not plan.metadata.of_role(Role.STATUS):
+    if not plan.rules.all and not plan.metadata.of_role(VariableRole.STATUS):
         raise line.fault("the table has neither rules nor statuses", hint="Add a SAFETYRULE, or a variable with the tag <STATUS>.")
 
 
@@ -342,11 +340,14 @@ def said_by_statuses(table: Table, cells: CellTable) -> tuple[ManualCell, ...]:
     """Statuses of the file: U is sensitive and P is frozen, whatever is recomputed; S and M are left to the rules."""
     cell, said = cell_of_rows(table, cells), []
     for row in np.flatnonzero(cell >= 0).tolist():
-        status, labels = Status(int(cells.status[row])), dict(zip((each.name for each in cells.dimensions), cells.codes(row), strict=True))
+        status, labels = (
+            ArgusStatus(int(cells.status[row])),
+            dict(zip((each.name for each in cells.dimensions), cells.codes(row), strict=True)),
+        )
         if status.unsafe:
             lower, upper = _levels(cells, row)
             said.append(ManualCell(cell=labels, status="sensitive", lower=lower, upper=upper))
-        elif status is Status.PROTECTED:
+        elif status is ArgusStatus.PROTECTED:
             said.append(ManualCell(cell=labels, status="frozen"))
     return tuple(said)
 

@@ -14,7 +14,7 @@ from statveil.risk.unions import candidate_sets, unsafe_sets, without_safe_union
 from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
-from statveil.tables.tabulate.tabulate import listed_specs, tabulate
+from statveil.tables.tabulate import listed_specs, tabulate
 
 
 @dataclass(frozen=True, kw_only=True)

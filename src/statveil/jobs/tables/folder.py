@@ -23,7 +23,7 @@ from typing import Any
 from statveil.audit.report import AuditReport
 from statveil.core.errors import BackendMissing, InputError
 from statveil.core.limits import OnProgress
-from statveil.formats.repairs import write_repairs
+from statveil.formats.rcta import write_repairs
 from statveil.jobs.adjust import finite, quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import moved, staged, write_run, write_text

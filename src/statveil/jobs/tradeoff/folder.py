@@ -22,8 +22,8 @@ from statveil.audit.systems import audit_solution
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits, OnProgress, Progress
 from statveil.core.toml import to_toml
-from statveil.formats.solution import Solution, write_solution
-from statveil.formats.system_files import read_system
+from statveil.formats.rcta import Solution, write_solution
+from statveil.formats.system import read_system
 from statveil.jobs.schema import check_job
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob

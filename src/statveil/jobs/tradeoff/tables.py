@@ -10,8 +10,7 @@ from typing import Any
 from statveil.audit.tables import release_hash
 from statveil.core.arrays import frozen_array
 from statveil.core.errors import InputError
-from statveil.core.limits import Limits, OnProgress
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits, OnProgress
 from statveil.core.provenance import Provenance
 from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.protect import in_labels, records_of, require_rules, settled

@@ -20,13 +20,13 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.formats.certificate import COVER, Cases
 from statveil.protect.bounds.cuts import Cuts, least_imbalance, least_sizes
 from statveil.protect.presolve.redundant_relations import independent_relations
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import BoundProof, DualMultipliers, Proof, Search
-from statveil.solve.model import LinearModel, Solution
+from statveil.solve.model import LinearModel, LinearSolution
 
 MOST_CHOICES = 200
 MOST_CELLS = 3_000
@@ -202,7 +202,7 @@ class _Program:
         branch, share = self._next(senses, solution)
         return _Node(senses, self.value(duals, senses, rhs), branch, share, duals, rhs)
 
-    def _next(self, senses: dict[int, int], solution: Solution) -> tuple[int | None, float]:
+    def _next(self, senses: dict[int, int], solution: LinearSolution) -> tuple[int | None, float]:
         """The sense to branch on: among those the solution leaves undecided the most promising; where there is no solution, any."""
         left = self.choice[[cell not in senses for cell in self.choice.tolist()]]
         if solution.x is None or left.size == 0:

@@ -106,7 +106,7 @@ class _Sizes:
             lower=self.lower / self.unit,
             upper=self.upper / self.unit,
         )
-        solution = highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False)
+        solution = highs.solve(model, seconds=seconds, algorithm="ipm", options=highs.NO_CROSSOVER)
         if solution.x is None or solution.row_duals is None:
             return None
         return solution.x * self.unit, np.maximum(solution.row_duals, 0.0) / self.price

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.infeasible.requirements import Requirement, meets
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem

@@ -17,14 +17,13 @@ from scipy.sparse import csr_matrix, hstack, identity
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InfeasibleProblem, OutOfTime, SolverFailed
-from statveil.core.limits import Limits
-from statveil.core.outcome import Ending
-from statveil.formats.repairs import Relaxation
+from statveil.core.limits import Ending, Limits
+from statveil.formats.rcta import Relaxation
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.options import NO_LIMIT, AdjustArguments, Giving, Repair
 from statveil.protect.problem import ProtectionProblem
-from statveil.solve.model import LinearModel, Solution
+from statveil.solve.model import LinearModel, LinearSolution
 from statveil.solve.processes import run_isolated
 
 WHOLE_UP_TO = 400
@@ -303,7 +302,7 @@ class _Elastic:
         self.lower[self.problem.size : self.first_slack] = up
         self.upper[self.problem.size : self.first_slack] = up
 
-    def solve(self, giving: Giving, opened: Sequence[Giving], most: Mapping[Giving, float], seconds: float) -> Solution:
+    def solve(self, giving: Giving, opened: Sequence[Giving], most: Mapping[Giving, float], seconds: float) -> LinearSolution:
         """Make the sum of one class as small as possible, with these classes open and these sums kept."""
         from statveil.solve import highs
 
@@ -370,7 +369,7 @@ def _ease(
         return
 
 
-def _descend(program: _Elastic, opened: Sequence[Giving], first: Solution, seconds: float) -> FloatArray:
+def _descend(program: _Elastic, opened: Sequence[Giving], first: LinearSolution, seconds: float) -> FloatArray:
     """From the class that gives last down to the one that gives first, each as small as those before allow."""
     assert first.x is not None
     best, most = first.x, dict[Giving, float]()

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.formats.repairs import MayGive
+from statveil.formats.rcta import MayGive
 from statveil.protect.infeasible.repair import Kept
 from statveil.protect.options import Repair, TableRepair
-from statveil.risk.labels import find_cell
 from statveil.risk.sensitivity import Sensitivity
-from statveil.tables.table import Table
+from statveil.tables.table import Table, find_cell
 
 
 def repair_of(asked: TableRepair, table: Table) -> Repair:

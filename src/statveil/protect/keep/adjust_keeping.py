@@ -11,8 +11,7 @@ import numpy as np
 
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, StatveilError
-from statveil.core.limits import Limits, OnProgress, Progress
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits, OnProgress, Progress
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.keep.lower_bound import Relaxation, likely_senses

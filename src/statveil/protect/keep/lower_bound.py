@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.keep.wishes import Target
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel

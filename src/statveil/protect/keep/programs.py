@@ -18,8 +18,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
-from statveil.core.limits import Limits
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits
 from statveil.protect.fixed_senses import FixedSenses, make_whole
 from statveil.protect.keep.means import with_means
 from statveil.protect.keep.tabu.moves import LEAST_RELATED
@@ -29,7 +28,7 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.state import Search
-from statveil.solve.model import LinearModel, Solution
+from statveil.solve.model import LinearModel, LinearSolution
 
 ROUNDS = 6
 """Programs in a row that settle V, each from the tangent at the last table."""
@@ -250,14 +249,14 @@ class QualityProgram:
         solution = self._solve(model, seconds)
         return None if solution.x is None else self._deviation(solution.x)
 
-    def _solve(self, model: LinearModel, seconds: float) -> Solution:
+    def _solve(self, model: LinearModel, seconds: float) -> LinearSolution:
         from statveil.solve import highs
 
         if self.fixed.moving.size < SIMPLEX_UP_TO:
             return self._heed(highs.solve(model, seconds=seconds, algorithm="simplex"))
-        return self._heed(highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False))
+        return self._heed(highs.solve(model, seconds=seconds, algorithm="ipm", options=highs.NO_CROSSOVER))
 
-    def _heed(self, solution: Solution) -> Solution:
+    def _heed(self, solution: LinearSolution) -> LinearSolution:
         """Remember that a program might have done better with more time."""
         self.hurried |= solution.ending in (Ending.OUT_OF_TIME, Ending.FEASIBLE)
         return solution

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.bounds.branch_and_bound import prove_by_tree
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.redundant_relations import independent_relations

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 
 HERE = Path(__file__).parent
 VEGA = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix, vstack
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InfeasibleProblem, OutOfTime, SolverFailed
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.solve.model import LinearModel
 from statveil.solve.processes import run_isolated
 

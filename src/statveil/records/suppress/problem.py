@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray, frozen_array
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.records.coding import CodedFile
 from statveil.records.frequencies import TUNING, LevelMaps, Words, cell_index, distinct_patterns, minimal_patterns, unsafe_patterns
 from statveil.records.keys import Costs

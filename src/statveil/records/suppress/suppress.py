@@ -11,8 +11,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
-from statveil.core.limits import Limits, check_seed
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits, check_seed
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of
 from statveil.records.frequencies import LevelMaps, Words, distinct_patterns

@@ -27,7 +27,7 @@ from scipy.sparse import csr_matrix, diags_array, hstack, vstack
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InfeasibleProblem
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.records.frequencies import cell_index
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.integer_programs import ProgramAnswer, settle_ties, solve_each

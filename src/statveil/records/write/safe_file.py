@@ -19,7 +19,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import BackendMissing, InputError
 from statveil.core.provenance import sha256
 from statveil.data.engines import Session
-from statveil.data.microdata import FileLabels, Microdata, read_labels
+from statveil.data.microdata import FileLabels, Microdata
 from statveil.data.queries.safe_file import (
     ReleasedColumn,
     ReleasedRecords,
@@ -28,6 +28,7 @@ from statveil.data.queries.safe_file import (
     lend_recodings,
     released_records,
 )
+from statveil.data.readers import read_labels
 from statveil.records.coding import CodedFile, record_key, telling
 from statveil.records.keys import MISSING_LABEL
 from statveil.records.plan import FilePlan

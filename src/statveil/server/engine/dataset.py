@@ -18,17 +18,18 @@ from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
 from statveil.data.engines import Session
 from statveil.data.hierarchy import Hierarchy
-from statveil.data.microdata import Microdata, read_labels
+from statveil.data.microdata import Microdata
 from statveil.data.queries.columns import units_or_one
 from statveil.data.queries.tabulation import read_units
+from statveil.data.readers import read_labels
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules import MinimumFrequency
 from statveil.risk.rules.base import RespondentRule
 from statveil.server.engine.keyed import factors, noised, space_of, unit_prints
 from statveil.server.engine.layout import ServedDimension, served_dimension
+from statveil.tables.coding import find_dimensions
+from statveil.tables.columns import CheckedColumns, check_columns
 from statveil.tables.spec import Dimension, TableSpec
-from statveil.tables.tabulate.coding import find_dimensions
-from statveil.tables.tabulate.columns import CheckedColumns, check_columns
 
 _NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
 METHOD = "settled over all dimensions"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from statveil.core.errors import InputError
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.papers import learn
 from statveil.protect.search.papers.learn import ImageSolution, ParametricImage

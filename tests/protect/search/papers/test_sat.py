@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from statveil.core.limits import Limits
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending, Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.papers import sat
 from statveil.protect.search.papers.sat import ForbiddenCombinations, Term, minimal_covers, within

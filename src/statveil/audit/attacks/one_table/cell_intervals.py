@@ -13,7 +13,7 @@ from statveil.audit.attacks.case import Case, SystemOriginals
 from statveil.audit.attacks.public import ReleasedSystem, RequestAxis, TableRequest, around, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
-from statveil.solve.highs import Ranges
+from statveil.solve.highs import ColumnRanges
 from statveil.solve.model import LinearModel
 
 
@@ -39,7 +39,7 @@ def infer(published: ReleasedSystem, cells: IntArray, enough: tuple[FloatArray, 
     if not published.known_bounds and not published.rhs.any() and not published.low.any():
         return _scaled(published, cells)
     scale = max(float(np.abs(published.released).max(initial=1)) / 1e6, 1.0)  # the solver computes in doubles
-    ranges = Ranges(
+    ranges = ColumnRanges(
         LinearModel(
             cost=np.zeros(published.released.size),
             matrix=published.relations,

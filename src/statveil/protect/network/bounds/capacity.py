@@ -19,7 +19,7 @@ from statveil.protect.network.bounds.cover import Shortage, base_of
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import DualMultipliers
-from statveil.solve.model import LinearModel, Solution
+from statveil.solve.model import LinearModel, LinearSolution
 
 ROUNDS = 12
 
@@ -59,7 +59,7 @@ class CapacityProgram:
                 return
             self.cuts = self.cuts.with_more(broken)
 
-    def _solve(self, seconds: float) -> Solution:
+    def _solve(self, seconds: float) -> LinearSolution:
         from statveil.solve import highs
 
         problem, unit = self.problem, self.unit
@@ -76,7 +76,7 @@ class CapacityProgram:
             lower=least / unit,
             upper=np.where(most >= NO_LIMIT // 2, np.inf, most / unit),
         )
-        return highs.solve(model, seconds=seconds, algorithm="ipm", crossover=False)
+        return highs.solve(model, seconds=seconds, algorithm="ipm", options=highs.NO_CROSSOVER)
 
     def _multipliers(self, duals: FloatArray) -> DualMultipliers:
         count, equality = self.kept.size, np.zeros(self.problem.rhs.size)

@@ -18,7 +18,7 @@ from statveil.protect.network.bounds.cover import Shortage, base_of
 from statveil.protect.network.coarse import Coarse
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.search.state import DualMultipliers
-from statveil.solve.model import LinearModel, Solution
+from statveil.solve.model import LinearModel, LinearSolution
 
 
 class CoarseBound:
@@ -61,7 +61,7 @@ class CoarseBound:
         own = csr_matrix((np.full(row.size, 2.0), (np.arange(row.size), cell)), shape=(row.size, self.problem.size))
         return Cuts((self.sizes[row] - own).tocsr(), -(self.given + self.residual)[row], row, cell)
 
-    def _solve(self, seconds: float) -> Solution:
+    def _solve(self, seconds: float) -> LinearSolution:
         from statveil.solve import highs
 
         problem, unit = self.problem, self.unit

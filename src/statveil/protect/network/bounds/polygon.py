@@ -143,7 +143,7 @@ class _Block:
                 lower=np.zeros(self.cost.size),
                 upper=np.where(self.active, self.room / self.unit, 0.0),
             )
-            solution = highs.solve(model, seconds=deadline - time.monotonic(), algorithm="ipm", crossover=False)
+            solution = highs.solve(model, seconds=deadline - time.monotonic(), algorithm="ipm", options=highs.NO_CROSSOVER)
             if solution.x is None or solution.row_duals is None:
                 return
             before, amount = self.bound, np.maximum(solution.row_duals, 0.0) / self.price

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import some_choices
 from statveil.protect.search.state import Search

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.fixed_senses import make_whole
 from statveil.protect.search.local import anneal
 from statveil.protect.search.local.flips import flip_while_better, prices

@@ -22,7 +22,7 @@ from scipy.sparse import csr_matrix, diags
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InputError
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.state import Search
 

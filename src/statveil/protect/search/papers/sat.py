@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
 
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.protect.fixed_senses import FixedSenses
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem

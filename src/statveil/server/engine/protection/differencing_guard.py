@@ -31,7 +31,7 @@ from statveil.server.engine.layout import Layout
 from statveil.server.engine.protection.stage_one import ServedCells, add_up, rules_table
 from statveil.server.engine.protection.stage_two import Fences
 from statveil.server.store.protocol import SeenCell
-from statveil.tables.levels import Grid, ancestor_levels
+from statveil.tables.positions import Grid, ancestor_levels
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
 

@@ -27,7 +27,7 @@ from statveil.risk.assess import assess
 from statveil.server.engine.dataset import MeasureBlock, ServedData
 from statveil.server.engine.layout import Layout, ServedDimension
 from statveil.server.engine.protection.stage_one import add_up, rules_table
-from statveil.tables.levels import Grid, combinations
+from statveil.tables.positions import Grid, combinations
 
 
 class SettleTuning(NamedTuple):

@@ -21,8 +21,7 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.server.engine.dataset import MeasureBlock
 from statveil.server.engine.keyed import cell_ids
 from statveil.server.engine.layout import Layout
-from statveil.tables.cells import merge_marks
-from statveil.tables.levels import Grid, combinations
+from statveil.tables.positions import Grid, combinations, merge_marks
 from statveil.tables.table import Table, View
 
 

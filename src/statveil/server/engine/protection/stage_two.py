@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix, diags, hstack
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import DisclosureRefused, OutOfTime
-from statveil.core.outcome import Ending
+from statveil.core.limits import Ending
 from statveil.jobs.server_config import Mode
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem

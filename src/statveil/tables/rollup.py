@@ -15,10 +15,9 @@ import pyarrow as pa
 from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.data.engines import Session
 from statveil.data.queries.tabulation import holding_amounts, leaf_sums, record_amounts
-from statveil.tables.cells import REQUESTED, UNWAIVED, Positions, join_positions
-from statveil.tables.levels import Grid, combinations
+from statveil.tables.coding import TableUnits
+from statveil.tables.positions import REQUESTED, UNWAIVED, Grid, PositionSums, combinations, join_positions
 from statveil.tables.spec import TableSpec
-from statveil.tables.tabulate.coding import Units
 
 
 @numba.njit(cache=True, nogil=True)
@@ -151,7 +150,7 @@ def read_leaf_cells(session: Session, table: int, response: int) -> LeafCells:
     return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
 
 
-def read_contributions(session: Session, table: int, response: int, leaves: LeafCells, spec: TableSpec, units: Units) -> Contributions:
+def read_contributions(session: Session, table: int, response: int, leaves: LeafCells, spec: TableSpec, units: TableUnits) -> Contributions:
     nothing = np.zeros(0, dtype=np.int64)
     if spec.holding:
         answer = holding_amounts(session, table, response)
@@ -173,7 +172,7 @@ def _array(answer: pa.Table, name: str) -> AnyArray:
     return column
 
 
-def roll_up(grid: Grid, leaves: LeafCells, contributions: Contributions, *, top: int, units: Units) -> Positions:
+def roll_up(grid: Grid, leaves: LeafCells, contributions: Contributions, *, top: int, units: TableUnits) -> PositionSums:
     """All positions of a table, by ascending key."""
     level = partial(_one_level, leaves, contributions, top, units)
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
@@ -181,7 +180,7 @@ def roll_up(grid: Grid, leaves: LeafCells, contributions: Contributions, *, top:
     return positions.take(np.argsort(positions.key))
 
 
-def roll_up_union(leaves: LeafCells, contributions: Contributions, inside: BoolArray, *, top: int, units: Units) -> Positions:
+def roll_up_union(leaves: LeafCells, contributions: Contributions, inside: BoolArray, *, top: int, units: TableUnits) -> PositionSums:
     """The one position that all leaf cells inside make together, under the key zero."""
     return _one_level(leaves, contributions, top, units, np.where(inside, 0, -1).astype(np.int64))
 
@@ -209,7 +208,7 @@ def _leaders_of_level(key: IntArray, respondent: IntArray, amount: IntArray) -> 
     return np.stack([key[leading], respondent[leading]], axis=1)
 
 
-def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units: Units, ancestor: IntArray) -> Positions:
+def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units: TableUnits, ancestor: IntArray) -> PositionSums:
 
     inside = ancestor >= 0
     key, places = np.unique(ancestor[inside], return_inverse=True)
@@ -220,10 +219,10 @@ def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units:
         source = getattr(leaves, name)
         sums[name] = np.zeros(key.size, dtype=source.dtype)
         (xor_into if name.endswith("print") else add_into)(sums[name], position, source)
-    return Positions(key=key, **sums, **_respondents(contributions, position, key.size, top, units=units, mass=sums["mass"]))
+    return PositionSums(key=key, **sums, **_respondents(contributions, position, key.size, top, units=units, mass=sums["mass"]))
 
 
-def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: Units, mass: IntArray) -> dict[str, IntArray]:
+def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: TableUnits, mass: IntArray) -> dict[str, IntArray]:
 
     ranked = rank_respondents(rows.start, rows.leaf, rows.amount, rows.copies, rows.flags, position, size, top)
     respondents, magnitude, largest, copies, flagged = ranked

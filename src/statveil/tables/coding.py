@@ -11,17 +11,16 @@ from statveil.data.hierarchy import CHOOSE_TOTAL, DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.queries.columns import distinct_codes, units_or_one
 from statveil.data.queries.tabulation import CodedRecords, CodeKeys, RecordFlag, ResponseUnits, keep_coded_records, sums_exceed
-from statveil.tables.cells import REQUESTED, UNWAIVED
-from statveil.tables.levels import Grid
+from statveil.tables.columns import MEASURE_DECIMALS, CheckedColumns
 from statveil.tables.linked import Response
+from statveil.tables.positions import REQUESTED, UNWAIVED, Grid
 from statveil.tables.spec import Dimension, TableSpec
-from statveil.tables.tabulate.columns import MEASURE_DECIMALS, CheckedColumns
 
 LARGEST_SUM = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
-class Units:
+class TableUnits:
     """Decimals of everything that is added up, and whether a record stands for weight many respondents."""
 
     measure_decimals: int
@@ -43,7 +42,7 @@ class Units:
         return int(10**self.weight_decimals)
 
 
-def settle_units(spec: TableSpec, responses: Sequence[Response], columns: CheckedColumns) -> Units:
+def settle_units(spec: TableSpec, responses: Sequence[Response], columns: CheckedColumns) -> TableUnits:
     """The units of all responses of linked tables; all else they share, so that it is taken from one of them."""
     _check_decimals(spec)
     measure = finest_measure(responses, columns)
@@ -52,7 +51,7 @@ def settle_units(spec: TableSpec, responses: Sequence[Response], columns: Checke
         weight = min(weight, spec.weight_decimals)
     # A table published with more decimals than its records have needs units as fine as that.
     finer = max(measure, (spec.decimals or 0) - weight)
-    return Units(
+    return TableUnits(
         measure_decimals=finer,
         rule_decimals=max(columns.decimals(each.shadow) for each in responses) if spec.shadow else finer,
         weight_decimals=weight,
@@ -95,7 +94,7 @@ class CodedLayout:
 
     grids: Sequence[Grid]
     responses: Sequence[Response]
-    units: Units
+    units: TableUnits
 
 
 def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: CheckedColumns, *, layout: CodedLayout) -> None:
@@ -131,7 +130,7 @@ def _code_keys(grid: Grid) -> list[CodeKeys]:
     ]
 
 
-def _weight_units(spec: TableSpec, columns: CheckedColumns, units: Units) -> str:
+def _weight_units(spec: TableSpec, columns: CheckedColumns, units: TableUnits) -> str:
     weight = columns.number(spec.weight)
     if weight and spec.weight_decimals is not None and weight.decimals > units.weight_decimals:
         return weight.rounded_units(units.weight_decimals)

@@ -12,8 +12,8 @@ from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import InputError
 from statveil.data.engines import Session
 from statveil.data.microdata import Microdata
-from statveil.tables.cells import Positions, join_positions, merge_equal
-from statveil.tables.levels import Grid
+from statveil.tables.coding import CodedLayout, TableUnits, find_dimensions, finest_measure, keep_coded, settle_units
+from statveil.tables.columns import CheckedColumns, check_columns
 from statveil.tables.linked import (
     CellSet,
     Equation,
@@ -26,12 +26,10 @@ from statveil.tables.linked import (
     member_keys,
     responses_of,
 )
+from statveil.tables.positions import Grid, PositionSums, check_structural, join_positions, merge_equal, structural_positions
+from statveil.tables.rollup import find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
 from statveil.tables.spec import TableSpec
-from statveil.tables.structural_zeros import check_structural, structural_positions
 from statveil.tables.table import Table, UnionCell, View
-from statveil.tables.tabulate.coding import CodedLayout, Units, find_dimensions, finest_measure, keep_coded, settle_units
-from statveil.tables.tabulate.columns import CheckedColumns, check_columns
-from statveil.tables.tabulate.rollup import find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
 
 _SPECS = "Give one TableSpec, or a list of them for linked tables."
 _SHARED_BY_LINKED = ("weight", "weight_policy", "holding", "request", "waiver", "decimals", "weight_decimals")
@@ -67,7 +65,7 @@ def tabulate(
         tables = [
             _tabulated(
                 session,
-                _Place(index, responses.index(Response(each.measure, each.shadow))),
+                _TableResponse(index, responses.index(Response(each.measure, each.shadow))),
                 each,
                 grid,
                 sets_of[index],
@@ -110,7 +108,7 @@ def _linked(specs: Sequence[TableSpec]) -> Sequence[TableSpec]:
     return specs
 
 
-class _Place(NamedTuple):
+class _TableResponse(NamedTuple):
     """Numbers of a table and of its response."""
 
     table: int
@@ -121,15 +119,23 @@ class _Place(NamedTuple):
 class _Tabulated:
     """One table: its positions, its sets of cells with the position that each makes, and its leaders by key."""
 
-    positions: Positions
+    positions: PositionSums
     sets: Sequence[CellSet]
-    unions: Sequence[Positions]
+    unions: Sequence[PositionSums]
     leaders: IntArray | None
     response: int
 
 
 def _tabulated(
-    session: Session, place: _Place, spec: TableSpec, grid: Grid, sets: Sequence[CellSet], *, units: Units, top: int, leaders: bool
+    session: Session,
+    place: _TableResponse,
+    spec: TableSpec,
+    grid: Grid,
+    sets: Sequence[CellSet],
+    *,
+    units: TableUnits,
+    top: int,
+    leaders: bool,
 ) -> _Tabulated:
     leaves = read_leaf_cells(session, place.table, place.response)
     grid.check_size(leaves.key.size)
@@ -150,7 +156,7 @@ def _assemble(
     specs: Sequence[TableSpec],
     grids: Sequence[Grid],
     tables: Sequence[_Tabulated],
-    units: Units,
+    units: TableUnits,
     columns: CheckedColumns,
     equations: Sequence[Equation],
 ) -> Table:

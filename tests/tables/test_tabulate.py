@@ -14,10 +14,10 @@ import pytest
 from statveil.core.errors import HierarchyError, InputError, UnknownColumn
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.readers import read_microdata
-from statveil.tables import levels, structural_zeros
+from statveil.tables import positions
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
-from statveil.tables.tabulate.tabulate import tabulate
+from statveil.tables.tabulate import tabulate
 
 TOWNS = Hierarchy.from_dict({"Flevoland": ["Urk", "Almere"], "Gelderland": ["Ede"]})
 TRADES = Hierarchy.flat(["vet", "baker"])
@@ -198,10 +198,10 @@ def test_records_where_none_can_be_are_refused() -> None:
 
 
 def test_too_many_structural_zeros_or_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structural_zeros, "LARGEST_LIST", 1)
+    monkeypatch.setattr(positions, "LARGEST_LIST", 1)
     with pytest.raises(InputError, match="narrower"):
         build(structural_zeros=[{"town": "Gelderland", "trade": "vet"}])
-    monkeypatch.setattr(levels, "LARGEST_TABLE", 5)
+    monkeypatch.setattr(positions, "LARGEST_TABLE", 5)
     with pytest.raises(InputError, match="may have 16 cells"):
         build()
 

@@ -1,1 +1,0 @@
-"""Exact decimal numbers in text files, read and written by the million."""

@@ -1,1 +1,0 @@
-"""From records to cells with everything the rules ask about them."""
