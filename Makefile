@@ -2,6 +2,7 @@
 #
 #   make demo     a protected table from invented records, in demo/
 #   make test     lint, types, layers, tests, coverage
+#   make test-quick  the tests that need no process and no network, in three minutes at most
 #   make lint     the first three only
 #   make docs     the documentation, in site/
 #   make bench    the measurements of benchmarks/
@@ -13,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FULLY_COVERED := src/statveil/risk/*,src/statveil/audit/*,src/statveil/publish/audited.py,src/statveil/publish/release.py
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-quick lint docs bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.plain
@@ -22,6 +23,9 @@ demo: $(VENV)/.plain
 test: lint
 	$(BIN)/pytest -q -n 2 --dist loadfile --cov=statveil --cov-report=
 	$(BIN)/coverage report --include='$(FULLY_COVERED)' --show-missing --skip-covered --fail-under=100
+
+test-quick: $(VENV)/.test
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not slow"
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

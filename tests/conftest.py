@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -19,3 +22,17 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("The public instances are not here; set STATVEIL_SHARED to the folder that holds data/.")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make test-quick` keeps its word: a test that is not marked slow starts no process and opens no connection."""
+    if request.config.getoption("markexpr") != "not slow":
+        return
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("This test needs a process or a connection: mark it slow.")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(os, "fork", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
