@@ -136,10 +136,10 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
         high=np.zeros(size, dtype=np.uint64),
         top=np.full((size, top), -1, dtype=np.int64),
     )
-    leaf, so_far = number[keys], _HoldingSoFar(np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64))
+    leaf, scratch = number[keys], _Scratch(np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64))
     records = _RecordColumns(block.start, leaf, block.value, block.reference, block.low, block.high, block.tie)
     for ancestor in combinations(grid, grid.coordinates(leaves)):
-        _add_level(records, ancestor, sums, so_far)
+        _add_level(records, ancestor, sums, scratch)
     return sums, leaves, leaf
 
 
@@ -155,7 +155,7 @@ class _RecordColumns(NamedTuple):
     tie: AnyArray
 
 
-class _HoldingSoFar(NamedTuple):
+class _Scratch(NamedTuple):
     """By position: the last holding seen there, and what it has there so far."""
 
     holding: IntArray
@@ -163,7 +163,7 @@ class _HoldingSoFar(NamedTuple):
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_level(records, ancestor, sums, so_far) -> None:  # type: ignore[no-untyped-def]
+def _add_level(records, ancestor, sums, scratch) -> None:  # type: ignore[no-untyped-def]
     """One combination of levels: sums and prints per position, and the largest holdings; a holding's records are added up first."""
     start = records.start
     touched = np.empty(start.size, np.int64)
@@ -179,17 +179,17 @@ def _add_level(records, ancestor, sums, so_far) -> None:  # type: ignore[no-unty
             before = sums.low[where]
             sums.low[where] = before + records.low[row]
             sums.high[where] += records.high[row] + np.uint64(1 if sums.low[where] < before else 0)
-            if so_far.holding[where] != holding:
-                so_far.holding[where] = holding
-                so_far.amount[where] = 0
+            if scratch.holding[where] != holding:
+                scratch.holding[where] = holding
+                scratch.amount[where] = 0
                 if count == touched.size:
                     touched = np.append(touched, np.empty(touched.size, np.int64))
                 touched[count] = where
                 count += 1
-            so_far.amount[where] += records.value[row]
+            scratch.amount[where] += records.value[row]
         for where in touched[:count]:
             sums.respondents[where] += 1
-            _rank(sums.top[where], sums.leader, where, so_far.amount[where], holding, records.tie)
+            _rank(sums.top[where], sums.leader, where, scratch.amount[where], holding, records.tie)
 
 
 @numba.njit(cache=True, nogil=True)
