@@ -31,7 +31,7 @@ from statveil.formats.certificate import (
     read_certificate,
     write_certificate,
 )
-from statveil.protect.bounds.branch_and_bound import MOST_CHOICES
+from statveil.protect.bounds.branch_and_bound import TUNING
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from tests.audit.certificates import NOTHING, certificate_of, leaves_of, plain
@@ -422,7 +422,7 @@ def test_the_deepest_tree_that_is_read_is_worked_out(tmp_path: Path, deeper: Cal
 
 def test_trees_of_our_own_are_less_deep_than_what_is_read() -> None:
     """One case for each choice, below the parts of the problem and those of a component."""
-    assert MOST_CHOICES + 2 < DEEPEST
+    assert TUNING.most_choices + 2 < DEEPEST
 
 
 def test_a_missing_certificate_is_named(tmp_path: Path) -> None:

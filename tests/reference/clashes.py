@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from statveil.protect.infeasible.requirements import Requirement
+from statveil.protect.infeasible.feasibility import Requirement
 from statveil.protect.problem import ProtectionProblem
 
 FAR = 10_000

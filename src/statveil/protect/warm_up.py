@@ -24,7 +24,7 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import OutOfTime
 from statveil.core.limits import Limits
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.presolve.tighten_bounds import tighten_bounds
+from statveil.protect.presolve.reduce import tighten_bounds
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import Halt, run_isolated
 
@@ -66,7 +66,7 @@ def compile_network(send: Callable[[object], None]) -> None:
 def compile_search(send: Callable[[object], None]) -> None:
     """Run what every table needs, role by role; to see that one is a network, or none, is part of it."""
     from statveil.protect.network.detect import detect
-    from statveil.protect.presolve.redundant_relations import independent_relations
+    from statveil.protect.presolve.redundancy import independent_relations
 
     detect(_example("unit"))
     independent_relations(_example("unit"))

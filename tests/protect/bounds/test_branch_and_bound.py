@@ -106,8 +106,7 @@ def test_two_tables_side_by_side_are_certified_together() -> None:
 
 
 def test_a_tree_cut_short_still_proves_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branch_and_bound, "MOST_NODES", 4)
-    monkeypatch.setattr(branch_and_bound, "FIRST_NEWS", 2)
+    monkeypatch.setattr(branch_and_bound, "TUNING", branch_and_bound.TUNING._replace(most_nodes=4, first_news=2))
     for seed in range(4):
         problem = table(seed, size=5)
         certified = certificate_of(problem, by_cases=True)
@@ -133,7 +132,7 @@ def test_squares_and_large_problems_are_left_to_others(monkeypatch: pytest.Monke
     search = Search(dataclasses.replace(table(0), norm="l2"), Limits(seconds=5), 0, heard.append)
     branch_and_bound.prove_by_tree(search)
     assert not heard
-    monkeypatch.setattr(branch_and_bound, "MOST_CHOICES", 0)
+    monkeypatch.setattr(branch_and_bound, "TUNING", branch_and_bound.TUNING._replace(most_choices=0))
     search = Search(reduce_problem(table(0)).problem, Limits(seconds=5), 0, heard.append)
     bound_by_cuts(search)
     search.try_senses(np.where(search.problem.sensitive, 1, 0))
@@ -166,7 +165,7 @@ def test_a_public_table_is_certified(shared_data: Path) -> None:
 def test_a_cover_cut_asks_for_more_once_senses_are_settled() -> None:
     """Levels of 3, 5 and 10 leave 2 at least (3 + 5 - 10). With the 3 up and the 5 down they leave 8, whatever the 10 does."""
     problem = problem_of([50, 60, 70, 80, 260], [[1, 1, 1, 1, -1]], levels={0: 3, 1: 5, 2: 10})
-    covers = branch_and_bound._Covers(problem)
+    covers = branch_and_bound._CoverCuts(problem)
     assert covers.cuts.rhs.tolist() == [18 + 2]
     one = covers.settled(covers.cuts.rhs, 0, {0: 1})
     assert one.tolist() == [18 + 2]

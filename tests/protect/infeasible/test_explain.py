@@ -16,8 +16,7 @@ from statveil.core.limits import Limits
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.build import CellNumbers
 from statveil.protect.infeasible.explain import Explanation, explain, minimal_clash
-from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
-from statveil.protect.infeasible.requirements import Requirement, all_requirements, meets
+from statveil.protect.infeasible.feasibility import Clash, Requirement, TableFound, Undecided, all_requirements, check_feasibility, meets
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import read_jj
@@ -103,8 +102,8 @@ def test_no_whole_table_though_there_is_one_with_halves() -> None:
 def test_a_feasible_problem_has_nothing_to_explain() -> None:
     free = dataclasses.replace(STUCK_NEIGHBOUR, upper=np.array([100, 100, 100]))
     assert explain(free) is None
-    answer = refute(free, all_requirements(free), tries=10)
-    assert isinstance(answer, Met)
+    answer = check_feasibility(free, all_requirements(free), tries=10)
+    assert isinstance(answer, TableFound)
     assert meets(free, all_requirements(free), answer.deviation)
 
 
@@ -122,14 +121,14 @@ def test_input_that_does_not_add_up_is_part_of_the_words() -> None:
 
 
 def test_a_search_without_tries_left_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TooHard):
-        refute(dataclasses.replace(STUCK_NEIGHBOUR, upper=np.array([100, 100, 100])), [Requirement("protection", 1)], tries=0)
-    found = refute(STUCK_NEIGHBOUR, all_requirements(STUCK_NEIGHBOUR), tries=1)
+    with pytest.raises(Undecided):
+        check_feasibility(dataclasses.replace(STUCK_NEIGHBOUR, upper=np.array([100, 100, 100])), [Requirement("protection", 1)], tries=0)
+    found = check_feasibility(STUCK_NEIGHBOUR, all_requirements(STUCK_NEIGHBOUR), tries=1)
     assert isinstance(found, Clash)
     smallest, minimal = minimal_clash(STUCK_NEIGHBOUR, found.requirements, tries=0)
     assert smallest <= found.requirements
     assert minimal  # whole tables found by substitution prove it
-    monkeypatch.setattr("statveil.protect.infeasible.explain.whole_table", lambda *_: None)
+    monkeypatch.setattr("statveil.protect.infeasible.explain.find_whole_table", lambda *_: None)
     assert not minimal_clash(STUCK_NEIGHBOUR, found.requirements, tries=0)[1]
 
 
@@ -145,8 +144,8 @@ def test_the_error_of_an_adjustment_carries_the_explanation() -> None:
 def test_what_is_told_clashes_and_any_one_fewer_does_not(problem: ProtectionProblem) -> None:
     """The reference tries every choice of senses with an integer program each."""
     asked = frozenset(all_requirements(problem))
-    answer = refute(problem, asked, tries=2_000)
-    if isinstance(answer, Met):
+    answer = check_feasibility(problem, asked, tries=2_000)
+    if isinstance(answer, TableFound):
         assert problem.accepts(np.array([answer.deviation[cell] for cell in range(problem.size)]))
         return
     assert not can_be_met(problem, asked)
@@ -171,6 +170,6 @@ def test_public_tables_with_tight_bounds_are_explained_within_the_time(shared_da
     found = told(tight)
     assert time.monotonic() - began < 30
     assert found.minimal
-    assert isinstance(refute(tight, found.requirements, tries=2_000), Clash)
+    assert isinstance(check_feasibility(tight, found.requirements, tries=2_000), Clash)
     for left_out in itertools.islice(found.requirements, 10):
-        assert isinstance(refute(tight, set(found.requirements) - {left_out}, tries=2_000), Met)
+        assert isinstance(check_feasibility(tight, set(found.requirements) - {left_out}, tries=2_000), TableFound)

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from statveil.protect.infeasible.requirements import Requirement, all_requirements, meets
-from statveil.protect.infeasible.substitution import whole_table
+from statveil.protect.infeasible.feasibility import Requirement, all_requirements, meets
+from statveil.protect.infeasible.substitution import find_whole_table
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from tests.protect.problems import problem_of
@@ -26,7 +26,7 @@ def chain() -> ProtectionProblem:
 def test_what_follows_is_whole_and_meets_everything() -> None:
     problem = chain()
     asked = asked_without(problem, Requirement("upper", 0))
-    found = whole_table(problem, asked)
+    found = find_whole_table(problem, asked)
     assert found is not None
     assert meets(problem, asked, found)
     assert found[0] % 4 == 0
@@ -34,24 +34,24 @@ def test_what_follows_is_whole_and_meets_everything() -> None:
 
 def test_where_no_whole_table_is_there_none_is_found() -> None:
     problem = chain()
-    assert whole_table(problem, all_requirements(problem)) is None
+    assert find_whole_table(problem, all_requirements(problem)) is None
 
 
 def test_relations_of_free_cells_alone_leave_nothing_to_search() -> None:
     problem = problem_of([30, 20, 10], [[-1, 1, 1]], levels={})
-    assert whole_table(problem, [Requirement("relation", 0)]) is not None
-    assert whole_table(problem, []) == {}
+    assert find_whole_table(problem, [Requirement("relation", 0)]) is not None
+    assert find_whole_table(problem, []) == {}
 
 
 def test_contradictory_relations_of_free_cells_have_no_table() -> None:
     """The same sum twice, one of them off by one."""
     problem = problem_of([30, 20, 10], [[-1, 1, 1], [-1, 1, 1]], levels={})
     off = dataclasses.replace(problem, rhs=np.array([0, 1]))
-    assert whole_table(off, [Requirement("relation", 0), Requirement("relation", 1)]) is None
+    assert find_whole_table(off, [Requirement("relation", 0), Requirement("relation", 1)]) is None
 
 
 def test_exactness_and_bounds_are_kept() -> None:
     problem = problem_of([30, 20, 10], [[-1, 1, 1]], levels={1: (4, 5)}, variant="exact", lower=np.array([20, 0, 0]))
-    found = whole_table(problem, all_requirements(problem))
+    found = find_whole_table(problem, all_requirements(problem))
     assert found is not None
     assert found[1] in (-4, 5)

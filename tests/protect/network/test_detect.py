@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, vstack
 
+from statveil.core.limits import Limits
+from statveil.protect.adjust import adjust
 from statveil.protect.network import detect as module
 from statveil.protect.network.detect import Network, detect, lowest_terms
-from statveil.protect.presolve.redundant_relations import independent_rows
+from statveil.protect.presolve.redundancy import independent_rows
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import problem_of as problem_of_system
 from statveil_lab.generators.one_hierarchy import SHAPES, one_hierarchy_system
@@ -192,13 +194,13 @@ def test_what_the_count_refuses_would_have_been_refused_anyway(relations, data):
         relations = np.vstack([relations, relations[one] + data.draw(st.sampled_from([1, -1])) * relations[other]])
     problem = problem_of(np.zeros(relations.shape[1]), relations, levels={})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module._Joining, "_stays_crowded", lambda self, crowding: False)
+        patch.setattr(module._JoinedRelations, "_stays_crowded", lambda self, crowding: False)
         without_count = detect(problem)
     assert isinstance(detect(problem), Network) == isinstance(without_count, Network)
 
 
 def test_where_elimination_would_take_too_long_the_reason_says_so(monkeypatch):
-    monkeypatch.setattr(module, "MOST_STEPS", 10)
+    monkeypatch.setattr(module, "TUNING", module.TUNING._replace(most_steps=10))
     reason = detect(hierarchy_and(OWN[5] - OWN[6]))
     assert reason == "A cell is in three relations, and they are too many to find out which follow from others."
 
@@ -211,3 +213,25 @@ def test_a_large_table_whose_root_is_also_the_sum_of_all_leaves_is_a_network():
     relations = vstack([system.relations, row]).tocsr()
     longer = dataclasses.replace(system, relations=relations, rhs=np.append(system.rhs, 0))
     assert found(problem_of_system(longer, weights="unit")).nodes == found(problem_of_system(system, weights="unit")).nodes
+
+
+def multiplied(problem, factor):
+    relations = csr_matrix(problem.relations.multiply(factor[:, None]))
+    return dataclasses.replace(problem, relations=relations, rhs=problem.rhs * factor)
+
+
+def test_each_relation_is_divided_by_what_it_has_in_common_with_its_right_hand_side():
+    problem = problem_of([0, 0, 0], [[2, 2, -2], [3, -3, 0], [0, 2, 4], [0, 0, 0]], levels={}, rhs=np.array([4, 1, 6, 0]))
+    lowest, factor = lowest_terms(problem)
+    assert factor.tolist() == [2, 1, 2, 1]
+    assert lowest.relations.toarray().tolist() == [[1, 1, -1], [3, -3, 0], [0, 1, 2], [0, 0, 0]]
+    assert lowest.rhs.tolist() == [2, 1, 3, 0]
+
+
+def test_a_table_in_multiplied_relations_costs_the_same_and_its_certificate_proves_the_same():
+    problem = small_hierarchy(levels={9: 5, 13: 7, 21: 9})
+    factor = np.arange(problem.rhs.size) % 3 + 1
+    answers = [adjust(each, method="network", limits=Limits(seconds=20), seed=1) for each in (problem, multiplied(problem, factor))]
+    assert answers[1].objective == answers[0].objective
+    assert answers[1].certified_bound == pytest.approx(answers[0].certified_bound, rel=1e-6)
+    assert answers[1].certified_bound > 0.9 * answers[1].objective

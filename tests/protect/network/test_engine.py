@@ -161,7 +161,7 @@ def test_every_subtable_keeps_the_cheaper_senses_when_seeds_are_recombined():
     network = detect(problem)
     assert not isinstance(network, str)
     search = Search(problem, Limits(seconds=20), 0, lambda _: None)
-    work = engine.Engine(search, network)
+    work = engine.NetworkSearch(search, network)
     good, spoilt = work.annealed(work.kinds[0], 100), [work.senses.copy(), work.senses.copy()]
     halves = work.table_of % 2 == 0
     for half, senses in zip((halves, ~halves), spoilt, strict=True):
@@ -170,7 +170,7 @@ def test_every_subtable_keeps_the_cheaper_senses_when_seeds_are_recombined():
     first = search.objective
     work.price(spoilt[1])
     second = problem.cost(work.program.flow.flow)
-    work = engine.Engine(Search(problem, Limits(seconds=20), 0, lambda _: None), network)
+    work = engine.NetworkSearch(Search(problem, Limits(seconds=20), 0, lambda _: None), network)
     work.price(spoilt[0])
     work.recombine(spoilt[1])
     assert work.search.objective < min(first, second)
@@ -201,9 +201,9 @@ def test_all_up_is_priced_before_anything_is_repaired(monkeypatch):
     """Quickly annealed senses leave no table within 15% here; all up has one, at once."""
     problem = hierarchy(12, seed=0, sensitive=12, filling=Filling(values="lognormal", where="any", bound_percent=Fraction(115)))
     search = Search(problem, Limits(seconds=60), 0, lambda _: None)
-    found = engine.Engine(search, detect(problem))
-    assert not found.price(found.annealed(found.kinds[0], engine.QUICK))
-    monkeypatch.setattr(engine.Engine, "repair", lambda self, senses: pytest.fail("not needed"))
+    found = engine.NetworkSearch(search, detect(problem))
+    assert not found.price(found.annealed(found.kinds[0], engine.TUNING.quick))
+    monkeypatch.setattr(engine.NetworkSearch, "repair", lambda self, senses: pytest.fail("not needed"))
     found.first_table()
     assert search.best is not None
 
@@ -214,8 +214,8 @@ def test_a_table_is_told_before_any_flow_is_priced(monkeypatch, where):
     problem = reduce_problem(hierarchy(60, seed=1, sensitive=60, filling=Filling(where=where))).problem
     told = []
     search = Search(problem, Limits(seconds=60), 0, told.append)
-    found = engine.Engine(search, detect(problem))
-    monkeypatch.setattr(engine.Engine, "price", lambda self, senses: False)
+    found = engine.NetworkSearch(search, detect(problem))
+    monkeypatch.setattr(engine.NetworkSearch, "price", lambda self, senses: False)
     found.first_table()
     assert problem.accepts(next(news.deviation for news in told if news.deviation is not None))
 
@@ -233,7 +233,7 @@ def test_capacities_bound_tables_without_sensitive_totals_too():
     filling = Filling(lower_percent=Fraction(10), upper_percent=Fraction(5), bound_percent=Fraction(106))
     problem = hierarchy(100, seed=1, sensitive=200, filling=filling)
     search = Search(problem, Limits(seconds=60), 0, lambda _: None)
-    found = engine.Engine(search, detect(problem))
+    found = engine.NetworkSearch(search, detect(problem))
     found.first_table()
     found.bound.by_cover()
     found.bound.by_polygons()
@@ -243,15 +243,15 @@ def test_capacities_bound_tables_without_sensitive_totals_too():
 
 
 def test_work_ends_exact_annealing_the_same_way_whatever_the_clock_says(monkeypatch):
-    monkeypatch.setattr(engine, "WORK_A_SECOND", 1e3)
+    monkeypatch.setattr(engine, "TUNING", engine.TUNING._replace(work_a_second=1e3))
     problem = hierarchy(60, seed=2, sensitive=80, filling=Filling(where="any"))
 
     def settled(seconds: float) -> list[int]:
         search = Search(problem, Limits(seconds=seconds), 3, lambda _: None)
-        found = engine.Engine(search, detect(problem))
+        found = engine.NetworkSearch(search, detect(problem))
         found.first_table()
         found.settle_totals()
-        found.cool(found.open, engine.EXACT_SWEEPS)
+        found.cool(found.open, engine.TUNING.exact_sweeps)
         return found.senses.tolist()
 
     assert settled(300.0) == settled(299.0)
@@ -266,7 +266,7 @@ def test_a_search_that_must_end_keeps_its_table(monkeypatch):
     def refuse(self, sweeps, seeds, *, bounded):
         raise InputError("The network is too deep for exact computing.")
 
-    monkeypatch.setattr(engine.Engine, "improve", refuse)
+    monkeypatch.setattr(engine.NetworkSearch, "improve", refuse)
     assert searched(medium_table()).best is not None
 
 
@@ -304,11 +304,11 @@ def test_a_process_of_its_own_is_for_bounds_of_sensitive_totals_only():
 def test_the_last_annealing_is_cut_to_the_time_left(monkeypatch):
     """At 10 us a visit 10 s hold 800 sweeps of 100 cells; 0.5 s hold 400, with time for a flow."""
     search = Search(hierarchy(60, seed=2, sensitive=80, filling=Filling()), Limits(seconds=10), 1, lambda _: None)
-    found = engine.Engine(search, detect(search.problem))
+    found = engine.NetworkSearch(search, detect(search.problem))
     assert found.fitting(800, 100) == 800
     found.pace = 1e-5
     assert found.fitting(800, 100) == 800
     monkeypatch.setattr(Search, "seconds_left", 0.5)
     assert found.fitting(800, 100) == 400
     monkeypatch.setattr(Search, "seconds_left", 0.0)
-    assert found.fitting(800, 100) == engine.QUICK
+    assert found.fitting(800, 100) == engine.TUNING.quick

@@ -101,7 +101,7 @@ def test_a_flip_from_the_last_tree_ends_where_a_fresh_start_does(problem, seed):
     low, high = program.bounds(senses)
     cell = either[seed % either.size]
     simplex.set_bounds(program.flow.tree, cell, low[cell], high[cell])
-    simplex.solve_queue(program.flow.tree, 2**60)
+    simplex.solve_queue(program.flow.tree)
     fresh = program_of(problem)
     deviation = fresh.solve(senses)
     assert (program.flow.outside == 0) == (deviation is not None)

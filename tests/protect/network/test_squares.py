@@ -110,7 +110,7 @@ def test_newton_comes_to_its_end_where_bounds_are_tight_and_tails_heavy(seed):
 
 
 def test_where_newton_does_not_end_the_flow_still_gives_a_table(monkeypatch):
-    monkeypatch.setattr(squares, "STEPS", 2)
+    monkeypatch.setattr(squares, "TUNING", squares.TUNING._replace(steps=2))
     problem = tight_and_heavy(3)
     program, senses = program_of(problem), all_up_where_possible(problem)
     assert not Newton(program, *program.bounds(senses)).solve(np.zeros(program.network.nodes)).ended

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.presolve.equal_cells import first_of_equal_rows, join
-from statveil.protect.presolve.reduce import OWN_BOUNDS, SEVERAL, Reduction, reduce_problem
-from statveil.protect.presolve.tighten_bounds import tighten_bounds
+from statveil.protect.presolve.reduce import OWN_BOUNDS, SEVERAL, Ranges, Reduction, reduce_problem, tighten_bounds
+from statveil.protect.presolve.redundancy import SparseRows, first_of_equal_rows, tie_cells
 from statveil.protect.problem import ProtectionProblem
 from tests.protect.problems import problem_of, small_problems, tied_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost, cheapest_whole_table, whole_tables
@@ -132,7 +131,7 @@ def test_first_of_equal_rows_compares_in_full() -> None:
 
 
 def test_a_contradiction_holds_the_group_at_zero() -> None:
-    tied = join(4, np.array([[0, 1, 1, 7], [1, 2, -1, 8], [0, 2, 1, 9]]))
+    tied = tie_cells(4, np.array([[0, 1, 1, 7], [1, 2, -1, 8], [0, 2, 1, 9]]))
     assert len(set(tied.root[:3])) == 1
     assert tied.zero.tolist() == [tied.root[0]]
     assert tied.by.tolist() == [7, 7, 7, -4]
@@ -140,7 +139,7 @@ def test_a_contradiction_holds_the_group_at_zero() -> None:
 
 def test_long_chains_of_ties_keep_their_signs() -> None:
     pairs = np.array([[i, i + 1, -1, i] for i in range(999)])
-    tied = join(1000, pairs[np.random.default_rng(1).permutation(999)])
+    tied = tie_cells(1000, pairs[np.random.default_rng(1).permutation(999)])
     assert len(set(tied.root)) == 1
     assert np.array_equal(tied.turn * tied.turn[0], np.resize([1, -1], 1000))
 
@@ -166,22 +165,22 @@ def test_bounds_go_through_relations_in_exact_integers() -> None:
     big = 2**60
     low, high = np.array([0, 0]), np.array([2**61, 5])
     by = np.full((2, 2), -1)
-    moved = tighten_bounds(np.array([0, 2]), np.array([0, 1]), np.array([3, 2]), np.array([big + 1]), np.array([4]), low, high, *by)
+    row = SparseRows(np.array([0, 2]), np.array([0, 1]), np.array([3, 2]))
+    moved = tighten_bounds(row, np.array([big + 1]), np.array([4]), Ranges(low, high, *by))
     assert not moved  # the bounds lie beyond what is worth having
     low, high = np.array([0, 0]), np.array([2**61, 5])
-    relation = np.array([0, 2]), np.array([0, 1]), np.array([3, -2]), np.array([10]), np.array([4])  # 3x - 2y = 10, number 4
-    assert tighten_bounds(*relation, low, high, *by)
+    relation = row._replace(data=np.array([3, -2])), np.array([10]), np.array([4])  # 3x - 2y = 10, number 4
+    assert tighten_bounds(*relation, Ranges(low, high, *by))
     assert (low.tolist(), high.tolist(), by.tolist()) == ([4, 0], [6, 4], [[4, -1], [4, 4]])
-    assert tighten_bounds(*relation, low, high, *by)
+    assert tighten_bounds(*relation, Ranges(low, high, *by))
     assert (low.tolist(), high.tolist(), by.tolist()) == ([4, 1], [6, 4], [[4, 4], [4, 4]])
-    assert not tighten_bounds(*relation, low, high, *by)
+    assert not tighten_bounds(*relation, Ranges(low, high, *by))
 
 
 def test_a_relation_too_large_for_64_bits_is_left_alone() -> None:
     low, high = np.array([-(2**50), -(2**50)]), np.array([2**50, 2**50])
-    assert not tighten_bounds(
-        np.array([0, 2]), np.array([0, 1]), np.array([2**12, 1]), np.array([1]), np.array([0]), low, high, *np.full((2, 2), -1)
-    )
+    row = SparseRows(np.array([0, 2]), np.array([0, 1]), np.array([2**12, 1]))
+    assert not tighten_bounds(row, np.array([1]), np.array([0]), Ranges(low, high, *np.full((2, 2), -1)))
 
 
 @settings(deadline=None, max_examples=80)

@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
@@ -22,41 +23,48 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.formats.certificate import COVER, Cases
-from statveil.protect.bounds.cuts import Cuts, least_imbalance, least_sizes
-from statveil.protect.presolve.redundant_relations import independent_relations
+from statveil.protect.bounds.cuts import SizeCuts, least_imbalance, least_sizes
+from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import BoundProof, DualMultipliers, Proof, Search
 from statveil.solve.model import LinearModel, LinearSolution
 
-MOST_CHOICES = 200
-MOST_CELLS = 3_000
-MOST_NODES = 4_000
-SHARE_OF_TIME = 0.7
-"""Part of the time left that the tree may take, so that a solver's branch and bound gets the rest."""
-SHORTEST_RAY, LONGEST_RAY = 10, 40
-"""Doublings of a ray that shows a node infeasible, until what it proves passes the best table."""
-MOST_IN_COVER = 24
-"""Sensitive cells of a relation up to which its cover cut is worked out at every node."""
-UNDECIDED = 1e-6
-PATIENCE, LEAST_RISE = 300, 0.02
-"""Nodes after which the tree must have closed this part of the gap at least."""
-FIRST_NEWS = 64
-"""Nodes after which the tree is told of; then at each doubling."""
+
+class TreeTuning(NamedTuple):
+    """How far the tree goes: by judgement."""
+
+    most_choices: int = 200
+    most_cells: int = 3_000
+    most_nodes: int = 4_000
+    share_of_time: float = 0.7
+    """Part of the time left that the tree may take, so that a solver's branch and bound gets the rest."""
+    shortest_ray: int = 10
+    longest_ray: int = 40
+    """Halvings and doublings of a ray that shows a node infeasible, until what it proves passes the best table."""
+    most_in_cover: int = 24  # sensitive cells of a relation up to which its cover cut is worked out at every node
+    undecided: float = 1e-6  # share of its level that a cell must move both ways for its sense to count as open
+    patience: int = 300
+    least_rise: float = 0.02
+    """Nodes after which the tree must have closed this part of the gap at least."""
+    first_news: int = 64  # nodes after which the tree is told of; then at each doubling
+
+
+TUNING = TreeTuning()
 
 
 def prove_by_tree(search: Search) -> None:
     """Raise the bound by a tree of senses whose every leaf has a proof, up to the best table's cost if the limits allow."""
     if search.problem.norm != "l1" or search.best is None or search.done:
         return
-    program = _Program(search)
-    if program.choice.size > MOST_CHOICES or search.problem.size > MOST_CELLS:
+    program = _NodeProgram(search)
+    if program.choice.size > TUNING.most_choices or search.problem.size > TUNING.most_cells:
         return
     search.enter("proving by cases")
-    leave = search.seconds_left * (1 - SHARE_OF_TIME)
+    leave = search.seconds_left * (1 - TUNING.share_of_time)
     root = program.root(search.seconds_left - leave)
-    tree = _Tree(search, program, root)
-    told = FIRST_NEWS
-    while tree.open and tree.count < MOST_NODES and search.seconds_left > leave and not tree.stuck:
+    tree = _SenseTree(search, program, root)
+    told = TUNING.first_news
+    while tree.open and tree.count < TUNING.most_nodes and search.seconds_left > leave and not tree.stuck:
         tree.branch(search.seconds_left - leave)
         if tree.count > told:  # now and then, in case this process is ended before it can say more
             tree.offer()
@@ -65,7 +73,7 @@ def prove_by_tree(search: Search) -> None:
 
 
 @dataclass
-class _Node:
+class _TreeNode:
     """A choice of some senses, what its multipliers prove, and the sense to branch on (None: all are settled)."""
 
     senses: dict[int, int]
@@ -76,24 +84,25 @@ class _Node:
     duals: FloatArray
     rhs: FloatArray
     """Of the cuts, under these senses."""
-    children: tuple[_Node, _Node] | None = field(default=None)
+    children: tuple[_TreeNode, _TreeNode] | None = field(default=None)
 
 
-class _Tree:
+class _SenseTree:
     """Nodes under way: those still open in a heap, the cheapest first."""
 
-    def __init__(self, search: Search, program: _Program, root: _Node) -> None:
+    def __init__(self, search: Search, program: _NodeProgram, root: _TreeNode) -> None:
         self.search, self.program, self.root = search, program, root
         self.count = 1
-        self.open: list[tuple[float, int, _Node]] = []
+        self.open: list[tuple[float, int, _TreeNode]] = []
         self._push(root)
 
     @property
     def stuck(self) -> bool:
         """Whether many nodes have raised the bound by next to nothing: then a tree will not do it."""
-        return self.count > PATIENCE and self.open[0][0] - self.root.value < LEAST_RISE * (self.search.objective - self.root.value)
+        rise, gap = self.open[0][0] - self.root.value, self.search.objective - self.root.value
+        return self.count > TUNING.patience and rise < TUNING.least_rise * gap
 
-    def _push(self, node: _Node) -> None:
+    def _push(self, node: _TreeNode) -> None:
         if node.value < self.program.enough(self.search.objective) and node.branch is not None:
             heapq.heappush(self.open, (node.value, self.count, node))
 
@@ -104,7 +113,7 @@ class _Tree:
             return
         up, down = (self.program.child(node, node.branch, way, seconds) for way in (1, -1))
         for child, way in ((up, 1), (down, -1)):
-            self.program.promise.learn(node.branch, way, node.share, min(child.value, self.search.objective) - node.value)
+            self.program.pseudo_costs.learn(node.branch, way, node.share, min(child.value, self.search.objective) - node.value)
             child.value = max(child.value, node.value)
         node.children = (up, down)
         for child in node.children:
@@ -115,7 +124,7 @@ class _Tree:
         value, proof = self._proof(self.root)
         self.search.offer_bound(value, proof)
 
-    def _proof(self, node: _Node) -> tuple[float, Proof]:
+    def _proof(self, node: _TreeNode) -> tuple[float, Proof]:
         """The tree below a node; where it proves no more than the node by itself, the node."""
         if node.children is None or node.branch is None:
             return node.value, self.program.multipliers(node.duals)
@@ -123,20 +132,20 @@ class _Tree:
         return max(node.value, min(up_value, down_value)), Cases(node.branch, up, down)
 
 
-class _Program:
+class _NodeProgram:
     """The continuous program of a node, solved from the last basis with other column bounds, and what its multipliers prove."""
 
     def __init__(self, search: Search) -> None:
         self.search, self.problem, self.fixed = search, search.problem, search.program
-        self.covers = _Covers(self.problem)
+        self.covers = _CoverCuts(self.problem)
         self.cuts = self.covers.cuts if search.cuts is None else self.covers.cuts.with_more(_polygons_of(search.cuts))
         self.choice = np.flatnonzero(self.problem.can_go_up & self.problem.can_go_down)
         self.place = np.full(self.problem.size, -1)
         self.place[self.fixed.moving] = np.arange(self.fixed.moving.size)
         self.rows = independent_relations(self.problem)
         self.step = _step(self.problem.weight)
-        self.sides = _Sides(self.problem, search.objective)
-        self.promise = Promise(self.problem)
+        self.sides = _CellRanges(self.problem, search.objective)
+        self.pseudo_costs = PseudoCosts(self.problem)
         from statveil.solve.highs import WarmProgram
 
         self._warm = WarmProgram(self._model(), first="simplex")
@@ -182,15 +191,15 @@ class _Program:
         upper = np.concatenate([np.where(up, self.sides.top, 0)[moving], np.where(down, self.sides.bottom, 0)[moving]])
         return lower / unit, upper / unit
 
-    def root(self, seconds: float) -> _Node:
+    def root(self, seconds: float) -> _TreeNode:
         return self._solved({}, np.zeros(0), self.cuts.rhs, seconds)
 
-    def child(self, node: _Node, cell: int, way: int, seconds: float) -> _Node:
+    def child(self, node: _TreeNode, cell: int, way: int, seconds: float) -> _TreeNode:
         """The node in which one more sense is settled."""
         senses = {**node.senses, cell: way}
         return self._solved(senses, node.duals, self.covers.settled(node.rhs, cell, senses), seconds)
 
-    def _solved(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray, seconds: float) -> _Node:
+    def _solved(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray, seconds: float) -> _TreeNode:
         """Solve a node; what counts is what its multipliers prove, not what the solver says."""
         covers = np.arange(self.covers.count)
         solution = self._warm.solve(
@@ -198,9 +207,9 @@ class _Program:
         )
         duals = solution.row_duals if solution.ending is Ending.OPTIMAL else None
         if duals is None:
-            duals = self._beyond(senses, before, rhs)
+            duals = self._multipliers_by_ray(senses, before, rhs)
         branch, share = self._next(senses, solution)
-        return _Node(senses, self.value(duals, senses, rhs), branch, share, duals, rhs)
+        return _TreeNode(senses, self.value(duals, senses, rhs), branch, share, duals, rhs)
 
     def _next(self, senses: dict[int, int], solution: LinearSolution) -> tuple[int | None, float]:
         """The sense to branch on: among those the solution leaves undecided the most promising; where there is no solution, any."""
@@ -210,13 +219,13 @@ class _Program:
         at = self.place[left]
         rise = solution.x[at] * self.fixed.unit / np.maximum(self.problem.up.low[left], 1)
         fall = solution.x[self.fixed.moving.size + at] * self.fixed.unit / np.maximum(-self.problem.down.high[left], 1)
-        undecided = np.flatnonzero(np.minimum(rise, fall) > UNDECIDED)
+        undecided = np.flatnonzero(np.minimum(rise, fall) > TUNING.undecided)
         if undecided.size == 0:
             chosen = np.where(rise >= fall, 1, -1)
             self._try({**senses, **dict(zip(left.tolist(), chosen.tolist(), strict=True))})
             return None, 0.5
         share = rise[undecided] / (rise + fall)[undecided]
-        best = self.promise.best(left[undecided], share)
+        best = self.pseudo_costs.best(left[undecided], share)
         return int(left[undecided[best]]), float(share[best])
 
     def _try(self, senses: dict[int, int]) -> None:
@@ -225,14 +234,14 @@ class _Program:
         whole[list(senses)] = list(senses.values())
         self.search.try_senses(whole.astype(np.int64))
 
-    def _beyond(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray) -> FloatArray:
+    def _multipliers_by_ray(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray) -> FloatArray:
         """Multipliers that show an infeasible node to cost more than the best table: some way along the solver's ray."""
         ray = self._warm.dual_ray()
         if ray is None:
             return before
         start = before if before.size else np.zeros(ray.size)
         best, best_value = start, -math.inf
-        for times in 2.0 ** np.arange(-SHORTEST_RAY, LONGEST_RAY):
+        for times in 2.0 ** np.arange(-TUNING.shortest_ray, TUNING.longest_ray):
             value = self.value(start + times * ray, senses, rhs)
             if value > best_value:
                 best, best_value = start + times * ray, value
@@ -261,25 +270,25 @@ class _Program:
         return constant + float(amounts @ rhs) + self.sides.least(left - lean, left + lean, senses)
 
 
-def _polygons_of(cuts: BoundProof) -> Cuts:
+def _polygons_of(cuts: BoundProof) -> SizeCuts:
     own = np.flatnonzero(cuts.cell != COVER)
-    return Cuts(cuts.matrix[own], cuts.rhs[own], cuts.relation[own], cuts.cell[own])
+    return SizeCuts(cuts.matrix[own], cuts.rhs[own], cuts.relation[own], cuts.cell[own])
 
 
-class _Covers:
+class _CoverCuts:
     """A cover cut for every relation with a few sensitive cells, and what it asks for once some of their senses are settled."""
 
     def __init__(self, problem: ProtectionProblem) -> None:
         self.problem = problem
         matrix = problem.relations
         held = np.add.reduceat(np.append(problem.sensitive[matrix.indices], 0), matrix.indptr[:-1]) * (np.diff(matrix.indptr) > 0)
-        self.relation = np.flatnonzero((held > 0) & (held <= MOST_IN_COVER))
+        self.relation = np.flatnonzero((held > 0) & (held <= TUNING.most_in_cover))
         self.count = int(self.relation.size)
         self.place = np.full(problem.rhs.size, -1)
         self.place[self.relation] = np.arange(self.count)
         self.columns = matrix.tocsc()
         rhs = np.array([self._needed(int(row), {}) for row in self.relation], dtype=np.float64)
-        self.cuts = Cuts(abs(matrix[self.relation]).astype(np.float64).tocsr(), rhs, self.relation, np.full(self.count, COVER))
+        self.cuts = SizeCuts(abs(matrix[self.relation]).astype(np.float64).tocsr(), rhs, self.relation, np.full(self.count, COVER))
 
     def settled(self, rhs: FloatArray, cell: int, senses: dict[int, int]) -> FloatArray:
         """The right-hand sides after this cell's sense was settled: those of its relations change."""
@@ -303,7 +312,7 @@ class _Covers:
         return float(least + least_imbalance(int(problem.residual[row]), choices))
 
 
-class _Sides:
+class _CellRanges:
     """What each cell may do at a cost below the best table's: rise by `rise` to `top`, fall by `fall` to `bottom`, or rest."""
 
     def __init__(self, problem: ProtectionProblem, objective: float) -> None:
@@ -332,7 +341,7 @@ class _Sides:
         return float(np.minimum(np.minimum(over, under), np.where(self.rest, 0.0, np.inf)).sum())
 
 
-class Promise:
+class PseudoCosts:
     """How much branching on a cell has raised the bound so far, per unit of what it took from the solution (pseudo-costs)."""
 
     def __init__(self, problem: ProtectionProblem) -> None:

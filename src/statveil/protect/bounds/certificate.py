@@ -24,17 +24,23 @@ from statveil.formats import certificate as written
 from statveil.formats.certificate import Cases, ProofSum
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import Reduction
-from statveil.protect.presolve.redundant_relations import independent_relations
+from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import DualMultipliers, Proof
 
-BITS = 40
-"""Binary places of the smallest weight that a certificate keeps."""
-MOST_FOR_TIES = 10_000
-"""Relations up to which combinations of them are looked for that show a tie."""
-LARGEST_DENOMINATOR = 60
-NEARLY_WHOLE = 1e-6
 Certificate = written.Certificate
+
+
+class CertificateTuning(NamedTuple):
+    """How fine a certificate is, and how far ties are looked for: by judgement."""
+
+    bits: int = 40  # binary places of the smallest weight that a certificate keeps
+    most_for_ties: int = 10_000  # relations up to which combinations of them are looked for that show a tie
+    largest_denominator: int = 60
+    nearly_whole: float = 1e-6
+
+
+TUNING = CertificateTuning()
 
 
 class Certified(NamedTuple):
@@ -68,9 +74,9 @@ def _scale(weight: FloatArray) -> int:
     """Binary places that keep the weights: all of them if that takes few more than are needed, for then costs are whole multiples."""
     if weight.size == 0:
         return 0
-    enough = max(0, BITS - math.frexp(float(weight.min()))[1])
+    enough = max(0, TUNING.bits - math.frexp(float(weight.min()))[1])
     exact = max(each.as_integer_ratio()[1].bit_length() - 1 for each in np.unique(weight).tolist())
-    return max(enough, exact) if exact <= enough + BITS // 2 else enough
+    return max(enough, exact) if exact <= enough + TUNING.bits // 2 else enough
 
 
 def _not_above(number: Fraction) -> float:
@@ -148,7 +154,7 @@ def _marks(matrix: csr_matrix, keys: AnyArray) -> tuple[AnyArray, FloatArray]:
 def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
     """Combinations of relations that show the ties which no single relation shows."""
     problem, moving = reduction.original, reduction.group >= 0
-    if problem.rhs.size > MOST_FOR_TIES or np.unique(reduction.group[moving]).size == moving.sum():
+    if problem.rhs.size > TUNING.most_for_ties or np.unique(reduction.group[moving]).size == moving.sum():
         return ()
     none = csr_matrix(np.zeros((0, problem.rhs.size), dtype=np.int64))
     reach = ImpliedBounds(problem, none, np.ones(problem.size, dtype=np.int64), NO_LIMIT)
@@ -201,8 +207,8 @@ def _as_problem(reach: ImpliedBounds) -> ProtectionProblem:
 
 def _rational(factors: FloatArray) -> IntArray | None:
     """Whole numbers proportional to the factors, if they have a small common denominator. The checker sees whether they are right."""
-    for denominator in range(1, LARGEST_DENOMINATOR + 1):
+    for denominator in range(1, TUNING.largest_denominator + 1):
         whole = np.rint(factors * denominator)
-        if np.abs(factors * denominator - whole).max(initial=0.0) < NEARLY_WHOLE:
+        if np.abs(factors * denominator - whole).max(initial=0.0) < TUNING.nearly_whole:
             return whole.astype(np.int64)
     return None

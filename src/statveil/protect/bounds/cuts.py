@@ -5,7 +5,7 @@ polygon: where relation j reads  sum c z = r,  no term can be larger than all th
 cover:   with the sensitive terms at their levels, the best choice of signs still leaves d_j, which must be absorbed:
          sum over k in j of |c_k| (u_k - level_k) >= d_j.
 The bound is not the solver's value but a Lagrangean one, worked out from its multipliers: any multipliers give a valid bound. The
-multipliers go with it, so that the certificate (protect.certificate) can be checked in exact integers on the original problem.
+multipliers go with it, so that the certificate (`protect.bounds.certificate`) can be checked in exact integers on the original problem.
 """
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import BoundProof, DualMultipliers, Search
 from statveil.solve.model import LinearModel
 
-MEET_IN_THE_MIDDLE = 26
-"""Sensitive cells of a relation up to which sums are listed from both ends; beyond, they are marked in a row of bits."""
-WIDEST_SPAN = 4_000_000
-"""Longest row of bits; a longer relation of large levels can nearly always be balanced and gets no cover cut."""
-ROUNDS = 30
-CUTS_PER_ROUND = 20_000
-SETTLED = 1e-6
-"""Relative rise of the bound in a round below which further cuts are not worth their time."""
-SHARE_OF_TIME = 0.3
-"""Part of the time left that the bound may take, so that the senses get the rest."""
+
+class CutTuning(NamedTuple):
+    """What steers the bound by cuts: by judgement."""
+
+    meet_in_the_middle: int = 26
+    """Sensitive cells of a relation up to which sums are listed from both ends; beyond, they are marked in a row of bits."""
+    widest_span: int = 4_000_000
+    """Longest row of bits; a longer relation of large levels can nearly always be balanced and gets no cover cut."""
+    rounds: int = 30
+    cuts_per_round: int = 20_000
+    settled: float = 1e-6
+    """Relative rise of the bound in a round below which further cuts are not worth their time."""
+    share_of_time: float = 0.3  # part of the time left that the bound may take, so that the senses get the rest
+
+
+TUNING = CutTuning()
 
 
 def bound_by_cuts(search: Search) -> None:
@@ -41,9 +47,9 @@ def bound_by_cuts(search: Search) -> None:
     sizes = _Sizes(problem, search.objective) if problem.norm == "l1" else _SquaredSizes(problem, search.objective)
     cuts = cover_cuts(problem, sizes.lower)
     search.offer_bound(problem.cost(least_sizes(problem)), cuts.proof(np.zeros(cuts.rhs.size)))
-    leave = search.seconds_left * (1 - SHARE_OF_TIME)
+    leave = search.seconds_left * (1 - TUNING.share_of_time)
     last = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(TUNING.rounds):
         solved = sizes.solve(cuts, search.seconds_left - leave)
         if solved is None:
             return
@@ -53,13 +59,13 @@ def bound_by_cuts(search: Search) -> None:
         tight, reduced = cuts.some(binding), sizes.reduced(cuts, multipliers)
         search.cuts = BoundProof(tight.matrix, tight.rhs, reduced, bound, tight.relation, tight.cell)
         search.offer_bound(bound, cuts.proof(multipliers))
-        settled, last = bound - last <= SETTLED * bound, bound
+        settled, last = bound - last <= TUNING.settled * bound, bound
         if settled or search.done or search.seconds_left <= leave or not (broken := broken_polygons(problem, u)).rhs.size:
             return
         cuts = cuts.with_more(broken)
 
 
-class Cuts(NamedTuple):
+class SizeCuts(NamedTuple):
     """Inequalities matrix u >= rhs, and what each is: its relation, and the cell that is the longest there (`COVER`: a cover cut)."""
 
     matrix: csr_matrix
@@ -67,12 +73,12 @@ class Cuts(NamedTuple):
     relation: IntArray
     cell: IntArray
 
-    def with_more(self, other: Cuts) -> Cuts:
+    def with_more(self, other: SizeCuts) -> SizeCuts:
         matrix = vstack([self.matrix, other.matrix], format="csr")
-        return Cuts(matrix, *(np.concatenate(pair) for pair in zip(self[1:], other[1:], strict=True)))
+        return SizeCuts(matrix, *(np.concatenate(pair) for pair in zip(self[1:], other[1:], strict=True)))
 
-    def some(self, chosen: IntArray) -> Cuts:
-        return Cuts(self.matrix[chosen], self.rhs[chosen], self.relation[chosen], self.cell[chosen])
+    def some(self, chosen: IntArray) -> SizeCuts:
+        return SizeCuts(self.matrix[chosen], self.rhs[chosen], self.relation[chosen], self.cell[chosen])
 
     def proof(self, multipliers: FloatArray) -> DualMultipliers:
         used = np.flatnonzero(multipliers > 0)
@@ -94,7 +100,7 @@ class _Sizes:
         self.unit = float(2.0 ** round(np.log2(np.median(levels) / 50))) if levels.size else 1.0
         self.price = 1.0 / float(np.median(problem.weight)) if problem.size else 1.0
 
-    def solve(self, cuts: Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+    def solve(self, cuts: SizeCuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
         """Least sizes under the cuts, and the multipliers of the cuts in the problem's own costs."""
         from statveil.solve import highs
 
@@ -111,13 +117,13 @@ class _Sizes:
             return None
         return solution.x * self.unit, np.maximum(solution.row_duals, 0.0) / self.price
 
-    def lagrangean(self, cuts: Cuts, multipliers: FloatArray) -> float:
+    def lagrangean(self, cuts: SizeCuts, multipliers: FloatArray) -> float:
         """min over lower <= u <= upper of cost(u) + y (rhs - M u), for y >= 0: a valid bound whatever the solver did."""
         terms = self.least_terms(cuts.matrix.T @ multipliers)
         slack = 1e-12 * float(np.abs(terms).sum() + np.abs(multipliers * cuts.rhs).sum())
         return float(terms.sum() + multipliers @ cuts.rhs) - slack
 
-    def reduced(self, cuts: Cuts, multipliers: FloatArray) -> FloatArray:
+    def reduced(self, cuts: SizeCuts, multipliers: FloatArray) -> FloatArray:
         """What a further unit of each cell's size costs beyond the bound (L1)."""
         return np.asarray(self.weight - cuts.matrix.T @ multipliers)
 
@@ -136,7 +142,7 @@ class _Sizes:
 class _SquaredSizes(_Sizes):
     """The same for L2: the cost is w u^2, the program quadratic, and each cell's least term is at an end or at the vertex."""
 
-    def solve(self, cuts: Cuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+    def solve(self, cuts: SizeCuts, seconds: float) -> tuple[FloatArray, FloatArray] | None:
         from statveil.solve import quadratic
 
         scale = self.unit * self.price
@@ -168,7 +174,7 @@ def least_sizes(problem: ProtectionProblem) -> IntArray:
     return np.where(problem.sensitive & (least < NO_LIMIT), least, forced).astype(np.int64)
 
 
-def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> Cuts:
+def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> SizeCuts:
     """Polygon inequalities that u breaks, at most one per relation and round (its largest term), the worst first."""
     matrix = problem.relations
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -176,14 +182,15 @@ def broken_polygons(problem: ProtectionProblem, u: FloatArray) -> Cuts:
     totals = np.bincount(rows, weights=terms, minlength=matrix.shape[0]) + np.abs(problem.residual)
     excess = 2 * terms - totals[rows]
     broken = np.flatnonzero(excess > 1e-6 * (1.0 + totals[rows]))
-    broken = broken[np.argsort(-excess[broken], kind="stable")][:CUTS_PER_ROUND]
+    broken = broken[np.argsort(-excess[broken], kind="stable")][: TUNING.cuts_per_round]
     chosen = rows[broken]
     cuts = abs(matrix[chosen]).astype(np.float64).tocsr()
     own = csr_matrix((2.0 * np.abs(matrix.data[broken]), (np.arange(broken.size), matrix.indices[broken])), shape=cuts.shape)
-    return Cuts((cuts - own).tocsr(), -np.abs(problem.residual[chosen]).astype(np.float64), chosen, matrix.indices[broken].astype(np.int64))
+    rhs = -np.abs(problem.residual[chosen]).astype(np.float64)
+    return SizeCuts((cuts - own).tocsr(), rhs, chosen, matrix.indices[broken].astype(np.int64))
 
 
-def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> Cuts:
+def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> SizeCuts:
     """For each relation that cannot be balanced by signs alone: sum |c| u >= sum over the sensitive of |c| least + d."""
     matrix = problem.relations
     chosen, amounts = [], []
@@ -193,7 +200,7 @@ def cover_cuts(problem: ProtectionProblem, lower: FloatArray) -> Cuts:
             amounts.append(imbalance)
     cuts = abs(matrix[chosen]).astype(np.float64).tocsr() if chosen else csr_matrix((0, problem.size))
     rhs = np.asarray(cuts @ np.where(problem.sensitive, lower, 0.0) + np.array(amounts, dtype=np.float64))
-    return Cuts(cuts, rhs, np.array(chosen, dtype=np.int64), np.full(len(chosen), COVER))
+    return SizeCuts(cuts, rhs, np.array(chosen, dtype=np.int64), np.full(len(chosen), COVER))
 
 
 def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:
@@ -206,10 +213,10 @@ def _imbalances(problem: ProtectionProblem) -> Iterator[tuple[int, int]]:
         held = sensitive[cells]
         if held.any():
             choices = _choices(problem, cells[held], factors[held])
-            long = held.sum() > MEET_IN_THE_MIDDLE
+            long = held.sum() > TUNING.meet_in_the_middle
             span = sum(max(terms) - min(terms) for terms in choices if terms)
-            if not long or span <= WIDEST_SPAN:
-                yield row, (imbalance_of_long if long else least_imbalance)(int(problem.residual[row]), choices)
+            if not long or span <= TUNING.widest_span:
+                yield row, (least_imbalance_of_many if long else least_imbalance)(int(problem.residual[row]), choices)
 
 
 def _choices(problem: ProtectionProblem, cells: AnyArray, factors: AnyArray) -> list[tuple[int, ...]]:
@@ -235,7 +242,7 @@ def least_imbalance(target: int, choices: list[tuple[int, ...]]) -> int:
     return int(np.minimum(above, below).min(initial=2**62))
 
 
-def imbalance_of_long(target: int, choices: list[tuple[int, ...]]) -> int:
+def least_imbalance_of_many(target: int, choices: list[tuple[int, ...]]) -> int:
     """The same for many cells of small levels: bit b of a long integer says that the sum base + b can be reached."""
     base, bits = 0, 1
     for terms in filter(None, choices):

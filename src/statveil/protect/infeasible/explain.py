@@ -1,7 +1,7 @@
 """Why there is no safe table: a minimal set of requirements that clash (docs/science.md, section 6), in words.
 
-Minimal: no whole table meets them all, and for each of them there is one that meets all the others. Both are proved in exact
-integers (`protect.refute`), by a deletion filter over the requirements that a first refutation used.
+Minimal (an irreducible infeasible subset): no whole table meets them all, and for each of them there is one that meets all the others.
+Both are proved in exact integers (`feasibility`), by a deletion filter over the requirements that a first proof used.
 """
 
 from __future__ import annotations
@@ -9,22 +9,28 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from statveil.core.errors import SolverFailed
 from statveil.protect.build import CellNames, CellNumbers
-from statveil.protect.infeasible.feasibility import Clash, Met, TooHard, refute
-from statveil.protect.infeasible.requirements import KINDS, Requirement, all_requirements
-from statveil.protect.infeasible.substitution import whole_table
+from statveil.protect.infeasible.feasibility import KINDS, Clash, Requirement, TableFound, Undecided, all_requirements, check_feasibility
+from statveil.protect.infeasible.substitution import find_whole_table
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import run_isolated
 
-SECONDS = 30.0
-"""Time that an explanation may take."""
-MOST_TERMS = 500_000
-"""Terms of relations up to which a clash is looked for: beyond, the time would not do."""
-FIRST_TRIES, LATER_TRIES = 3_000, 600
-"""Tries of the first refutation, and of each one that makes it smaller."""
+
+class ExplanationTuning(NamedTuple):
+    """How much work an explanation is worth: by judgement."""
+
+    seconds: float = 30.0
+    most_terms: int = 500_000
+    """Terms of relations up to which a clash is looked for: beyond, the time would not do."""
+    first_tries: int = 3_000
+    later_tries: int = 600
+    """Tries of the first proof of infeasibility, and of each one that makes it smaller."""
+
+
+TUNING = ExplanationTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +50,7 @@ class Explanation:
         return self._told(names or CellNumbers(self.problem), values=True)
 
     def _told(self, names: CellNames, *, values: bool) -> str:
-        words = _Words(self.problem, names, values=values)
+        words = _Sentences(self.problem, names, values=values)
         lines = [f"- {line}" for line in words.of_cells(self.requirements)]
         lines += [f"- {words.of_relation(each.place)}" for each in self.requirements if each.kind == "relation"]
         return "\n".join([self._headline(len(lines)), *lines, self._advice()])
@@ -66,7 +72,7 @@ class Explanation:
         return f"To end this clash: {', or '.join(chosen)}; a repair does so in a stated order."
 
 
-class _Words:
+class _Sentences:
     """Sentences about requirements, with values or without."""
 
     def __init__(self, problem: ProtectionProblem, names: CellNames, *, values: bool) -> None:
@@ -108,16 +114,16 @@ class _Words:
         return f" ({pattern.format(*map(self.names.amount, amounts))})" if self.values else ""
 
 
-def explain(problem: ProtectionProblem, *, seconds: float = SECONDS) -> Explanation | None:
+def explain(problem: ProtectionProblem, *, seconds: float = TUNING.seconds) -> Explanation | None:
     """A minimal set of clashing requirements; None if there is a safe table, or if no proof was found that there is none.
 
     It works in a process of its own for at most so many seconds. Where those end early, what is known to clash is told all the same.
     """
-    if problem.relations.nnz > MOST_TERMS:
+    if problem.relations.nnz > TUNING.most_terms:
         return None
     found: list[tuple[frozenset[Requirement], bool]] = []
     with contextlib.suppress(SolverFailed):  # the proofs that came before it stand
-        run_isolated([(_explain, (problem,))], seconds=seconds, on_message=found.append)
+        run_isolated([(_send_clashes, (problem,))], seconds=seconds, on_message=found.append)
     if not found:
         return None
     requirements, minimal = found[-1]
@@ -130,19 +136,19 @@ def _in_order(requirement: Requirement) -> tuple[int, int]:
     return order[requirement.kind], requirement.place
 
 
-def _explain(problem: ProtectionProblem, send: Callable[[Any], None]) -> None:
+def _send_clashes(problem: ProtectionProblem, send: Callable[[Any], None]) -> None:
     """Send ever smaller sets of clashing requirements, each with whether it is proved minimal."""
     try:
-        first = refute(problem, all_requirements(problem), tries=FIRST_TRIES)
-    except TooHard:
+        first = check_feasibility(problem, all_requirements(problem), tries=TUNING.first_tries)
+    except Undecided:
         return
     if isinstance(first, Clash):
         send((first.requirements, False))
-        send(minimal_clash(problem, first.requirements, tries=LATER_TRIES))
+        send(minimal_clash(problem, first.requirements, tries=TUNING.later_tries))
 
 
 def minimal_clash(problem: ProtectionProblem, clash: frozenset[Requirement], *, tries: int) -> tuple[frozenset[Requirement], bool]:
-    """A deletion filter: what can be left out is left out, together with all that the new refutation does not use.
+    """A deletion filter: what can be left out is left out, together with all that the new proof does not use.
 
     Also tells whether it is proved that nothing more can be left out.
     """
@@ -150,12 +156,12 @@ def minimal_clash(problem: ProtectionProblem, clash: frozenset[Requirement], *, 
     while left:
         without = left.pop()
         try:
-            found = refute(problem, needed | set(left), tries=tries)
-        except TooHard:
-            doubtful |= whole_table(problem, needed | set(left)) is None
+            found = check_feasibility(problem, needed | set(left), tries=tries)
+        except Undecided:
+            doubtful |= find_whole_table(problem, needed | set(left)) is None
             needed.add(without)
             continue
-        if isinstance(found, Met):
+        if isinstance(found, TableFound):
             needed.add(without)
         else:
             left = [each for each in left if each in found.requirements]

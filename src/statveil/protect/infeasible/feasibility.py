@@ -1,23 +1,23 @@
 """Is there a whole table that meets these requirements? If not, which of them does the proof use?
 
-A search in which every step is exact: bounds are propagated through the relations in Python integers, and where a linear program is
-said to be infeasible its ray is rounded and checked as a certificate of Farkas, in integers. Every narrowed bound remembers what
-narrowed it, so that a contradiction is traced back to the requirements behind it (as conflicts are in satisfiability solvers). A cell
-that must go up or down is tried both ways; a try that the contradiction does not rest on is not tried the other way.
+A problem asks one requirement at a time: the pieces that can clash, and that a repair can loosen. The proof is a search in which every
+step is exact: bounds are propagated through the relations in Python integers, and where a linear program is said to be infeasible its
+ray is rounded and checked as a certificate of Farkas, in integers. Every narrowed bound remembers what narrowed it, so that a
+contradiction is traced back to the requirements behind it (as conflicts are in satisfiability solvers). A cell that must go up or down is
+tried both ways; a try that the contradiction does not rest on is not tried the other way.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray
 from statveil.core.limits import Ending
-from statveil.protect.infeasible.requirements import Requirement, meets
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel
@@ -25,17 +25,79 @@ from statveil.solve.model import LinearModel
 if TYPE_CHECKING:
     from statveil.solve.highs import WarmProgram
 
-STEPS_PER_TERM = 60
-"""Terms of relations looked at while propagating, per term there is: bounds may creep for ever."""
-DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 840, 10_000, 1_000_000)
-"""What the multipliers of a ray are rounded to fractions of, until one set proves the contradiction."""
-NEARLY_WHOLE = 1e-6
-DEEPEST = 250
-"""Tries upon tries; a proof that needs more is out of reach anyhow."""
-LONGEST_PROGRAM = 20.0
-"""Seconds given to one linear program."""
-
+Kind = Literal["lower", "upper", "exactness", "protection", "relation"]
+KINDS: tuple[Kind, ...] = ("lower", "upper", "exactness", "protection", "relation")
 LOW, HIGH = 0, 1
+
+
+class FeasibilityTuning(NamedTuple):
+    """When a proof is given up: by judgement."""
+
+    steps_per_term: int = 60  # terms of relations looked at while propagating, per term there is: bounds may creep for ever
+    denominators: tuple[int, ...] = (1, 2, 3, 4, 6, 12, 60, 840, 10_000, 1_000_000)
+    """What the multipliers of a ray are rounded to fractions of, until one set proves the contradiction."""
+    nearly_whole: float = 1e-6
+    deepest: int = 250
+    """Tries upon tries; a proof that needs more is out of reach anyhow."""
+    longest_program: float = 20.0  # seconds given to one linear program
+
+
+TUNING = FeasibilityTuning()
+
+
+class Requirement(NamedTuple):
+    """One thing asked: of a cell its lower or upper bound, its protection, or (variant exact) that it moves no further; or a relation.
+
+    `place` is the number of the cell, or of the relation.
+    """
+
+    kind: Kind
+    place: int
+
+
+def all_requirements(problem: ProtectionProblem) -> Iterator[Requirement]:
+    """Everything that the problem asks."""
+    yield from (Requirement("relation", int(row)) for row in range(problem.rhs.size))
+    yield from (Requirement("lower", int(cell)) for cell in np.flatnonzero(problem.lower > -NO_LIMIT))
+    yield from (Requirement("upper", int(cell)) for cell in np.flatnonzero(problem.upper < NO_LIMIT))
+    sensitive = np.flatnonzero(problem.sensitive)
+    yield from (Requirement("protection", int(cell)) for cell in sensitive)
+    if problem.variant == "exact":
+        yield from (Requirement("exactness", int(cell)) for cell in sensitive)
+
+
+def allowed(problem: ProtectionProblem, asked: Requirement) -> tuple[int, int]:
+    """Deviations that a requirement of a cell allows, from and to, but for the gap that protection leaves."""
+    return {
+        "lower": (int(problem.free.low[asked.place]), NO_LIMIT),
+        "upper": (-NO_LIMIT, int(problem.free.high[asked.place])),
+        "exactness": levels_of(problem, asked.place),
+        "protection": (-NO_LIMIT, NO_LIMIT),
+    }[asked.kind]
+
+
+def levels_of(problem: ProtectionProblem, cell: int) -> tuple[int, int]:
+    """The deviations at which a sensitive cell is protected: that or below, that or above."""
+    return -int(problem.lower_level[cell]), int(problem.upper_level[cell])
+
+
+def terms_of(matrix: csr_matrix, row: int) -> list[tuple[int, int]]:
+    """Cells of a relation and their factors."""
+    part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    return list(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
+
+
+def meets(problem: ProtectionProblem, asked: Iterable[Requirement], deviation: dict[int, int]) -> bool:
+    """Whether deviations (of the cells not named: none) meet all that is asked: exact integers, no tolerance."""
+    return all(_is_met(problem, each, deviation) for each in asked)
+
+
+def _is_met(problem: ProtectionProblem, asked: Requirement, deviation: dict[int, int]) -> bool:
+    if asked.kind == "relation":
+        total = sum(factor * deviation.get(cell, 0) for cell, factor in terms_of(problem.relations, asked.place))
+        return bool(total == int(problem.residual[asked.place]))
+    move, (low, high), (down, up) = deviation.get(asked.place, 0), allowed(problem, asked), levels_of(problem, asked.place)
+    return low <= move <= high and (asked.kind != "protection" or move <= down or move >= up)
 
 
 class Clash(NamedTuple):
@@ -45,19 +107,19 @@ class Clash(NamedTuple):
     tries: frozenset[int] = frozenset()
 
 
-class Met(NamedTuple):
+class TableFound(NamedTuple):
     """A whole table that meets them all: deviations by cell; cells not named stay."""
 
     deviation: dict[int, int]
 
 
-class TooHard(Exception):
+class Undecided(Exception):
     """The search ended without an answer: too many tries, or a solver that could not be followed."""
 
 
-def refute(problem: ProtectionProblem, asked: Iterable[Requirement], *, tries: int) -> Clash | Met:
-    """A table that meets all that is asked, or requirements among them that none can meet. After so many tries: `TooHard`."""
-    return _Refutation(problem, frozenset(asked), tries).answer()
+def check_feasibility(problem: ProtectionProblem, asked: Iterable[Requirement], *, tries: int) -> Clash | TableFound:
+    """A table that meets all that is asked, or requirements among them that none can meet. After so many tries: `Undecided`."""
+    return _FeasibilitySearch(problem, frozenset(asked), tries).run()
 
 
 class _Step(NamedTuple):
@@ -73,7 +135,7 @@ class _Step(NamedTuple):
     shut_by_other_sense: bool = False
 
 
-class _Refutation:
+class _FeasibilitySearch:
     """Cells and relations that matter here, numbered anew, with their bounds and the trail of how these were narrowed."""
 
     def __init__(self, problem: ProtectionProblem, asked: frozenset[Requirement], tries: int) -> None:
@@ -86,7 +148,7 @@ class _Refutation:
         columns = np.array([self.at[cell] for cell in matrix.indices.tolist()], dtype=np.int64)
         self.matrix = csr_matrix((matrix.data, columns, matrix.indptr), shape=(len(self.rows), len(self.cells)))
         self.residual = [int(problem.residual[row]) for row in self.rows]
-        self.terms = [self._terms(row) for row in range(len(self.rows))]
+        self.terms = [terms_of(self.matrix, row) for row in range(len(self.rows))]
         self.rows_of: list[list[int]] = [[] for _ in self.cells]
         for row, terms in enumerate(self.terms):
             for cell, _ in terms:
@@ -96,30 +158,22 @@ class _Refutation:
         self.last = [[-1] * len(self.cells), [-1] * len(self.cells)]
         self.trail: list[_Step] = []
         self.attempts, self.depth = 0, 0
-        self.most_steps = STEPS_PER_TERM * max(int(matrix.nnz), 100)
+        self.most_steps = TUNING.steps_per_term * max(int(matrix.nnz), 100)
         self._program: WarmProgram | None = None
 
-    def _terms(self, row: int) -> list[tuple[int, int]]:
-        part = slice(self.matrix.indptr[row], self.matrix.indptr[row + 1])
-        return list(zip(self.matrix.indices[part].tolist(), self.matrix.data[part].tolist(), strict=True))
-
-    def answer(self) -> Clash | Met:
-        found: Clash | Met = self._impose() or self._search(deque(range(len(self.rows))))
-        if isinstance(found, Met) and not meets(self.problem, self.asked, found.deviation):
-            raise TooHard("The table found does not meet what was asked.")
+    def run(self) -> Clash | TableFound:
+        found: Clash | TableFound = self._ask_bounds() or self._search(deque(range(len(self.rows))))
+        if isinstance(found, TableFound) and not meets(self.problem, self.asked, found.deviation):
+            raise Undecided("The table found does not meet what was asked.")
         return found
 
-    def _impose(self) -> Clash | None:
+    def _ask_bounds(self) -> Clash | None:
         """The bounds that are asked, as first steps of the trail."""
         for each in sorted(self.asked):
             if each.kind == "relation":
                 continue
-            cell, place = self.at[each.place], each.place
-            low, high = int(self.problem.free.low[place]), int(self.problem.free.high[place])
-            down, up = -int(self.problem.lower_level[place]), int(self.problem.upper_level[place])
-            wanted = {"lower": [(LOW, low)], "upper": [(HIGH, high)], "exactness": [(LOW, down), (HIGH, up)], "protection": []}[each.kind]
-            for side, bound in wanted:
-                clash = self._narrow(_Step(cell, side, bound, -1, requirement=each))
+            for side, bound in zip((LOW, HIGH), allowed(self.problem, each), strict=True):
+                clash = self._narrow(_Step(self.at[each.place], side, bound, -1, requirement=each))
                 if clash is not None:
                     return clash
         for cell in sorted(self.guarded):
@@ -138,7 +192,7 @@ class _Refutation:
         self.trail.append(step._replace(before=self.last[side][cell]))
         self.last[side][cell], self.bounds[side][cell] = len(self.trail) - 1, step.bound
         if self.bounds[LOW][cell] > self.bounds[HIGH][cell]:
-            return self._traced([self.last[LOW][cell], self.last[HIGH][cell]], frozenset())
+            return self._traced_clash([self.last[LOW][cell], self.last[HIGH][cell]], frozenset())
         return None
 
     def _undo(self, length: int) -> None:
@@ -149,8 +203,7 @@ class _Refutation:
             self.bounds[step.side][step.cell] = none if step.before < 0 else self.trail[step.before].bound
 
     def _levels(self, cell: int) -> tuple[int, int]:
-        place = self.cells[cell]
-        return -int(self.problem.lower_level[place]), int(self.problem.upper_level[place])
+        return levels_of(self.problem, self.cells[cell])
 
     def _choose_sense(self, cell: int) -> Clash | None:
         """A guarded cell that cannot go down must go up, and the other way round."""
@@ -169,7 +222,7 @@ class _Refutation:
             queued.discard(row)
             steps += len(self.terms[row])
             length = len(self.trail)
-            clash = self._through(row)
+            clash = self._propagate_row(row)
             if clash is not None:
                 return clash
             for step in self.trail[length:]:
@@ -179,7 +232,7 @@ class _Refutation:
                         waiting.append(other)
         return None
 
-    def _through(self, row: int) -> Clash | None:
+    def _propagate_row(self, row: int) -> Clash | None:
         """What a relation says about each of its cells, given the bounds of the others."""
         least, most, endless_down, endless_up = 0, 0, 0, 0
         for cell, factor in self.terms[row]:
@@ -192,7 +245,7 @@ class _Refutation:
             low, high = self._span(cell, factor)
             others_least = None if endless_down - (low is None) else least - (low or 0)
             others_most = None if endless_up - (high is None) else most - (high or 0)
-            clash = self._conclude(row, cell, factor, others_least, others_most)
+            clash = self._bound_term(row, cell, factor, others_least, others_most)
             if clash is not None:
                 return clash
             new_low, new_high = self._span(cell, factor)
@@ -208,7 +261,7 @@ class _Refutation:
         ends = (None if low <= -NO_LIMIT else factor * low, None if high >= NO_LIMIT else factor * high)
         return ends if factor > 0 else (ends[1], ends[0])
 
-    def _conclude(self, row: int, cell: int, factor: int, others_least: int | None, others_most: int | None) -> Clash | None:
+    def _bound_term(self, row: int, cell: int, factor: int, others_least: int | None, others_most: int | None) -> Clash | None:
         """factor z = residual - others, whole: rounded inwards."""
         most = None if others_least is None else self.residual[row] - others_least
         least = None if others_most is None else self.residual[row] - others_most
@@ -225,7 +278,7 @@ class _Refutation:
 
     # ---- reasons ----------------------------------------------------------------------------------------------------------------
 
-    def _traced(self, steps: list[int], requirements: frozenset[Requirement]) -> Clash:
+    def _traced_clash(self, steps: list[int], requirements: frozenset[Requirement]) -> Clash:
         """The requirements and tries that these steps rest on."""
         found, tries, seen, waiting = set(requirements), set[int](), set[int](), [step for step in steps if step >= 0]
         while waiting:
@@ -243,7 +296,7 @@ class _Refutation:
                 waiting.append(self._before(step.cell, step.side, number))
             elif step.row is not None:
                 found.add(Requirement("relation", self.rows[step.row]))
-                waiting.extend(self._behind(step, number))
+                waiting.extend(self._reasons_of(step, number))
         return Clash(frozenset(found), frozenset(tries))
 
     def _before(self, cell: int, side: int, number: int) -> int:
@@ -253,7 +306,7 @@ class _Refutation:
             step = self.trail[step].before
         return step
 
-    def _behind(self, step: _Step, number: int) -> list[int]:
+    def _reasons_of(self, step: _Step, number: int) -> list[int]:
         """The bounds of the other cells from which a relation drew its conclusion."""
         assert step.row is not None
         own = next(factor for cell, factor in self.terms[step.row] if cell == step.cell)
@@ -267,42 +320,42 @@ class _Refutation:
 
     # ---- search -----------------------------------------------------------------------------------------------------------------
 
-    def _search(self, waiting: deque[int]) -> Clash | Met:
+    def _search(self, waiting: deque[int]) -> Clash | TableFound:
         clash = self._propagate(waiting)
         if clash is not None:
             return clash
         self.tries_left -= 1
-        if self.tries_left < 0 or self.depth > DEEPEST:
-            raise TooHard("Too many tries.")
-        relaxed = self._relaxed()
+        if self.tries_left < 0 or self.depth > TUNING.deepest:
+            raise Undecided("Too many tries.")
+        relaxed = self._solve_relaxation()
         if isinstance(relaxed, Clash):
             return relaxed
         moves = [round(float(move)) for move in relaxed]
         unsafe = [cell for cell in self.guarded if self._levels(cell)[0] < moves[cell] < self._levels(cell)[1]]
         if not unsafe:
-            return self._whole_or_split(relaxed, moves)
+            return self._whole_or_branch(relaxed, moves)
         cell = min(unsafe, key=lambda each: (self._room(each), each))
         down, up = self._levels(cell)
-        return self._split(cell, down, up, frozenset([Requirement("protection", self.cells[cell])]))
+        return self._branch(cell, down, up, frozenset([Requirement("protection", self.cells[cell])]))
 
     def _room(self, cell: int) -> float:
         """How far a cell can go beyond its levels, by how far it must: what has least is tried first."""
         down, up = self._levels(cell)
         return (max(self.bounds[HIGH][cell] - up, 0) + max(down - self.bounds[LOW][cell], 0)) / max(up - down, 1)
 
-    def _whole_or_split(self, relaxed: FloatArray, moves: list[int]) -> Clash | Met:
+    def _whole_or_branch(self, relaxed: FloatArray, moves: list[int]) -> Clash | TableFound:
         """All senses are decided: a whole table, or a cell that is between two whole numbers."""
         distance = np.abs(relaxed - np.rint(relaxed))
         cell = int(np.argmax(distance))
-        if distance[cell] <= NEARLY_WHOLE:
+        if distance[cell] <= TUNING.nearly_whole:
             table = {self.cells[cell]: move for cell, move in enumerate(moves)}
             if meets(self.problem, self.asked, table):
-                return Met(table)
-            raise TooHard("The linear program is not exact enough.")
+                return TableFound(table)
+            raise Undecided("The linear program is not exact enough.")
         below = int(np.floor(relaxed[cell]))
-        return self._split(cell, below, below + 1, frozenset())
+        return self._branch(cell, below, below + 1, frozenset())
 
-    def _split(self, cell: int, down: int, up: int, because: frozenset[Requirement]) -> Clash | Met:
+    def _branch(self, cell: int, down: int, up: int, because: frozenset[Requirement]) -> Clash | TableFound:
         """The cell is at `down` or below, or at `up` or above: try both, unless the first contradiction does not rest on the try."""
         requirements, tries = set(because), set[int]()
         first_up = self.bounds[HIGH][cell] - up < down - self.bounds[LOW][cell]
@@ -310,12 +363,12 @@ class _Refutation:
             self.attempts += 1
             attempt, length = self.attempts, len(self.trail)
             step = _Step(cell, LOW if upwards else HIGH, up if upwards else down, -1, attempt=attempt)
-            found: Clash | Met | None = self._narrow(step)
+            found: Clash | TableFound | None = self._narrow(step)
             if found is None:
                 self.depth += 1
                 found = self._search(deque(self.rows_of[cell]))
                 self.depth -= 1
-            if isinstance(found, Met):
+            if isinstance(found, TableFound):
                 return found
             self._undo(length)
             if attempt not in found.tries:
@@ -326,7 +379,7 @@ class _Refutation:
 
     # ---- linear programs --------------------------------------------------------------------------------------------------------
 
-    def _relaxed(self) -> FloatArray | Clash:
+    def _solve_relaxation(self) -> FloatArray | Clash:
         """Deviations within the bounds that satisfy the relations, whole or not; or why there are none."""
         from statveil.solve.highs import WarmProgram
 
@@ -338,26 +391,26 @@ class _Refutation:
             rhs, nothing = np.array(self.residual, dtype=np.float64), np.zeros(len(self.cells))
             model = LinearModel(cost=nothing, matrix=self.matrix.astype(np.float64), row_lower=rhs, row_upper=rhs, lower=low, upper=high)
             self._program = WarmProgram(model, first="simplex")
-        solution = self._program.solve(low, high, seconds=LONGEST_PROGRAM)
+        solution = self._program.solve(low, high, seconds=TUNING.longest_program)
         if solution.ending is Ending.INFEASIBLE:
-            return self._proved(self._program.dual_ray())
+            return self._clash_by_ray(self._program.dual_ray())
         if solution.x is None:
-            raise TooHard("The linear program had no answer.")
+            raise Undecided("The linear program had no answer.")
         return solution.x
 
-    def _proved(self, ray: FloatArray | None) -> Clash:
+    def _clash_by_ray(self, ray: FloatArray | None) -> Clash:
         """The ray's multipliers, rounded, as an exact proof that the relations and bounds clash."""
         if ray is None or not np.abs(ray).max(initial=0.0) > 0:
-            raise TooHard("The solver gives no reason.")
+            raise Undecided("The solver gives no reason.")
         sizes = np.abs(ray[np.abs(ray) > 1e-9 * np.abs(ray).max()])
         for scale in (sizes.min(), sizes.max()):
-            for denominator in DENOMINATORS:
-                clash = self._farkas(np.rint(ray * (denominator / scale)))
+            for denominator in TUNING.denominators:
+                clash = self._clash_by_farkas(np.rint(ray * (denominator / scale)))
                 if clash is not None:
                     return clash
-        raise TooHard("The solver's reason does not hold.")
+        raise Undecided("The solver's reason does not hold.")
 
-    def _farkas(self, rounded: FloatArray) -> Clash | None:
+    def _clash_by_farkas(self, rounded: FloatArray) -> Clash | None:
         """y A z = y r must hold, but cannot within the bounds of z: above the most that y A z can be, or below the least."""
         multipliers = {int(row): int(rounded[row]) for row in np.flatnonzero(rounded)}
         total, factors = 0, dict[int, int]()
@@ -370,7 +423,7 @@ class _Refutation:
         relations = frozenset(Requirement("relation", self.rows[row]) for row in multipliers)
         lows, highs = [low for low, _ in spans.values()], [high for _, high in spans.values()]
         if None not in lows and sum(low for low in lows if low is not None) > total:
-            return self._traced([self.last[LOW if factor > 0 else HIGH][cell] for cell, factor in factors.items()], relations)
+            return self._traced_clash([self.last[LOW if factor > 0 else HIGH][cell] for cell, factor in factors.items()], relations)
         if None not in highs and sum(high for high in highs if high is not None) < total:
-            return self._traced([self.last[HIGH if factor > 0 else LOW][cell] for cell, factor in factors.items()], relations)
+            return self._traced_clash([self.last[HIGH if factor > 0 else LOW][cell] for cell, factor in factors.items()], relations)
         return None

@@ -21,13 +21,19 @@ from statveil.core.limits import Ending, Limits
 from statveil.formats.rcta import Relaxation
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
+from statveil.protect.infeasible.feasibility import terms_of
 from statveil.protect.options import NO_LIMIT, AdjustArguments, Giving, Repair
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel, LinearSolution
 from statveil.solve.processes import run_isolated
 
-WHOLE_UP_TO = 400
-"""Cells up to which the first program already asks for whole deviations."""
+class RepairTuning(NamedTuple):
+    """What the programs of a repair ask for."""
+
+    whole_up_to: int = 400  # cells up to which the first program already asks for whole deviations: by judgement
+
+
+TUNING = RepairTuning()
 
 
 class Kept(NamedTuple):
@@ -59,8 +65,8 @@ def adjust_or_repair(
         if getattr(failure, "explanation", None) is None and not fixed:
             raise
         refused = failure
-    for whole in (problem.size <= WHOLE_UP_TO, True):
-        classes = _Classes(problem, repair, kept)
+    for whole in (problem.size <= TUNING.whole_up_to, True):
+        classes = _GivingClasses(problem, repair, kept)
         eased = _eased(problem, classes, run.get("start") if fixed else None, limits, whole=whole)
         if eased is None:
             break
@@ -93,7 +99,7 @@ def _adjust_eased(eased: _Eased, run: AdjustArguments) -> Adjustment:
         return adjust_problem(eased.problem, **(run | {"method": "fixed", "start": eased.senses, "settings": None}))
 
 
-def _checked(problem: ProtectionProblem, classes: _Classes, eased: _Eased, found: Adjustment) -> Adjustment:
+def _checked(problem: ProtectionProblem, classes: _GivingClasses, eased: _Eased, found: Adjustment) -> Adjustment:
     """The table in the original's terms, with all that it breaks there."""
     deviation = found.deviation[: problem.size]
     relaxations = tuple(relaxations_of(problem, deviation))
@@ -139,7 +145,7 @@ def relaxations_of(problem: ProtectionProblem, deviation: IntArray) -> list[Rela
     return found
 
 
-class _Classes:
+class _GivingClasses:
     """Which class each cell belongs to, and which bounds may give at all, and how far."""
 
     def __init__(self, problem: ProtectionProblem, repair: Repair, kept: Kept) -> None:
@@ -212,14 +218,14 @@ class _Slack(NamedTuple):
     most: float
 
 
-class _Elastic:
+class _ElasticProgram:
     """The problem as a mixed-integer program in which what may give has a column for how much it gives.
 
     Columns: deviations, a switch per sensitive cell (1 up), slacks. Rows: relations; elastic bounds; for each sensitive cell
     z >= up and z <= -down by its switch; with variant exact no further; for each class the sum of its slacks.
     """
 
-    def __init__(self, problem: ProtectionProblem, classes: _Classes, senses: IntArray | None, *, whole: bool) -> None:
+    def __init__(self, problem: ProtectionProblem, classes: _GivingClasses, senses: IntArray | None, *, whole: bool) -> None:
         self.problem, self.order, self.whole = problem, classes.repair.order, whole
         self.sensitive = np.flatnonzero(problem.sensitive)
         self.slacks = self._slacks(classes)
@@ -230,7 +236,7 @@ class _Elastic:
         self._build()
         self._bound_columns(senses)
 
-    def _slacks(self, classes: _Classes) -> list[_Slack]:
+    def _slacks(self, classes: _GivingClasses) -> list[_Slack]:
         problem, found = self.problem, list[_Slack]()
         for cell in range(problem.size):
             giving = classes.of_cell(cell)
@@ -250,12 +256,9 @@ class _Elastic:
 
     def _build(self) -> None:
         problem, low, high = self.problem, self.problem.free.low, self.problem.free.high
-        matrix = problem.relations
         for row in range(problem.rhs.size):
-            part = slice(matrix.indptr[row], matrix.indptr[row + 1])
             rest = float(problem.residual[row])
-            terms = dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
-            self._add(terms, rest, rest, above=("above", row, -1.0), below=("below", row, 1.0))
+            self._add(dict(terms_of(problem.relations, row)), rest, rest, above=("above", row, -1.0), below=("below", row, 1.0))
         for what, place in self._column_of:
             if what == "lower":
                 self._add({place: 1.0}, float(low[place]), np.inf, slack=("lower", place, 1.0))
@@ -336,7 +339,7 @@ def _finite(room: int) -> float:
     return np.inf if room >= NO_LIMIT else float(room)
 
 
-def _eased(problem: ProtectionProblem, classes: _Classes, senses: IntArray | None, limits: Limits, *, whole: bool) -> _Eased | None:
+def _eased(problem: ProtectionProblem, classes: _GivingClasses, senses: IntArray | None, limits: Limits, *, whole: bool) -> _Eased | None:
     """The least easing found, worked out in a process of its own; None if opening all classes does not help."""
     found: list[tuple[IntArray, FloatArray, list[_Slack]]] = []
     run_isolated([(_ease, (problem, classes, senses, limits.seconds, whole))], seconds=2 * limits.seconds + 5, on_message=found.append)
@@ -348,10 +351,10 @@ def _eased(problem: ProtectionProblem, classes: _Classes, senses: IntArray | Non
 
 
 def _ease(
-    problem: ProtectionProblem, classes: _Classes, senses: IntArray | None, seconds: float, whole: bool, send: Callable[[Any], None]
+    problem: ProtectionProblem, classes: _GivingClasses, senses: IntArray | None, seconds: float, whole: bool, send: Callable[[Any], None]
 ) -> None:
     """Open classes until there is a table, then lexicographic minima; last of all once more with the senses found, exactly."""
-    program = _Elastic(problem, classes, senses, whole=whole)
+    program = _ElasticProgram(problem, classes, senses, whole=whole)
     order = classes.repair.order
     share = max(seconds / (2 * len(order)), 0.5)
     for last in range(1, len(order) + 1):
@@ -369,7 +372,7 @@ def _ease(
         return
 
 
-def _descend(program: _Elastic, opened: Sequence[Giving], first: LinearSolution, seconds: float) -> FloatArray:
+def _descend(program: _ElasticProgram, opened: Sequence[Giving], first: LinearSolution, seconds: float) -> FloatArray:
     """From the class that gives last down to the one that gives first, each as small as those before allow."""
     assert first.x is not None
     best, most = first.x, dict[Giving, float]()

@@ -14,30 +14,39 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray
-from statveil.protect.infeasible.requirements import Requirement, meets
+from statveil.protect.infeasible.feasibility import Requirement, allowed, meets, terms_of
+from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel
 
-FARTHEST = 1e7
-"""Units that a guarded cell is taken to move at most: switches with larger factors are not exact enough for a solver."""
-MOST_NODES = 20_000
-SECONDS = 5.0
-"""What a search may take; a clock is the last resort where nodes are slow."""
 NO_CELL = -1
 
 
-class _Row(NamedTuple):
+class SubstitutionTuning(NamedTuple):
+    """What the search for whole numbers may take: by judgement."""
+
+    farthest: float = 1e7
+    """Units that a guarded cell is taken to move at most: switches with larger factors are not exact enough for a solver."""
+    most_nodes: int = 20_000
+    seconds: float = 5.0
+    """A clock is the last resort where nodes are slow."""
+
+
+TUNING = SubstitutionTuning()
+
+
+class _Equation(NamedTuple):
     """Factors by cell, and what they must add up to."""
 
     factors: dict[int, int]
     total: int
 
 
-def whole_table(problem: ProtectionProblem, asked: Iterable[Requirement]) -> dict[int, int] | None:
+def find_whole_table(problem: ProtectionProblem, asked: Iterable[Requirement]) -> dict[int, int] | None:
     """Deviations by cell (others stay) that meet all that is asked; None if none was found, which proves nothing."""
     asked = frozenset(asked)
     bounded = {each.place for each in asked if each.kind != "relation"}
-    rows, followers = _substituted({each.place: _row(problem, each.place) for each in asked if each.kind == "relation"}, bounded)
+    rows, followers = _eliminated({each.place: _equation_of(problem, each.place) for each in asked if each.kind == "relation"}, bounded)
     found = _search(problem, asked, list(rows.values()))
     if found is None:
         return None
@@ -47,20 +56,18 @@ def whole_table(problem: ProtectionProblem, asked: Iterable[Requirement]) -> dic
     return found if meets(problem, asked, found) else None
 
 
-def _row(problem: ProtectionProblem, relation: int) -> _Row:
-    part = slice(problem.relations.indptr[relation], problem.relations.indptr[relation + 1])
-    terms = zip(problem.relations.indices[part].tolist(), problem.relations.data[part].tolist(), strict=True)
-    return _Row(dict(terms), int(problem.residual[relation]))
+def _equation_of(problem: ProtectionProblem, relation: int) -> _Equation:
+    return _Equation(dict(terms_of(problem.relations, relation)), int(problem.residual[relation]))
 
 
-def _substituted(rows: dict[int, _Row], bounded: set[int]) -> tuple[dict[int, _Row], list[tuple[int, _Row]]]:
+def _eliminated(rows: dict[int, _Equation], bounded: set[int]) -> tuple[dict[int, _Equation], list[tuple[int, _Equation]]]:
     """Rows without free cells of factor 1 or -1, as far as possible, and the row from which each of those follows, in order."""
     rows = dict(rows)
     rows_of: dict[int, set[int]] = {}
     for number, row in rows.items():
         for cell in row.factors:
             rows_of.setdefault(cell, set()).add(number)
-    followers: list[tuple[int, _Row]] = []
+    followers: list[tuple[int, _Equation]] = []
     while True:
         free = (cell for cell, where in rows_of.items() if cell not in bounded and any(abs(rows[at].factors[cell]) == 1 for at in where))
         cell = min(free, key=lambda each: (len(rows_of[each]), each), default=NO_CELL)
@@ -78,16 +85,16 @@ def _substituted(rows: dict[int, _Row], bounded: set[int]) -> tuple[dict[int, _R
                     (rows_of[other].add if other in rows[at].factors else rows_of[other].discard)(at)
 
 
-def _without(row: _Row, cell: int, source: _Row) -> _Row:
+def _without(row: _Equation, cell: int, source: _Equation) -> _Equation:
     """The row less as many times the source as takes the cell out of it."""
     times = row.factors[cell] * source.factors[cell]
     factors = dict(row.factors)
     for other, factor in source.factors.items():
         factors[other] = factors.get(other, 0) - times * factor
-    return _Row({other: factor for other, factor in factors.items() if factor}, row.total - times * source.total)
+    return _Equation({other: factor for other, factor in factors.items() if factor}, row.total - times * source.total)
 
 
-def _search(problem: ProtectionProblem, asked: frozenset[Requirement], rows: list[_Row]) -> dict[int, int] | None:
+def _search(problem: ProtectionProblem, asked: frozenset[Requirement], rows: list[_Equation]) -> dict[int, int] | None:
     """Whole deviations of the cells that are left: those of the rows, and those of which something is asked."""
     from statveil.solve import highs
 
@@ -97,31 +104,25 @@ def _search(problem: ProtectionProblem, asked: frozenset[Requirement], rows: lis
         return {} if not any(row.total for row in rows) else None
     at = {cell: place for place, cell in enumerate(cells)}
     lower, upper = np.full(len(cells), -np.inf), np.full(len(cells), np.inf)
-    for kind, cell in of_cells:
-        low, high = _interval(problem, kind, cell)
-        lower[at[cell]], upper[at[cell]] = max(lower[at[cell]], low), min(upper[at[cell]], high)
+    for each in of_cells:
+        (low, high), place = allowed(problem, each), at[each.place]
+        lower[place], upper[place] = max(lower[place], _endless(low)), min(upper[place], _endless(high))
     guarded = [each.place for each in of_cells if each.kind == "protection"]
-    solution = highs.solve(_model(problem, rows, at, guarded, lower, upper), seconds=SECONDS, nodes=MOST_NODES)
+    solution = highs.solve(_model(problem, rows, at, guarded, lower, upper), seconds=TUNING.seconds, nodes=TUNING.most_nodes)
     return None if solution.x is None else {cell: round(float(solution.x[place])) for cell, place in at.items()}
 
 
-def _interval(problem: ProtectionProblem, kind: str, cell: int) -> tuple[float, float]:
-    """Deviations that a requirement allows, but for the gap that protection leaves."""
-    return {
-        "lower": (float(problem.free.low[cell]), np.inf),
-        "upper": (-np.inf, float(problem.free.high[cell])),
-        "exactness": (-float(problem.lower_level[cell]), float(problem.upper_level[cell])),
-        "protection": (-np.inf, np.inf),
-    }[kind]
+def _endless(bound: int) -> float:
+    return float(bound) if abs(bound) < NO_LIMIT else float(np.copysign(np.inf, bound))
 
 
 def _model(
-    problem: ProtectionProblem, rows: list[_Row], at: dict[int, int], guarded: list[int], lower: FloatArray, upper: FloatArray
+    problem: ProtectionProblem, rows: list[_Equation], at: dict[int, int], guarded: list[int], lower: FloatArray, upper: FloatArray
 ) -> LinearModel:
     """Columns: deviations, then a switch for each guarded cell (1 up). Rows: relations; z >= up and z <= -down by the switch."""
     levels = [float(problem.lower_level[cell] + problem.upper_level[cell]) for cell in guarded]
     known = np.concatenate([lower[np.isfinite(lower)], upper[np.isfinite(upper)]])
-    reach = min(float(np.abs(known).sum()) + sum(levels) + sum(abs(row.total) for row in rows) + 1.0, FARTHEST)
+    reach = min(float(np.abs(known).sum()) + sum(levels) + sum(abs(row.total) for row in rows) + 1.0, TUNING.farthest)
     entries = [(row, at[cell], float(factor)) for row, each in enumerate(rows) for cell, factor in each.factors.items()]
     least, most = [float(row.total) for row in rows], [float(row.total) for row in rows]
     for place, cell in enumerate(guarded, start=len(at)):

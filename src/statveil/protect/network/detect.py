@@ -19,9 +19,20 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.limits import Limits
-from statveil.protect.presolve.redundant_relations import independent_rows
+from statveil.protect.presolve.redundancy import independent_rows, sparse_rows
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import DualMultipliers, Search, SearchNews
+
+
+class DetectTuning(NamedTuple):
+    """Work allowed for elimination: by judgement, so that tables of three ways are refused at once."""
+
+    most_steps: int = 1_000_000
+    most_rounds: int = 10
+    """How often relations are left out because of it."""
+
+
+TUNING = DetectTuning()
 
 
 class LowestTerms(NamedTuple):
@@ -67,10 +78,6 @@ def _divided(multipliers: DualMultipliers, factor: IntArray) -> DualMultipliers:
     return multipliers._replace(relations=relations, cut=multipliers.cut / factor[multipliers.cut_relation])
 
 
-MOST_STEPS, MOST_ROUNDS = 1_000_000, 10
-"""Of elimination: how much work, and how often relations are left out because of it."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Network:
     """Cell i is the arc from `tail[i]` to `head[i]`: its deviation leaves one node and enters the other.
@@ -103,9 +110,9 @@ def detect(problem: ProtectionProblem) -> Network | str:
     matrix, residual = problem.relations.tocsr(), problem.residual
     if not (np.abs(matrix.data) == 1).all():
         return "A relation counts a cell with a factor other than one."
-    rows, work_left = np.arange(matrix.shape[0]), MOST_STEPS
+    rows, work_left = np.arange(matrix.shape[0]), TUNING.most_steps
     while True:
-        work = _Joining(matrix if rows.size == matrix.shape[0] else matrix[rows], residual[rows])
+        work = _JoinedRelations(matrix if rows.size == matrix.shape[0] else matrix[rows], residual[rows])
         if not work.settle():
             return "The signs of the relations cannot be turned so that every cell enters one and leaves another."
         if not work.crowded.any():
@@ -119,7 +126,7 @@ def detect(problem: ProtectionProblem) -> Network | str:
         rows = np.delete(rows, implied)
 
 
-class _Joining:
+class _JoinedRelations:
     """Relations under way: which are kept, and how they are joined (a forest with signs)."""
 
     def __init__(self, matrix: csr_matrix, residual: IntArray) -> None:
@@ -129,7 +136,8 @@ class _Joining:
         self.kept = np.ones(count, dtype=np.bool_)
         self.degree = np.diff(self.columns.indptr).astype(np.int64)
         self.joined = np.zeros(matrix.shape[1], dtype=np.bool_)
-        self.parent, self.turn = np.arange(count), np.ones(count, dtype=np.int64)
+        self.forest = _forest_of(count)
+        self.parent, self.turn = self.forest
         self.first_pieces: IntArray | None = None
         keys = np.random.Generator(np.random.PCG64(13)).integers(2**63, size=matrix.shape[1] + 1, dtype=np.int64).astype(np.uint64)
         self.print_of = matrix.astype(np.uint64) @ keys[:-1] + residual.astype(np.uint64) * keys[-1]
@@ -148,9 +156,8 @@ class _Joining:
 
     def join(self) -> bool:
         """Join relations along the cells in two of them; False where signs clash."""
-        columns = self.columns
-        fits = _join(columns.indptr, columns.indices, columns.data, self.kept, self.degree, self.joined, self.parent, self.turn)
-        _flatten(self.parent, self.turn)
+        fits = _join(sparse_rows(self.columns), self.kept, self.degree, self.joined, self.forest)
+        _flatten(self.forest)
         if self.first_pieces is None:
             self.first_pieces = self.parent.copy()
         return bool(fits)
@@ -192,7 +199,7 @@ class _Joining:
         follow = np.setdiff1d(order, independent)
         follow = follow[crowding[follow] > 0]
         most_crowded = follow[crowding[follow] == crowding[follow].max(initial=0)]
-        return most_crowded, most - max(work, most // MOST_ROUNDS)
+        return most_crowded, most - max(work, most // TUNING.most_rounds)
 
     def _stays_crowded(self, crowding: IntArray) -> bool:
         """Whether every choice of relations from which all follow has a cell in three of them, by a count over the least crowding choice.
@@ -209,13 +216,10 @@ class _Joining:
         members = members[np.argsort(self.parent[members], kind="stable")]
         start = np.searchsorted(self.parent[members], piece, side="left")
         end = np.searchsorted(self.parent[members], piece, side="right")
-        matrix = self.matrix
-        sound = _check(
-            matrix.indptr, matrix.indices, matrix.data, self.residual, self.turn, members, start, end, relation, alike, self.parent
-        )
-        dropped = relation[sound]
+        candidates = _Candidates(relation, alike, members, start, end)
+        dropped = relation[_verified(sparse_rows(self.matrix), self.residual, self.forest, candidates)]
         self.kept[dropped] = False
-        gone = matrix[dropped].indices
+        gone = self.matrix[dropped].indices
         self.degree -= np.bincount(gone, minlength=self.degree.size)
         return bool(dropped.size)
 
@@ -223,8 +227,7 @@ class _Joining:
         relation = np.flatnonzero(self.kept)
         number = np.full(self.kept.size, -1)
         number[relation] = np.arange(relation.size)
-        columns = self.columns
-        tail, head = _arcs(columns.indptr, columns.indices, columns.data, self.kept, self.turn, number, relation.size)
+        tail, head = _arcs(sparse_rows(self.columns), self.kept, self.turn, number, relation.size)
         supply = self.turn[relation] * self.residual[relation]
         assert self.first_pieces is not None
         pieces = np.unique(self.first_pieces[relation], return_inverse=True)[1]
@@ -249,16 +252,38 @@ def _equal(values: AnyArray, names: IntArray, wanted: AnyArray) -> tuple[IntArra
 def _sides(tail: IntArray, head: IntArray, ground: int) -> IntArray:
     """Two sides such that every arc between relations crosses; -1 everywhere if there are none."""
     inner = (tail != ground) & (head != ground)
-    parent, turn = np.arange(ground), np.ones(ground, dtype=np.int64)
-    if not _colour(tail[inner], head[inner], parent, turn):
+    forest = _forest_of(ground)
+    if not _colour(tail[inner], head[inner], forest):
         return np.full(ground + 1, -1, dtype=np.int64)
-    _flatten(parent, turn)
-    return np.append((turn < 0).astype(np.int64), -1)
+    _flatten(forest)
+    return np.append((forest.turn < 0).astype(np.int64), -1)
+
+
+class _SignedForest(NamedTuple):
+    """Joined relations hang from a root: the one above each, and the sign between the two."""
+
+    parent: IntArray
+    turn: IntArray
+
+
+def _forest_of(count: int) -> _SignedForest:
+    return _SignedForest(np.arange(count), np.ones(count, dtype=np.int64))
+
+
+class _Candidates(NamedTuple):
+    """Relations that may equal, but for a sign (`alike`), the sum of a joined piece: its `members` from `start` to `end`."""
+
+    relation: IntArray
+    alike: IntArray
+    members: IntArray
+    start: IntArray
+    end: IntArray
 
 
 @njit(cache=True)
-def _find(parent, turn, i):  # type: ignore[no-untyped-def]
+def _find(forest, i):  # type: ignore[no-untyped-def]
     """Root of i and the sign between them, with path halving."""
+    parent, turn = forest
     sign = np.int64(1)
     while parent[i] != i:
         up = parent[i]
@@ -270,26 +295,29 @@ def _find(parent, turn, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _unite(parent, turn, u, v, sign):  # type: ignore[no-untyped-def]
+def _unite(forest, u, v, sign):  # type: ignore[no-untyped-def]
     """Say that turn[v] = sign * turn[u]; False if that contradicts what is known."""
-    root_u, sign_u = _find(parent, turn, u)
-    root_v, sign_v = _find(parent, turn, v)
+    root_u, sign_u = _find(forest, u)
+    root_v, sign_v = _find(forest, v)
     if root_u == root_v:
         return sign_v == sign * sign_u
     keep, lose = (root_u, root_v) if root_u < root_v else (root_v, root_u)
-    parent[lose], turn[lose] = keep, sign * sign_u * sign_v
+    forest.parent[lose], forest.turn[lose] = keep, sign * sign_u * sign_v
     return True
 
 
 @njit(cache=True)
-def _flatten(parent, turn):  # type: ignore[no-untyped-def]
-    for i in range(parent.size):
-        root, sign = _find(parent, turn, i)
-        parent[i], turn[i] = root, sign
+def _flatten(forest):  # type: ignore[no-untyped-def]
+    """Hang all right below their roots."""
+    for i in range(forest.parent.size):
+        root, sign = _find(forest, i)
+        forest.parent[i], forest.turn[i] = root, sign
 
 
 @njit(cache=True)
-def _join(indptr, indices, data, kept, degree, joined, parent, turn):  # type: ignore[no-untyped-def]
+def _join(columns, kept, degree, joined, forest):  # type: ignore[no-untyped-def]
+    """Join the relations of every cell in two of them that was not looked at before; False where signs clash."""
+    indptr, indices, data = columns
     for cell in range(degree.size):
         if degree[cell] != 2 or joined[cell]:
             continue
@@ -299,28 +327,30 @@ def _join(indptr, indices, data, kept, degree, joined, parent, turn):  # type: i
             if kept[indices[k]]:
                 if first < 0:
                     first = k
-                elif not _unite(parent, turn, indices[first], indices[k], -data[first] * data[k]):
+                elif not _unite(forest, indices[first], indices[k], -data[first] * data[k]):
                     return False
     return True
 
 
 @njit(cache=True)
-def _colour(tail, head, parent, turn):  # type: ignore[no-untyped-def]
+def _colour(tail, head, forest):  # type: ignore[no-untyped-def]
+    """Put the ends of every arc on different sides; False if that cannot be."""
     fits = True
     for i in range(tail.size):
-        fits &= _unite(parent, turn, tail[i], head[i], np.int64(-1))
+        fits &= _unite(forest, tail[i], head[i], np.int64(-1))
     return fits
 
 
 @njit(cache=True)
-def _check(indptr, indices, data, residual, turn, members, start, end, relation, alike, parent):  # type: ignore[no-untyped-def]
-    """For each relation, whether the signed sum of its piece's members is exactly `alike` times it.
+def _verified(matrix, residual, forest, candidates):  # type: ignore[no-untyped-def]
+    """For each candidate, whether the signed sum of its piece's members is exactly `alike` times the relation.
 
     Each piece serves once a round, and a relation of a piece that has served waits for the next.
     """
+    (relation, alike, members, start, end), (parent, turn) = candidates, forest
     size = 0
-    for k in range(indices.size):
-        size = max(size, indices[k] + 1)
+    for k in range(matrix.indices.size):
+        size = max(size, matrix.indices[k] + 1)
     total = np.zeros(size, dtype=np.int64)
     used = np.zeros(parent.size, dtype=np.bool_)
     sound = np.zeros(relation.size, dtype=np.bool_)
@@ -328,37 +358,39 @@ def _check(indptr, indices, data, residual, turn, members, start, end, relation,
         r, piece = relation[number], parent[members[start[number]]]
         if used[piece] or used[parent[r]]:
             continue
-        right = _add(indptr, indices, data, residual, r, -alike[number], total)
+        right = _add(matrix, residual, r, -alike[number], total)
         for at in range(start[number], end[number]):
-            right += _add(indptr, indices, data, residual, members[at], turn[members[at]], total)
-        equal = _clear(indptr, indices, r, total) & (right == 0)
+            right += _add(matrix, residual, members[at], turn[members[at]], total)
+        equal = _clear(matrix, r, total) & (right == 0)
         for at in range(start[number], end[number]):
-            equal &= _clear(indptr, indices, members[at], total)
+            equal &= _clear(matrix, members[at], total)
         if equal:
             sound[number] = used[piece] = used[parent[r]] = True
     return sound
 
 
 @njit(cache=True)
-def _add(indptr, indices, data, residual, row, times, total):  # type: ignore[no-untyped-def]
+def _add(matrix, residual, row, times, total):  # type: ignore[no-untyped-def]
     """Add a relation so many times to the total; gives its right-hand side so many times."""
-    for k in range(indptr[row], indptr[row + 1]):
-        total[indices[k]] += times * data[k]
+    for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
+        total[matrix.indices[k]] += times * matrix.data[k]
     return times * residual[row]
 
 
 @njit(cache=True)
-def _clear(indptr, indices, row, total):  # type: ignore[no-untyped-def]
+def _clear(matrix, row, total):  # type: ignore[no-untyped-def]
     """Set the total of a relation's cells to zero; tells whether it was."""
     zero = True
-    for k in range(indptr[row], indptr[row + 1]):
-        zero &= total[indices[k]] == 0
-        total[indices[k]] = 0
+    for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
+        zero &= total[matrix.indices[k]] == 0
+        total[matrix.indices[k]] = 0
     return zero
 
 
 @njit(cache=True)
-def _arcs(indptr, indices, data, kept, turn, number, ground):  # type: ignore[no-untyped-def]
+def _arcs(columns, kept, turn, number, ground):  # type: ignore[no-untyped-def]
+    """The node that each cell leaves and the one it enters."""
+    indptr, indices, data = columns
     cells = indptr.size - 1
     tail, head = np.full(cells, ground), np.full(cells, ground)
     for cell in range(cells):

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,42 +21,56 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.core.limits import Limits
 from statveil.protect.network import anneal
-from statveil.protect.network.bounds.lower_bound import MOST_FOR_CAPACITY, LowerBound
-from statveil.protect.network.coarse import Coarse
+from statveil.protect.network.bounds import TUNING as BOUND_TUNING
+from statveil.protect.network.bounds.lower_bound import LowerBound
+from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.network.detect import Network, detect, in_lowest_terms
-from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, SensesProgram, soft_bounds, whole_costs
-from statveil.protect.network.greedy import balance
-from statveil.protect.network.polish import flips_of, polish
-from statveil.protect.network.square_flips import cool_squares, groups_of
-from statveil.protect.network.squares import SquaresProgram
+from statveil.protect.network.exact_flips import cool_squares, flips_of, groups_of, polish
+from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, soft_bounds, whole_costs
+from statveil.protect.network.squares import SensesProgram, SquaresProgram
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.local.anneal import all_up
 from statveil.protect.search.state import Search
 
-QUICK, QUICK_HEAT = 5, 0.03
-"""Sweeps of the annealing that follows greedy balance, and its first temperature: as good as twenty from chance."""
-SWEEPS = 800
-EARLY_FLIPS = 20_000
-"""Choices up to which exact flips are tried before many seeds have been."""
-DESCENT, COOLING = (0.0,), (0.3, 0.1, 0.03, 0.0)
-"""Temperatures of exact flips, in shares of a typical level's cost."""
-EXACT_SWEEPS, COARSE_SWEEPS, COOLING_STEPS, MOVES_AT_ONCE = 60, 100, 20, 100
-HEATS = (1.0, 1.0, 0.1)
-"""First temperatures of annealing in turn: twice from chance, with either energy, then from the best so far."""
-LAST_SHARE = 0.8
-"""Of the time left, what a last annealing may take so that its senses are still priced."""
-PATIENCE = 4
-COARSE_SHARE, EXACT_SHARE = 0.2, 0.7
-"""Of all the time, for annealing the coarse table where totals are sensitive, and for each exact annealing of all senses."""
-SEEDS, SEEDS_UNDER_TOTALS = 12, 3
-"""Annealings a round. Where the totals' senses are settled, exact annealing brings more than many seeds."""
 ROLES = ("all", "tables", "bound")
-WORK_A_SECOND = 1e8
-"""Nodes and arcs that the pivots of exact annealing look at in a second."""
-SIZES_SHARE = 0.2
-"""Of the time left, for a search in absolute changes where squares are to be least."""
 
 
-def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 0, role: str = "all") -> None:
+class NetworkTuning(NamedTuple):
+    """What steers method `network`: by judgement, but where results are named (benchmarks/RESULTS.md)."""
+
+    quick: int = 5
+    quick_heat: float = 0.03
+    """Sweeps of the annealing that follows greedy balance, and its first temperature: as good as twenty from chance ("Senses by greedy
+    balance and five cool sweeps")."""
+    sweeps: int = 800  # visits of each cell in an annealing
+    early_flips: int = 20_000  # choices up to which exact flips are tried before many seeds have been
+    descent: tuple[float, ...] = (0.0,)
+    cooling: tuple[float, ...] = (0.3, 0.1, 0.03, 0.0)
+    """Temperatures of exact flips, in shares of a typical level's cost."""
+    exact_sweeps: int = 60
+    coarse_sweeps: int = 100
+    """Visits of each cell in exact annealing: of all senses, and of the coarse table's."""
+    cooling_steps: int = 20
+    moves_at_once: int = 100
+    """Moves between two looks at the clock."""
+    heats: tuple[float, ...] = (1.0, 1.0, 0.1)
+    """First temperatures of annealing in turn: twice from chance, with either energy, then from the best so far."""
+    last_share: float = 0.8  # of the time left, what a last annealing may take so that its senses are still priced
+    patience: int = 4  # rounds in a row that bring nothing and are the last
+    coarse_share: float = 0.2
+    exact_share: float = 0.7
+    """Of all the time, for annealing the coarse table where totals are sensitive, and for each exact annealing of all senses."""
+    seeds: int = 12
+    seeds_under_totals: int = 3
+    """Annealings a round. Where the totals' senses are settled, exact annealing brings more than many seeds."""
+    work_a_second: float = 1e8  # nodes and arcs that the pivots of exact annealing look at in a second
+    sizes_share: float = 0.2  # of the time left, for a search in absolute changes where squares are to be least
+
+
+TUNING = NetworkTuning()
+
+
+def run(search: Search, *, sweeps: int = TUNING.sweeps, seeds: int = 0, role: str = "all") -> None:
     """Method `network`. `seeds` annealings of so many `sweeps` are recombined in each round; it ends when rounds bring nothing.
 
     With zero seeds there are as many as suit the table. Where totals are sensitive the bound takes long: one process can look for
@@ -66,7 +81,7 @@ def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 0, role: str = "al
     network = detect(search.problem)
     if isinstance(network, str):
         raise InputError(f"Method 'network' needs a table that is a network. {network}", hint="Use method 'auto'.")
-    engine = Engine(search, network)
+    engine = NetworkSearch(search, network)
     engine.first_table()
     if search.best is not None:
         with contextlib.suppress(InputError):  # numbers that grow too large for exact computing end the search: what was found stands
@@ -75,15 +90,15 @@ def run(search: Search, *, sweeps: int = SWEEPS, seeds: int = 0, role: str = "al
                 engine.bound.raise_further(share=1.0)
             else:
                 bounded = role == "tables" and search.limits.gap == 0
-                engine.improve(sweeps, seeds or (SEEDS_UNDER_TOTALS if engine.mixed else SEEDS), bounded=bounded)
+                engine.improve(sweeps, seeds or (TUNING.seeds_under_totals if engine.mixed else TUNING.seeds), bounded=bounded)
 
 
 def bound_takes_long(problem: ProtectionProblem) -> bool:
     """Whether the bound of a table that fits is worth a process of its own: it has sensitive totals, and not too many cells."""
-    if problem.norm != "l1" or problem.size > MOST_FOR_CAPACITY:
+    if problem.norm != "l1" or problem.size > BOUND_TUNING.most_for_capacity:
         return False
     network = detect(problem)
-    return isinstance(network, Network) and bool((problem.sensitive & Coarse(problem, network).totals).any())
+    return isinstance(network, Network) and bool((problem.sensitive & Coarsening(problem, network).totals).any())
 
 
 def fits(problem: ProtectionProblem) -> bool:
@@ -98,7 +113,7 @@ def fits(problem: ProtectionProblem) -> bool:
     return isinstance(detect(problem), Network)
 
 
-class Engine:
+class NetworkSearch:
     """What the stages share: the flow, the best senses, what each subtable costs with them, and the bound."""
 
     def __init__(self, search: Search, network: Network) -> None:
@@ -110,7 +125,7 @@ class Engine:
         self.costs: FloatArray | None = None
         even = bool(np.ptp(self.problem.weight) < 1e-9 * self.problem.weight.max(initial=1.0))
         self.kinds = (anneal.MATCHED, anneal.LARGER) if even else (anneal.SUM, anneal.LARGER)
-        self.coarse = Coarse(search.problem, network)
+        self.coarse = Coarsening(search.problem, network)
         self.bound = LowerBound(search, network, self.coarse)
         self.choices = anneal.choices_of(search.problem, network, ~self.coarse.totals)
         self.mixed = self.bound.mixed
@@ -147,9 +162,9 @@ class Engine:
         self.program.solve(senses)
         for _ in range(20):
             before = self.program.flow.outside
-            for _ in range(0, 4 * self.open.size, MOVES_AT_ONCE):
+            for _ in range(0, 4 * self.open.size, TUNING.moves_at_once):
                 if self.search.seconds_left > 0 and self.program.flow.outside > 0:
-                    polish(self.program, flips, senses, steps=MOVES_AT_ONCE, temperature=rest, seed=self.draw())
+                    polish(self.program, flips, senses, steps=TUNING.moves_at_once, temperature=rest, seed=self.draw())
             if self.program.flow.outside in (0, before):
                 break
         return self.price(senses)
@@ -189,13 +204,13 @@ class Engine:
         choices = np.flatnonzero(coarse.can_go_up & coarse.can_go_down)
         if choices.size == 0:
             return
-        for senses in self.cooled(program, choices, all_up(coarse), COARSE_SWEEPS, share=COARSE_SHARE):
+        for senses in self.cooled(program, choices, all_up(coarse), TUNING.coarse_sweeps, share=TUNING.coarse_share):
             if program.flow.outside == 0 and program.value < cheapest:
                 cheapest = program.value
                 self.senses[totals] = senses[: totals.size]
                 self.margins = np.zeros(self.problem.size, dtype=np.int64)
                 self.margins[totals] = program.flow.flow[: totals.size]
-        found, self.senses = self.annealed(self.kinds[0], SWEEPS), kept
+        found, self.senses = self.annealed(self.kinds[0], TUNING.sweeps), kept
         self.price(found)
 
     # --- annealing and recombination
@@ -205,9 +220,9 @@ class Engine:
         choices, senses = self.choices, self.senses.copy()
         resting = self.resting(senses)
         resting[choices.cell] = 0
-        up = balance(choices, anneal.imbalance(self.network, choices, resting), self.draw())
+        up = anneal.greedy_balance(choices, anneal.imbalance(self.network, choices, resting), self.draw())
         senses[choices.cell] = np.where(up > 0, 1, -1)
-        return self.annealed(self.kinds[0], QUICK, QUICK_HEAT, start=senses)
+        return self.annealed(self.kinds[0], TUNING.quick, TUNING.quick_heat, start=senses)
 
     def annealed(self, kind: int, sweeps: int, heat: float = 1.0, start: IntArray | None = None) -> IntArray:
         """Senses annealed inside the subtables that are far from the bound, from chance or (with less heat) from the start or the best."""
@@ -221,15 +236,15 @@ class Engine:
         lacks = anneal.imbalance(self.network, choices, self.resting(senses))
         cells = max(int(far[self.table_of[choices.cell]].sum()), 1)
         sweeps, began = self.fitting(sweeps, cells), time.monotonic()
-        up = anneal.anneal(choices, up, lacks, far[:-1], anneal.Plan(kind, sweeps, heat, self.draw()))
+        up = anneal.anneal(choices, up, lacks, far[:-1], anneal.AnnealingPlan(kind, sweeps, heat, self.draw()))
         self.pace = (time.monotonic() - began) / (sweeps * cells)
         senses[choices.cell] = np.where(up > 0, 1, -1)
         return senses
 
     def fitting(self, sweeps: int, cells: int) -> int:
         """So many sweeps, or, for the last annealing before the time is up, as many as it still holds: one cut off is all lost."""
-        held = LAST_SHARE * self.search.seconds_left / (self.pace * cells) if self.pace > 0 else math.inf
-        return sweeps if held >= sweeps else max(int(held), QUICK)
+        held = TUNING.last_share * self.search.seconds_left / (self.pace * cells) if self.pace > 0 else math.inf
+        return sweeps if held >= sweeps else max(int(held), TUNING.quick)
 
     def resting(self, senses: IntArray) -> IntArray:
         """Every sensitive cell at its level, but where totals of inner rows are sensitive all those where the margins are."""
@@ -259,23 +274,23 @@ class Engine:
             self.settle_totals()
             if not bounded:
                 self.bound.raise_further()
-        while not self.search.done and idle < PATIENCE:
+        while not self.search.done and idle < TUNING.patience:
             before = self.search.objective
             for number in range(seeds):
                 if self.search.done or self.choices.cell.size == 0:
                     break
                 self.search.enter(f"balancing subtables, seed {number + 1}")
-                self.recombine(self.annealed(self.kinds[number % 2], sweeps, HEATS[number % 3]))
+                self.recombine(self.annealed(self.kinds[number % 2], sweeps, TUNING.heats[number % 3]))
                 if number == 1 and not self.mixed:
-                    self.flip(DESCENT if self.open.size <= EARLY_FLIPS else ())
+                    self.flip(TUNING.descent if self.open.size <= TUNING.early_flips else ())
                     self.bound.raise_further()
             if self.problem.norm == "l2":
                 self.flip_squares()
             elif self.mixed:
-                self.cool(self.open, EXACT_SWEEPS)
+                self.cool(self.open, TUNING.exact_sweeps)
             else:
-                self.flip(DESCENT)
-                self.flip(COOLING)
+                self.flip(TUNING.descent)
+                self.flip(TUNING.cooling)
             idle = 0 if self.search.objective < before else idle + 1
             sweeps *= 2 if idle else 1
 
@@ -286,8 +301,8 @@ class Engine:
         if self.search.done:
             return
         self.search.enter("senses by absolute changes")
-        limits = Limits(seconds=max(SIZES_SHARE * self.search.seconds_left, 0.01))
-        other = Engine(Search(dataclasses.replace(self.problem, norm="l1"), limits, self.draw(), lambda _: None), self.network)
+        limits = Limits(seconds=max(TUNING.sizes_share * self.search.seconds_left, 0.01))
+        other = NetworkSearch(Search(dataclasses.replace(self.problem, norm="l1"), limits, self.draw(), lambda _: None), self.network)
         other.first_table()
         if other.search.best is not None:
             other.bound.by_cover()
@@ -317,10 +332,10 @@ class Engine:
         self.program.solve(senses)
         typical = float(np.median(self.problem.weight[cells] * (self.problem.up.low - self.problem.down.high)[cells]))
         for share in shares:
-            for part in range(0, 3 * cells.size, MOVES_AT_ONCE):
+            for part in range(0, 3 * cells.size, TUNING.moves_at_once):
                 if search.seconds_left <= 0:
                     break
-                count = min(MOVES_AT_ONCE, 3 * cells.size - part)
+                count = min(TUNING.moves_at_once, 3 * cells.size - part)
                 polish(self.program, flips, senses, steps=count, temperature=np.full(2, share * typical), seed=self.draw())
             if self.program.flow.outside == 0 and self.program.value < search.objective * (1 - 1e-9):
                 self.price(senses)
@@ -329,7 +344,7 @@ class Engine:
         """Exact annealing of these senses from the best table on, where totals are sensitive too: large levels settle first."""
         if self.search.done or cells.size == 0 or self.problem.norm != "l1":
             return
-        for senses in self.cooled(self.program, cells, self.senses, sweeps, EXACT_SHARE):
+        for senses in self.cooled(self.program, cells, self.senses, sweeps, TUNING.exact_share):
             if self.program.flow.outside == 0 and self.program.value < self.search.objective * (1 - 1e-9):
                 self.price(senses)
 
@@ -344,16 +359,16 @@ class Engine:
         flips, senses = flips_of(program, cells), start.copy()
         program.solve(senses)
         costs = program.problem.weight[cells] * (program.problem.up.low - program.problem.down.high)[cells]
-        ladder = np.geomspace(0.3 * np.quantile(costs, 0.9), 0.02 * np.median(costs), COOLING_STEPS + 1)
-        steps, pairs = sweeps * cells.size // COOLING_STEPS, [*pairwise(ladder), (0.0, 0.0), (0.0, 0.0)]
-        end = work_of(program) + share * rounded_time(search.limits.seconds) * WORK_A_SECOND
+        ladder = np.geomspace(0.3 * np.quantile(costs, 0.9), 0.02 * np.median(costs), TUNING.cooling_steps + 1)
+        steps, pairs = sweeps * cells.size // TUNING.cooling_steps, [*pairwise(ladder), (0.0, 0.0), (0.0, 0.0)]
+        end = work_of(program) + share * rounded_time(search.limits.seconds) * TUNING.work_a_second
         for left, pair in zip(range(len(pairs), 0, -1), pairs, strict=True):  # the cold ones have their share too
             enough = work_of(program) + max(end - work_of(program), 0.0) / left
             late = search.seconds_left * (1 - 1 / left)
-            for part in range(0, steps, MOVES_AT_ONCE):
+            for part in range(0, steps, TUNING.moves_at_once):
                 if work_of(program) >= enough or search.seconds_left <= late:
                     break
-                count = min(MOVES_AT_ONCE, steps - part)
+                count = min(TUNING.moves_at_once, steps - part)
                 polish(program, flips, senses, steps=count, temperature=np.array(pair), seed=self.draw())
             yield senses
 
@@ -366,7 +381,3 @@ def work_of(program: FlowProgram) -> int:
 def rounded_time(seconds: float) -> float:
     """The time as a power of 1.25: what is left for a search differs a little from run to run, and the work given must not."""
     return float(1.25 ** math.floor(math.log(max(seconds, 1e-3), 1.25)))
-
-
-def all_up(problem: ProtectionProblem) -> IntArray:
-    return np.where(problem.sensitive, np.where(problem.can_go_up, 1, -1), 0).astype(np.int64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from statveil.core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
@@ -129,7 +127,7 @@ class Flow:
 
     def solve(self) -> None:
         block = max(64, int(0.5 * np.sqrt(self.tree.tail.size)))
-        simplex.solve_all(self.tree, block, 2**60)
+        simplex.solve_all(self.tree, block)
         self.check()
 
     def check(self) -> None:
@@ -149,27 +147,6 @@ class Flow:
         return bool(
             (tree.flow[:cells] >= tree.low[:cells]).all() and (tree.flow[:cells] <= tree.high[:cells]).all() and not tree.flow[cells:].any()
         )
-
-
-class SensesProgram(Protocol):
-    """The problem on its network with its senses fixed, in either norm."""
-
-    problem: ProtectionProblem
-    network: Network
-
-    def solve(self, senses: IntArray) -> IntArray | None:
-        """The closest table with these senses; None if there is none."""
-
-    @property
-    def value(self) -> float:
-        """The cost of the present table."""
-
-    @property
-    def duals(self) -> FloatArray:
-        """One multiplier per relation: what a unit more on its right-hand side would cost."""
-
-    def pull(self, duals: FloatArray) -> FloatArray:
-        """What a forced unit of each cell's deviation takes off the cost of the rest."""
 
 
 class FlowProgram:

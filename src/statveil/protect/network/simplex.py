@@ -58,6 +58,7 @@ class Tree(NamedTuple):
 
 @njit(cache=True, inline="always")
 def right_slope(z, low, high, cost, penalty):  # type: ignore[no-untyped-def]
+    """The slope of an arc's cost to the right of z."""
     if z < low:
         return -penalty
     if z >= high:
@@ -67,6 +68,7 @@ def right_slope(z, low, high, cost, penalty):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def left_slope(z, low, high, cost, penalty):  # type: ignore[no-untyped-def]
+    """The slope of an arc's cost to the left of z."""
     if z > high:
         return penalty
     if z <= low:
@@ -100,11 +102,13 @@ def rest(t, e):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _enter_tree(t, e):  # type: ignore[no-untyped-def]
+    """An arc of the tree is never chosen to pivot: its slopes say so."""
     t.left[e], t.right[e] = -_NEVER, _NEVER
 
 
 @njit(cache=True)
 def _hang(t, u, parent):  # type: ignore[no-untyped-def]
+    """Make u the first child of its parent."""
     first = t.child[parent]
     t.parent[u], t.sibling[u], t.before[u] = parent, first, -1
     if first >= 0:
@@ -114,6 +118,7 @@ def _hang(t, u, parent):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _unhang(t, u):  # type: ignore[no-untyped-def]
+    """Take u out of its parent's children."""
     after, before = t.sibling[u], t.before[u]
     if before >= 0:
         t.sibling[before] = after
@@ -125,6 +130,7 @@ def _unhang(t, u):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def enqueue(t, u):  # type: ignore[no-untyped-def]
+    """Put a node in the queue unless it is there."""
     if not t.queued[u]:
         t.queued[u] = True
         t.queue[(t.counter[4] + t.counter[5]) % t.queue.size] = u
@@ -186,6 +192,7 @@ def _blocking(t, first, second, room):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def _outside(z, low, high):  # type: ignore[no-untyped-def]
+    """How far z is outside the bounds."""
     return max(low - z, 0) + max(z - high, 0)
 
 
@@ -201,6 +208,7 @@ def _move(t, e, step):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _push(t, first, second, join, delta):  # type: ignore[no-untyped-def]
+    """Send delta round the cycle, but for the arc that enters."""
     u = first
     while u != join:
         e = t.arc[u]
@@ -251,10 +259,10 @@ def _rehang(t, inner, outer, out, e, slope):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def solve_all(t, block, most):  # type: ignore[no-untyped-def]
-    """Pivot until no arc has a gain, looking at arcs block by block; False when more than `most` nodes would be moved, or too far."""
+def solve_all(t, block):  # type: ignore[no-untyped-def]
+    """Pivot until no arc has a gain, looking at arcs block by block; ends early where potentials grow too far."""
     arcs = t.tail.size
-    quiet, at, limit = 0, t.counter[3], t.counter[1] + most
+    quiet, at = 0, t.counter[3]
     while quiet < arcs and t.counter[6] == 0:
         best, best_gain = -1, 0
         for _ in range(min(block, arcs)):
@@ -270,16 +278,12 @@ def solve_all(t, block, most):  # type: ignore[no-untyped-def]
             continue
         quiet = 0
         pivot(t, best, -(t.right[best] + t.potential[t.tail[best]] - t.potential[t.head[best]]) == best_gain, False)
-        if t.counter[1] > limit:
-            break
     t.counter[3] = at
-    return quiet >= arcs
 
 
 @njit(cache=True)
-def solve_queue(t, most):  # type: ignore[no-untyped-def]
-    """The same where only arcs at queued nodes can have a gain; False when more than `most` nodes would be moved."""
-    limit = t.counter[1] + most
+def solve_queue(t):  # type: ignore[no-untyped-def]
+    """The same where only arcs at queued nodes can have a gain."""
     while t.counter[5] > 0 and t.counter[6] == 0:
         u = t.queue[t.counter[4]]
         best, best_gain = -1, 0
@@ -296,13 +300,11 @@ def solve_queue(t, most):  # type: ignore[no-untyped-def]
             t.queued[u] = False
             continue
         pivot(t, best, -(t.right[best] + t.potential[t.tail[best]] - t.potential[t.head[best]]) == best_gain, True)
-        if t.counter[1] > limit:
-            return False
-    return t.counter[6] == 0
 
 
 @njit(cache=True)
 def clear_queue(t):  # type: ignore[no-untyped-def]
+    """Leave no node in the queue."""
     while t.counter[5] > 0:
         t.queued[t.queue[t.counter[4]]] = False
         t.counter[4] = (t.counter[4] + 1) % t.queue.size
@@ -371,6 +373,7 @@ def settle(t, order, supply):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def preorder(t, root):  # type: ignore[no-untyped-def]
+    """The nodes from the root down."""
     order = np.empty(t.parent.size, dtype=np.int64)
     order[0], length = root, 1
     for k in range(order.size):

@@ -17,17 +17,24 @@ from scipy.sparse.linalg import splu
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.protect.network.flow import FARTHEST, Flow, FlowProgram, whole_costs
 
-STEPS, HALVINGS = 300, 80
-SOFT = (1e-9, 1.0)
-"""How much an arc at its bound counts in a step, at least and at most, beside one that can give way."""
-_EXACT, _RELATIVE = 1e-7, 1e-12
-"""Imbalance, in units of the table and beside the largest flow, at which Newton's method ends: rounding takes up the rest."""
-_ROUNDED = 0.5
-"""Imbalance that rounding takes up as well as it does a smaller one."""
-_LEANS = 1e-4
-"""An amount nearer than this to a whole one may be rounded to either neighbour of it."""
-_LONGEST = 1e15
-"""A step that is still worth lengthening there leads to no end: no flow keeps the bounds."""
+
+class NewtonTuning(NamedTuple):
+    """Where Newton's method ends: by judgement; the flow that follows decides alone whether there is a table."""
+
+    steps: int = 300
+    halvings: int = 80
+    softest: float = 1e-9
+    hardest: float = 1.0
+    """How much an arc at its bound counts in a step, at least and at most, beside one that can give way."""
+    exact: float = 1e-7
+    relative: float = 1e-12
+    """Imbalance, in units of the table and beside the largest flow, at which the method ends: rounding takes up the rest."""
+    rounded: float = 0.5  # imbalance that rounding takes up as well as it does a smaller one
+    leans: float = 1e-4  # an amount nearer than this to a whole one may be rounded to either neighbour of it
+    longest: float = 1e15  # A step that is still worth lengthening there leads to no end: no flow keeps the bounds
+
+
+TUNING = NewtonTuning()
 
 
 class SquaresProgram:
@@ -80,16 +87,16 @@ class SquaresProgram:
         """
         base = np.clip(np.rint(target).astype(np.int64), low, high)
         lean = target - base
-        below, above = np.where(lean < _LEANS, -1, 0), np.where(lean > -_LEANS, 1, 0)
+        below, above = np.where(lean < TUNING.leans, -1, 0), np.where(lean > -TUNING.leans, 1, 0)
         room = (np.where(low <= -FARTHEST, low, low - base), np.where(high >= FARTHEST, high, high - base))
         sides = (np.maximum(room[0], below), np.minimum(room[1], above))
         for dearer, (least, most) in ((np.maximum(1 - 2 * np.abs(lean), 0.0), sides), (1.0, room)):
-            found = self._brought(base, np.rint(self.linear.cost * dearer).astype(np.int64), least, most)
+            found = self._completed(base, np.rint(self.linear.cost * dearer).astype(np.int64), least, most)
             if found is not None:
                 return found
         return None
 
-    def _brought(self, base: IntArray, cost: IntArray, least: IntArray, most: IntArray) -> IntArray | None:
+    def _completed(self, base: IntArray, cost: IntArray, least: IntArray, most: IntArray) -> IntArray | None:
         """Bring what the base lacks by a flow of least cost within this room."""
         network = self.network
         out = np.zeros(network.nodes, dtype=np.int64)
@@ -101,7 +108,11 @@ class SquaresProgram:
         return base + self.rest.flow if self.rest.inside else None
 
 
-class Answer(NamedTuple):
+SensesProgram = FlowProgram | SquaresProgram
+"""The problem on its network with its senses fixed, in either norm."""
+
+
+class DualSolution(NamedTuple):
     """Multipliers of the nodes, the flow that belongs to them, and whether it meets the supplies."""
 
     potential: FloatArray
@@ -124,21 +135,21 @@ class Newton:
         self.slack = 0.5 / program.problem.weight
         self.supply = network.supply.astype(np.float64)
 
-    def solve(self, start: FloatArray) -> Answer:
-        y, soft = start, SOFT[0]
+    def solve(self, start: FloatArray) -> DualSolution:
+        y, soft = start, TUNING.softest
         flow = self._flow(y)
-        for _ in range(STEPS):
+        for _ in range(TUNING.steps):
             lack = self._lack(flow)
-            if np.abs(lack).max(initial=0.0) <= max(_EXACT, _RELATIVE * float(np.abs(flow).max(initial=0.0))):
+            if np.abs(lack).max(initial=0.0) <= max(TUNING.exact, TUNING.relative * float(np.abs(flow).max(initial=0.0))):
                 break
             step = self._step(y, lack, soft)
             length = self._length(y, step, float(step @ lack))
-            if not 0.0 < length < _LONGEST:
+            if not 0.0 < length < TUNING.longest:
                 break
             y = y + length * step
             flow = self._flow(y)
-            soft = min(max(soft / 100 if length >= 0.5 else soft * 30, SOFT[0]), SOFT[1])
-        return Answer(y, flow, bool(np.abs(self._lack(flow)).max(initial=0.0) <= _ROUNDED))
+            soft = min(max(soft / 100 if length >= 0.5 else soft * 30, TUNING.softest), TUNING.hardest)
+        return DualSolution(y, flow, bool(np.abs(self._lack(flow)).max(initial=0.0) <= TUNING.rounded))
 
     def _flow(self, y: FloatArray) -> FloatArray:
         return np.asarray(np.clip((y[self.tail] - y[self.head]) * self.slack, self.low, self.high))
@@ -159,9 +170,9 @@ class Newton:
             return gain - float(across @ np.clip(pull + length * rate, self.low, self.high))
 
         near, far, length = 0.0, np.inf, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(TUNING.halvings):
             now = slope(length)
-            if abs(now) <= 0.1 * rise or length >= _LONGEST:
+            if abs(now) <= 0.1 * rise or length >= TUNING.longest:
                 break
             near, far = (length, far) if now > 0 else (near, length)
             length = 4 * length if np.isinf(far) else (near + far) / 2

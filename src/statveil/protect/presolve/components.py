@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.formats.certificate import COVER
-from statveil.protect.presolve.single_relation import solve_single_relations
+from statveil.protect.presolve import TUNING
+from statveil.protect.presolve.redundancy import SparseRows, sparse_rows
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import DualMultipliers
 
-FEW = 50
-"""Components of one relation up to which they are left to the method, which gives proofs with its bounds."""
 _COLUMNS = ("value", "weight", "lower", "upper", "sensitive", "lower_level", "upper_level")
 
 
@@ -123,7 +124,7 @@ def components_of(problem: ProtectionProblem) -> Components:
     working |= np.bincount(row_label, weights=problem.residual != 0, minlength=count) > 0
     working[cell_label[_stuck(problem)]] = True  # no table exists: whoever works on it will say so
     single = np.flatnonzero(working[row_label] & (np.bincount(row_label, minlength=count) == 1)[row_label])
-    single = single if single.size > FEW else single[:0]
+    single = single if single.size > TUNING.few_single else single[:0]
     solved, deviation = solve_single_relations(problem, single)
     working[row_label[single[solved]]] = False
     settled = settled + np.where(working[cell_label], 0, deviation)
@@ -175,3 +176,74 @@ def _cheapest_alone(problem: ProtectionProblem) -> IntArray:
     still, fallen, risen = (np.clip(0, each.low, each.high) for each in (problem.free, problem.down, problem.up))
     falls = problem.can_go_down & (~problem.can_go_up | (np.abs(fallen) <= np.abs(risen)))
     return np.asarray(np.where(problem.sensitive, np.where(falls, fallen, risen), still), dtype=np.int64)
+
+
+# --- components of one relation
+
+
+def solve_single_relations(problem: ProtectionProblem, rows: IntArray) -> tuple[BoolArray, IntArray]:
+    """For relations that share no cell with another: which were solved, and the least-cost deviation of each cell in those.
+
+    Only L1 and factors of one size; then amounts are whole, and optimal. A relation that cannot be satisfied is left unsolved.
+    """
+    deviation = np.zeros(problem.size, dtype=np.int64)
+    if problem.norm != "l1":
+        return np.zeros(rows.size, dtype=np.bool_), deviation
+    intervals = np.stack([each for pair in (problem.free, problem.down, problem.up) for each in pair])
+    cells = _SingleCells(problem.weight, problem.sensitive, intervals, deviation)
+    return _solve_each(sparse_rows(problem.relations.tocsr()), problem.residual, rows, cells, TUNING.most_choices), deviation
+
+
+class _SingleCells(NamedTuple):
+    """Of each cell: weight, whether it is sensitive, where it may be (at rest, down, up: low and high each), and its deviation."""
+
+    weight: FloatArray
+    sensitive: BoolArray
+    intervals: IntArray
+    deviation: IntArray
+
+
+@njit(cache=True)
+def _solve_each(matrix: SparseRows, residual: IntArray, rows: IntArray, each: _SingleCells, most: int) -> BoolArray:
+    """Try all senses of each relation with at most so many choices; tells which were solved, their deviations in place."""
+    indptr, weight = matrix.indptr, each.weight
+    solved = np.zeros(rows.size, dtype=np.bool_)
+    for k in range(rows.size):
+        part = slice(indptr[rows[k]], indptr[rows[k] + 1])
+        cells, factors = matrix.indices[part], matrix.data[part]
+        size = abs(factors[0])
+        choices = cells[each.sensitive[cells]]
+        if (np.abs(factors) != size).any() or residual[rows[k]] % size or choices.size > most:
+            continue
+        order = np.argsort(weight[cells], kind="mergesort")
+        best = np.inf
+        for senses in range(2**choices.size):
+            table = _cheapest(cells[order], factors[order] // size, residual[rows[k]] // size, senses, each)
+            cost = (weight[cells[order]] * np.abs(table)).sum() if table.size else np.inf
+            if cost < best:
+                best, solved[k] = cost, True
+                each.deviation[cells[order]] = table
+    return solved
+
+
+@njit(cache=True)
+def _cheapest(cells: AnyArray, signs: IntArray, right: int, senses: int, each: _SingleCells) -> IntArray:
+    """The least-cost amounts for these senses (a bit for each sensitive cell, 1 up), cells in order of weight; empty if there are none."""
+    table, kinds = np.empty(cells.size, dtype=np.int64), np.zeros(cells.size, dtype=np.int64)
+    missing = right
+    for i in range(cells.size):
+        if each.sensitive[cells[i]]:
+            kinds[i] = 4 if senses % 2 else 2
+            senses //= 2
+        low, high = each.intervals[kinds[i], cells[i]], each.intervals[kinds[i] + 1, cells[i]]
+        if low > high:
+            return table[:0]
+        table[i] = min(max(0, low), high)  # as near to zero as it may be: every further unit costs its weight
+        missing -= signs[i] * table[i]
+    for i in range(cells.size):
+        low, high = each.intervals[kinds[i], cells[i]], each.intervals[kinds[i] + 1, cells[i]]
+        rises = (signs[i] > 0) == (missing > 0)
+        step = min(high - table[i] if rises else table[i] - low, abs(missing))
+        table[i] += step if rises else -step
+        missing -= step if missing > 0 else -step
+    return table if missing == 0 else table[:0]

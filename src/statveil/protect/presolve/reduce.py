@@ -18,19 +18,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy.sparse import csr_matrix
 
-from statveil.core.arrays import BoolArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.presolve import equal_cells
-from statveil.protect.presolve.equal_cells import Ties
-from statveil.protect.presolve.redundant_relations import independent_relations
-from statveil.protect.presolve.tighten_bounds import tighten_bounds
+from statveil.protect.presolve import TUNING, redundancy
+from statveil.protect.presolve.redundancy import NO_TIE, CellTies, SparseRows, independent_relations, sparse_rows
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import TUNING as ROUNDING
 from statveil.protect.rounding import parts_of
 
-PASSES = 20
 OWN_BOUNDS, SEVERAL = -1, -2
 """In the place of a relation: the cell's own bounds did it; several relations together did."""
 _OPEN = -3
@@ -87,7 +85,7 @@ class Reduction:
 
 def reduce_problem(problem: ProtectionProblem) -> Reduction:
     """Reduce until nothing more is found."""
-    work = _Work(problem)
+    work = _Presolve(problem)
     work.exhaust()
     if work.feasible and 0 < work.count <= ROUNDING.most_for_parts:
         work.merge_equal_sums()
@@ -95,7 +93,7 @@ def reduce_problem(problem: ProtectionProblem) -> Reduction:
     return work.result()
 
 
-class _Work:
+class _Presolve:
     """Groups of tied cells under way. Arrays are per group; `group`, `sign`, `constant` and `found_by` per original cell."""
 
     _PER_GROUP = ("low", "high", "sensitive", "down", "up", "weight", "low_by", "high_by", "down_shut_by", "up_shut_by")
@@ -129,7 +127,7 @@ class _Work:
 
     def exhaust(self) -> None:
         """Merge, fix and tighten until nothing changes."""
-        for _ in range(PASSES):
+        for _ in range(TUNING.passes):
             before = self.count
             self.merge_and_fix()
             tighter = self.tighten()
@@ -153,17 +151,17 @@ class _Work:
             if head != cell:
                 pairs.append((int(cell), head, turn * head_turn, SEVERAL))
         if pairs:
-            self._merge(equal_cells.join(self.count, np.array(pairs, dtype=np.int64)))
+            self._merge(redundancy.tie_cells(self.count, np.array(pairs, dtype=np.int64)))
 
     def merge_and_fix(self) -> None:
         self.matrix.eliminate_zeros()
         self.matrix.sort_indices()
         self._fix_forced()
         self._drop_idle_relations()
-        pairs = equal_cells.find(self.matrix, self.residual)
+        pairs = redundancy.equal_pairs(self.matrix, self.residual)
         if pairs.size:
             pairs[:, 3] = self.relation[pairs[:, 3]]
-            self._merge(equal_cells.join(self.count, pairs))
+            self._merge(redundancy.tie_cells(self.count, pairs))
 
     def _fix_forced(self) -> None:
         """Fold in the groups that can take one value only: by their bounds, or as the only term of a relation."""
@@ -208,11 +206,11 @@ class _Work:
     def _drop_idle_relations(self) -> None:
         empty = np.diff(self.matrix.indptr) == 0
         self.feasible &= not bool(self.residual[empty].any())
-        kept = ~empty & equal_cells.first_of_equal_rows(self.matrix, self.residual)
+        kept = ~empty & redundancy.first_of_equal_rows(self.matrix, self.residual)
         if not kept.all():
             self.matrix, self.residual, self.relation = self.matrix[np.flatnonzero(kept)].tocsr(), self.residual[kept], self.relation[kept]
 
-    def _merge(self, tied: Ties) -> None:
+    def _merge(self, tied: CellTies) -> None:
         """Make one group of all that are tied: z = turn * z of the root. Contradictions (z = -z) fix the group at zero."""
         tied = self._keep_rest_open(tied)
         heads = np.unique(tied.root)
@@ -232,7 +230,7 @@ class _Work:
         self.low[stuck], self.high[stuck] = np.maximum(self.low[stuck], 0), np.minimum(self.high[stuck], 0)
         self._shut_senses()
 
-    def _keep_rest_open(self, tied: Ties) -> Ties:
+    def _keep_rest_open(self, tied: CellTies) -> CellTies:
         """Part the groups that may stay at zero, move far down or move far up: no two levels say that, but two tied groups do.
 
         Every member allows zero, through a level of zero on one side, but not all on the same side. Those that ask something upwards are
@@ -243,12 +241,12 @@ class _Work:
         for row, level in zip(most, (down, up, np.minimum(down, up)), strict=True):
             np.maximum.at(row, tied.root, level)
         three_ways = (most[0] > 0) & (most[1] > 0) & (most[2] == 0)
-        return equal_cells.part(tied, three_ways[tied.root] & (up > 0)) if three_ways.any() else tied
+        return redundancy.split_ties(tied, three_ways[tied.root] & (up > 0)) if three_ways.any() else tied
 
     def _turned_levels(self, turn: IntArray) -> tuple[IntArray, IntArray]:
         return np.where(turn > 0, self.down, self.up), np.where(turn > 0, self.up, self.down)
 
-    def _merge_bounds(self, tied: Ties, to: IntArray, size: int) -> None:
+    def _merge_bounds(self, tied: CellTies, to: IntArray, size: int) -> None:
         """Bounds, levels and reasons of the merged groups; each member's own are turned with it."""
         ahead = tied.turn > 0
         own_low, own_high = np.where(ahead, self.low, -self.high), np.where(ahead, self.high, -self.low)
@@ -261,7 +259,7 @@ class _Work:
         self.down, self.up = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         np.maximum.at(self.down, to, own_down)
         np.maximum.at(self.up, to, own_up)
-        together = np.where(tied.by == _NO_TIE, OWN_BOUNDS, tied.by)  # a bound that another member brought came through the tie
+        together = np.where(tied.by == NO_TIE, OWN_BOUNDS, tied.by)  # a bound that another member brought came through the tie
         self.low_by = _reason(np.where(low_by == OWN_BOUNDS, together, low_by), own_low == self.low[to], to, size, OWN_BOUNDS)
         self.high_by = _reason(np.where(high_by == OWN_BOUNDS, together, high_by), own_high == self.high[to], to, size, OWN_BOUNDS)
         self.down_shut_by, self.up_shut_by = (_reason(each, each != _OPEN, to, size, _OPEN) for each in shut)
@@ -274,10 +272,8 @@ class _Work:
 
     def tighten(self) -> bool:
         """What the other terms of a relation allow bounds each term; tell whether that brought anything."""
-        matrix = self.matrix
-        tighter = tighten_bounds(
-            matrix.indptr, matrix.indices, matrix.data, self.residual, self.relation, self.low, self.high, self.low_by, self.high_by
-        )
+        ranges = Ranges(self.low, self.high, self.low_by, self.high_by)
+        tighter = tighten_bounds(sparse_rows(self.matrix), self.residual, self.relation, ranges)
         self._shut_senses()
         return tighter
 
@@ -338,9 +334,6 @@ class _Work:
         return ForcedSenses(cell, sense, np.where(own, OWN_BOUNDS, self.found_by[cell]))
 
 
-_NO_TIE = equal_cells.NONE
-
-
 def _asking(problem: ProtectionProblem) -> BoolArray:
     """Sensitive cells with a level: the others may be anywhere, or (variant exact) may not move."""
     return np.asarray(problem.sensitive & ((problem.lower_level > 0) | (problem.upper_level > 0)))
@@ -352,3 +345,72 @@ def _reason(by: IntArray, deciding: BoolArray, to: IntArray, size: int, other: i
     members = np.flatnonzero(deciding)[::-1]
     reason[to[members]] = by[members]
     return reason
+
+
+# --- bounds through relations: what the other terms of a relation allow bounds each term, in exact integers
+
+ENDLESS = 2**61
+"""Deviations beyond this stand for "no bound"."""
+USEFUL = 2**52
+"""Wider bounds than this are not worth having, and would not pass through a solver."""
+_MOST = 2.0**62
+
+
+class Ranges(NamedTuple):
+    """Where each cell may be, and the relations that its bounds come from."""
+
+    low: IntArray
+    high: IntArray
+    low_by: IntArray
+    high_by: IntArray
+
+
+@njit(cache=True)
+def tighten_bounds(matrix: SparseRows, residual: IntArray, relation: IntArray, ranges: Ranges) -> bool:
+    """One pass over the relations, in place. Tells whether a bound moved.
+
+    A relation whose terms might not fit 64 bits is left alone.
+    """
+    moved = False
+    for row in range(residual.size):
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        cells, terms = matrix.indices[part], matrix.data[part]
+        moved |= _bound_terms(cells, terms, residual[row], relation[row], ranges)
+        moved |= _bound_terms(cells, -terms, -residual[row], relation[row], ranges)
+    return moved
+
+
+@njit(cache=True)
+def _least(cells: AnyArray, terms: IntArray, ranges: Ranges) -> tuple[int, int, float]:
+    """The least that a relation's left side can be, how many terms are endless (and left out), and the sum of sizes."""
+    least, endless, size = 0, 0, 0.0
+    for cell, factor in zip(cells, terms):  # noqa: B905
+        bottom = ranges.low[cell] if factor > 0 else ranges.high[cell]
+        if abs(bottom) >= ENDLESS:
+            endless += 1
+        else:
+            least += factor * bottom
+            size += abs(float(factor) * float(bottom))
+    return least, endless, size
+
+
+@njit(cache=True)
+def _bound_terms(cells: AnyArray, terms: IntArray, right: int, relation: int, ranges: Ranges) -> bool:
+    """Each term may exceed its own least by as much as the right side exceeds the left one's; an endless one alone is bounded by that."""
+    least, endless, size = _least(cells, terms, ranges)
+    if endless > 1 or size + abs(float(right)) >= _MOST:
+        return False
+    low, high, moved = ranges.low, ranges.high, False
+    for cell, factor in zip(cells, terms):  # noqa: B905
+        bottom = low[cell] if factor > 0 else high[cell]
+        if endless and abs(bottom) < ENDLESS:
+            continue
+        most = right - least + (0 if endless else factor * bottom)
+        bound = most // factor if factor > 0 else -(most // -factor)
+        if abs(bound) >= USEFUL:
+            continue
+        if factor > 0 and bound < high[cell]:
+            high[cell], ranges.high_by[cell], moved = bound, relation, True
+        elif factor < 0 and bound > low[cell]:
+            low[cell], ranges.low_by[cell], moved = bound, relation, True
+    return moved

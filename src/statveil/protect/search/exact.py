@@ -15,7 +15,7 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.protect.bounds.branch_and_bound import prove_by_tree
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.presolve.redundant_relations import independent_relations
+from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.local import anneal
 from statveil.protect.search.state import Search

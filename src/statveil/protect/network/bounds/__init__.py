@@ -1,1 +1,29 @@
-"""Lower bounds on networks: covers, polygons, capacities, and the coarse table."""
+"""Lower bounds on networks: `lower_bound` leads, by covers, polygons, capacities, and the coarse table."""
+
+from typing import NamedTuple
+
+
+class NetworkBoundTuning(NamedTuple):
+    """What steers the lower bound of a network: by judgement, but where results are named (benchmarks/RESULTS.md)."""
+
+    most_sensitive: int = 30
+    """Sensitive cells of a relation up to which its least imbalance is worked out; with more it is taken as zero, which is safe."""
+    shrinks: tuple[float, ...] = (1.0, 1 - 1e-7, 1 - 1e-6, 1 - 1e-5, 1 - 1e-4, 1 - 1e-3)
+    """Factors tried on multipliers that overdraw cells a little."""
+    polygon_rounds: int = 25
+    enough: float = 1e-4
+    """Share by which a round must raise a block's bound, or it counts as idle."""
+    patience: int = 3  # idle rounds in a row that are the last
+    capacity_rounds: int = 12
+    whole_block: int = 20_000
+    """Cells up to which the polygon program is solved for the table as a whole."""
+    most_for_capacity: int = 300_000
+    """Cells up to which the program with capacities is solved for the whole table; beyond, for the coarse one only. "What the bound and
+    the search each bring where totals are sensitive": on table26 with 209,456 cells it raises the bound within a run's time."""
+    far_small: float = 0.002
+    far_large: float = 0.01
+    """Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
+    negligible: float = 0.2  # share of the average below which a subtable's gap is left alone
+
+
+TUNING = NetworkBoundTuning()

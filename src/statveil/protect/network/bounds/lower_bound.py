@@ -10,33 +10,24 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.protect.bounds.cuts import bound_by_cuts
-from statveil.protect.network.bounds.capacity import CapacityProgram
-from statveil.protect.network.bounds.coarse_bound import CoarseBound
-from statveil.protect.network.bounds.cover import cover_multipliers, dual_bound, shortages
-from statveil.protect.network.bounds.polygon import Blocks, joined, some
-from statveil.protect.network.coarse import Coarse
+from statveil.protect.network.bounds import TUNING
+from statveil.protect.network.bounds.capacity_bound import CapacityProgram, CoarseBound
+from statveil.protect.network.bounds.cover_bound import cover_multipliers, dual_bound, shortages
+from statveil.protect.network.bounds.polygon_bound import PolygonBlocks, chosen_cuts, joined_cuts
+from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.network.detect import Network
 from statveil.protect.search.state import DualMultipliers, Search
-
-WHOLE_BLOCK = 20_000
-"""Cells up to which the polygon program is solved for the table as a whole."""
-MOST_FOR_CAPACITY = 300_000
-"""Cells up to which the polygon program with capacities is solved for the whole table; beyond, for the coarse one only."""
-FAR_SMALL, FAR_LARGE = 0.002, 0.01
-"""Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
-NEGLIGIBLE = 0.2
-"""Share of the average below which a subtable's gap is left alone."""
 
 
 class LowerBound:
     """The multipliers that prove the bound of a search, raised from stage to stage."""
 
-    def __init__(self, search: Search, network: Network, coarse: Coarse) -> None:
+    def __init__(self, search: Search, network: Network, coarse: Coarsening) -> None:
         self.search, self.problem, self.network, self.coarse = search, search.problem, network, coarse
         self.mixed = bool((self.problem.sensitive & coarse.totals).any())
         self.table_of = np.maximum(network.subtable[network.tail], network.subtable[network.head])
         self.shortage = shortages(search.problem)
-        self.blocks: Blocks | None = None
+        self.blocks: PolygonBlocks | None = None
         self.knows_capacities = False
 
     def by_cover(self) -> None:
@@ -45,7 +36,7 @@ class LowerBound:
             bound_by_cuts(self.search)
         else:
             multipliers = cover_multipliers(self.problem, self.network, self.shortage)
-            self.blocks = Blocks(self.problem, self.shortage, multipliers, worth=self.search.objective)
+            self.blocks = PolygonBlocks(self.problem, self.shortage, multipliers, worth=self.search.objective)
             self.tell_bound()
 
     def tell_bound(self) -> None:
@@ -63,12 +54,12 @@ class LowerBound:
         """
         if not self.mixed:
             self.by_polygons()
-            if self.search.objective > self.search.bound * (1 + FAR_LARGE) and not self.knows_capacities:
+            if self.search.objective > self.search.bound * (1 + TUNING.far_large) and not self.knows_capacities:
                 self.by_capacities(share)
         elif self.blocks is not None and not self.search.done:
             self.search.enter("bounding with totals")
             bound = CoarseBound(self.coarse, self.shortage)
-            if self.problem.size <= WHOLE_BLOCK:  # beyond, the coarse table has the same cuts where they matter
+            if self.problem.size <= TUNING.whole_block:  # beyond, the coarse table has the same cuts where they matter
                 self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
                 self.tell_bound()
             multipliers = bound.multipliers(seconds=self.search.seconds_left / 2)
@@ -78,13 +69,13 @@ class LowerBound:
 
     def by_capacities(self, share: float = 0.5, coarse: CoarseBound | None = None) -> None:
         """The polygon program that keeps relations and bounds as well, with the cuts known; for relations of totals, the coarse table's."""
-        if self.blocks is None or self.search.done or self.problem.size > MOST_FOR_CAPACITY:
+        if self.blocks is None or self.search.done or self.problem.size > TUNING.most_for_capacity:
             return
         self.knows_capacities = True  # another time would bring the same
         self.search.enter("bounding with capacities")
         cuts = self.blocks.multipliers
         if coarse is not None:
-            cuts = joined(coarse.all_cuts, some(cuts, ~np.isin(cuts.cut_relation, coarse.relations)))
+            cuts = joined_cuts(coarse.all_cuts, chosen_cuts(cuts, ~np.isin(cuts.cut_relation, coarse.relations)))
         program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
         self.offer_bounds(program.rounds(seconds=share * self.search.seconds_left))
 
@@ -97,12 +88,12 @@ class LowerBound:
     def by_polygons(self) -> None:
         """Polygons: the table as a whole if it is small, else the subtables with the widest gaps, and then with their neighbours."""
         search, blocks = self.search, self.blocks
-        enough = FAR_SMALL if self.problem.size <= WHOLE_BLOCK else FAR_LARGE
+        enough = TUNING.far_small if self.problem.size <= TUNING.whole_block else TUNING.far_large
         if blocks is None or search.objective <= search.bound * (1 + enough) or search.done:
             return
         search.enter("raising the bound")
         likely = self.likely()
-        if self.problem.size <= WHOLE_BLOCK:
+        if self.problem.size <= TUNING.whole_block:
             blocks.raise_block(np.arange(self.problem.rhs.size), likely, seconds=search.seconds_left / 2)
             self.tell_bound()
             return
@@ -138,7 +129,7 @@ class LowerBound:
         if self.blocks is None or self.search.best is None:
             return np.append(np.ones(tables, dtype=np.bool_), False)
         gap = self.gap_by_table()
-        return np.append(gap > NEGLIGIBLE * gap.sum() / max(tables, 1), False)
+        return np.append(gap > TUNING.negligible * gap.sum() / max(tables, 1), False)
 
     def gap_by_table(self) -> FloatArray:
         assert self.blocks is not None, "gaps are known once there is a bound"

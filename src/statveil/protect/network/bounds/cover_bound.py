@@ -12,18 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import least_sizes
+from statveil.protect.network.bounds import TUNING
 from statveil.protect.network.detect import Network
 from statveil.protect.network.flow import FARTHEST, Flow, scale_of, whole_costs
 from statveil.protect.options import NO_LIMIT
+from statveil.protect.presolve.redundancy import sparse_rows
 from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.protect.search.state import DualMultipliers
-
-SHRINKS = np.array([1.0, 1 - 1e-7, 1 - 1e-6, 1 - 1e-5, 1 - 1e-4, 1 - 1e-3])
-MOST_SENSITIVE = 30
-"""Sensitive cells of a relation up to which its least imbalance is worked out; with more it is taken as zero, which is safe."""
 
 
 class Shortage(NamedTuple):
@@ -35,27 +33,35 @@ class Shortage(NamedTuple):
 
 def shortages(problem: ProtectionProblem) -> Shortage:
     """The least imbalance of every relation with each sensitive cell at a level of an open sense and the others at rest."""
-    matrix = problem.relations
     least = least_sizes(problem)
     rise = np.where(problem.can_go_up, problem.up.low, problem.down.high)
     fall = np.where(problem.can_go_down, problem.down.high, problem.up.low)
-    held = problem.sensitive
-    amount, longest = _shortages(matrix.indptr, matrix.indices, matrix.data, problem.residual, least, rise, fall, held, MOST_SENSITIVE)
-    return Shortage(amount, longest)
+    cells = _CellLevels(least, rise, fall, problem.sensitive)
+    return Shortage(*_shortages(sparse_rows(problem.relations), problem.residual, cells, TUNING.most_sensitive))
+
+
+class _CellLevels(NamedTuple):
+    """Of each cell: its least size, the nearest it can go up and down, and whether it is sensitive."""
+
+    least: IntArray
+    rise: IntArray
+    fall: IntArray
+    sensitive: BoolArray
 
 
 @njit(cache=True)
-def _shortages(indptr, indices, data, residual, least, rise, fall, held, most):  # type: ignore[no-untyped-def]
-    count = residual.size
+def _shortages(matrix, residual, each, most):  # type: ignore[no-untyped-def]
+    """Amount and longest cell of every relation; the least imbalance only where at most so many of its cells are sensitive."""
+    (indptr, indices, data), count = matrix, residual.size
     amount, longest = np.zeros(count, dtype=np.int64), np.full(count, -1, dtype=np.int64)
     for row in range(count):
         total, top, top_cell, sensitive = abs(residual[row]), 0, -1, 0
         for k in range(indptr[row], indptr[row + 1]):
-            term = abs(data[k]) * least[indices[k]]
+            term = abs(data[k]) * each.least[indices[k]]
             total += term
             if term > top:
                 top, top_cell = term, indices[k]
-            sensitive += held[indices[k]]
+            sensitive += each.sensitive[indices[k]]
         if 2 * top > total:
             amount[row], longest[row] = 2 * top - total, top_cell
         elif 0 < sensitive <= most:
@@ -63,10 +69,10 @@ def _shortages(indptr, indices, data, residual, least, rise, fall, held, most): 
             factors = np.empty(sensitive, dtype=np.int64)
             at = 0
             for k in range(indptr[row], indptr[row + 1]):
-                if held[indices[k]]:
+                if each.sensitive[indices[k]]:
                     cells[at], factors[at] = indices[k], data[k]
                     at += 1
-            amount[row] = _least_imbalance(residual[row], factors * rise[cells], factors * fall[cells])
+            amount[row] = _least_imbalance(residual[row], factors * each.rise[cells], factors * each.fall[cells])
     return amount, longest
 
 
@@ -87,6 +93,7 @@ def _least_imbalance(target, one, two):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _all_sums(one, two):  # type: ignore[no-untyped-def]
+    """The sum of every choice of one term or the other at each place."""
     sums = np.zeros(1 << one.size, dtype=np.int64)
     for at in range(one.size):
         size = 1 << at
@@ -98,7 +105,7 @@ def _all_sums(one, two):  # type: ignore[no-untyped-def]
 
 def cover_multipliers(problem: ProtectionProblem, network: Network, shortage: Shortage) -> DualMultipliers:
     """Multipliers of the cheapest way to bring all shortages. Where the network has no two sides it is laid out twice, at half price."""
-    flow = _Cover(problem, network, shortage)
+    flow = _CoverFlow(problem, network, shortage)
     need, node = flow.need, np.flatnonzero(network.relation >= 0)
     amount = np.zeros(network.nodes)
     for copy in range(flow.copies):
@@ -108,7 +115,7 @@ def cover_multipliers(problem: ProtectionProblem, network: Network, shortage: Sh
     return DualMultipliers(np.zeros(0), relation, shortage.longest[relation], amount[chosen])
 
 
-class _Cover:
+class _CoverFlow:
     """The flow: from every node of the first side to those of the second, through the ground what exceeds the needs."""
 
     def __init__(self, problem: ProtectionProblem, network: Network, shortage: Shortage) -> None:
@@ -191,16 +198,16 @@ def room_above(problem: ProtectionProblem) -> IntArray:
 def dual_bound(problem: ProtectionProblem, multipliers: DualMultipliers, shortage: Shortage, *, worth: float = np.inf) -> float:
     """The bound that the multipliers give: for each cell the least of its cost less their pull, over its exact allowed set.
 
-    Any multipliers give a valid bound. Only tables cheaper than `worth` are of interest, which ends every cell's range. Multipliers
+    Any multipliers give a valid bound. Only tables cheaper than `worth` are of interest, which ends every cell's range. DualMultipliers
     that overdraw cells a little are worth more when shrunk; the best of a few factors counts.
     """
     relation, own, amount = multipliers.cut_relation, multipliers.cut_cell != COVER, multipliers.cut
     equality = multipliers.relations if multipliers.relations.size else np.zeros(problem.rhs.size)
     pull, slant = pull_of(problem, multipliers), np.asarray(problem.relations.T @ equality)
-    rest = np.where(own, -np.abs(problem.residual[relation]), base_of(problem, shortage)[relation]).astype(np.float64)
+    rest = np.where(own, -np.abs(problem.residual[relation]), cover_right_sides(problem, shortage)[relation]).astype(np.float64)
     right = np.concatenate([amount * rest, equality * problem.residual])
-    reach = reach_of(problem, worth)
-    factors = np.minimum(SHRINKS, _bearable(problem, slant, pull, reach))
+    reach = largest_change(problem, worth)
+    factors = np.minimum(TUNING.shrinks, _bearable_factor(problem, slant, pull, reach))
     return max(_value(_least_terms(problem, f * slant, f * pull, reach), f * right) for f in np.unique(factors))
 
 
@@ -209,13 +216,13 @@ def _value(terms: FloatArray, right: FloatArray) -> float:
     return float(terms.sum() + right.sum()) - 1e-12 * float(np.abs(terms).sum() + np.abs(right).sum())
 
 
-def reach_of(problem: ProtectionProblem, worth: float) -> FloatArray:
+def largest_change(problem: ProtectionProblem, worth: float) -> FloatArray:
     """The largest change of a cell in a table cheaper than `worth`."""
     reach = worth / problem.weight * (1 + 1e-9)
     return np.asarray(reach if problem.norm == "l1" else np.sqrt(reach))
 
 
-def base_of(problem: ProtectionProblem, shortage: Shortage) -> IntArray:
+def cover_right_sides(problem: ProtectionProblem, shortage: Shortage) -> IntArray:
     """The right-hand side of each relation's cover cut: the least sizes of its sensitive cells, and what they lack."""
     return np.asarray(abs(problem.relations) @ np.where(problem.sensitive, least_sizes(problem), 0)) + shortage.amount
 
@@ -228,7 +235,7 @@ def pull_of(problem: ProtectionProblem, multipliers: DualMultipliers) -> FloatAr
     return np.asarray(abs(problem.relations).T @ weights - 2.0 * back, dtype=np.float64)
 
 
-def _bearable(problem: ProtectionProblem, slant: FloatArray, pull: FloatArray, reach: FloatArray) -> float:
+def _bearable_factor(problem: ProtectionProblem, slant: FloatArray, pull: FloatArray, reach: FloatArray) -> float:
     """The factor, one if possible, at which no cell of endless range earns by growing."""
     strain = np.zeros(problem.size)
     if problem.norm == "l1":

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from statveil.protect.network.bounds.capacity import CapacityProgram
-from statveil.protect.network.bounds.cover import dual_bound, shortages
-from statveil.protect.network.bounds.polygon import Blocks
+from statveil.protect.network.bounds.capacity_bound import CapacityProgram
+from statveil.protect.network.bounds.cover_bound import dual_bound, shortages
+from statveil.protect.network.bounds.polygon_bound import PolygonBlocks
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import NO_MULTIPLIERS
-from tests.protect.network.bounds.test_cover import network_of, open_somewhere
+from tests.protect.network.bounds.test_cover_bound import network_of, open_somewhere
 from tests.protect.network.tables import small_hierarchies
 from tests.protect.problems import problem_of
 from tests.reference.cta import cheapest_cost
@@ -20,7 +20,7 @@ from tests.reference.cta import cheapest_cost
 def bounds_of(problem: ProtectionProblem, worth: float) -> tuple[float, float]:
     """By polygons alone, and with capacities."""
     shortage, everything = shortages(problem), np.ones(problem.size, dtype=np.bool_)
-    blocks = Blocks(problem, shortage, NO_MULTIPLIERS, worth=worth)
+    blocks = PolygonBlocks(problem, shortage, NO_MULTIPLIERS, worth=worth)
     blocks.raise_block(np.arange(problem.rhs.size), everything, seconds=5)
     program = CapacityProgram(problem, network_of(problem).relation[:-1], shortage, blocks.multipliers)
     proofs = program.rounds(seconds=5)

@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from statveil.protect.network import anneal
-from statveil.protect.network.coarse import Coarse
+from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.network.detect import Network, detect
-from statveil.protect.network.greedy import balance
 from statveil.protect.problem import ProtectionProblem
 from tests.protect.network.tables import hierarchy_relations, hierarchy_values, small_hierarchies
 from tests.protect.problems import problem_of
@@ -27,7 +26,7 @@ def balanced(problem: ProtectionProblem, seed: int) -> tuple[dict[int, int], flo
     """The senses by cell, and the imbalance with them and with all up."""
     network = detect(problem)
     assert isinstance(network, Network), network
-    choices = anneal.choices_of(problem, network, ~Coarse(problem, network).totals)
+    choices = anneal.choices_of(problem, network, ~Coarsening(problem, network).totals)
     rest = np.where(problem.sensitive, np.where(problem.can_go_up, problem.up.low, problem.down.high), 0)
     rest[choices.cell] = 0
 
@@ -36,7 +35,7 @@ def balanced(problem: ProtectionProblem, seed: int) -> tuple[dict[int, int], flo
         deviation[choices.cell] = np.where(up > 0, choices.rise, choices.fall)
         return float((choices.price * np.abs(anneal.imbalance(network, choices, deviation))).sum())
 
-    up = balance(choices, anneal.imbalance(network, choices, rest), seed)
+    up = anneal.greedy_balance(choices, anneal.imbalance(network, choices, rest), seed)
     return dict(zip(choices.cell.tolist(), up.tolist(), strict=True)), left(up), left(np.ones_like(up))
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import least_sizes
-from statveil.protect.network.bounds.cover import cover_multipliers, dual_bound, shortages
-from statveil.protect.network.bounds.polygon import Blocks
+from statveil.protect.network.bounds.cover_bound import cover_multipliers, dual_bound, shortages
+from statveil.protect.network.bounds.polygon_bound import PolygonBlocks
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import DualMultipliers
@@ -39,7 +39,7 @@ def test_one_leaf_cell_needs_its_level_again_in_its_row_and_in_its_column():
     shortage = shortages(problem)
     multipliers = cover_multipliers(problem, network_of(problem), shortage)
     assert dual_bound(problem, multipliers, shortage) == pytest.approx(15)
-    blocks = Blocks(problem, shortage, multipliers, worth=np.inf)
+    blocks = PolygonBlocks(problem, shortage, multipliers, worth=np.inf)
     blocks.raise_block(np.arange(problem.rhs.size), np.ones(problem.size, dtype=np.bool_), seconds=5)
     assert dual_bound(problem, blocks.multipliers, shortage) == pytest.approx(20, rel=1e-3)
 
@@ -83,7 +83,7 @@ def test_cover_and_polygons_stay_below_the_optimum(source):
         multipliers = cover_multipliers(problem, network_of(problem), shortage)
         first = dual_bound(problem, multipliers, shortage)
         assert problem.cost(least_sizes(problem)) - 1e-6 <= first <= best + 1e-6
-        blocks = Blocks(problem, shortage, multipliers, worth=np.inf)
+        blocks = PolygonBlocks(problem, shortage, multipliers, worth=np.inf)
         gain = blocks.raise_block(np.arange(problem.rhs.size), problem.sensitive, seconds=5)
         second = dual_bound(problem, blocks.multipliers, shortage)
         assert first + gain - 1e-6 <= second <= best + 1e-6

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from statveil.core.limits import Limits
 from statveil.protect.network import engine
-from statveil.protect.network.coarse import Coarse
-from statveil.protect.network.square_flips import _prices, cool_squares, groups_of
+from statveil.protect.network.coarse_table import Coarsening
+from statveil.protect.network.exact_flips import _square_prices, cool_squares, groups_of
 from statveil.protect.network.squares import Newton, SquaresProgram
 from statveil.protect.search.state import Search
 from statveil.protect.system import problem_of
@@ -40,7 +40,7 @@ def test_a_price_never_overstates_the_change(problem, seed):
     later = Newton(program, *program.bounds(turned)).solve(np.zeros(program.network.nodes))
     if not (now.ended and later.ended):
         return
-    price = _prices(both, senses, now.flow)[either[seed % either.size]]
+    price = _square_prices(both, senses, now.flow)[either[seed % either.size]]
     change = problem.weight @ later.flow**2 - problem.weight @ now.flow**2
     assert change >= price - 1e-3 * max(1.0, abs(change))
 
@@ -52,7 +52,7 @@ def mixed():
 
 
 def totals_of(problem, network):
-    return Coarse(problem, network).totals
+    return Coarsening(problem, network).totals
 
 
 def test_each_table_on_the_way_is_cheaper_and_the_last_is_far_below_the_first():
@@ -102,7 +102,7 @@ def test_method_network_leaves_no_total_whose_turning_would_help():
 
 def test_a_table_with_tight_bounds_is_not_called_infeasible():
     problem = tight_and_heavy(3)
-    search = Search(problem, Limits(seconds=2), 0, lambda _: None)
+    search = Search(problem, Limits(seconds=20), 0, lambda _: None)
     engine.run(search)
     assert search.best is not None
     assert search.bound == pytest.approx(search.objective, rel=0.5)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from statveil.protect.presolve.redundant_relations import PRIME, _inverse, _product, independent_relations, independent_rows
+from statveil.protect.presolve.redundancy import PRIME, _inverse, _product, independent_relations, independent_rows
 from tests.protect.problems import problem_of, two_way_relations
 from tests.reference.elimination import rows_not_following
 

@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 
-from statveil.protect.network.bounds.coarse_bound import CoarseBound
-from statveil.protect.network.bounds.cover import dual_bound, shortages
-from statveil.protect.network.coarse import Coarse
+from statveil.protect.network.bounds.capacity_bound import CoarseBound
+from statveil.protect.network.bounds.cover_bound import dual_bound, shortages
+from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.network.engine import all_up
 from statveil.protect.problem import ProtectionProblem
-from tests.protect.network.bounds.test_cover import network_of, open_somewhere
+from tests.protect.network.bounds.test_cover_bound import network_of, open_somewhere
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
 from tests.reference.cta import cheapest_cost
 
@@ -21,11 +21,11 @@ ROOT, FIRST, SECOND = range(3), range(3, 6), range(6, 9)
 """The cells of the root and of the two inner rows of `small_hierarchy`, the total of the columns last."""
 
 
-def coarse_of(problem: ProtectionProblem) -> Coarse:
-    return Coarse(problem, network_of(problem))
+def coarse_of(problem: ProtectionProblem) -> Coarsening:
+    return Coarsening(problem, network_of(problem))
 
 
-def cheapest_coarse(coarse: Coarse) -> float:
+def cheapest_coarse(coarse: Coarsening) -> float:
     """By every choice of the totals' senses, with the levels of the merged sensitive cells."""
     program, problem = coarse.program(), coarse.table.problem
     choices = np.flatnonzero(problem.can_go_up & problem.can_go_down)

@@ -21,16 +21,22 @@ from statveil.protect.network.flow import FlowProgram
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 
-CLASSES = 4
-"""Merged cells of different weights are taken together in so many classes from light to heavy."""
+
+class CoarseTuning(NamedTuple):
+    """What the coarse table keeps apart."""
+
+    weight_classes: int = 4  # merged cells of different weights are taken together in so many classes from light to heavy: by judgement
 
 
-class Coarse:
+TUNING = CoarseTuning()
+
+
+class Coarsening:
     """Which relations end in their subtable, and the cells that no such relation holds: totals of inner rows, the root's among them."""
 
     def __init__(self, problem: ProtectionProblem, network: Network) -> None:
         self.problem, self.network = problem, network
-        self.bottom = _bottom(network)
+        self.bottom = _bottom_nodes(network)
         self.totals: BoolArray = ~(self.bottom[network.tail] | self.bottom[network.head])
 
     @cached_property
@@ -60,7 +66,7 @@ class CoarseTable(NamedTuple):
     node: IntArray
 
 
-def _bottom(network: Network) -> BoolArray:
+def _bottom_nodes(network: Network) -> BoolArray:
     """The nodes without a cell that joins two subtables or is the total of another relation."""
     across = network.subtable[network.tail] != network.subtable[network.head]
     higher = np.zeros(network.nodes, dtype=np.bool_)
@@ -83,7 +89,7 @@ def _merged_nodes(network: Network, bottom: BoolArray) -> tuple[IntArray, IntArr
     return node, supply
 
 
-class _Pieces(NamedTuple):
+class _PricedRanges(NamedTuple):
     """Ranges of deviation with a price: a plain cell is one, a sensitive one two (between its levels, at no cost, and beyond)."""
 
     cell: IntArray
@@ -92,14 +98,14 @@ class _Pieces(NamedTuple):
     weight: FloatArray
 
 
-def _pieces_of(problem: ProtectionProblem, inside: BoolArray) -> _Pieces:
+def _pieces_of(problem: ProtectionProblem, inside: BoolArray) -> _PricedRanges:
     plain, held = np.flatnonzero(inside & ~problem.sensitive), np.flatnonzero(inside & problem.sensitive)
     down, up = problem.can_go_down[held], problem.can_go_up[held]
     low = np.where(down, problem.down.high[held], problem.up.low[held])
     high = np.where(up, problem.up.low[held], problem.down.high[held])
     under = np.where(down, (problem.down.low - problem.down.high)[held], 0)
     over = np.where(up, (problem.up.high - problem.up.low)[held], 0)
-    return _Pieces(
+    return _PricedRanges(
         cell=np.concatenate([plain, held, held]),
         low=np.concatenate([problem.free.low[plain], low, under]).astype(np.float64),
         high=np.concatenate([problem.free.high[plain], high, over]).astype(np.float64),
@@ -107,25 +113,25 @@ def _pieces_of(problem: ProtectionProblem, inside: BoolArray) -> _Pieces:
     )
 
 
-def _merged_pieces(pieces: _Pieces, tail: IntArray, head: IntArray) -> _Pieces:
+def _merged_pieces(pieces: _PricedRanges, tail: IntArray, head: IntArray) -> _PricedRanges:
     """Pieces with the same ends and of one class of weight as one, as light as its lightest; its cell is one of theirs."""
     light_first = np.argsort(np.argsort(pieces.weight, kind="stable"), kind="stable")
     even = np.ptp(pieces.weight[pieces.weight > 0]) == 0 if (pieces.weight > 0).any() else True
-    kind = np.where(pieces.weight > 0, 1 if even else 1 + CLASSES * light_first // max(light_first.size, 1), 0)
+    kind = np.where(pieces.weight > 0, 1 if even else 1 + TUNING.weight_classes * light_first // max(light_first.size, 1), 0)
     keys = (kind, head[pieces.cell], tail[pieces.cell])
     order = np.lexsort(keys)
     first = np.flatnonzero(np.append(True, np.any([np.diff(key[order]) != 0 for key in keys], axis=0)))
     if order.size == 0:
         return pieces
-    return _Pieces(
+    return _PricedRanges(
         cell=pieces.cell[order[first]],
-        low=_wide(np.add.reduceat(pieces.low[order], first)),
-        high=_wide(np.add.reduceat(pieces.high[order], first)),
+        low=_wide_enough(np.add.reduceat(pieces.low[order], first)),
+        high=_wide_enough(np.add.reduceat(pieces.high[order], first)),
         weight=np.minimum.reduceat(pieces.weight[order], first),
     )
 
 
-def _wide(bound: FloatArray) -> FloatArray:
+def _wide_enough(bound: FloatArray) -> FloatArray:
     """Bounds added up; where they are too large to be computed with exactly there is none, which leaves a relaxation one."""
     return np.where(np.abs(bound) < LARGEST_EXACT, bound, np.copysign(float(NO_LIMIT), bound))
 
@@ -136,7 +142,7 @@ def _network(tail: IntArray, head: IntArray, supply: IntArray) -> Network:
     return Network(tail=tail, head=head, supply=supply, relation=np.arange(count), sign=nothing + 1, subtable=nothing, side=nothing - 1)
 
 
-def _problem_of(problem: ProtectionProblem, totals: IntArray, pieces: _Pieces, arcs: Network) -> ProtectionProblem:
+def _problem_of(problem: ProtectionProblem, totals: IntArray, pieces: _PricedRanges, arcs: Network) -> ProtectionProblem:
     """The coarse table as a problem in deviations: the totals as they are, the pieces as plain cells."""
     none = np.zeros(pieces.cell.size, dtype=np.int64)
     lightest = float(problem.weight.min())

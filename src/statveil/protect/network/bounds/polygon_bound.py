@@ -15,19 +15,15 @@ from scipy.sparse import csr_matrix, vstack
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.formats.certificate import COVER
 from statveil.protect.bounds.cuts import least_sizes
-from statveil.protect.network.bounds.cover import SHRINKS, Shortage, pull_of, reach_of, room_above
+from statveil.protect.network.bounds import TUNING
+from statveil.protect.network.bounds.cover_bound import Shortage, largest_change, pull_of, room_above
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import DualMultipliers
 from statveil.solve.model import LinearModel
 
-ROUNDS = 25
-_ENOUGH = 1e-4
-_PATIENCE = 3
-"""So many rounds in a row that raise the block's bound by less than this share are the last."""
 
-
-class Blocks:
+class PolygonBlocks:
     """Raises the multipliers of a problem's cuts one block of relations at a time."""
 
     def __init__(self, problem: ProtectionProblem, shortage: Shortage, multipliers: DualMultipliers, *, worth: float) -> None:
@@ -36,7 +32,7 @@ class Blocks:
         self.least = least_sizes(problem)
         room = room_above(problem)
         self.room = np.where(room >= NO_LIMIT // 4, np.inf, room).astype(np.float64)
-        self.room = np.maximum(np.minimum(self.room, reach_of(problem, worth) - self.least), 0.0)
+        self.room = np.maximum(np.minimum(self.room, largest_change(problem, worth) - self.least), 0.0)
         self.total = np.asarray(self.sizes @ self.least) + np.abs(problem.residual)
         self.pull = pull_of(problem, multipliers)
 
@@ -49,10 +45,10 @@ class Blocks:
         matrix = self.sizes[relations].astype(np.float64)
         cells = np.unique(matrix.indices).astype(np.int64)
         matrix = matrix[:, cells].tocsr()
-        inside = some(self.multipliers, old)
+        inside = chosen_cuts(self.multipliers, old)
         own_pull = pull_of(self.problem, inside)
         cost = np.maximum(self.problem.weight[cells] - (self.pull - own_pull)[cells], 0.0)
-        block = _Block(matrix, cost, self.least[cells], self.room[cells], self.total[relations], self.shortage.amount[relations])
+        block = _PolygonProgram(matrix, cost, self.least[cells], self.room[cells], self.total[relations], self.shortage.amount[relations])
         known = inside.cut_cell != COVER
         block.begin(np.searchsorted(relations, inside.cut_relation[known]), np.searchsorted(cells, inside.cut_cell[known]))
         block.active = likely[cells]
@@ -61,7 +57,7 @@ class Blocks:
         if gain <= 1e-9 * self.total.sum():
             return 0.0
         new = DualMultipliers(np.zeros(0), relations[block.row], np.where(block.cell == COVER, COVER, cells[block.cell]), block.amount)
-        self.multipliers = joined(some(self.multipliers, ~old), new)
+        self.multipliers = joined_cuts(chosen_cuts(self.multipliers, ~old), new)
         self.pull += pull_of(self.problem, new) - own_pull
         return gain
 
@@ -88,11 +84,11 @@ class Blocks:
         return float(inside.cut @ self._needs(inside)) + _losses(cost - pull, self.room[cells])
 
 
-def some(multipliers: DualMultipliers, chosen: BoolArray) -> DualMultipliers:
+def chosen_cuts(multipliers: DualMultipliers, chosen: BoolArray) -> DualMultipliers:
     return DualMultipliers(np.zeros(0), multipliers.cut_relation[chosen], multipliers.cut_cell[chosen], multipliers.cut[chosen])
 
 
-def joined(one: DualMultipliers, two: DualMultipliers) -> DualMultipliers:
+def joined_cuts(one: DualMultipliers, two: DualMultipliers) -> DualMultipliers:
     return DualMultipliers(
         np.zeros(0),
         np.concatenate([one.cut_relation, two.cut_relation]),
@@ -107,7 +103,7 @@ def _losses(reduced: FloatArray, room: FloatArray) -> float:
     return float((reduced[short] * np.where(np.isinf(room[short]), 0.0, room[short])).sum())
 
 
-class _Block:
+class _PolygonProgram:
     """min cost v over 0 <= v <= room, with the relations' covers and the polygons that the last solution breaks."""
 
     def __init__(self, matrix: csr_matrix, cost: FloatArray, least: IntArray, room: FloatArray, total: IntArray, cover: IntArray) -> None:
@@ -132,7 +128,7 @@ class _Block:
         from statveil.solve import highs
 
         row, cell, deadline, idle = self.row, self.cell, time.monotonic() + seconds, 0
-        for _ in range(ROUNDS):
+        for _ in range(TUNING.polygon_rounds):
             if row.size == 0:
                 return
             model = LinearModel(
@@ -151,8 +147,8 @@ class _Block:
             self._keep(row, cell, amount)
             self.active |= wanted
             broken = self._broken(solution.x * self.unit)
-            idle = idle + 1 if self.bound - before <= _ENOUGH * abs(self.bound) else 0
-            if ((broken.size == 0 or idle == _PATIENCE) and not wanted.any()) or time.monotonic() > deadline:
+            idle = idle + 1 if self.bound - before <= TUNING.enough * abs(self.bound) else 0
+            if ((broken.size == 0 or idle == TUNING.patience) and not wanted.any()) or time.monotonic() > deadline:
                 return
             row, cell = np.concatenate([row, self.rows[broken]]), np.concatenate([cell, self.matrix.indices[broken]])
 
@@ -161,7 +157,7 @@ class _Block:
         pull = np.asarray(self.cuts.T @ amount)
         endless = np.isinf(self.room) & (pull > self.cost)
         most = float((self.cost[endless] / pull[endless]).min(initial=1.0)) * (1 - 1e-12)
-        for factor in np.minimum(SHRINKS, most):
+        for factor in np.minimum(TUNING.shrinks, most):
             bound = factor * float(amount @ self.need) + _losses(self.cost - factor * pull, self.room)
             if bound > self.bound:
                 used = amount > 1e-9 * amount.max(initial=0.0)
