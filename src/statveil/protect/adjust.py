@@ -139,12 +139,14 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
 def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits: Limits) -> Exception:
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
-    from statveil.protect.infeasible.explain import TUNING, explain
+    from statveil.protect.infeasible.explain import explain
+    from statveil.protect.infeasible.feasibility import TUNING
 
     in_time = record.seconds < limits.seconds - _kept_for_checks(problem, limits)
     ended = halt is Halt.FINISHED and in_time  # a method that the clock stopped ends by itself too
     record.say("looking for what clashes")
-    explanation = explain(problem, seconds=TUNING.seconds if record.infeasible or ended else min(TUNING.seconds, limits.seconds))
+    most = TUNING.explanation_seconds
+    explanation = explain(problem, seconds=most if record.infeasible or ended else min(most, limits.seconds))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
     if record.infeasible:

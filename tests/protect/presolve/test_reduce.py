@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from scipy.sparse import csr_matrix
 
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.presolve.reduce import OWN_BOUNDS, SEVERAL, Ranges, Reduction, reduce_problem, tighten_bounds
+from statveil.protect.presolve.reduce import OWN_BOUNDS, SEVERAL, Reduction, TracedBounds, reduce_problem, tighten_bounds
 from statveil.protect.presolve.redundancy import SparseRows, first_of_equal_rows, tie_cells
 from statveil.protect.problem import ProtectionProblem
 from tests.protect.problems import problem_of, small_problems, tied_problems, two_way_relations, with_margins
@@ -166,21 +166,21 @@ def test_bounds_go_through_relations_in_exact_integers() -> None:
     low, high = np.array([0, 0]), np.array([2**61, 5])
     by = np.full((2, 2), -1)
     row = SparseRows(np.array([0, 2]), np.array([0, 1]), np.array([3, 2]))
-    moved = tighten_bounds(row, np.array([big + 1]), np.array([4]), Ranges(low, high, *by))
+    moved = tighten_bounds(row, np.array([big + 1]), np.array([4]), TracedBounds(low, high, *by))
     assert not moved  # the bounds lie beyond what is worth having
     low, high = np.array([0, 0]), np.array([2**61, 5])
     relation = row._replace(data=np.array([3, -2])), np.array([10]), np.array([4])  # 3x - 2y = 10, number 4
-    assert tighten_bounds(*relation, Ranges(low, high, *by))
+    assert tighten_bounds(*relation, TracedBounds(low, high, *by))
     assert (low.tolist(), high.tolist(), by.tolist()) == ([4, 0], [6, 4], [[4, -1], [4, 4]])
-    assert tighten_bounds(*relation, Ranges(low, high, *by))
+    assert tighten_bounds(*relation, TracedBounds(low, high, *by))
     assert (low.tolist(), high.tolist(), by.tolist()) == ([4, 1], [6, 4], [[4, 4], [4, 4]])
-    assert not tighten_bounds(*relation, Ranges(low, high, *by))
+    assert not tighten_bounds(*relation, TracedBounds(low, high, *by))
 
 
 def test_a_relation_too_large_for_64_bits_is_left_alone() -> None:
     low, high = np.array([-(2**50), -(2**50)]), np.array([2**50, 2**50])
     row = SparseRows(np.array([0, 2]), np.array([0, 1]), np.array([2**12, 1]))
-    assert not tighten_bounds(row, np.array([1]), np.array([0]), Ranges(low, high, *np.full((2, 2), -1)))
+    assert not tighten_bounds(row, np.array([1]), np.array([0]), TracedBounds(low, high, *np.full((2, 2), -1)))
 
 
 @settings(deadline=None, max_examples=80)

@@ -38,14 +38,12 @@ class TreeTuning(NamedTuple):
     most_nodes: int = 4_000
     share_of_time: float = 0.7
     """Part of the time left that the tree may take, so that a solver's branch and bound gets the rest."""
-    shortest_ray: int = 10
-    longest_ray: int = 40
-    """Halvings and doublings of a ray that shows a node infeasible, until what it proves passes the best table."""
+    shortest_ray: int = 10  # halvings of a ray that shows a node infeasible, to begin with
+    longest_ray: int = 40  # doublings of it, until what it proves passes the best table
     most_in_cover: int = 24  # sensitive cells of a relation up to which its cover cut is worked out at every node
     undecided: float = 1e-6  # share of its level that a cell must move both ways for its sense to count as open
-    patience: int = 300
-    least_rise: float = 0.02
-    """Nodes after which the tree must have closed this part of the gap at least."""
+    patience: int = 300  # nodes after which the tree is looked at
+    least_rise: float = 0.02  # part of the gap that it must have closed by then
     first_news: int = 64  # nodes after which the tree is told of; then at each doubling
 
 

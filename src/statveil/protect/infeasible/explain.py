@@ -9,28 +9,23 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from statveil.core.errors import SolverFailed
 from statveil.protect.build import CellNames, CellNumbers
-from statveil.protect.infeasible.feasibility import KINDS, Clash, Requirement, TableFound, Undecided, all_requirements, check_feasibility
+from statveil.protect.infeasible.feasibility import (
+    KINDS,
+    TUNING,
+    Clash,
+    Requirement,
+    TableFound,
+    Undecided,
+    all_requirements,
+    check_feasibility,
+)
 from statveil.protect.infeasible.substitution import find_whole_table
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import run_isolated
-
-
-class ExplanationTuning(NamedTuple):
-    """How much work an explanation is worth: by judgement."""
-
-    seconds: float = 30.0
-    most_terms: int = 500_000
-    """Terms of relations up to which a clash is looked for: beyond, the time would not do."""
-    first_tries: int = 3_000
-    later_tries: int = 600
-    """Tries of the first proof of infeasibility, and of each one that makes it smaller."""
-
-
-TUNING = ExplanationTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +109,7 @@ class _Sentences:
         return f" ({pattern.format(*map(self.names.amount, amounts))})" if self.values else ""
 
 
-def explain(problem: ProtectionProblem, *, seconds: float = TUNING.seconds) -> Explanation | None:
+def explain(problem: ProtectionProblem, *, seconds: float = TUNING.explanation_seconds) -> Explanation | None:
     """A minimal set of clashing requirements; None if there is a safe table, or if no proof was found that there is none.
 
     It works in a process of its own for at most so many seconds. Where those end early, what is known to clash is told all the same.

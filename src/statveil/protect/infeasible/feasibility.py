@@ -30,19 +30,26 @@ KINDS: tuple[Kind, ...] = ("lower", "upper", "exactness", "protection", "relatio
 LOW, HIGH = 0, 1
 
 
-class FeasibilityTuning(NamedTuple):
-    """When a proof is given up: by judgement."""
+class InfeasibleTuning(NamedTuple):
+    """How much work a proof, an explanation or a repair is worth: all by judgement."""
 
     steps_per_term: int = 60  # terms of relations looked at while propagating, per term there is: bounds may creep for ever
     denominators: tuple[int, ...] = (1, 2, 3, 4, 6, 12, 60, 840, 10_000, 1_000_000)
     """What the multipliers of a ray are rounded to fractions of, until one set proves the contradiction."""
     nearly_whole: float = 1e-6
-    deepest: int = 250
-    """Tries upon tries; a proof that needs more is out of reach anyhow."""
-    longest_program: float = 20.0  # seconds given to one linear program
+    deepest: int = 250  # tries upon tries; a proof that needs more is out of reach anyhow
+    program_seconds: float = 20.0  # for one linear program
+    explanation_seconds: float = 30.0
+    most_terms: int = 500_000  # terms of relations up to which a clash is looked for: beyond, the time would not do
+    first_tries: int = 3_000  # of the first proof of infeasibility
+    later_tries: int = 600  # of each one that makes it smaller
+    farthest: float = 1e7  # units that a guarded cell is taken to move at most: larger factors are not exact enough for a solver
+    most_nodes: int = 20_000  # of a search for a whole table
+    table_seconds: float = 5.0  # for it: a clock is the last resort where nodes are slow
+    whole_up_to: int = 400  # cells up to which the first program of a repair already asks for whole deviations
 
 
-TUNING = FeasibilityTuning()
+TUNING = InfeasibleTuning()
 
 
 class Requirement(NamedTuple):
@@ -391,7 +398,7 @@ class _FeasibilitySearch:
             rhs, nothing = np.array(self.residual, dtype=np.float64), np.zeros(len(self.cells))
             model = LinearModel(cost=nothing, matrix=self.matrix.astype(np.float64), row_lower=rhs, row_upper=rhs, lower=low, upper=high)
             self._program = WarmProgram(model, first="simplex")
-        solution = self._program.solve(low, high, seconds=TUNING.longest_program)
+        solution = self._program.solve(low, high, seconds=TUNING.program_seconds)
         if solution.ending is Ending.INFEASIBLE:
             return self._clash_by_ray(self._program.dual_ray())
         if solution.x is None:

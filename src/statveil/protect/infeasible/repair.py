@@ -21,19 +21,12 @@ from statveil.core.limits import Ending, Limits
 from statveil.formats.rcta import Relaxation
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.infeasible.feasibility import terms_of
+from statveil.protect.infeasible.feasibility import TUNING, terms_of
 from statveil.protect.options import NO_LIMIT, AdjustArguments, Giving, Repair
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel, LinearSolution
 from statveil.solve.processes import run_isolated
 
-class RepairTuning(NamedTuple):
-    """What the programs of a repair ask for."""
-
-    whole_up_to: int = 400  # cells up to which the first program already asks for whole deviations: by judgement
-
-
-TUNING = RepairTuning()
 
 
 class Kept(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray
-from statveil.protect.infeasible.feasibility import Requirement, allowed, meets, terms_of
+from statveil.protect.infeasible.feasibility import TUNING, Requirement, allowed, meets, terms_of
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel
@@ -22,20 +22,7 @@ from statveil.solve.model import LinearModel
 NO_CELL = -1
 
 
-class SubstitutionTuning(NamedTuple):
-    """What the search for whole numbers may take: by judgement."""
-
-    farthest: float = 1e7
-    """Units that a guarded cell is taken to move at most: switches with larger factors are not exact enough for a solver."""
-    most_nodes: int = 20_000
-    seconds: float = 5.0
-    """A clock is the last resort where nodes are slow."""
-
-
-TUNING = SubstitutionTuning()
-
-
-class _Equation(NamedTuple):
+class _RelationTerms(NamedTuple):
     """Factors by cell, and what they must add up to."""
 
     factors: dict[int, int]
@@ -46,7 +33,7 @@ def find_whole_table(problem: ProtectionProblem, asked: Iterable[Requirement]) -
     """Deviations by cell (others stay) that meet all that is asked; None if none was found, which proves nothing."""
     asked = frozenset(asked)
     bounded = {each.place for each in asked if each.kind != "relation"}
-    rows, followers = _eliminated({each.place: _equation_of(problem, each.place) for each in asked if each.kind == "relation"}, bounded)
+    rows, followers = _eliminated({each.place: _terms_and_total(problem, each.place) for each in asked if each.kind == "relation"}, bounded)
     found = _search(problem, asked, list(rows.values()))
     if found is None:
         return None
@@ -56,18 +43,18 @@ def find_whole_table(problem: ProtectionProblem, asked: Iterable[Requirement]) -
     return found if meets(problem, asked, found) else None
 
 
-def _equation_of(problem: ProtectionProblem, relation: int) -> _Equation:
-    return _Equation(dict(terms_of(problem.relations, relation)), int(problem.residual[relation]))
+def _terms_and_total(problem: ProtectionProblem, relation: int) -> _RelationTerms:
+    return _RelationTerms(dict(terms_of(problem.relations, relation)), int(problem.residual[relation]))
 
 
-def _eliminated(rows: dict[int, _Equation], bounded: set[int]) -> tuple[dict[int, _Equation], list[tuple[int, _Equation]]]:
+def _eliminated(rows: dict[int, _RelationTerms], bounded: set[int]) -> tuple[dict[int, _RelationTerms], list[tuple[int, _RelationTerms]]]:
     """Rows without free cells of factor 1 or -1, as far as possible, and the row from which each of those follows, in order."""
     rows = dict(rows)
     rows_of: dict[int, set[int]] = {}
     for number, row in rows.items():
         for cell in row.factors:
             rows_of.setdefault(cell, set()).add(number)
-    followers: list[tuple[int, _Equation]] = []
+    followers: list[tuple[int, _RelationTerms]] = []
     while True:
         free = (cell for cell, where in rows_of.items() if cell not in bounded and any(abs(rows[at].factors[cell]) == 1 for at in where))
         cell = min(free, key=lambda each: (len(rows_of[each]), each), default=NO_CELL)
@@ -85,16 +72,16 @@ def _eliminated(rows: dict[int, _Equation], bounded: set[int]) -> tuple[dict[int
                     (rows_of[other].add if other in rows[at].factors else rows_of[other].discard)(at)
 
 
-def _without(row: _Equation, cell: int, source: _Equation) -> _Equation:
+def _without(row: _RelationTerms, cell: int, source: _RelationTerms) -> _RelationTerms:
     """The row less as many times the source as takes the cell out of it."""
     times = row.factors[cell] * source.factors[cell]
     factors = dict(row.factors)
     for other, factor in source.factors.items():
         factors[other] = factors.get(other, 0) - times * factor
-    return _Equation({other: factor for other, factor in factors.items() if factor}, row.total - times * source.total)
+    return _RelationTerms({other: factor for other, factor in factors.items() if factor}, row.total - times * source.total)
 
 
-def _search(problem: ProtectionProblem, asked: frozenset[Requirement], rows: list[_Equation]) -> dict[int, int] | None:
+def _search(problem: ProtectionProblem, asked: frozenset[Requirement], rows: list[_RelationTerms]) -> dict[int, int] | None:
     """Whole deviations of the cells that are left: those of the rows, and those of which something is asked."""
     from statveil.solve import highs
 
@@ -108,7 +95,7 @@ def _search(problem: ProtectionProblem, asked: frozenset[Requirement], rows: lis
         (low, high), place = allowed(problem, each), at[each.place]
         lower[place], upper[place] = max(lower[place], _endless(low)), min(upper[place], _endless(high))
     guarded = [each.place for each in of_cells if each.kind == "protection"]
-    solution = highs.solve(_model(problem, rows, at, guarded, lower, upper), seconds=TUNING.seconds, nodes=TUNING.most_nodes)
+    solution = highs.solve(_model(problem, rows, at, guarded, lower, upper), seconds=TUNING.table_seconds, nodes=TUNING.most_nodes)
     return None if solution.x is None else {cell: round(float(solution.x[place])) for cell, place in at.items()}
 
 
@@ -117,7 +104,7 @@ def _endless(bound: int) -> float:
 
 
 def _model(
-    problem: ProtectionProblem, rows: list[_Equation], at: dict[int, int], guarded: list[int], lower: FloatArray, upper: FloatArray
+    problem: ProtectionProblem, rows: list[_RelationTerms], at: dict[int, int], guarded: list[int], lower: FloatArray, upper: FloatArray
 ) -> LinearModel:
     """Columns: deviations, then a switch for each guarded cell (1 up). Rows: relations; z >= up and z <= -down by the switch."""
     levels = [float(problem.lower_level[cell] + problem.upper_level[cell]) for cell in guarded]

@@ -38,31 +38,24 @@ ROLES = ("all", "tables", "bound")
 class NetworkTuning(NamedTuple):
     """What steers method `network`: by judgement, but where results are named (benchmarks/RESULTS.md)."""
 
-    quick: int = 5
-    quick_heat: float = 0.03
-    """Sweeps of the annealing that follows greedy balance, and its first temperature: as good as twenty from chance ("Senses by greedy
-    balance and five cool sweeps")."""
+    quick: int = 5  # sweeps of the annealing that follows greedy balance: "Senses by greedy balance and five cool sweeps" there
+    quick_heat: float = 0.03  # its first temperature: with it, five sweeps are as good as twenty from chance
     sweeps: int = 800  # visits of each cell in an annealing
     early_flips: int = 20_000  # choices up to which exact flips are tried before many seeds have been
-    descent: tuple[float, ...] = (0.0,)
-    cooling: tuple[float, ...] = (0.3, 0.1, 0.03, 0.0)
-    """Temperatures of exact flips, in shares of a typical level's cost."""
-    exact_sweeps: int = 60
-    coarse_sweeps: int = 100
-    """Visits of each cell in exact annealing: of all senses, and of the coarse table's."""
+    descent: tuple[float, ...] = (0.0,)  # temperatures of exact flips, in shares of a typical level's cost
+    cooling: tuple[float, ...] = (0.3, 0.1, 0.03, 0.0)  # the same, after a descent
+    exact_sweeps: int = 60  # visits of each cell in exact annealing
+    coarse_sweeps: int = 100  # the same in the coarse table
     cooling_steps: int = 20
-    moves_at_once: int = 100
-    """Moves between two looks at the clock."""
+    moves_at_once: int = 100  # moves between two looks at the clock
     heats: tuple[float, ...] = (1.0, 1.0, 0.1)
     """First temperatures of annealing in turn: twice from chance, with either energy, then from the best so far."""
     last_share: float = 0.8  # of the time left, what a last annealing may take so that its senses are still priced
     patience: int = 4  # rounds in a row that bring nothing and are the last
-    coarse_share: float = 0.2
-    exact_share: float = 0.7
-    """Of all the time, for annealing the coarse table where totals are sensitive, and for each exact annealing of all senses."""
-    seeds: int = 12
-    seeds_under_totals: int = 3
-    """Annealings a round. Where the totals' senses are settled, exact annealing brings more than many seeds."""
+    coarse_share: float = 0.2  # of all the time, for annealing the coarse table where totals are sensitive
+    exact_share: float = 0.7  # of all the time, for each exact annealing of all senses
+    seeds: int = 12  # annealings a round
+    seeds_under_totals: int = 3  # where the totals' senses are settled: exact annealing brings more than many seeds
     work_a_second: float = 1e8  # nodes and arcs that the pivots of exact annealing look at in a second
     sizes_share: float = 0.2  # of the time left, for a search in absolute changes where squares are to be least
 

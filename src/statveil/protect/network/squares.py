@@ -23,12 +23,10 @@ class NewtonTuning(NamedTuple):
 
     steps: int = 300
     halvings: int = 80
-    softest: float = 1e-9
-    hardest: float = 1.0
-    """How much an arc at its bound counts in a step, at least and at most, beside one that can give way."""
-    exact: float = 1e-7
-    relative: float = 1e-12
-    """Imbalance, in units of the table and beside the largest flow, at which the method ends: rounding takes up the rest."""
+    softest: float = 1e-9  # how much an arc at its bound counts in a step, at least, beside one that can give way
+    hardest: float = 1.0  # the same, at most
+    exact: float = 1e-7  # imbalance, in units of the table, at which the method ends: rounding takes up the rest
+    relative: float = 1e-12  # the same beside the largest flow
     rounded: float = 0.5  # imbalance that rounding takes up as well as it does a smaller one
     leans: float = 1e-4  # an amount nearer than this to a whole one may be rounded to either neighbour of it
     longest: float = 1e15  # A step that is still worth lengthening there leads to no end: no flow keeps the bounds

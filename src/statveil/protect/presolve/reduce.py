@@ -272,7 +272,7 @@ class _Presolve:
 
     def tighten(self) -> bool:
         """What the other terms of a relation allow bounds each term; tell whether that brought anything."""
-        ranges = Ranges(self.low, self.high, self.low_by, self.high_by)
+        ranges = TracedBounds(self.low, self.high, self.low_by, self.high_by)
         tighter = tighten_bounds(sparse_rows(self.matrix), self.residual, self.relation, ranges)
         self._shut_senses()
         return tighter
@@ -356,7 +356,7 @@ USEFUL = 2**52
 _MOST = 2.0**62
 
 
-class Ranges(NamedTuple):
+class TracedBounds(NamedTuple):
     """Where each cell may be, and the relations that its bounds come from."""
 
     low: IntArray
@@ -366,7 +366,7 @@ class Ranges(NamedTuple):
 
 
 @njit(cache=True)
-def tighten_bounds(matrix: SparseRows, residual: IntArray, relation: IntArray, ranges: Ranges) -> bool:
+def tighten_bounds(matrix: SparseRows, residual: IntArray, relation: IntArray, ranges: TracedBounds) -> bool:
     """One pass over the relations, in place. Tells whether a bound moved.
 
     A relation whose terms might not fit 64 bits is left alone.
@@ -381,7 +381,7 @@ def tighten_bounds(matrix: SparseRows, residual: IntArray, relation: IntArray, r
 
 
 @njit(cache=True)
-def _least(cells: AnyArray, terms: IntArray, ranges: Ranges) -> tuple[int, int, float]:
+def _least(cells: AnyArray, terms: IntArray, ranges: TracedBounds) -> tuple[int, int, float]:
     """The least that a relation's left side can be, how many terms are endless (and left out), and the sum of sizes."""
     least, endless, size = 0, 0, 0.0
     for cell, factor in zip(cells, terms):  # noqa: B905
@@ -395,7 +395,7 @@ def _least(cells: AnyArray, terms: IntArray, ranges: Ranges) -> tuple[int, int, 
 
 
 @njit(cache=True)
-def _bound_terms(cells: AnyArray, terms: IntArray, right: int, relation: int, ranges: Ranges) -> bool:
+def _bound_terms(cells: AnyArray, terms: IntArray, right: int, relation: int, ranges: TracedBounds) -> bool:
     """Each term may exceed its own least by as much as the right side exceeds the left one's; an endless one alone is bounded by that."""
     least, endless, size = _least(cells, terms, ranges)
     if endless > 1 or size + abs(float(right)) >= _MOST:

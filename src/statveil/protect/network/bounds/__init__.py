@@ -20,9 +20,8 @@ class NetworkBoundTuning(NamedTuple):
     most_for_capacity: int = 300_000
     """Cells up to which the program with capacities is solved for the whole table; beyond, for the coarse one only. "What the bound and
     the search each bring where totals are sensitive": on table26 with 209,456 cells it raises the bound within a run's time."""
-    far_small: float = 0.002
-    far_large: float = 0.01
-    """Gap above which the bound is worth raising by polygons: of the whole of a small table, and of a large one."""
+    far_small: float = 0.002  # gap above which the bound of a small table is worth raising by polygons
+    far_large: float = 0.01  # the same of a large one
     negligible: float = 0.2  # share of the average below which a subtable's gap is left alone
 
 
