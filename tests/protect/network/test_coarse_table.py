@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from statveil.protect.network.bounds.capacity_bound import CoarseBound
 from statveil.protect.network.bounds.cover_bound import dual_bound, shortages
 from statveil.protect.network.coarse_table import Coarsening
-from statveil.protect.network.engine import all_up
 from statveil.protect.problem import ProtectionProblem
 from tests.protect.network.bounds.test_cover_bound import network_of, open_somewhere
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
@@ -31,7 +30,7 @@ def cheapest_coarse(coarse: Coarsening) -> float:
     choices = np.flatnonzero(problem.can_go_up & problem.can_go_down)
     best = np.inf
     for signs in product((1, -1), repeat=choices.size):
-        senses = all_up(problem)
+        senses = problem.all_up()
         senses[choices] = signs
         if program.solve(senses) is not None:
             best = min(best, program.value)

@@ -137,7 +137,7 @@ class _NodeProgram:
         self.search, self.problem, self.fixed = search, search.problem, search.program
         self.covers = _CoverCuts(self.problem)
         self.cuts = self.covers.cuts if search.cuts is None else self.covers.cuts.with_more(_polygons_of(search.cuts))
-        self.choice = np.flatnonzero(self.problem.can_go_up & self.problem.can_go_down)
+        self.choice = self.problem.choices
         self.place = np.full(self.problem.size, -1)
         self.place[self.fixed.moving] = np.arange(self.fixed.moving.size)
         self.rows = independent_relations(self.problem)

@@ -28,7 +28,6 @@ from statveil.solve.model import LinearModel, LinearSolution
 from statveil.solve.processes import run_isolated
 
 
-
 class Kept(NamedTuple):
     """What no repair touches: cells that do not give unless they are named (None: those with both bounds at their value), and how near
     to zero a bound may give (0 units keeps signs, 1 also keeps a cell from vanishing)."""

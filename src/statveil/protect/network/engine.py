@@ -29,7 +29,6 @@ from statveil.protect.network.exact_flips import cool_squares, flips_of, groups_
 from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, soft_bounds, whole_costs
 from statveil.protect.network.squares import SensesProgram, SquaresProgram
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.local.anneal import all_up
 from statveil.protect.search.state import Search
 
 ROLES = ("all", "tables", "bound")
@@ -113,8 +112,8 @@ class NetworkSearch:
         self.search, self.problem, self.network = search, search.problem, network
         self.program = FlowProgram(search.problem, network)
         self.pricing: SensesProgram = self.program if search.problem.norm == "l1" else SquaresProgram(self.program)
-        self.open = np.flatnonzero(search.problem.can_go_up & search.problem.can_go_down)
-        self.senses = all_up(search.problem) if search.start is None else search.start.copy()
+        self.open = search.problem.choices
+        self.senses = search.problem.all_up() if search.start is None else search.start.copy()
         self.costs: FloatArray | None = None
         even = bool(np.ptp(self.problem.weight) < 1e-9 * self.problem.weight.max(initial=1.0))
         self.kinds = (anneal.MATCHED, anneal.LARGER) if even else (anneal.SUM, anneal.LARGER)
@@ -136,9 +135,9 @@ class NetworkSearch:
         Where totals are sensitive all up comes first: its flow is found soon, and the other goes on from its tree several times quicker.
         """
         self.search.enter("first table")
-        self.search.offer(self.program.grown(all_up(self.problem)))
+        self.search.offer(self.program.grown(self.problem.all_up()))
         given = [] if self.search.start is None else [self.search.start]
-        tried = [self.balanced(), all_up(self.problem)]
+        tried = [self.balanced(), self.problem.all_up()]
         found = [*given, *(tried[::-1] if self.mixed else tried)]
         for senses in found:
             if self.price(senses) and not self.mixed:
@@ -194,10 +193,10 @@ class NetworkSearch:
             return
         program, cheapest = self.coarse.program(), np.inf
         coarse, totals, kept = program.problem, np.flatnonzero(self.coarse.totals), self.senses.copy()
-        choices = np.flatnonzero(coarse.can_go_up & coarse.can_go_down)
+        choices = coarse.choices
         if choices.size == 0:
             return
-        for senses in self.cooled(program, choices, all_up(coarse), TUNING.coarse_sweeps, share=TUNING.coarse_share):
+        for senses in self.cooled(program, choices, coarse.all_up(), TUNING.coarse_sweeps, share=TUNING.coarse_share):
             if program.flow.outside == 0 and program.value < cheapest:
                 cheapest = program.value
                 self.senses[totals] = senses[: totals.size]
