@@ -26,6 +26,12 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditReport:
+    """Everything that was checked, and whether all of it is as it must be.
+
+    >>> AuditReport(checks=(Check(name="sums", words="Every total is the sum of its parts", checked=4, faults=0),)).passed
+    True
+    """
+
     checks: tuple[Check, ...]
 
     @property

@@ -48,7 +48,11 @@ def is_finite(number: object) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When to stop: after so many seconds, or once the certified gap is this small (0.01 is 1%)."""
+    """When to stop: after so many seconds, or once the certified gap is this small (0.01 is 1%).
+
+    >>> Limits(seconds=10, gap=0.01).gap
+    0.01
+    """
 
     seconds: float = 60.0
     gap: float = 0.0

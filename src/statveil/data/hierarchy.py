@@ -25,6 +25,9 @@ class Hierarchy:
 
     `parent` maps every code but the total to its parent. Codes are text, taken as they are: blanks, dots and
     leading zeros count. They keep the order in which they were given.
+
+    >>> Hierarchy.from_dict({"north": ["A", "B"], "south": ["C"]}).children["north"]
+    ('A', 'B')
     """
 
     parent: Mapping[str, str]

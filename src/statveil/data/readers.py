@@ -55,6 +55,10 @@ def read_microdata(
     For CSV, delimiter and encoding (UTF-8, Latin-1, cp1252) are detected unless given, and all columns are text:
     the code "01" stays "01". Decimal commas are understood where the delimiter is not a comma; otherwise say
     `decimal=","`. CSV and Parquet files are read when a table asks for them, so they must stay where they are.
+
+    >>> import pyarrow as pa
+    >>> read_microdata(pa.table({"region": ["A", "B"], "turnover": [10, 20]})).codes("region")
+    ['A', 'B']
     """
     if decimal not in (None, ".", ","):
         raise InputError(f"Unknown decimal mark {decimal!r}.", hint="Known: '.' and ','.")

@@ -221,7 +221,7 @@ def adjust(
     >>> bounds = {"lower": np.zeros(3, dtype=int), "upper": np.full(3, 1000)}
     >>> problem = sv.ProtectionProblem(relations=csr_matrix([[1, 1, -1]]), rhs=np.zeros(1, dtype=int), value=np.array([20, 80, 100]),
     ...     weight=np.ones(3), sensitive=np.array([True, False, False]), **bounds, **levels)
-    >>> sv.adjust(problem, limits=sv.Limits(seconds=10)).objective
+    >>> sv.adjust(problem, limits=sv.Limits(seconds=60)).objective
     10.0
     """
     chosen, limits = method_of(method), Limits() if limits is None else limits

@@ -27,6 +27,11 @@ class Bounds:
     """How far any cell may move: in percent of its value, and between absolute published values.
 
     With none given a cell keeps its sign and is otherwise free: then a safe table always exists (all cells scaled up).
+
+    percent_down, percent_up: in percent of |value|. minimum, maximum: of the published value.
+
+    >>> Bounds(percent_down=10, percent_up=10, minimum=0).maximum is None
+    True
     """
 
     percent_down: float | None = None
@@ -123,6 +128,9 @@ class Options:
     bounds: how far any cell may move.
     cap: a sensitive cell moves by no more than `cap` times its level.
     repair: what of all this may give where no safe table exists; by default nothing, and there is then no release.
+
+    >>> Options(cap=3, bounds=Bounds(percent_up=50)).norm
+    'l1'
     """
 
     variant: Variant = "at-least"

@@ -49,7 +49,15 @@ def read_jj(
     non_additive: bool = False,
     negative_levels: bool = False,
 ) -> ProtectionProblem:
-    """The problem that a JJ file describes; the options are those of `SystemOptions`."""
+    """The problem that a JJ file describes; the options are those of `SystemOptions`.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> read_jj(path, weights="unit").sensitive.tolist()
+    [False, True, False]
+    """
     options = SystemOptions(weights=weights, variant=variant, norm=norm, non_additive=non_additive, negative_levels=negative_levels)
     system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
     return problem_of(system, weights=weights, variant=variant, norm=norm)

@@ -56,6 +56,9 @@ class KeyVariables:
     linked: groups of columns blanked together; a key field first, others may be any columns.
     caps: at most so many blanks in a field. candidates: each blank could hide at least so many values (keyed extra blanks, M03).
     edits: rules that everybody knows; the attacks on the released file use them first (M04).
+
+    >>> KeyVariables(fields={"age": None, "region": None}, threshold=3, order=2).order
+    2
     """
 
     fields: Mapping[str, Menu | Hierarchy | None]

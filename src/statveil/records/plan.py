@@ -112,6 +112,11 @@ def plan_recoding(
     searches; `lagrangean` is S4's s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
     search: on which cost the searches work and where they begin (`auto` begins with no recoding).
     recoding: what these fields get, which may be "as it is"; the others are planned.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook", "cook"], "town": ["Urk"] * 4}))
+    >>> plan_recoding(people, sv.KeyVariables(fields={"job": None, "town": None}, threshold=3, order=1)).suppression.blanks
+    {'job': 1, 'town': 0}
     """
     known("method", method, PLANNING_METHODS)
     check_seed(seed)

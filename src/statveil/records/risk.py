@@ -192,7 +192,15 @@ def suda_score(size: int, *, fields: int, highest: int) -> float:
 def find_unsafe(
     data: Microdata | CodedFile, keys: KeyVariables | None = None, *, recoding: Mapping[str, str] | None = None
 ) -> UnsafeCombinations:
-    """Count all combinations and say which are unsafe, under a recoding if one is given."""
+    """Count all combinations and say which are unsafe, under a recoding if one is given.
+
+    data: records, or a file coded already. keys: the key fields and the rule. recoding: of each field to be recoded, the recoding's name.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook", "cook"], "town": ["Urk"] * 4}))
+    >>> find_unsafe(people, sv.KeyVariables(fields={"job": None, "town": None}, threshold=3, order=1)).records
+    1
+    """
     coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}), apart=False)
     problem = problem_of(coded, level_of(coded, recoding or {}))
     return UnsafeCombinations(

@@ -38,6 +38,10 @@ def table_from_cells(
 
     `cells` maps codes, in the order of the dimensions, to numbers as printed: 12, "12.5" or a Decimal, never a float. Cells left out are
     empty. Nothing is known of respondents: `records`, `respondents` and `frequency` are -1, and rules that ask for them must refuse.
+
+    >>> cells = {("A",): 12, ("B",): 30}
+    >>> table_from_cells({"region": Hierarchy.flat(["A", "B"])}, cells).value.tolist()
+    [42, 12, 30]
     """
     grid = Grid(dimensions=tuple(_dimension(axis, trees) for axis, trees in dimensions.items()))
     given = {_key(grid, codes): _units(codes, number, decimals) for codes, number in cells.items()}

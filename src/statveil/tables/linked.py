@@ -26,7 +26,13 @@ MOST_FIXED_PARTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Equation:
-    """One response is the sum of others in every record, and so in every cell: turnover = domestic + export."""
+    """One response is the sum of others in every record, and so in every cell: turnover = domestic + export.
+
+    total: the measure that is the sum. parts: the measures that it is the sum of.
+
+    >>> Equation(total="turnover", parts=["domestic", "export"]).words
+    'turnover = domestic + export'
+    """
 
     total: str
     parts: Sequence[str]
@@ -52,6 +58,10 @@ class CellSet:
     cells: {dimension: code} each; a dimension left out means its total. No record may lie in two of them.
     view: which of several linked tables is meant. level: declares the union sensitive whatever the rules say, and
     how far it must move, in percent of |value| (one number, or lower and upper).
+
+    >>> pair = CellSet(cells=[{"region": "A", "size": "small"}, {"region": "A", "size": "large"}])
+    >>> len(pair.cells)
+    2
     """
 
     cells: Sequence[Mapping[str, str]]

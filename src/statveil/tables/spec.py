@@ -95,6 +95,11 @@ class TableSpec:
     decimals: decimals of the published numbers (negative: -3 publishes thousands); default: those of the measure.
     weight_decimals: round the weights to this many decimals; by default they are taken as they are, at most six.
     structural_zeros: positions that cannot hold a record, as {dimension: code}; omitted dimensions mean any code.
+
+    name: of the table, in files and messages.
+
+    >>> TableSpec(dimensions={"region": None, "size": None}, measure="turnover", holding="group").name
+    'table'
     """
 
     dimensions: Mapping[str, Trees]

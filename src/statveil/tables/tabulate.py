@@ -50,6 +50,11 @@ def tabulate(
     `equations` hold between their measures. `sets` of cells become cells of their own, shown nowhere, or the cell that has the same
     records. `top` is the number of largest contributions kept per cell: as many as the strictest rule looks at; `leaders` keeps
     whose the largest is.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> firms = sv.read_microdata(pa.table({"region": ["A", "B", "B"], "turnover": [12, 10, 20]}))
+    >>> tabulate(firms, TableSpec(dimensions={"region": None}, measure="turnover")).value.tolist()
+    [42, 12, 30]
     """
     specs = _linked(listed_specs(specs))
     responses = responses_of(specs)

@@ -104,10 +104,10 @@ def protect_table(
     limits: when to stop.
     on_progress: called with a `Progress` now and then.
 
-    >>> import statveil as sv
-    >>> shops = {"area": list("ppqqq"), "trade": list("uvuvv"), "sales": [7, 3, 1, 50, 20]}
+    >>> import pyarrow as pa, statveil as sv
+    >>> shops = pa.table({"area": list("ppqqq"), "trade": list("uvuvv"), "sales": [7, 3, 1, 50, 20]})
     >>> spec = sv.TableSpec(dimensions={"area": None, "trade": None}, measure="sales")
-    >>> release = sv.protect_table(shops, spec, rules=[sv.MinimumFrequency(2)], limits=sv.Limits(seconds=10))
+    >>> release = sv.protect_table(shops, spec, rules=[sv.MinimumFrequency(2)], limits=sv.Limits(seconds=60))
     >>> release.audit.passed, int(release.sensitivity.sensitive.sum())
     (True, 3)
     """

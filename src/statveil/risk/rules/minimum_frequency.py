@@ -16,6 +16,11 @@ class MinimumFrequency(RespondentRule):
     """Unsafe if 0 < frequency < n. The level is a percentage of |value|: `level`, or (lower, upper) apart.
 
     A cell of value zero with too few respondents is unsafe as well; it moves by at least one published unit.
+
+    n: the least number of respondents that is safe.
+
+    >>> MinimumFrequency(3).n
+    3
     """
 
     n: int

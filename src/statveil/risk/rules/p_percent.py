@@ -15,6 +15,9 @@ class PPercent(RespondentRule):
     """The p% rule: unsafe if the `coalition` largest others can learn the target's contribution to within p%.
 
     It is the (p, 100) rule: nothing but the total is known beforehand. Coalition 0 is an attacker from outside.
+
+    >>> PPercent(10, coalition=2).coalition
+    2
     """
 
     p: Number
