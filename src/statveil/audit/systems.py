@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-from statveil.audit.repairs import check_repairs, eased_system, further
 from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import InputError
@@ -33,19 +32,26 @@ def audit_system(
     shape = _shape(system, released)
     if not shape.passed:
         return AuditReport(checks=(shape,))
-    eased = eased_system(system, repairs)
-    checks = (
-        shape,
+    if not repairs:
+        return AuditReport(checks=(shape, *_requirements(system, system, released, exact=variant == "exact", further={})))
+    from statveil.audit.repairs import check_repairs, eased_system, further
+
+    checks = _requirements(system, eased_system(system, repairs), released, exact=variant == "exact", further=further(repairs))
+    loosened = (dataclasses.replace(check, words=f"{check.words}, but for the repairs listed") for check in checks)
+    return AuditReport(checks=(shape, *loosened, check_repairs(system, released, repairs)))
+
+
+def _requirements(
+    system: LinearSystem, eased: LinearSystem, released: IntArray, *, exact: bool, further: Mapping[int, int]
+) -> tuple[Check, ...]:
+    """Every requirement of the system, as far as repairs have eased it."""
+    return (
         _additivity(eased, released),
         _protection(eased, released),
-        _overshoot(system, released, exact=variant == "exact", by=further(repairs)),
+        _overshoot(system, released, exact=exact, by=further),
         _bounds(eased, released),
         _fixed(eased, released),
     )
-    if not repairs:
-        return AuditReport(checks=checks)
-    loosened = (dataclasses.replace(check, words=f"{check.words}, but for the repairs listed") for check in checks[1:])
-    return AuditReport(checks=(shape, *loosened, check_repairs(system, released, repairs)))
 
 
 def audit_solution(

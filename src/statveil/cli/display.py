@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from statveil.audit.repairs import in_words as repairs_in_words
-from statveil.audit.repairs import weakened
 from statveil.audit.report import AuditReport, Check
 from statveil.cli.signals import told_to_stop
 from statveil.core.limits import Ending, OnProgress, Progress
@@ -183,8 +181,11 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     _show_stop()
     _show_kept(adjustment)
     typer.echo(f"{audit_in_words(outcome.audit)}\n")
-    gave = adjustment.relaxations
-    _show_repairs(repairs_in_words(gave), weakened=weakened(gave))
+    if gave := adjustment.relaxations:
+        from statveil.audit.repairs import in_words as repairs_in_words
+        from statveil.audit.repairs import weakened
+
+        _show_repairs(repairs_in_words(gave), weakened=weakened(gave))
     for cells, statistics in outcome.summary["utility"].items():
         typer.echo(utility_in_words(cells, statistics))
     typer.echo(f"\nsolution  {outcome.solution}")

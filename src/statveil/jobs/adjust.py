@@ -9,7 +9,6 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from statveil.audit.repairs import in_words
 from statveil.audit.report import AuditReport
 from statveil.audit.systems import audit_solution
 from statveil.core.arrays import IntArray
@@ -54,12 +53,20 @@ def summary_of(problem: ProtectionProblem, options: SystemOptions, adjustment: A
             "passed": audit.passed,
             "findings": [
                 *(f"{check.name}: {finding}" for check in audit.checks for finding in check.findings),
-                *(f"repair: {words}" for words in in_words(adjustment.relaxations)),
+                *(f"repair: {words}" for words in _repairs(adjustment)),
             ],
             "checked": sum(check.checked for check in audit.checks),
         },
         **quality_figures(adjustment),
     }
+
+
+def _repairs(adjustment: Adjustment) -> list[str]:
+    if not adjustment.relaxations:
+        return []
+    from statveil.audit.repairs import in_words
+
+    return list(in_words(adjustment.relaxations))
 
 
 def utility_of(problem: ProtectionProblem, released: IntArray, decimals: int) -> dict[str, Any]:

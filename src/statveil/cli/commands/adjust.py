@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -18,10 +18,10 @@ from statveil.cli.options import (
     WeightsOption,
 )
 from statveil.cli.polite import polite
-from statveil.cli.words import keep_from, settings_of
 from statveil.core.errors import InputError
 
 if TYPE_CHECKING:
+    from statveil.protect.keep.wishes import Keep
     from statveil.protect.options import Giving, Norm, Repair, Variant
     from statveil.protect.system import SystemOptions, SystemWeights
 
@@ -103,9 +103,9 @@ def adjust(
         from statveil.protect.options import Method
 
         options = _options(norm, weights, variant, non_additive=non_additive, negative_levels=negative_levels)
-        chosen = Method(name=_method(method, norm, start), settings=settings_of(setting or []), seed=seed)
+        chosen = Method(name=_method(method, norm, start), settings=_settings(setting), seed=seed)
         loosening = _loosening(repair or norm == LEXMIN, repair_order, weaken=weaken_protection)
-        kept = keep_from(keep) if keep else None
+        kept = _kept(keep)
         files = SystemFiles(
             file,
             options=options,
@@ -120,6 +120,22 @@ def adjust(
             limits = Limits(seconds=seconds, gap=gap)
             outcome = adjust_source(files, method=chosen, repair=loosening, keep=kept, limits=limits, on_progress=tell)
         show_system(outcome, as_json=as_json)
+
+
+def _settings(words: list[str] | None) -> dict[str, Any]:
+    if not words:
+        return {}
+    from statveil.cli.words import settings_of
+
+    return settings_of(words)
+
+
+def _kept(words: list[str] | None) -> Keep | None:
+    if not words:
+        return None
+    from statveil.cli.words import keep_from
+
+    return keep_from(words)
 
 
 def _options(norm: str, weights: str, variant: str, *, non_additive: bool, negative_levels: bool) -> SystemOptions:
