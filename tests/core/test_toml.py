@@ -77,7 +77,7 @@ def test_both_kinds_of_jobs_speak_of_their_own_page(tmp_path: Path) -> None:
     from statveil.jobs.record_job import read_file_job
     from statveil.jobs.table_job import read_job
 
-    for reader, words in ((read_job, "statveil init"), (read_file_job, "page on files")):
+    for reader, words in ((read_job, "statveil new"), (read_file_job, "page on files")):
         with pytest.raises(sv.InputError) as caught:
             reader(tmp_path / "none.toml")
         assert words in str(caught.value.hint)
