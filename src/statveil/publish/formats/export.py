@@ -121,7 +121,7 @@ def write_parquet(release: AuditedTable, path: Path, *, edition: Edition = "exte
     """Text and exact decimals; the release's hash travels in the file's metadata."""
 
     def write(view: View, temporary: Path) -> None:
-        metadata = {"statveil.publish.release": release.provenance.release_hash}
+        metadata = {"statveil.release": release.provenance.release_hash}
         pq.write_table(arrow_table(frame(release, view, edition), metadata), temporary, compression="zstd")
 
     return _each_file(release, path, write)

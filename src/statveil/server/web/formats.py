@@ -109,7 +109,7 @@ def _pc_axis(answer: AnsweredTable) -> bytes:
 
 def _parquet(answer: AnsweredTable) -> bytes:
     file = io.BytesIO()
-    table = export.arrow_table(frame(*_release(answer), "external"), {"statveil.publish.release": answer.hash})
+    table = export.arrow_table(frame(*_release(answer), "external"), {"statveil.release": answer.hash})
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
 
