@@ -56,7 +56,7 @@ class CodedFile:
     mass: FloatArray
     """What a blank of cost 1 costs in all records of the key."""
     numbers: IntArray
-    """By which equal keys are told apart, one row for each of `telling(keys)`: what one record has, in units of 10**-6."""
+    """By which equal keys are told apart, one row for each of `distinguishing_columns(keys)`: what one record has, in units of 10**-6."""
     households: Households | None
 
     @property
@@ -95,7 +95,7 @@ class Households:
     key: IntArray
 
 
-def telling(keys: KeyVariables) -> list[str]:
+def distinguishing_columns(keys: KeyVariables) -> list[str]:
     """Columns of costs and weights by which equal keys are told apart: where a key's records may be blanked in different ways.
 
     Rule `original` alone blanks all records of a key alike, and needs no more than their sums.
@@ -106,13 +106,13 @@ def telling(keys: KeyVariables) -> list[str]:
     return list(dict.fromkeys([*cost, *weight]))
 
 
-def code_file(data: Microdata, keys: KeyVariables, *, apart: bool = True) -> CodedFile:
-    """Group the records by their key, and `apart` by what `telling` names, and turn values into numbers."""
+def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) -> CodedFile:
+    """Group the records by their key, and `distinguish` by what `distinguishing_columns` names, and turn values into numbers."""
     wanted = [*keys.names, *(name for name in (keys.weight, keys.record_cost, keys.household) if name)]
     data.require(wanted)
     data.require([name for group in keys.linked for name in group])
     with data.engine.session() as session:
-        told = telling(keys) if apart else []
+        told = distinguishing_columns(keys) if distinguish else []
         key = record_key(data, keys, told)
         key.lend_missing(session)
         _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])

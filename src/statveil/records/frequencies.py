@@ -39,6 +39,7 @@ NONE: BoolArray = np.zeros(0, dtype=np.bool_)
 
 @njit(cache=True, nogil=True)
 def _index(codes, places, rows, maps, sizes, skipped, index):  # type: ignore[no-untyped-def]
+    """The cell of each key in mixed radix; -1 where a field is unknown or the key is skipped."""
     for key in range(codes.shape[1]):
         if skipped.size and skipped[key]:
             index[key] = -1
@@ -55,6 +56,7 @@ def _index(codes, places, rows, maps, sizes, skipped, index):  # type: ignore[no
 
 @njit(cache=True, nogil=True)
 def _count_dense(index, amount, cells, total):  # type: ignore[no-untyped-def]
+    """What the cell of each key holds, counted in an array of all cells."""
     table = np.zeros(cells, dtype=np.int64)
     for key in range(index.size):
         if index[key] >= 0:
@@ -65,6 +67,7 @@ def _count_dense(index, amount, cells, total):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _count_hashed(index, amount, total):  # type: ignore[no-untyped-def]
+    """The same, counted in an open hash table."""
     size = 16
     while size < 2 * index.size:
         size *= 2
@@ -87,6 +90,7 @@ def _count_hashed(index, amount, total):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _set_bits(total, threshold, word, bit, patterns):  # type: ignore[no-untyped-def]
+    """Mark the keys whose cell is too small in one table."""
     mark = np.uint64(1) << np.uint64(bit)
     for key in range(total.size):
         if 0 <= total[key] < threshold:
@@ -244,6 +248,7 @@ def side_by_side(work: Callable[[int], Array], numbers: Sequence[int], *, keys: 
 
 @njit(cache=True)
 def pattern_hash(pattern):  # type: ignore[no-untyped-def]
+    """A number that different patterns hardly ever share."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for word in pattern:
         mixed ^= word
@@ -254,6 +259,7 @@ def pattern_hash(pattern):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _group(patterns, kind, first):  # type: ignore[no-untyped-def]
+    """Number equal patterns alike, in the order of their first keys; how many there are."""
     size = 1024
     while size < 2 * patterns.shape[0]:
         size *= 2

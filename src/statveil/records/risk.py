@@ -21,7 +21,7 @@ from statveil.records.frequencies import Words, cell_totals, distinct_patterns, 
 from statveil.records.keys import KeyVariables
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.covers import maximal_sets, minimal_sets
-from statveil.records.suppress.problem import SuppressionProblem, problem_of, row_amount
+from statveil.records.suppress.problem import SuppressionProblem, problem_of, row_amount, shannon_entropy
 from statveil.records.write.safe_file import key_columns, released_values
 
 
@@ -201,7 +201,7 @@ def find_unsafe(
     >>> find_unsafe(people, sv.KeyVariables(fields={"job": None, "town": None}, threshold=3, order=1)).records
     1
     """
-    coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}), apart=False)
+    coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}), distinguish=False)
     problem = problem_of(coded, level_of(coded, recoding or {}))
     return UnsafeCombinations(
         problem=problem, patterns=unsafe_patterns(coded.codes, coded.amount, problem.maps, coded.tables, problem.levels)
@@ -380,19 +380,9 @@ def entropy_kept(plan: FilePlan) -> dict[str, float]:
 
 
 def _kept(before: KeyClasses, after: KeyClasses, place: int) -> float:
-    first, last = (_entropy(each, place) for each in (before, after))
+    first, last = (shannon_entropy(each.codes[place], each.count) for each in (before, after))
     shown = [float(each.count[each.codes[place] >= 0].sum()) for each in (before, after)]
     return last / first * (shown[1] / shown[0]) if first > 0 and shown[0] else 1.0
-
-
-def _entropy(classes: KeyClasses, place: int) -> float:
-    row = classes.codes[place]
-    here = row >= 0
-    if not here.any():
-        return 0.0
-    counts = np.bincount(row[here], weights=classes.count[here])
-    share = counts[counts > 0] / counts.sum()
-    return float(max(0.0, -(share * np.log2(share)).sum()))
 
 
 class Diversity(NamedTuple):

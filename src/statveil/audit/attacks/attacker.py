@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -301,13 +301,23 @@ def crossings(attacker: Attacker, measure: str) -> list[TableRequest]:
         return []
     rows, columns = found
     others = [code for code in rows.trees[0].leaves if code not in kept]
-    rng, requests = attacker.rng("crossings"), dict[TableRequest, None]()
-    for _ in range(4 * attacker.effort.tables):
-        if len(requests) == attacker.effort.tables:
-            break
+    rng = attacker.rng("crossings")
+
+    def drawn() -> TableRequest:
         extra = rng.permutation(len(others))[: int(rng.integers(0, min(len(others), 2 * len(kept)) + 1))]
         codes = tuple(sorted([*kept, *(others[place] for place in extra.tolist())]))
-        requests[TableRequest(axes=(RequestAxis(id=rows.name, codes=codes), RequestAxis(id=columns.name)), measure=measure)] = None
+        return TableRequest(axes=(RequestAxis(id=rows.name, codes=codes), RequestAxis(id=columns.name)), measure=measure)
+
+    return different_requests(drawn, attacker.effort.tables, draws=4 * attacker.effort.tables)
+
+
+def different_requests(drawn: Callable[[], TableRequest], wanted: int, *, draws: int) -> list[TableRequest]:
+    """So many different requests, or as many as the draws give."""
+    requests = dict[TableRequest, None]()
+    for _ in range(draws):
+        if len(requests) == wanted:
+            break
+        requests[drawn()] = None
     return list(requests)
 
 
@@ -330,19 +340,19 @@ def _with_filters(attacker: Attacker, whole: TableRequest) -> Iterator[TableRequ
 def overlapping(attacker: Attacker, measure: str) -> list[TableRequest]:
     """The shared rows for many random populations: some of the filters, each of their codes kept with probability 0.7 (T06)."""
     found = rows_and_columns(attacker)
-    if found is None:
+    shown = {dimension.name for dimension in found or ()}
+    names = [name for name in attacker.catalogue.filters if name not in shown]
+    if found is None or not names:
         return []
-    names = [name for name in attacker.catalogue.filters if name not in {dimension.name for dimension in found}]
     axes = (RequestAxis(id=found[0].name, codes=shared_rows(attacker)), RequestAxis(id=found[1].name))
-    rng, requests = attacker.rng("overlapping"), dict[TableRequest, None]()
-    for _ in range(4 * attacker.effort.sets if names else 0):
-        if len(requests) == attacker.effort.sets:
-            break
+    rng = attacker.rng("overlapping")
+
+    def drawn() -> TableRequest:
         used = rng.permutation(len(names))[: int(rng.integers(1, len(names) + 1))]
-        drawn = [(names[place], _drawn(attacker.catalogue.dimension(names[place]), rng)) for place in sorted(used.tolist())]
-        filters = tuple((name, codes) for name, codes in drawn if codes)
-        requests[TableRequest(axes=axes, measure=measure, filters=filters)] = None
-    return list(requests)
+        kept = [(names[place], _drawn(attacker.catalogue.dimension(names[place]), rng)) for place in sorted(used.tolist())]
+        return TableRequest(axes=axes, measure=measure, filters=tuple((name, codes) for name, codes in kept if codes))
+
+    return different_requests(drawn, attacker.effort.sets, draws=4 * attacker.effort.sets)
 
 
 def _drawn(dimension: Dimension, rng: np.random.Generator) -> tuple[str, ...]:

@@ -129,9 +129,7 @@ class Truth:
         places = places[first]  # one cell per set of records
         found = self._judge(request, table, key, places)
         if known is not None:
-            found = TrueCells(
-                **{each.name: np.concatenate([getattr(known, each.name), getattr(found, each.name)]) for each in fields(found)}
-            )
+            found = _joined([known, found])
         self._known[request.measure] = found.take(np.argsort(found.key, kind="stable"))
         return self._known[request.measure]
 
@@ -289,8 +287,7 @@ class ScoredSightings:
 
 
 def _joined(parts: Sequence[TrueCells]) -> TrueCells:
-    names = TrueCells.__dataclass_fields__
-    return TrueCells(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    return TrueCells(**{each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(TrueCells)})
 
 
 def both_signs(key: AnyArray, sign: IntArray) -> AnyArray:

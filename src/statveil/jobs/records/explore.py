@@ -20,7 +20,7 @@ from statveil.records.recode.recodings import AS_IT_IS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Glance:
+class RiskAndLoss:
     """Risk and loss of one recoding: unsafe records before any blank, the cost of recoding and of the blanks it leaves.
 
     Blanks are priced under rule `original`, which takes no time; under `recount` they cost at least as much, and `plan()` tells.
@@ -63,22 +63,22 @@ class RecodingExplorer:
         names = self._coded.keys.names
         return {name: self._coded.levels[place][self._levels[place]].name for place, name in enumerate(names)}
 
-    def look(self) -> Glance:
+    def look(self) -> RiskAndLoss:
         """Where things stand."""
         levels = self._levels
         unsafe = self._evaluator.patterns(levels).any(axis=1)
-        return Glance(
+        return RiskAndLoss(
             recoding=self.recoding,
             unsafe_records=int(self._coded.count[unsafe].sum()),
             recoding_cost=self._evaluator.recoding(levels),
             blank_cost=self._evaluator.blanks(levels),
         )
 
-    def recode(self, **chosen: str) -> Glance:
+    def recode(self, **chosen: str) -> RiskAndLoss:
         """Force the recodings named, `explorer.recode(age="width 10")`, and see what follows."""
         return self.recode_all(chosen)
 
-    def recode_all(self, chosen: Mapping[str, str]) -> Glance:
+    def recode_all(self, chosen: Mapping[str, str]) -> RiskAndLoss:
         """The same for fields whose names are no Python words."""
         return self._enter(self._coded, level_of(self._coded, {**self.recoding, **chosen}), self.forced | set(chosen))
 
@@ -87,12 +87,12 @@ class RecodingExplorer:
         """Fields whose recoding was named: `improve` leaves them alone."""
         return self._states[-1].forced
 
-    def free(self, *names: str) -> Glance:
+    def free(self, *names: str) -> RiskAndLoss:
         """Let `improve` choose these fields again; all of them if none is named."""
         level_of(self._coded, dict.fromkeys(names, AS_IT_IS))
         return self._enter(self._coded, self._levels, self.forced - set(names or self.forced))
 
-    def change_costs(self, **settings: Any) -> Glance:
+    def change_costs(self, **settings: Any) -> RiskAndLoss:
         """Other costs, thresholds or weights of `KeyVariables`; fields and menus stay."""
         strange = [name for name in settings if name not in _COSTS]
         if strange:
@@ -101,13 +101,13 @@ class RecodingExplorer:
         coded = replace(self._coded, keys=keys)
         return self._enter(coded, self._levels, self.forced)
 
-    def improve(self, *, limits: Limits | None = None) -> Glance:
+    def improve(self, *, limits: Limits | None = None) -> RiskAndLoss:
         """Go to the best recoding that the planner finds; what was forced stays."""
         forced = {name: level for name, level in self.recoding.items() if name in self.forced}
         plan = plan_recoding(self._coded, recoding=forced, limits=limits)
         return self._enter(self._coded, plan.levels, self.forced)
 
-    def neighbours(self) -> list[Glance]:
+    def neighbours(self) -> list[RiskAndLoss]:
         """All recodings one step away, cheapest first."""
         found, levels = [], self._levels
         for place in range(len(levels)):
@@ -118,7 +118,7 @@ class RecodingExplorer:
                     self._states.pop()
         return sorted(found, key=lambda glance: glance.cost)
 
-    def undo(self) -> Glance:
+    def undo(self) -> RiskAndLoss:
         if len(self._states) == 1:
             raise InputError("There is nothing to undo.")
         before = self._states.pop().coded
@@ -146,7 +146,7 @@ class RecodingExplorer:
             target.write_text(text, encoding="utf-8", newline="\n")
         return text
 
-    def _enter(self, coded: CodedFile, levels: Levels, forced: frozenset[str]) -> Glance:
+    def _enter(self, coded: CodedFile, levels: Levels, forced: frozenset[str]) -> RiskAndLoss:
         if coded is not self._coded:
             self._evaluator = Evaluator(coded=coded)
         self._states.append(_ExplorerState(coded, levels, forced))

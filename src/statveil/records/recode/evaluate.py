@@ -53,6 +53,7 @@ def recoding_costs(coded: CodedFile) -> list[FloatArray]:
 
 @njit(cache=True)
 def _update(flags, old, word, bit, patterns):  # type: ignore[no-untyped-def]
+    """Turn the bit of one table where its flags changed."""
     mark = np.uint64(1) << np.uint64(bit)
     for key in range(flags.size):
         if flags[key] != old[key]:
@@ -93,6 +94,7 @@ def _price(patterns, mass, known, cost, slots, missing):  # type: ignore[no-unty
 
 @njit(cache=True)
 def _enter(known, first, last, slots):  # type: ignore[no-untyped-def]
+    """Put patterns into the hash table of the known ones."""
     mask = np.uint64(slots.size - 1)
     for number in range(first, last):
         place = pattern_hash(known[number]) & mask

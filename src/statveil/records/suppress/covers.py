@@ -83,6 +83,7 @@ def _cheapest(sets, found, cost, taken, barred, spent):  # type: ignore[no-untyp
 
 @njit(cache=True)
 def _cover_all(patterns, masks, cost, chosen, price):  # type: ignore[no-untyped-def]
+    """The cheapest hitting set of each pattern's minimal combinations, and its price."""
     sets = np.empty(masks.size, np.int64)
     room = cost.size * cost.size + 8
     taken, barred, spent = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)

@@ -128,8 +128,7 @@ class _DecoyRecords:
         self.problem, self.rows, self.left = problem, rows, rows[2].copy()
         self.taken: list[tuple[int, int]] = []
         self.counts = ReleasedCounts(problem, *rows)
-        names, unknown = problem.coded.keys.names, problem.coded.codes[:, rows[0]] < 0
-        self.known = np.asarray(sum((~each).astype(np.int64) << place for place, each in enumerate(unknown)), dtype=np.int64)
+        names, self.known = problem.coded.keys.names, ~problem.missing[rows[0]]
         self.room = {names.index(name): cap - int((((rows[1] & self.known) >> names.index(name)) & 1) @ rows[2])
                      for name, cap in problem.coded.keys.caps.items()}  # fmt: skip
 

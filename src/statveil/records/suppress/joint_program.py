@@ -83,9 +83,7 @@ class JointProgram:
         self.problem, self.homes, self.doubts = problem, coded.households, DoubtfulCells(problem)
         distinct, self.pattern = distinct_patterns(patterns)
         self.required = [minimal_sets(each, problem.table_masks) for each in distinct]
-        self.mass = coded.mass / coded.count
         self.amount = row_amount(problem, np.arange(coded.size), coded.count) // coded.count
-        self.missing = np.asarray(sum((row < 0).astype(np.int64) << field for field, row in enumerate(coded.codes)), dtype=np.int64)
         units = shared_units(problem) if self.homes is not None else []
         self.shared = sum(1 << unit for unit in units)
         self.shared_sets = [sum(1 << unit for place, unit in enumerate(units) if number >> place & 1) for number in range(2 ** len(units))]
@@ -113,7 +111,7 @@ class JointProgram:
         for key in range(count.size):
             cells = tuple(sorted(self.doubts.doubts.get(key, ())))
             amount = int(self.amount[key]) if cells else 0
-            alike = int(self.pattern[key]), float(self.mass[key]), amount, int(self.missing[key]), cells
+            alike = int(self.pattern[key]), float(self.problem.record_mass[key]), amount, int(self.problem.missing[key]), cells
             kind_of[key] = found.setdefault(alike, len(found))
         records = np.bincount(kind_of, weights=count, minlength=len(found)).astype(np.int64)
         covers: dict[tuple[int, tuple[int, ...]], list[int] | None] = {}
@@ -337,7 +335,7 @@ def cover_households(problem: SuppressionProblem, patterns: Words) -> tuple[IntA
     assert homes is not None
     distinct, inverse = distinct_patterns(patterns)
     priced = _priced(problem, distinct)
-    mass = (problem.coded.mass / problem.coded.count)[homes.key]
+    mass = problem.record_mass[homes.key]
     every = problem.units_of(known_only(problem, homes.key, np.full(homes.key.size, (1 << problem.unit_of.size) - 1, dtype=np.int64)))
     shared = {unit: ((every >> unit) & 1) * int(problem.unit_cost[unit]) for unit in shared_units(problem)}
     total = np.zeros((len(homes.names), len(priced.blanks)))

@@ -33,6 +33,16 @@ class SuppressionProblem:
         return field_costs(self.coded, self.coded.keys.costs)
 
     @cached_property
+    def record_mass(self) -> FloatArray:
+        """What a blank of cost 1 costs in one record of each key."""
+        return np.asarray(self.coded.mass / self.coded.count)
+
+    @cached_property
+    def missing(self) -> IntArray:
+        """The fields that are unknown in each key, as bits."""
+        return np.asarray(sum((row < 0).astype(np.int64) << place for place, row in enumerate(self.coded.codes)), dtype=np.int64)
+
+    @cached_property
     def unit_of(self) -> IntArray:
         """The unit of each field: its own, or its linked group's."""
         names = self.coded.keys.names
@@ -152,10 +162,15 @@ def field_costs(coded: CodedFile, costs: Costs) -> FloatArray:
 def entropy(coded: CodedFile, field: int, code: IntArray) -> float:
     """Shannon's entropy of a field written in these codes, in bits; missing values are left out."""
     row = coded.codes[field]
+    return shannon_entropy(np.where(row < 0, -1, code[np.maximum(row, 0)]) if code.size else row, coded.count)
+
+
+def shannon_entropy(row: IntArray, count: IntArray) -> float:
+    """In bits, of codes that so many records have each; unknown ones are left out."""
     here = row >= 0
     if not here.any():
         return 0.0
-    counts = np.bincount(code[row[here]], weights=coded.count[here].astype(np.float64))
+    counts = np.bincount(row[here], weights=count[here].astype(np.float64))
     share = counts[counts > 0] / counts.sum()
     return float(max(0.0, -(share * np.log2(share)).sum()))
 
@@ -224,10 +239,7 @@ class Suppression:
 
 def known_only(problem: SuppressionProblem, key: IntArray, mask: IntArray) -> IntArray:
     """Masks without the fields that are unknown anyway: they cost nothing and change nothing."""
-    unknown = np.zeros(key.size, dtype=np.int64)
-    for field_number, row in enumerate(problem.coded.codes):
-        unknown |= np.where(row[key] < 0, np.int64(1) << field_number, 0)
-    return np.asarray(mask & ~unknown, dtype=np.int64)
+    return np.asarray(mask & ~problem.missing[key], dtype=np.int64)
 
 
 def merged(key: IntArray, mask: IntArray, records: IntArray) -> tuple[IntArray, IntArray, IntArray]:

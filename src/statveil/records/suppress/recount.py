@@ -240,14 +240,12 @@ class RecountProgram(DoubtfulCells):
 
     def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
         super().__init__(problem)
-        coded = problem.coded
         self.distinct, self.kind = distinct_patterns(patterns)
         self.required = [minimal_sets(each, problem.table_masks) for each in self.distinct]
         self.free = problem.covers(patterns)
-        self.mass = coded.mass / coded.count
         self.solved: dict[frozenset[Cell], _SolvedComponent] = {}
         self.settled: dict[frozenset[Cell], _SolvedComponent] = {}
-        self.whole = bool(np.all(problem.field_cost == np.round(problem.field_cost)) and np.all(self.mass == np.round(self.mass)))
+        self.whole = all(bool(np.all(each == np.round(each))) for each in (problem.field_cost, problem.record_mass))
 
     def components(self) -> list[tuple[list[int], frozenset[Cell]]]:
         """Keys that share doubtful cells, directly or through others, with those cells."""
@@ -275,7 +273,7 @@ class RecountProgram(DoubtfulCells):
         found: dict[tuple[int, tuple[Cell, ...], float], _KeyKind] = {}
         for key in keys:
             cells = tuple(sorted(self.doubts[key]))
-            alike = (int(self.kind[key]), cells, float(self.mass[key]))
+            alike = (int(self.kind[key]), cells, float(self.problem.record_mass[key]))
             if alike not in found:
                 optional = [int(self.problem.table_masks[table]) for table, _ in cells]
                 masks = useful_covers(self.required[alike[0]], optional, most=TUNING.most_masks)
@@ -309,7 +307,7 @@ class RecountProgram(DoubtfulCells):
                     rows.add([*shown, masks.size + place], [1.0] * shown.size + [-float(sizes[number])], -np.inf, 0)
                     every += shown.tolist()
             rows.add([*every, masks.size + place], [1.0] * len(every) + [-float(threshold)], 0, np.inf)
-        mass = np.array([self.mass[kind.keys[0]] for kind in kinds])
+        mass = np.array([self.problem.record_mass[kind.keys[0]] for kind in kinds])
         first, second = (
             np.concatenate([cost * mass[owner], np.zeros(len(cells))])
             for cost in (self.problem.units_cost(masks), self.problem.tie_cost(masks))
@@ -406,12 +404,12 @@ def _with_ties_settled(program: RecountProgram, rows: Blanked, deadline: float) 
 
 def _price(program: RecountProgram, rows: Blanked) -> float:
     key, units, records = rows
-    return float((program.problem.units_cost(units) * program.mass[key] * records).sum())
+    return float((program.problem.units_cost(units) * program.problem.record_mass[key] * records).sum())
 
 
 def _second(program: RecountProgram, rows: Blanked) -> float:
     key, units, records = rows
-    return float((program.problem.tie_cost(units) * program.mass[key] * records).sum())
+    return float((program.problem.tie_cost(units) * program.problem.record_mass[key] * records).sum())
 
 
 def _made_safe(problem: SuppressionProblem, rows: Blanked) -> Blanked:

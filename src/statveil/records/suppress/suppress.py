@@ -129,7 +129,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
     known = bool((problem.coded.codes >= 0).all())  # without missing values all rules say the same about the file as it is
     if not (patterns.any() if known else _wildly_unsafe(problem, key, np.zeros_like(key), records)):
         return _suppression(problem, (key, np.zeros_like(key), records), bound=0.0)
-    bound = float((problem.field_cost.min() * (problem.coded.mass / records)).min())
+    bound = float((problem.field_cost.min() * problem.record_mass).min())
     found = [_suppression(problem, wildcard.blank_altogether(problem), bound=bound)]
     if quick:
         return replace(found[0], open_ties=1, notes=_told(1, {}))

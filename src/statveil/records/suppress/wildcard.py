@@ -99,7 +99,7 @@ def blank_altogether(problem: SuppressionProblem) -> tuple[IntArray, IntArray, I
     """Rows of (key, mask, records): the cheapest k - 1 records blank in every field, so that each combination is matched k times."""
     coded = problem.coded
     every = known_only(problem, np.arange(coded.size), np.full(coded.size, (1 << len(coded.values)) - 1))
-    price = problem.mask_cost(every) * (coded.mass / coded.count)
+    price = problem.mask_cost(every) * problem.record_mass
     left = max(threshold for _, threshold in coded.tables) - 1
     blanked = np.zeros(coded.size, dtype=np.int64)
     for key in np.lexsort((np.arange(coded.size), price)):
@@ -214,7 +214,7 @@ def wildcard_exactly(problem: SuppressionProblem, *, worth: float, seconds: floa
         return _nothing(problem, wildcard_bound(problem, worth=worth, seconds=seconds))
     codes = problem.written_codes(np.arange(coded.size))
     rare = list(islice(_rare(problem, codes), most + 1))
-    return _WildcardProgram(problem, codes, units, rare[:most]).solve(deadline, worth=worth, complete=len(rare) <= most)
+    return _WildcardProgram(problem, units, rare[:most]).solve(deadline, worth=worth, complete=len(rare) <= most)
 
 
 def _nothing(problem: SuppressionProblem, bound: float) -> WildcardBlanks:
@@ -261,12 +261,11 @@ class _ColumnsChosen(NamedTuple):
 class _WildcardProgram:
     """n[key, mask] records with a mask of blanks; open[rare] says whether anybody shows a rare combination."""
 
-    def __init__(self, problem: SuppressionProblem, codes: IntArray, units: Sequence[int], rare: Sequence[_RareCombination]) -> None:
+    def __init__(self, problem: SuppressionProblem, units: Sequence[int], rare: Sequence[_RareCombination]) -> None:
         self.problem, self.rare, self.count = problem, rare, problem.coded.count
         chosen = [sum(1 << unit for unit in each) for size in range(len(units) + 1) for each in combinations(units, size)]
         self.masks = problem.fields_of(np.array(chosen, dtype=np.int64))
-        self.missing = np.asarray(sum((row < 0).astype(np.int64) << field for field, row in enumerate(codes)), dtype=np.int64)
-        self.cost = problem.mask_cost(self.masks) * (problem.coded.mass / self.count)[:, None]
+        self.cost = problem.mask_cost(self.masks) * problem.record_mass[:, None]
         self.table = np.array([each.table for each in rare], dtype=np.int64)
         self.blank = np.array([each.blank for each in rare], dtype=np.int64)
         self.lack = np.array([each.lack for each in rare], dtype=np.float64)
@@ -278,7 +277,7 @@ class _WildcardProgram:
 
     def effect(self, key: int, masks: IntArray) -> tuple[BoolArray, BoolArray]:
         """Which rare combinations a record of the key shows, and which it helps, under each mask."""
-        show = self.belongs[key] & (((masks[:, None] | self.missing[key]) & self.table) == self.blank)
+        show = self.belongs[key] & (((masks[:, None] | self.problem.missing[key]) & self.table) == self.blank)
         differ = self.differ[key]
         return show, (differ != 0) & ((masks[:, None] & differ) == differ)
 
@@ -303,7 +302,7 @@ class _WildcardProgram:
             bound = max(bound, wildcard_bound(self.problem, worth=worth, seconds=max(1.0, deadline - time.monotonic())))
         if found is None:
             return _nothing(self.problem, bound)
-        mass = (self.problem.coded.mass / self.count)[found.key]
+        mass = self.problem.record_mass[found.key]
         second = np.concatenate([self.problem.tie_cost(self.problem.units_of(found.mask)) * mass, np.zeros(len(self.rare))])
         left = deadline - time.monotonic()
         answer = settle_ties([found.model], [second], [found.answer], seconds=left, nodes=TUNING.tie_nodes)[0]

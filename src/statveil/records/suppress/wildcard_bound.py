@@ -184,13 +184,13 @@ def _unit_costs(problem: SuppressionProblem, codes: IntArray, units: list[int]) 
     """Unknown fields cost nothing: they are as good as blank."""
     known = (codes >= 0) * problem.field_cost[:, None]
     costs = [known[problem.unit_of == unit].sum(axis=0) for unit in units]
-    return np.ascontiguousarray(np.stack(costs, axis=1) * (problem.coded.mass / problem.coded.count)[:, None])
+    return np.ascontiguousarray(np.stack(costs, axis=1) * problem.record_mass[:, None])
 
 
 def _second_costs(problem: SuppressionProblem, covering: Covering) -> FloatArray:
     units = [unit for unit, fields in enumerate(problem.unit_mask) if fields]
     ranks = problem.tie_cost(np.int64(1) << np.array(units, dtype=np.int64))
-    return np.asarray((covering.unit_cost > 0) * ranks * (problem.coded.mass / problem.coded.count)[:, None])
+    return np.asarray((covering.unit_cost > 0) * ranks * problem.record_mass[:, None])
 
 
 def _rare(problem: SuppressionProblem) -> tuple[IntArray, IntArray, IntArray]:

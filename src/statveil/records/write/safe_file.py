@@ -29,7 +29,7 @@ from statveil.data.queries.safe_file import (
     released_records,
 )
 from statveil.data.readers import read_labels
-from statveil.records.coding import CodedFile, record_key, telling
+from statveil.records.coding import CodedFile, distinguishing_columns, record_key
 from statveil.records.keys import MISSING_LABEL
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.problem import merged
@@ -157,7 +157,7 @@ def key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
 def _released(
     session: Session, data: Microdata, plan: FilePlan, names: Sequence[str], *, texts: frozenset[str], secret: int
 ) -> ReleasedRecords:
-    key = record_key(data, plan.keys, telling(plan.keys))
+    key = record_key(data, plan.keys, distinguishing_columns(plan.keys))
     columns = [_released_column(plan, name, as_text=name in texts) for name in names]
     return released_records(session, key, columns, secret=secret)
 

@@ -8,7 +8,7 @@ from statveil.audit.attacks.attacker import TUNING, plain
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.many_tables.averaging import averaged
 from statveil.audit.attacks.many_tables.differencing import differenced
-from statveil.audit.attacks.many_tables.overlapping_sets import slivers
+from statveil.audit.attacks.many_tables.overlapping_sets import overlapped
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, VerdictStatus, judged, not_applicable
 
 THREAT = Threat(
@@ -30,7 +30,7 @@ def attack(case: Case) -> Verdict:
     lighter = replace(case, attacker=replace(case.attacker, effort=fewer))
     parts = {
         "T02": averaged(lighter, THREAT, measure),
-        "T06": slivers(lighter, THREAT, measure),
+        "T06": overlapped(lighter, THREAT, measure),
         "T07": differenced(lighter, THREAT, measure, worth=1),
     }
     journal = case.attacker.journal

@@ -33,10 +33,10 @@ class GrantedKnowledge:
 
 
 def attack(case: Case) -> Verdict:
-    return slivers(case, THREAT, case.measure)
+    return overlapped(case, THREAT, case.measure)
 
 
-def slivers(case: Case, threat: Threat, measure: str) -> Verdict:
+def overlapped(case: Case, threat: Threat, measure: str) -> Verdict:
     attacker = case.attacker
     requests = overlapping(attacker, measure)
     if attacker.journal.open and not requests:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import Attacker, rows_and_columns
+from statveil.audit.attacks.attacker import Attacker, different_requests, rows_and_columns
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.public import RequestAxis, TableRequest, Trace
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
@@ -90,21 +90,17 @@ def _quantised(seconds: Sequence[float]) -> bool:
 
 def _small_tables(attacker: Attacker, measure: str) -> list[TableRequest]:
     """Tables of one shape, drawn at random: some have sensitive cells and some have none."""
-    found = rows_and_columns(attacker)
+    found, rng = rows_and_columns(attacker), attacker.rng("side channels")
     if found is None:
         return []
-    rows, columns = (dimension.trees[0].leaves for dimension in found)
-    rng, requests = attacker.rng("side channels"), dict[TableRequest, None]()
-    for _ in range(4 * attacker.effort.pairs):
-        if len(requests) == 2 * attacker.effort.pairs:
-            break
-        some = [
-            tuple(sorted(leaves[place] for place in rng.choice(len(leaves), size=min(size, len(leaves)), replace=False)))
-            for leaves, size in ((rows, ROWS), (columns, COLUMNS))
-        ]
-        axes = tuple(RequestAxis(id=dimension.name, codes=codes) for dimension, codes in zip(found, some, strict=True))
-        requests[TableRequest(axes=axes, measure=measure, totals=False)] = None
-    return list(requests)
+    sized = [(dimension.name, dimension.trees[0].leaves, size) for dimension, size in zip(found, (ROWS, COLUMNS), strict=True)]
+
+    def drawn() -> TableRequest:
+        chosen = [(name, leaves, rng.choice(len(leaves), size=min(size, len(leaves)), replace=False)) for name, leaves, size in sized]
+        axes = tuple(RequestAxis(id=name, codes=tuple(sorted(leaves[place] for place in places))) for name, leaves, places in chosen)
+        return TableRequest(axes=axes, measure=measure, totals=False)
+
+    return different_requests(drawn, 2 * attacker.effort.pairs, draws=4 * attacker.effort.pairs)
 
 
 def _repeated(attacker: Attacker, numbers: Sequence[int]) -> tuple[int, int]:
