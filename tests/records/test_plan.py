@@ -134,7 +134,9 @@ def test_the_same_seed_gives_the_same_plan() -> None:
 
 def test_unknown_words_are_refused() -> None:
     data, keys = random_story(1)
-    for wrong in ({"method": "magic"}, {"objective": "false"}, {"seed": -1}, {"recoding": {"a": "none such"}}, {"recoding": {"zz": "x"}}):
+    with pytest.raises(sv.InputError):
+        sv.recode.RecodingSearchOptions(objective="false")
+    for wrong in ({"method": "magic"}, {"seed": -1}, {"recoding": {"a": "none such"}}, {"recoding": {"zz": "x"}}):
         with pytest.raises(sv.InputError):
             sv.plan_recoding(data, keys, **wrong)  # type: ignore[arg-type]
 

@@ -21,6 +21,7 @@ from statveil.core.limits import known
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.data.textfiles import require_file
+from statveil.publish.formats.files import write_bytes
 from statveil.records.keys import MISSING_LABEL, KeyVariables
 from statveil.records.plan import FilePlan
 from statveil.records.risk import released_codes
@@ -130,9 +131,7 @@ class FileRelease:
         }  # fmt: skip
 
     def to_certificate(self, path: str | Path) -> Path:
-        target = Path(path)
-        target.write_text(json.dumps(self.certificate(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
-        return target
+        return write_bytes(Path(path), (json.dumps(self.certificate(), indent=2, ensure_ascii=False) + "\n").encode())
 
     def to_mapping(self, path: str | Path) -> Path:
         """The recoding value by value: field, old, new."""

@@ -244,10 +244,6 @@ def key_places(codes: IntArray, wanted: IntArray) -> IntArray:
     return np.asarray(place[inverse[codes.shape[1] :]], dtype=np.int64)
 
 
-def finest(coded: CodedFile) -> tuple[int, ...]:
-    return (0,) * len(coded.values)
-
-
 def narrowed(coded: CodedFile, chosen: Mapping[str, str]) -> CodedFile:
     """The same file with no choice in the fields named: their menus hold that recoding and nothing else."""
     level_of(coded, chosen)

@@ -70,6 +70,11 @@ class TrueCells:
     def take(self, chosen: AnyArray) -> TrueCells:
         return TrueCells(**{each.name: getattr(self, each.name)[chosen] for each in fields(self)})
 
+    @property
+    def originals(self) -> SystemOriginals:
+        """The part that a linear system has too."""
+        return SystemOriginals(value=self.value, sensitive=self.sensitive, lower=self.lower, upper=self.upper)
+
     def level(self, towards: AnyArray) -> AnyArray:
         """The protection level on the side of the truth where `towards` lies."""
         return np.where(towards >= self.value, self.upper, self.lower)

@@ -48,7 +48,7 @@ def suppress(
     """Blank as little as possible under a given recoding (by default none)."""
     check_seed(seed)
     coded = data if isinstance(data, CodedFile) else code_file(data, _given(keys))
-    return suppress_under(coded, level_of(coded, recoding or {}), limits=limits or Limits(), seed=seed)
+    return with_candidates(fewest_blanks(coded, level_of(coded, recoding or {}), limits=limits or Limits()), seed=seed)
 
 
 def _given(keys: KeyVariables | None) -> KeyVariables:
@@ -57,14 +57,8 @@ def _given(keys: KeyVariables | None) -> KeyVariables:
     return keys
 
 
-def suppress_under(
-    coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, seed: int = 0, maps: LevelMaps | None = None
-) -> Suppression:
-    """Blanks under these levels, with the extra ones where candidates are asked for."""
-    return with_candidates(fewest_blanks(coded, levels, limits=limits, maps=maps), seed=seed)
-
-
 def with_candidates(found: Suppression, *, seed: int) -> Suppression:
+    """With the extra blanks where candidates are asked for."""
     return add_decoys(found, seed=seed) if found.problem.coded.keys.candidates else found
 
 

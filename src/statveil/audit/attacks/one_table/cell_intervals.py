@@ -122,13 +122,8 @@ def attack(case: Case) -> Verdict:
     if not chosen:
         return not_applicable(THREAT, "No table was released.")
     union, first = union_of(attacker, chosen)
-    truth = case.true_cells(first)
-    originals = SystemOriginals(value=truth.value, sensitive=truth.sensitive, lower=truth.lower, upper=truth.upper)
-    return interval_verdict(attacker, union, originals, {"tables": len(chosen)})
-
-
-def interval_verdict(attacker: Attacker, union: ReleasedSystem, originals: SystemOriginals, facts: dict[str, Number]) -> Verdict:
-    return intervals(union, originals, most=attacker.effort.cells, rng=attacker.rng("intervals"), facts=facts)
+    originals, rng = case.true_cells(first).originals, attacker.rng("intervals")
+    return intervals(union, originals, most=attacker.effort.cells, rng=rng, facts={"tables": len(chosen)})
 
 
 def intervals(

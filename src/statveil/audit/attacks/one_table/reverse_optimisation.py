@@ -29,7 +29,7 @@ def attack(case: Case) -> Verdict:
     small = sorted((journal.answers[number].table.values.size, number) for number in candidates)
     chosen = [number for size, number in small if size <= TUNING.most_reversed_cells][: attacker.effort.reversals]
     return reversed_verdict(
-        ((_published(case, number), _originals(case, number)) for number in chosen), case.reverse, attacker.catalogue.cap
+        ((_published(case, number), case.truth_of(number).originals) for number in chosen), case.reverse, attacker.catalogue.cap
     )
 
 
@@ -61,8 +61,3 @@ def reversed_verdict(systems: Iterable[tuple[ReleasedSystem, SystemOriginals]], 
 def _published(case: Case, number: int) -> ReleasedSystem:
     attacker = case.attacker
     return released_system(attacker.journal.answers[number].table, attacker.register.dimensions, attacker.catalogue.most_change)
-
-
-def _originals(case: Case, number: int) -> SystemOriginals:
-    truth = case.truth_of(number)
-    return SystemOriginals(value=truth.value, sensitive=truth.sensitive, lower=truth.lower, upper=truth.upper)

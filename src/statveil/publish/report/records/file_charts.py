@@ -16,14 +16,11 @@ from statveil.records.risk import KeyClasses
 Spec = dict[str, Any]
 BEFORE, AFTER = "#D55E00", "#0072B2"  # Okabe and Ito: told apart with any colour vision
 STAGES = ("before", "after")
+HEIGHT = 220
 MOST_VALUES = 24
 MOST_MOSAIC = 10
 BLANK = "(blank)"
 OTHER = "(all others)"
-
-
-def _chart(values: list[Spec], mark: Any, encoding: Spec, *, height: int = 220) -> Spec:
-    return chart(values, mark, encoding, height=height)
 
 
 def _stage_colour() -> Spec:
@@ -43,7 +40,7 @@ def unsafe_by_size(before: Mapping[int, int], after: Mapping[int, int]) -> Spec:
         "color": _stage_colour(),
         "tooltip": [{"field": "stage"}, {"field": "size"}, {"field": "records", "format": ","}],
     }
-    return _chart(values, "bar", encoding)
+    return chart(values, "bar", encoding, height=HEIGHT)
 
 
 def blanks_by_field(blanks: Mapping[str, int]) -> Spec:
@@ -54,7 +51,7 @@ def blanks_by_field(blanks: Mapping[str, int]) -> Spec:
         "color": {"value": AFTER},
         "tooltip": [{"field": "field"}, {"field": "blanks", "format": ","}],
     }
-    return _chart(values, "bar", encoding, height=max(90, 24 * len(blanks)))
+    return chart(values, "bar", encoding, height=max(90, 24 * len(blanks)))
 
 
 def distribution(plan: FilePlan, place: int, before: FloatArray, after: KeyClasses) -> Spec:
@@ -78,7 +75,7 @@ def distribution(plan: FilePlan, place: int, before: FloatArray, after: KeyClass
         "color": _stage_colour(),
         "tooltip": [{"field": "value"}, {"field": "stage"}, {"field": "share", "format": ".2%"}],
     }
-    return _chart(values, "bar", encoding)
+    return chart(values, "bar", encoding, height=HEIGHT)
 
 
 def _largest(names: Sequence[str], before: FloatArray, after: FloatArray) -> list[tuple[str, float, float]]:
@@ -133,22 +130,17 @@ def mosaic(plan: FilePlan, classes: KeyClasses, pair: tuple[int, int]) -> Spec:
     names = [[*level.values, BLANK] for level in levels]
     codes = [np.where(classes.codes[place] < 0, level.size, classes.codes[place]) for place, level in zip(pair, levels, strict=True)]
     values = _rectangles(names, codes, classes.count)
-    title = plan.keys.names[pair[1]]
+    first, title = (plan.keys.names[place] for place in pair)
+    share = {"axis": {"format": "%"}, "scale": {"domain": [0, 1]}}
     encoding = {
-        "x": {
-            "field": "x0",
-            "type": "quantitative",
-            "title": plan.keys.names[pair[0]],
-            "axis": {"format": "%"},
-            "scale": {"domain": [0, 1]},
-        },
+        "x": {"field": "x0", "type": "quantitative", "title": first, **share},
         "x2": {"field": "x1"},
-        "y": {"field": "y0", "type": "quantitative", "title": title, "axis": {"format": "%"}, "scale": {"domain": [0, 1]}},
+        "y": {"field": "y0", "type": "quantitative", "title": title, **share},
         "y2": {"field": "y1"},
         "color": {"field": "second", "type": "nominal", "sort": names[1], "legend": {"columns": 4, "title": title}},
         "tooltip": [{"field": "first"}, {"field": "second"}, {"field": "records", "format": ","}],
     }
-    return _chart(values, {"type": "rect", "stroke": "white", "strokeWidth": 1}, encoding, height=260)
+    return chart(values, {"type": "rect", "stroke": "white", "strokeWidth": 1}, encoding, height=260)
 
 
 def _rectangles(names: list[list[str]], codes: list[IntArray], count: IntArray) -> list[Spec]:
@@ -161,17 +153,8 @@ def _rectangles(names: list[list[str]], codes: list[IntArray], count: IntArray) 
             records = int(count[column & (codes[1] == second)].sum())
             if records:
                 height = records / (width * total)
-                found.append(
-                    {
-                        "first": label,
-                        "second": other,
-                        "records": records,
-                        "x0": left,
-                        "x1": left + width,
-                        "y0": bottom,
-                        "y1": bottom + height,
-                    }
-                )
+                place = {"x0": left, "x1": left + width, "y0": bottom, "y1": bottom + height}
+                found.append({"first": label, "second": other, "records": records, **place})
                 bottom += height
         left += width
     return found
