@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from statveil.core.errors import InputError
 from statveil.core.limits import known
@@ -19,8 +19,16 @@ Costs = Literal["equal", "entropy", "priority"] | Mapping[str, float]
 RecodingCosts = Literal["entropy"] | Mapping[str, Mapping[str, float]]
 
 RULES = ("original", "recount", "wildcard")
-MOST_FIELDS = 62
-MOST_COMBINATIONS = 5_000
+
+
+class KeyTuning(NamedTuple):
+    most_fields: int = 62
+    """Fields are bits of a whole number of 64."""
+    most_combinations: int = 5_000
+    """Tables that are counted: by judgement."""
+
+
+TUNING = KeyTuning()
 MISSING_LABEL = "missing"
 LARGEST_THRESHOLD = 10**12
 
@@ -133,7 +141,9 @@ class KeyVariables:
         self._known_fields(self.levels, "levels")
         identifying = {self.names.index(name): level for name, level in self.levels.items() if level > 0}
         highest = max(identifying.values(), default=0)
-        groups = [[place for place, level in identifying.items() if level == each] for each in range(1, min(highest, MOST_FIELDS) + 1)]
+        groups = [
+            [place for place, level in identifying.items() if level == each] for each in range(1, min(highest, TUNING.most_fields) + 1)
+        ]
         ways = _ways([len(group) for group in groups])
         if not groups or highest > len(identifying) or not ways[0][0]:
             raise InputError(
@@ -146,9 +156,9 @@ class KeyVariables:
         fields = range(len(self.names))
         wanted = len(self.names) if self.order == "full" else min(self.order, len(self.names))
         number = sum(math.comb(len(self.names), size) for size in range(1, wanted + 1))
-        if number > MOST_COMBINATIONS:
+        if number > TUNING.most_combinations:
             raise InputError(
-                f"{len(self.names)} key fields have {number:,} combinations of up to {wanted}: more than {MOST_COMBINATIONS:,}.",
+                f"{len(self.names)} key fields have {number:,} combinations of up to {wanted}: more than {TUNING.most_combinations:,}.",
                 hint="Lower the order, list the combinations that an intruder may know, or use fewer key fields.",
             )
         return [(places, self._threshold(size)) for size in range(1, wanted + 1) for places in combinations(fields, size)]
@@ -165,8 +175,8 @@ class KeyVariables:
             raise InputError("The key fields come with their menus.", hint="fields={'age': Menu.intervals(5), 'sex': None}.")
         if not self.fields:
             raise InputError("There are no key fields.", hint="Name the columns that an intruder may know.")
-        if len(self.fields) > MOST_FIELDS:
-            raise InputError(f"{len(self.fields)} key fields are more than {MOST_FIELDS}.", hint="Keep those an intruder may know.")
+        if len(self.fields) > TUNING.most_fields:
+            raise InputError(f"{len(self.fields)} key fields are more than {TUNING.most_fields}.", hint="Keep those an intruder may know.")
         for name, menu in self.fields.items():
             if not (menu is None or isinstance(menu, Menu | Hierarchy)):
                 raise InputError(f"The menu of {name!r} is a {type(menu).__name__}.", hint="Give a Menu, a Hierarchy or None.")
@@ -281,9 +291,9 @@ def _check_lists(name: str, given: Iterable[object]) -> None:
 
 
 def _refuse_many(number: int) -> None:
-    if number > MOST_COMBINATIONS:
+    if number > TUNING.most_combinations:
         raise InputError(
-            f"{number:,} combinations of key fields are more than the {MOST_COMBINATIONS:,} that can be counted.",
+            f"{number:,} combinations of key fields are more than the {TUNING.most_combinations:,} that can be counted.",
             hint="Lower the order, list the combinations that an intruder may know, or use fewer key fields.",
         )
 

@@ -104,7 +104,7 @@ def test_a_job_that_fails_is_a_refusal(server: HttpTableServer) -> None:
 
 
 def test_a_job_that_never_ends_is_given_up(server: HttpTableServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_client, "PATIENCE", 0.3)
+    monkeypatch.setattr(http_client, "TUNING", http_client.TUNING._replace(promised=0.3))
     Stand.script = [(202, {"Location": "/v1/jobs/1"}, {}), *[(200, {}, {"state": "running"})] * 5]
     with pytest.raises(OutOfTime):
         server.ask(REQUEST)

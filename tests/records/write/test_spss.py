@@ -50,7 +50,7 @@ def test_texts_of_every_width_are_cut_into_segments_and_joined_again(tmp_path: P
 
 def test_the_size_of_pieces_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_spss(tmp_path / "one.sav", [PEOPLE], content(PEOPLE))
-    monkeypatch.setattr(content_module, "PIECE_BYTES", 1)
+    monkeypatch.setattr(content_module, "TUNING", content_module.TUNING._replace(piece_bytes=1))
     write_spss(tmp_path / "four.sav", [PEOPLE], content(PEOPLE))
     assert (tmp_path / "one.sav").read_bytes() == (tmp_path / "four.sav").read_bytes()
 

@@ -63,7 +63,7 @@ def test_long_texts_lie_behind_the_records(tmp_path: Path, width: int) -> None:
 
 def test_the_size_of_pieces_does_not_show_and_no_time_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_stata(tmp_path / "one.dta", [PEOPLE], content(PEOPLE))
-    monkeypatch.setattr(content_module, "PIECE_BYTES", 1)
+    monkeypatch.setattr(content_module, "TUNING", content_module.TUNING._replace(piece_bytes=1))
     write_stata(tmp_path / "four.dta", [PEOPLE], content(PEOPLE))
     assert (tmp_path / "one.dta").read_bytes() == (tmp_path / "four.dta").read_bytes()
     assert b"<timestamp>\x1101 Jan 1970 00:00</timestamp>" in (tmp_path / "one.dta").read_bytes()

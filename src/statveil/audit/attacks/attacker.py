@@ -48,6 +48,16 @@ class AttackTuning(NamedTuple):
     """Numbers whose last digits are compared (T19)."""
     fewest_digits: int = 100
     """Numbers on each side of a comparison (T19)."""
+    largest_coalition: int = 3
+    """Respondents of a coalition (T13)."""
+    timed_rows: int = 2
+    """Rows of the tables whose times are compared (T20)."""
+    timed_columns: int = 3
+    """Columns of the tables whose times are compared (T20)."""
+    top: int = 4
+    """Largest contributions kept per cell."""
+    promised: float = 300.0
+    """Seconds to wait for a table that a live server promised."""
 
 
 TUNING = AttackTuning()

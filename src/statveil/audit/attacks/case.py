@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import Attacker, Effort, Releases, Sightings, summed_up
+from statveil.audit.attacks.attacker import TUNING, Attacker, Effort, Releases, Sightings, summed_up
 from statveil.audit.attacks.public import AnswerTable, Register, ReleasedSystem, TableRequest, TableServer
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.data.microdata import Microdata
@@ -46,10 +46,6 @@ def _places(codes: object, dimension: Dimension) -> IntArray:
     encoded = codes.combine_chunks().dictionary_encode()  # type: ignore[attr-defined]
     of_code = np.array([dimension.position[code] for code in encoded.dictionary.to_pylist()], dtype=np.int64)
     return np.asarray(of_code[encoded.indices.to_numpy()], dtype=np.int64)
-
-
-TOP = 4
-"""Largest contributions kept per cell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +188,8 @@ def _holding_shares(cells: IntArray, owner: IntArray, amounts: IntArray, count: 
     cell, holder, share = cell[ranked], holder[ranked], share[ranked]
     respondents = np.bincount(cell, minlength=count)
     rank = np.arange(cell.size) - np.repeat(np.cumsum(respondents) - respondents, respondents)
-    top = np.zeros((count, TOP), dtype=np.int64)
-    among = rank < TOP
+    top = np.zeros((count, TUNING.top), dtype=np.int64)
+    among = rank < TUNING.top
     top[cell[among], rank[among]] = share[among]
     leader = np.full(count, -1, dtype=np.int64)
     leader[cell[rank == 0]] = holder[rank == 0]

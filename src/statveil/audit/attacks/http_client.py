@@ -13,11 +13,10 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
+from statveil.audit.attacks.attacker import TUNING
 from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, TableRequest, Trace, added_up
 from statveil.core.errors import BackendError, DisclosureRefused, InputError, OutOfTime, ServerClosed, StatveilError
 
-PATIENCE = 300.0
-"""Seconds to wait for a table that the server promised."""
 BUSY = (429, 503)
 _ERRORS: Mapping[int, type[StatveilError]] = {403: DisclosureRefused, 409: DisclosureRefused, 422: InputError, 504: OutOfTime}
 _KEY = "Is the API key right, has it expired, and may it ask for tables of this data set?"
@@ -51,7 +50,7 @@ class HttpTableServer:
 
     def _wait(self, job: str) -> tuple[int, dict[str, str], bytes]:
         """Come back for a table that takes longer."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TUNING.promised
         while time.monotonic() < until:
             state = json.loads(self._line.send(job)[2])
             if state.get("table"):
@@ -74,10 +73,10 @@ class _Connection:
         """Status, headers and body; a busy server is asked again."""
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json", "Content-Type": "application/json"}
         message = urllib.request.Request(self._address + address, data=content, headers=headers)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TUNING.promised
         while True:
             try:
-                with urllib.request.urlopen(message, timeout=PATIENCE) as answer:
+                with urllib.request.urlopen(message, timeout=TUNING.promised) as answer:
                     return answer.status, {name.lower(): text for name, text in answer.headers.items()}, answer.read()
             except urllib.error.HTTPError as error:
                 if error.code not in BUSY or time.monotonic() > until:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -31,8 +32,13 @@ from statveil.records.frequencies import TUNING as FREQUENCY_TUNING
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.problem import SuppressionProblem, entropy, problem_of
 
-CACHE_BYTES = 1 << 30
-"""Unsafe flags that are kept, at most: by judgement."""
+
+class EvaluatorTuning(NamedTuple):
+    cache_bytes: int = 1 << 30
+    """Unsafe flags that are kept, at most: by judgement."""
+
+
+TUNING = EvaluatorTuning()
 
 Levels = tuple[int, ...]
 
@@ -182,7 +188,7 @@ class Evaluator:
             skipped = self._skipped(table, levels)
             packed = np.packbits(unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped))
             self._cache[key] = packed
-            if len(self._cache) * (self.coded.size // 8 + 64) > CACHE_BYTES:
+            if len(self._cache) * (self.coded.size // 8 + 64) > TUNING.cache_bytes:
                 self._cache.popitem(last=False)
         return packed
 

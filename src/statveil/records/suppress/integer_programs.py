@@ -17,8 +17,13 @@ from statveil.core.limits import Ending
 from statveil.solve.model import LinearModel
 from statveil.solve.processes import run_isolated
 
-GRACE = 5.0
-"""Seconds beyond its own limit after which a solver's process is ended: by judgement."""
+
+class IntegerProgramTuning(NamedTuple):
+    grace: float = 5.0
+    """Seconds beyond its own limit after which a solver's process is ended: by judgement."""
+
+
+TUNING = IntegerProgramTuning()
 SAME_COST = 1e-9
 """Costs that differ by this share or less are equal; costs that are whole numbers are compared exactly."""
 
@@ -119,7 +124,7 @@ def solve_each(
     What the solver claims is checked in whole numbers.
     """
     heard: list[Any] = []
-    run_isolated([(_solve, (list(models), seconds, nodes, starts))], seconds=seconds + GRACE, on_message=heard.append)
+    run_isolated([(_solve, (list(models), seconds, nodes, starts))], seconds=seconds + TUNING.grace, on_message=heard.append)
     if any(ending is Ending.INFEASIBLE for ending, _, _ in heard):
         raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
     if len(heard) < len(models) or any(x is None for _, x, _ in heard):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,15 @@ from statveil.core.arrays import AnyArray, FloatArray
 from statveil.core.errors import InputError
 from statveil.data.microdata import FileLabels
 
-PIECE_BYTES = 1 << 24
-"""Records of fixed width are laid out in pieces of about this size; laying out takes several times as much."""
+
+class WriteTuning(NamedTuple):
+    piece_bytes: int = 1 << 24
+    """Records of fixed width are laid out in pieces of about this size; laying out takes several times as much: by judgement."""
+    rows: int = 1 << 17
+    """Rows of a piece: fixed, so that the same records give the same bytes."""
+
+
+TUNING = WriteTuning()
 LARGEST_WHOLE = 2**53
 """Up to here a double holds every whole number."""
 
@@ -40,7 +48,7 @@ class FileContent:
 
 def small_pieces(tables: Iterable[pa.Table], content: FileContent, row_bytes: int) -> Iterator[pa.Table]:
     """Pieces that stay small when laid out; there must be as many records as were announced."""
-    rows, written = max(1, PIECE_BYTES // max(row_bytes, 1)), 0
+    rows, written = max(1, TUNING.piece_bytes // max(row_bytes, 1)), 0
     for table in tables:
         for start in range(0, table.num_rows, rows):
             yield table.slice(start, rows).cast(content.schema).combine_chunks()

@@ -33,7 +33,7 @@ from statveil.records.coding import CodedFile, distinguishing_columns, record_ke
 from statveil.records.keys import MISSING_LABEL
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.problem import merged
-from statveil.records.write.content import LARGEST_WHOLE, FileContent
+from statveil.records.write.content import LARGEST_WHOLE, TUNING, FileContent
 from statveil.records.write.spss import refuse_spss_names, write_spss
 from statveil.records.write.stata import refuse_stata_names, write_stata
 
@@ -50,7 +50,7 @@ def write_safe_file(data: Microdata, plan: FilePlan, path: Path, *, drop: Sequen
         plain = _released(session, data, plan, names, texts=frozenset(), secret=secrets[0])
         released = _released(session, data, plan, names, texts=_texts(data, format_, plain), secret=secrets[0])
         content = _content(plan, released, read_labels(data.origin), measured=format_ in FIXED_WIDTH)
-        write_batches(path, released.shuffled(secrets, rows=ROWS), content)
+        write_batches(path, released.shuffled(secrets, rows=TUNING.rows), content)
 
 
 def released_values(data: Microdata, plan: FilePlan, names: Sequence[str], *, key: str | None = None) -> pa.Table:
@@ -208,10 +208,6 @@ def write_parquet(path: Path, tables: Iterable[pa.Table], content: FileContent) 
             writer.write_table(table.cast(content.schema), row_group_size=max(1, table.num_rows))
 
 
-ROWS = 1 << 17
-"""Rows of a piece: fixed, so that the same records give the same bytes."""
-
-
 def format_of(path: Path) -> str:
     known = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".sav": "spss", ".dta": "stata"}
     if path.suffix.lower() not in known:
@@ -242,11 +238,11 @@ def _even(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.T
     for batch in batches:
         waiting.append(batch)
         rows += batch.num_rows
-        if rows >= ROWS:
+        if rows >= TUNING.rows:
             table = pa.Table.from_batches(waiting, waiting[0].schema)
-            whole = rows - rows % ROWS
-            for start in range(0, whole, ROWS):
-                yield table.slice(start, ROWS).rename_columns(schema.names)
+            whole = rows - rows % TUNING.rows
+            for start in range(0, whole, TUNING.rows):
+                yield table.slice(start, TUNING.rows).rename_columns(schema.names)
             rest = table.slice(whole)
             waiting, rows = rest.to_batches(), rest.num_rows
     if rows:

@@ -18,7 +18,6 @@ THREAT = Threat(
     "and takes the rest for the one respondent it wants to know.",
     mark="|estimate - x_i| >= p% of x_i for every respondent outside the coalition, for coalitions as large as the rule speaks of",
 )
-LARGEST = 3
 
 
 def attack(case: Case) -> Verdict:
@@ -27,9 +26,9 @@ def attack(case: Case) -> Verdict:
         return not_applicable(THREAT, "No table was released.")
     small = np.flatnonzero(seen.sensitive & (seen.truth.respondents <= TUNING.most_respondents))[: TUNING.most_coalition_cells]
     rule = max((getattr(each, "coalition", 1) for each in case.truth.rules), default=1)
-    tried, hits, cells = [0] * (LARGEST + 1), [0] * (LARGEST + 1), set[int]()
+    tried, hits, cells = [0] * (TUNING.largest_coalition + 1), [0] * (TUNING.largest_coalition + 1), set[int]()
     for row, parts in zip(small.tolist(), _contributions(case, seen.sightings.take(seen.releases.first[small])), strict=True):
-        for size in range(1, LARGEST + 1):
+        for size in range(1, TUNING.largest_coalition + 1):
             found, near = _coalitions(parts, int(seen.releases.mode[row]), size, case.attacker.percent)
             tried[size], hits[size] = tried[size] + found, hits[size] + near
             if near and size <= rule:
@@ -37,7 +36,7 @@ def attack(case: Case) -> Verdict:
     if not sum(tried):
         return not_applicable(THREAT, "No sensitive cell has two respondents.")
     figures: dict[str, Number] = {"sensitive cells": int(small.size), "coalition of the rule": rule}
-    for size in range(1, LARGEST + 1):
+    for size in range(1, TUNING.largest_coalition + 1):
         figures[f"coalitions of {size}"], figures[f"successful, {size}"] = tried[size], hits[size]
     judged_hits, judged_tried = sum(hits[1 : rule + 1]), sum(tried[1 : rule + 1])
     figures["cells where one succeeds"] = len(cells)

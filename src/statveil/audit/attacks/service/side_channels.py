@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import Attacker, different_requests, rows_and_columns
+from statveil.audit.attacks.attacker import TUNING, Attacker, different_requests, rows_and_columns
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.public import RequestAxis, TableRequest, Trace
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
@@ -23,7 +23,6 @@ THREAT = Threat(
 )
 WORDS = re.compile(rb"sensitiv|suppress|relax|objective|protected_cells|under.?protect|sense[^l]", re.IGNORECASE)
 QUANTUM = 0.25
-ROWS, COLUMNS = 2, 3
 
 
 def attack(case: Case) -> Verdict:
@@ -93,7 +92,10 @@ def _small_tables(attacker: Attacker, measure: str) -> list[TableRequest]:
     found, rng = rows_and_columns(attacker), attacker.rng("side channels")
     if found is None:
         return []
-    sized = [(dimension.name, dimension.trees[0].leaves, size) for dimension, size in zip(found, (ROWS, COLUMNS), strict=True)]
+    sized = [
+        (dimension.name, dimension.trees[0].leaves, size)
+        for dimension, size in zip(found, (TUNING.timed_rows, TUNING.timed_columns), strict=True)
+    ]
 
     def drawn() -> TableRequest:
         chosen = [(name, leaves, rng.choice(len(leaves), size=min(size, len(leaves)), replace=False)) for name, leaves, size in sized]
