@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,8 +21,8 @@ from statveil.core.errors import SolverFailed
 from statveil.records.frequencies import Words, distinct_patterns
 from statveil.records.recode.evaluate import Evaluator, Levels
 from statveil.records.suppress.covers import maximal_sets
+from statveil.records.suppress.integer_programs import solve_linear
 from statveil.solve.model import LinearModel
-from statveil.solve.processes import run_isolated
 
 
 class RelaxationTuning(NamedTuple):
@@ -34,8 +34,6 @@ class RelaxationTuning(NamedTuple):
     """Steps without a better bound after which the step is halved: by judgement."""
     most_cuts: int = 40
     """Rounds of dual cuts; 3 to 21 were needed (benchmarks/RESULTS.md, `adult`)."""
-    grace: float = 5.0
-    """Seconds beyond its own limit after which the solver's process is ended: by judgement."""
 
 
 TUNING = RelaxationTuning()
@@ -85,19 +83,12 @@ def _packing(rows: Sequence[int], columns: Sequence[int], size: int, capacity: F
         lower=np.zeros(size),
         upper=np.full(size, np.inf),
     )
-    heard: list[Any] = []
-    run_isolated([(_solve, (model, seconds))], seconds=seconds + TUNING.grace, on_message=heard.append)
-    if not heard or heard[-1] is None:
+    found = solve_linear(model, seconds=seconds).x
+    if found is None:
         raise SolverFailed("The linear program of the dual weights was not solved in time.", hint="Give more seconds.")
-    value = np.maximum(heard[-1], 0.0)
+    value = np.maximum(found, 0.0)
     over = float(np.max((matrix @ value) / np.maximum(capacity, 1e-300), initial=0.0))
     return np.asarray(value * (SHRINK / max(1.0, over)))
-
-
-def _solve(model: LinearModel, seconds: float, send: Callable[[Any], None]) -> None:
-    from statveil.solve.highs import solve
-
-    send(solve(model, seconds=seconds).x)
 
 
 class RelaxedProblem(NamedTuple):

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags_array, hstack, vstack
@@ -30,12 +30,11 @@ from statveil.core.errors import InfeasibleProblem
 from statveil.core.limits import Ending
 from statveil.records.frequencies import cell_index
 from statveil.records.suppress.covers import cheapest_covers
-from statveil.records.suppress.integer_programs import ProgramAnswer, settle_ties, solve_each
+from statveil.records.suppress.integer_programs import ProgramAnswer, settle_ties, solve_each, solve_linear
 from statveil.records.suppress.problem import SuppressionProblem, known_only
 from statveil.records.suppress.wildcard_bound import TUNING as BOUND_TUNING
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 from statveil.solve.model import LinearModel
-from statveil.solve.processes import run_isolated
 
 
 class WildcardTuning(NamedTuple):
@@ -328,7 +327,7 @@ class _WildcardProgram:
         bound = 0.0
         for _ in range(TUNING.rounds):
             left = deadline - time.monotonic()
-            prices = _prices(self.model(taken, whole=False)[0], seconds=left) if left > 0 else None
+            prices = solve_linear(self.model(taken, whole=False)[0], seconds=left).prices if left > 0 else None
             if prices is None:
                 break
             found, worth = self._priced(prices, taken)
@@ -376,15 +375,3 @@ class _WildcardProgram:
             whole=np.ones(columns + cells, dtype=np.bool_) if whole else None,
         )
         return model, key, self.masks[number]
-
-
-def _prices(model: LinearModel, *, seconds: float) -> FloatArray | None:
-    heard: list[Any] = []
-    run_isolated([(_solve_linear, (model, seconds))], seconds=seconds + 5, on_message=heard.append)
-    return heard[-1] if heard else None
-
-
-def _solve_linear(model: LinearModel, seconds: float, send: Callable[[Any], None]) -> None:
-    from statveil.solve.highs import solve
-
-    send(solve(model, seconds=seconds).row_duals)
