@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from statveil.core import errors
+from statveil.jobs.new_job import TEMPLATE
 from statveil.jobs.schema import RULE_TYPES, JobFile, Part
-from statveil.jobs.template import TEMPLATE
 from statveil.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,9 +13,9 @@ import pytest
 from statveil.core.errors import FormatError, HierarchyError, InputError, RuleError, UnknownColumn
 from statveil.core.limits import Limits
 from statveil.data.hierarchy import Hierarchy
+from statveil.jobs.new_job import TEMPLATE
 from statveil.jobs.schema import RULE_TYPES, check_job
 from statveil.jobs.table_job import TableJob, read_job
-from statveil.jobs.template import TEMPLATE
 from statveil.protect.options import Bounds, Options
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule
 from statveil.risk.rules.manual import Manual, Waiver

@@ -12,7 +12,142 @@ from statveil.core.limits import known
 from statveil.core.toml import to_toml
 from statveil.data.profile import ColumnProfile, profile
 from statveil.data.readers import read_microdata
-from statveil.jobs.template import write_new
+
+TEMPLATE = """\
+# A job for statveil: what to protect and how.   statveil protect job.toml
+# Paths start from the folder of this file. Lines that start with # are off.
+
+[data]
+file = "enterprises.csv"       # CSV or Parquet, one record a line
+# delimiter = ";"              # CSV: found by itself when not given
+# encoding = "utf-8"           # CSV: found by itself when not given
+# decimal = ","                # CSV: "." or ","
+
+[table]                        # write [[table]] several times for linked tables
+name = "turnover"
+measure = "turnover"           # column to add up; leave out to count records
+# holding = "holding"          # column with the owner: records of one owner are one respondent
+# weight = "weight"            # sampling weights
+# weight_policy = "units"      # "units" (a record stands for weight others) or "contribution" (weight x value is known)
+# shadow = "employment"        # column that the rules look at in place of the measure
+# request = "asked"            # true/false column: this respondent asked for protection
+# waiver = "permits"           # true/false column: this respondent permits publication
+# decimals = 0                 # decimals published; -3 publishes thousands
+# weight_decimals = 2          # round the weights first
+# structural_zeros = [{ region = "R1", industry = "A" }]    # positions that cannot hold a record
+
+[table.dimensions]             # column = how its codes add up
+region = { hierarchy = "regions.csv" }                      # CSV with code, parent and, if you like, label
+size = "flat"                                               # the codes in the data, and a total
+# industry = { digits = [1, 2] }                            # codes like A01: one digit, then two more
+# place = { hierarchies = ["counties.csv", "tourism.csv"] } # several trees over the same codes
+# sex = { total = "Both" }                                  # flat, with its own word for the total
+
+# [[equation]]                 # with a [[table]] for each: one measure is the sum of others, and stays so
+# total = "turnover"
+# parts = ["domestic", "export"]
+
+# [[cell_set]]                 # cells that are judged and protected as one
+# cells = [{ region = "R1", size = "L" }, { region = "R1", size = "M" }]
+# table = "turnover"           # needed where there are several
+# level = 20                   # sensitive whatever the rules say, in percent
+
+# Which cells are sensitive: any number of rules; the strictest level wins.
+[[rule]]
+type = "p-percent"             # the rest must hide the largest contribution to p percent
+p = 10
+# coalition = 1                # how many other respondents share what they know
+
+[[rule]]
+type = "minimum-frequency"     # fewer than n respondents
+n = 3
+level = 20                     # protection in percent of the value, or [lower, upper]
+
+# [[rule]]
+# type = "dominance"           # the n largest have more than k percent
+# n = 2
+# k = 85
+
+# [[rule]]
+# type = "prior-posterior"     # as p-percent, when others are known to q percent beforehand
+# p = 10
+# q = 50
+
+# [[rule]]
+# type = "request"             # only respondents who asked (table.request) and have more than so many percent
+# percent = 70
+# minimum = 3
+# level = 20
+
+# [[rule]]
+# type = "zero"                # a zero that tells every respondent has nothing; level is an amount
+# level = 5
+
+# [[rule]]
+# type = "manual"              # statuses, levels, costs and bounds of single cells
+# file = "apriori.csv"
+
+# [[rule]]
+# type = "waiver"              # cells that may be published as they are
+# cells = [{ region = "R1", size = "L" }]
+
+[protection]
+variant = "at-least"           # sensitive cells move by at least their level, or "exact"
+norm = "l1"                    # least sum of changes, or "l2": of squared changes
+weights = "inverse"            # cost of a change: "inverse" of the value, "inverse-sqrt", "unit"
+# cap = 2                      # a sensitive cell moves by no more than so many times its level
+# search_sets = true           # also look for sets of cells that one holding dominates
+method = "auto"                # or "exact"
+seed = 0
+
+# [protection.bounds]          # how far any cell may move
+# percent_down = 50
+# percent_up = 50
+# minimum = 0
+# maximum = 1000000
+
+# [repair]                     # where no safe table exists, let something give, first things first, and list it
+# order = ["cap", "inner", "margins"]
+# weaken_protection = false    # dangerous: with "protection" in the order, levels give as well
+# only = [{ cells = [{ region = "R1", size = "L" }] }]
+
+# [keep]                       # a table whose statistics are kept: mean exactly; variance, correlation, slope within a distance of one
+# mean = ["sensitive", { region = "R1" }]
+# slope = "all"
+# within = 0.005
+
+# [tradeoff]                   # release a point of the front of change and distortion; `statveil lab tradeoff` shows it
+# point = "recommended"        # or its number
+
+[limits]
+seconds = 60
+gap = 0.0                      # stop when the table is certified this close to the best possible; 0.01 is 1%
+
+[output]
+formats = ["csv", "parquet", "json-stat", "sdmx-csv"]       # and "excel"
+# sdmx_csv = "2.0"             # version of SDMX-CSV: "2.0" or "1.0"
+internal = false               # also write originals, statuses and reasons: confidential
+"""
+
+
+def write_template(path: Path) -> Path:
+    """Write the commented job; never over an existing file."""
+    return write_new(path, TEMPLATE)
+
+
+def write_new(path: Path, text: str) -> Path:
+    """Write a file that must not be there yet."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder.", hint="Name the job file to write, such as job.toml.")
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{path} exists already and is not overwritten.", hint="Name another file.") from None
+    except FileNotFoundError:
+        raise InputError(f"The folder {path.parent} does not exist.") from None
+    return path
+
 
 Kind = Literal["table", "records", "server"]
 KINDS = ("table", "records", "server")

@@ -16,7 +16,7 @@ from statveil.cli.commands import attack as command
 from statveil.core.errors import ServerClosed
 from statveil.jobs.adjust import adjust
 from statveil_lab.generators.register import write_register_server
-from tests.jobs.attack.test_folders import JJ
+from tests.jobs.test_attack_targets import JJ
 from tests.server.test_attack_target import DIMENSIONS
 
 LITTLE = ("--tables", "4", "--sets", "4", "--pairs", "10", "--cells", "5")

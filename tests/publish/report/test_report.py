@@ -157,7 +157,7 @@ def test_linked_views_are_named_in_the_comparison(village: Any) -> None:
 
 
 def test_a_long_dimension_is_cut_and_the_report_says_so(make_release: MakeRelease, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "MOST_CODES", 3)
+    monkeypatch.setattr(slices, "TUNING", slices.TUNING._replace(codes=3))
     release = make_release({"r": Hierarchy.flat("abcd")}, {("a",): 1, ("b",): 40, ("c",): 3, ("d",): 20})
     html = report_html(release, "external")
     assert page_data(html)["slices"][0]["dimensions"][0]["codes"] == ["Total", "b", "d"]
@@ -166,13 +166,13 @@ def test_a_long_dimension_is_cut_and_the_report_says_so(make_release: MakeReleas
 
 
 def test_positions_are_capped_over_all_dimensions(make_release: MakeRelease, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "MOST_POSITIONS", 10)
+    monkeypatch.setattr(slices, "TUNING", slices.TUNING._replace(positions=10))
     release = make_release({"r": Hierarchy.flat("abcd"), "s": Hierarchy.flat("xyz")}, {("a", "x"): 1})
     assert len(slices.released_slice(release, release.protected.views[0])["released"]) <= 10
 
 
 def test_long_comparisons_are_cut_with_sensitive_cells_first(village: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "MOST_ROWS", 1)
+    monkeypatch.setattr(changes, "TUNING", changes.TUNING._replace(rows=1))
     html = report_html(village, "internal")
     assert [row[6] for row in page_data(html)["compared"]["rows"]] == ["sensitive"]
     assert "The first 1 of 4 cells" in html

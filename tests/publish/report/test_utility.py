@@ -14,13 +14,14 @@ import pytest
 
 from statveil.core.statistics import statistics_of
 from statveil.data.hierarchy import Hierarchy
+from statveil.publish.report import changes
 from statveil.publish.report import utility as utility_module
 from statveil.publish.report.changes import measure
 from statveil.publish.report.report import report_html
 from statveil.publish.report.utility import SubsetUtility, system_utility, utility
 from statveil.publish.report.utility_tables import (
-    MOST_POINTS,
     NOT_DEFINED,
+    TUNING,
     amount,
     released_statistics,
     statistics_row,
@@ -141,7 +142,7 @@ def test_rows_are_those_that_changed_most(make_release: MakeRelease, monkeypatch
     assert rows[0].name == "c = a"  # 10, 11, 21 became 19, 11, 30: even their order is lost
     assert "r = x" in [row.name for row in rows]
     assert not {"r = y", "c = c"} & {row.name for row in rows}
-    monkeypatch.setattr(utility_module, "MOST_ROWS", 1)
+    monkeypatch.setattr(changes, "TUNING", TUNING._replace(subsets=1))
     assert [each.subset.name for each in utility(release) if each.subset.kind == "row"] == ["c = a"]
 
 
@@ -235,7 +236,7 @@ def test_three_hundred_thousand_cells_take_seconds() -> None:
     changes, found = measure(release), utility(release)
     utility_section(release, changes, found)
     charts = utility_charts(changes, found)
-    assert len(charts["sizes"]["data"]["values"]) == 2 * MOST_POINTS
+    assert len(charts["sizes"]["data"]["values"]) == 2 * TUNING.points
     assert time.monotonic() - clock < 15
     assert len(found) == 3 + 3 + 4 + 20
 

@@ -72,7 +72,7 @@ def attack(
 def _attack(
     targets: Sequence[Path], effort: Effort, only: Sequence[str], *, dataset: str | None, mode: str | None, url: str | None
 ) -> SuiteReport:
-    from statveil.jobs.attack.systems import reverse_by_adjustment
+    from statveil.jobs.attack_targets import reverse_by_adjustment
 
     reverse, kinds = reverse_by_adjustment(seed=effort.seed), [target.suffix.lower() for target in targets]
     if kinds == [".toml"]:
@@ -81,10 +81,10 @@ def _attack(
         raise InputError("--dataset, --mode and --url belong to a server's configuration.", hint="Give CONFIG.toml as the target.")
     if kinds == [".jj", ".sol"]:
         from statveil.audit.attacks.suite import attack_system
-        from statveil.jobs.attack.systems import system_case
+        from statveil.jobs.attack_targets import system_case
 
         return attack_system(system_case(*targets, effort=effort, reverse=reverse), target=targets[1].name)
-    from statveil.jobs.attack.folders import folder_case
+    from statveil.jobs.attack_targets import folder_case
 
     name = ", ".join(target.name or str(target) for target in targets)
     return _run(folder_case(targets, effort=effort, reverse=reverse), name, only)
@@ -94,7 +94,7 @@ def _attack_server(
     path: Path, effort: Effort, only: Sequence[str], *, dataset: str | None, mode: str | None, url: str | None
 ) -> SuiteReport:
     """In process on a private copy of the configuration, or the live server over HTTP."""
-    from statveil.jobs.attack.systems import reverse_by_adjustment
+    from statveil.jobs.attack_targets import reverse_by_adjustment
     from statveil.jobs.server_config import read_config
     from statveil.server.attack_target import dataset_part, private_copy, service_case
     from statveil.server.engine.modes import keep_scores

@@ -119,8 +119,7 @@ def check_system(
 def _attacked_folders(folders: Sequence[Path], only: Sequence[str]) -> SuiteReport | str:
     from statveil.audit.attacks.attacker import Effort
     from statveil.audit.attacks.suite import attack_all
-    from statveil.jobs.attack.folders import folder_case
-    from statveil.jobs.attack.systems import reverse_by_adjustment
+    from statveil.jobs.attack_targets import folder_case, reverse_by_adjustment
     from statveil.jobs.kinds import kind_of
 
     if any(kind_of(folder) == "file release" for folder in folders):
@@ -136,7 +135,7 @@ def _attacked_folders(folders: Sequence[Path], only: Sequence[str]) -> SuiteRepo
 def _attacked_system(file: Path, solution: Path) -> SuiteReport:
     from statveil.audit.attacks.attacker import Effort
     from statveil.audit.attacks.suite import attack_system
-    from statveil.jobs.attack.systems import reverse_by_adjustment, system_case
+    from statveil.jobs.attack_targets import reverse_by_adjustment, system_case
 
     case = system_case(file, solution, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))
     return attack_system(case, target=solution.name)

@@ -46,7 +46,7 @@ def init(
 
 def _template(kind: str, path: Path) -> None:
     from statveil.core.errors import InputError
-    from statveil.jobs.template import write_template
+    from statveil.jobs.new_job import write_template
 
     if kind != "table":
         raise InputError(f"A job of kind {kind!r} is written from data.", hint=f"statveil new DATA --kind {kind}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,31 @@ from statveil.publish.formats.numbers import grouped, percent
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
 
-MOST_ROWS = 2_000
+
+class ReportTuning(NamedTuple):
+    """How much a report shows, so that one file stays small enough to open. All by judgement."""
+
+    rows: int = 2_000
+    """Cells in the table of before and after."""
+    repairs: int = 200
+    """Repairs listed; the file has them all."""
+    parameters: int = 200_000
+    """Characters of the parameters; the provenance file has them all."""
+    level_groups: int = 6
+    """Groups of levels; deeper trees share them."""
+    codes: int = 100
+    """Codes of a dimension in the shown part of a table."""
+    positions: int = 60_000
+    """Positions in the shown part of a table."""
+    columns: int = 16
+    """Codes of a dimension that is laid out in columns."""
+    subsets: int = 20
+    """Rows of a table whose statistics changed most."""
+    points: int = 800
+    """Points of each group in a chart; spread over the sizes of the cells."""
+
+
+TUNING = ReportTuning()
 
 
 def before_and_after(release: AuditedTable, changes: CellChanges) -> dict[str, Any]:
@@ -22,9 +46,9 @@ def before_and_after(release: AuditedTable, changes: CellChanges) -> dict[str, A
     shown = np.flatnonzero(changes.sensitive | changes.changed)
     relative = np.nan_to_num(changes.relative[shown], nan=np.inf)
     order = shown[np.lexsort((-relative, ~changes.sensitive[shown]))]
-    cells = order[:MOST_ROWS]
+    cells = order[: TUNING.rows]
     names, words = cell_words(release.table.views, cells, changes.original.size)
-    return {"columns": names, "rows": _rows(release, changes, cells, words), "all": int(order.size), "most": MOST_ROWS}
+    return {"columns": names, "rows": _rows(release, changes, cells, words), "all": int(order.size), "most": TUNING.rows}
 
 
 def _rows(release: AuditedTable, changes: CellChanges, cells: IntArray, words: list[list[str]]) -> list[list[str]]:
@@ -124,9 +148,6 @@ def _share(relative: float) -> str:
     return percent(relative) if np.isfinite(relative) else "from zero"
 
 
-MOST_LEVEL_GROUPS = 6
-
-
 @dataclass(frozen=True, kw_only=True)
 class CellChanges:
     """Per cell, in units of 10**-decimals. `relative` is |change| / |original|, NaN where the original is zero.
@@ -179,7 +200,7 @@ def _levels(views: tuple[View, ...], size: int) -> IntArray:
 def level_groups(changes: CellChanges) -> list[tuple[str, BoolArray]]:
     """At most six groups of neighbouring levels with their names, from the grand total down."""
     present = np.unique(changes.level)
-    groups = np.array_split(present, min(MOST_LEVEL_GROUPS, max(present.size, 1)))
+    groups = np.array_split(present, min(TUNING.level_groups, max(present.size, 1)))
     return [(_level_name(group, present), np.isin(changes.level, group)) for group in groups if group.size]
 
 

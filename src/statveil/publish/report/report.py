@@ -18,15 +18,23 @@ from statveil.core.toml import to_toml
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import grouped, percent
-from statveil.publish.report.changes import CellChanges, before_and_after, by_level, by_reason, by_status, count, measure, total_change
+from statveil.publish.report.changes import (
+    TUNING,
+    CellChanges,
+    before_and_after,
+    by_level,
+    by_reason,
+    by_status,
+    count,
+    measure,
+    total_change,
+)
 from statveil.publish.report.charts import all_charts
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.publish.report.slices import internal_slice, released_slice
 from statveil.publish.report.utility import utility_by_subset
 from statveil.publish.report.utility_tables import released_statistics, utility_charts, utility_section
 
-MOST_ROWS = 200
-"""Repairs that the report shows; the file has them all."""
 _PUBLIC_WORDS = {
     "protection": "Every cell that could tell too much about a respondent is moved as far as the office decided",
     "overshoot": "No such cell is moved further than the office decided",
@@ -45,11 +53,8 @@ def repair_section(release: AuditedTable) -> dict[str, Any]:
     """What gave, by how much; confidential."""
     decimals = release.protected.decimals
     words = release.repairs_in_words()
-    rows = [(where, grouped(each.by, decimals)) for where, each in zip(words, release.relaxations[:MOST_ROWS], strict=False)]
+    rows = [(where, grouped(each.by, decimals)) for where, each in zip(words, release.relaxations[: TUNING.repairs], strict=False)]
     return {"rows": rows, "all": len(words), "weakened": release.protection_weakened}
-
-
-MOST_PARAMETERS = 200_000
 
 
 def write_report(release: AuditedTable, path: Path, *, edition: Edition = "external") -> Path:
@@ -123,7 +128,7 @@ def _internal(release: AuditedTable) -> dict[str, Any]:
 
 def _parameters(release: AuditedTable) -> str:
     text = json.dumps(release.provenance.parameters, indent=1, ensure_ascii=False, sort_keys=True, default=str)
-    return text if len(text) <= MOST_PARAMETERS else f"{text[:MOST_PARAMETERS]}\n... cut here; the provenance file has them all."
+    return text if len(text) <= TUNING.parameters else f"{text[: TUNING.parameters]}\n... cut here; the provenance file has them all."
 
 
 def _left_out(slices: list[dict[str, Any]]) -> list[str]:

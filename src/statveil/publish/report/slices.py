@@ -22,13 +22,10 @@ from statveil.publish.formats.frames import (
     status_at,
     structural_rows,
 )
-from statveil.publish.report.changes import CellChanges, depths
+from statveil.publish.report.changes import TUNING, CellChanges, depths
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
 
-MOST_CODES = 100
-MOST_POSITIONS = 60_000
-FEW_COLUMNS = 16
 LETTERS = {SENSITIVE: "s", FROZEN: "f", ZERO: "z", NONE: "e", IMPOSSIBLE: "x"}
 ADJUSTED, UNCHANGED = "a", "u"
 
@@ -71,8 +68,8 @@ def exact(values: IntArray) -> list[int] | list[str]:
 
 def kept_codes(view: View, released: IntArray) -> list[IntArray]:
     """Indices of the codes shown: by released numbers alone, so that the choice gives nothing away."""
-    caps = [min(len(dimension.codes), MOST_CODES) for dimension in view.dimensions]
-    while math.prod(caps) > MOST_POSITIONS:
+    caps = [min(len(dimension.codes), TUNING.codes) for dimension in view.dimensions]
+    while math.prod(caps) > TUNING.positions:
         caps[int(np.argmax(caps))] -= 1
     return [_largest(view, axis, cap, released) for axis, cap in enumerate(caps)]
 
@@ -125,7 +122,7 @@ def _axes(kept: list[IntArray]) -> dict[str, int]:
     sizes = [codes.size for codes in kept]
     rows = int(np.argmax(sizes))
     others = [axis for axis in range(len(kept)) if axis != rows]
-    fitting = [axis for axis in others if sizes[axis] <= FEW_COLUMNS]
+    fitting = [axis for axis in others if sizes[axis] <= TUNING.columns]
     columns = max(fitting, key=sizes.__getitem__) if fitting else min(others, key=sizes.__getitem__, default=-1)
     return {"rows": rows, "columns": columns}
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from statveil.tables.spec import Dimension
     from statveil.tables.table import View
 
-MOST_ROWS = 20
 Kind = Literal["cells", "level", "dimension", "row"]
 
 
@@ -172,17 +171,19 @@ def row_subsets(views: tuple[View, ...], changes: CellChanges) -> list[Subset]:
 
     How much is told by S1's measure of section 4, without the total change: 1 - corr^2 + |1 - slope| + |variance ratio - 1|.
     """
+    from statveil.publish.report.changes import TUNING
+
     before, after = changes.original.astype(np.float64), (changes.original + changes.change).astype(np.float64)
     scored: list[tuple[float, View, int, Dimension, int]] = []
     for view, axis, dimension in _axes(views):
         code = view.coordinates[:, axis]
         score = _distortion_by_group(before[view.cell], after[view.cell], code, len(dimension.codes))
-        worst = np.argsort(-score, kind="stable")[:MOST_ROWS]
+        worst = np.argsort(-score, kind="stable")[: TUNING.subsets]
         scored += [(float(score[place]), view, axis, dimension, int(place)) for place in worst if score[place] > 0]
     scored.sort(key=lambda row: -row[0])
     return [
         Subset("row", f"{_axis_name(views, view, dimension)} = {_code_words(dimension, place)}", _cells_of(view, axis, place))
-        for _, view, axis, dimension, place in scored[:MOST_ROWS]
+        for _, view, axis, dimension, place in scored[: TUNING.subsets]
     ]
 
 

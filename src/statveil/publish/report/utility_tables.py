@@ -12,7 +12,7 @@ from statveil.core.statistics import QUANTILES, Statistics, largest_of, mean_of,
 from statveil.publish.audited import AuditedTable
 from statveil.publish.formats.frames import labels_of, public_positions
 from statveil.publish.formats.numbers import grouped, percent
-from statveil.publish.report.changes import CellChanges, cell_words, depths
+from statveil.publish.report.changes import TUNING, CellChanges, cell_words, depths
 from statveil.publish.report.charts import GROUPS, OTHER_COLOUR, SENSITIVE_COLOUR, Spec, chart
 from statveil.publish.report.utility import Kind, Subset, SubsetUtility
 from statveil.tables.table import ProtectedTable, View
@@ -75,8 +75,6 @@ def _is_leaf(view: View, axis: int, coordinates: IntArray) -> AnyArray:
     return np.array([code in leaves for code in dimension.codes])[coordinates[:, axis]]
 
 
-MOST_POINTS = 800
-"""Of each group; spread over the sizes of the cells."""
 MEASURES = (
     ("correlation", "#222222", "circle"),
     ("slope", "#0072B2", "square"),
@@ -145,10 +143,10 @@ def _powers(values: Sequence[Spec], field: str) -> list[float]:
 def _spread_out(changes: CellChanges, members: BoolArray) -> IntArray:
     """At most so many of the cells, evenly over their order by size."""
     cells = np.flatnonzero(members)
-    if cells.size <= MOST_POINTS:
+    if cells.size <= TUNING.points:
         return cells
     ordered = cells[np.argsort(changes.original[cells], kind="stable")]
-    return np.asarray(ordered[np.linspace(0, cells.size - 1, MOST_POINTS).round().astype(np.int64)])
+    return np.asarray(ordered[np.linspace(0, cells.size - 1, TUNING.points).round().astype(np.int64)])
 
 
 def _points(changes: CellChanges, group: str, cells: IntArray) -> list[Spec]:

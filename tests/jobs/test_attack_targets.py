@@ -14,8 +14,7 @@ from statveil.core.errors import InputError
 from statveil.formats.rcta import Solution, write_solution
 from statveil.formats.system import read_system
 from statveil.jobs.adjust import adjust
-from statveil.jobs.attack.folders import folder_case
-from statveil.jobs.attack.systems import reverse_by_adjustment, system_case
+from statveil.jobs.attack_targets import folder_case, reverse_by_adjustment, system_case
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.folder import protect_to_folder
 

@@ -1,1 +1,0 @@
-"""Release folders and linear systems as targets of the attacks."""
