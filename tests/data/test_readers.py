@@ -236,7 +236,7 @@ def test_a_file_read_in_pieces_is_the_same(tmp_path: Path, monkeypatch: pytest.M
     whole = readers.read_stats(tmp_path / name)
     assert whole.num_rows == 10
     for values in (1, 10, 15, 50, 55):
-        monkeypatch.setattr(readers, "PIECE_VALUES", values)
+        monkeypatch.setattr(readers, "TUNING", readers.TUNING._replace(piece_values=values))
         assert readers.read_stats(tmp_path / name).equals(whole)
 
 

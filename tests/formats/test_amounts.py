@@ -132,7 +132,7 @@ def test_pages_join_without_a_seam(monkeypatch: object) -> None:
     whole = text(lines_of([AmountColumn(units, 0)]))
     matrix = csr_matrix(np.eye(10, dtype=np.int64))
     relations = text(relation_lines(matrix.indptr, matrix.indices, matrix.data, AmountColumn(units, 0)))
-    rows, module._ROWS = module._ROWS, 3
+    tuning, module.TUNING = module.TUNING, module.TUNING._replace(rows=3)
     try:
         assert b"".join(bytes(piece) for piece in lines_of([AmountColumn(units, 0)])).decode() == whole
         assert (
@@ -140,4 +140,4 @@ def test_pages_join_without_a_seam(monkeypatch: object) -> None:
             == relations
         )
     finally:
-        module._ROWS = rows
+        module.TUNING = tuning

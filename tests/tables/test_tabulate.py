@@ -198,10 +198,10 @@ def test_records_where_none_can_be_are_refused() -> None:
 
 
 def test_too_many_structural_zeros_or_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(positions, "LARGEST_LIST", 1)
+    monkeypatch.setattr(positions, "TUNING", positions.TUNING._replace(most_structural=1))
     with pytest.raises(InputError, match="narrower"):
         build(structural_zeros=[{"town": "Gelderland", "trade": "vet"}])
-    monkeypatch.setattr(positions, "LARGEST_TABLE", 5)
+    monkeypatch.setattr(positions, "TUNING", positions.TUNING._replace(most_cells=5))
     with pytest.raises(InputError, match="may have 16 cells"):
         build()
 

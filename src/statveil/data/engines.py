@@ -12,15 +12,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import duckdb
 import pyarrow as pa
 
 from statveil.core.errors import EngineFailed, FormatError, InputError, StatveilError
 
-MEMORY_LIMIT = "2GB"
-"""Beyond this the engine spills to a private temporary folder."""
+
+class EngineTuning(NamedTuple):
+    """What the engine may use."""
+
+    memory: str = "2GB"
+    """Beyond this it spills to a private temporary folder. By judgement."""
+
+
+TUNING = EngineTuning()
 
 
 class Session(Protocol):
@@ -89,7 +96,7 @@ class DuckEngine:
 
 def _settings(spill: str) -> dict[str, Any]:
     return {
-        "memory_limit": MEMORY_LIMIT,
+        "memory_limit": TUNING.memory,
         "temp_directory": spill,
         "preserve_insertion_order": False,
         "autoinstall_known_extensions": False,

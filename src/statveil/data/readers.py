@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import pyarrow as pa
@@ -35,16 +35,30 @@ STATS_READERS = {
 STATS_ENDINGS = frozenset(STATS_READERS)
 EXCEL_ENDINGS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 ZIPPED_ENDINGS = frozenset({".xlsx", ".xlsm", ".xlsb", ".ods"})
-LARGEST_UNPACKED, MOST_SQUEEZED = 200 << 20, 100
-"""Bytes that a workbook may unpack to, and how many times its own size where that is more than a few."""
-_FEW, _CHUNK = 10 << 20, 1 << 20
-PIECE_VALUES = 8_000_000
-"""Values (records times columns) that are read at a time."""
 _LARGEST_WHOLE = 2.0**53
 PARQUET_ENDINGS = {".parquet", ".pq", ".parq"}
-MOST_COLUMNS = 10_000
-_LONGEST_TEXT, _LONGEST_LIST = 1 << 26, 1 << 17
-"""What the footer of a Parquet file may claim, in bytes and in entries: it is believed before anything else is known of the file."""
+
+
+class ReaderTuning(NamedTuple):
+    """What is refused as too large, and how much is read at a time. By judgement."""
+
+    most_columns: int = 10_000
+    largest_unpacked: int = 200 << 20
+    """Bytes that a workbook may unpack to."""
+    most_squeezed: int = 100
+    """How many times its own size it may unpack to, where that is more than `few`."""
+    few: int = 10 << 20
+    piece: int = 1 << 20
+    """Bytes that are unpacked at a time."""
+    piece_values: int = 8_000_000
+    """Values (records times columns) that are read at a time."""
+    longest_text: int = 1 << 26
+    """Bytes that the footer of a Parquet file may claim: it is believed before anything else is known of the file."""
+    longest_list: int = 1 << 17
+    """Entries that it may claim."""
+
+
+TUNING = ReaderTuning()
 
 
 def read_microdata(
@@ -106,8 +120,8 @@ def _checked_names(names: Sequence[str], origin: str) -> list[str]:
             f"{origin}: column {names.index('') + 1} has no name.",
             hint="Name every column, or drop the delimiter at the end of the header.",
         )
-    if len(names) > MOST_COLUMNS:
-        raise FormatError(f"{origin} has more than {MOST_COLUMNS:,} columns.", hint="Keep those that are needed.")
+    if len(names) > TUNING.most_columns:
+        raise FormatError(f"{origin} has more than {TUNING.most_columns:,} columns.", hint="Keep those that are needed.")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise FormatError(f"{origin} has two columns named {twice[0]!r}.", hint="Rename one of them.")
@@ -148,7 +162,7 @@ def _refuse_ragged(path: Path, encoding: str, delimiter: str) -> None:
 
 def _from_parquet(path: Path, decimal: DecimalMark | None) -> Microdata:
     try:
-        with pq.ParquetFile(path, thrift_string_size_limit=_LONGEST_TEXT, thrift_container_size_limit=_LONGEST_LIST) as file:
+        with pq.ParquetFile(path, thrift_string_size_limit=TUNING.longest_text, thrift_container_size_limit=TUNING.longest_list) as file:
             names = file.schema_arrow.names
     except (pa.ArrowException, OSError):
         raise FormatError(f"{path} is not a Parquet file.", hint="Is it a CSV file with the wrong ending, or cut off?") from None
@@ -197,7 +211,7 @@ def read_stats(path: Path) -> pa.Table:
     package = _required("pyreadstat", extra="stats", what=f"A file ending in {path.suffix}")
     read = getattr(package, STATS_READERS[path.suffix.lower()])
     _, facts = _or_refuse(path, lambda: read(str(path), metadataonly=True))
-    rows = max(1, PIECE_VALUES // max(1, len(facts.column_names)))
+    rows = max(1, TUNING.piece_values // max(1, len(facts.column_names)))
     pieces = _pieces(lambda start: read(str(path), output_format="dict", row_offset=start, row_limit=rows)[0], rows)
     whole: pa.Table = _or_refuse(path, lambda: pa.concat_tables(pieces, promote_options="permissive"))  # whole only if so in all pieces
     texts = {name for name, kind in facts.readstat_variable_types.items() if kind == "string"}
@@ -258,7 +272,7 @@ def read_sheet(path: Path, sheet: str | int = 0) -> pa.Table:
 
 def _check_unpacked(path: Path) -> None:
     """A small file that unpacks to a huge one is refused before a reader makes room for it; the sizes it declares may lie."""
-    largest = min(LARGEST_UNPACKED, max(_FEW, MOST_SQUEEZED * path.stat().st_size))
+    largest = min(TUNING.largest_unpacked, max(TUNING.few, TUNING.most_squeezed * path.stat().st_size))
     size = _or_refuse(path, lambda: _unpacked(path, largest))
     if size > largest:
         raise FormatError(f"{path} unpacks to more than {largest >> 20:,} MiB.", hint="Save the records as CSV or Parquet.")
@@ -270,7 +284,7 @@ def _unpacked(path: Path, enough: int) -> int:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             with archive.open(member) as file:
-                while size <= enough and (chunk := file.read(_CHUNK)):
+                while size <= enough and (chunk := file.read(TUNING.piece)):
                     size += len(chunk)
     return size
 

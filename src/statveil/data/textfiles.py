@@ -7,13 +7,23 @@ import csv
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from statveil.core.errors import FormatError, InputError
 
 DELIMITERS = (";", ",", "\t", "|")
-_SAMPLE_RECORDS = 50
-_CHUNK = 1 << 22
+
+
+class TextFileTuning(NamedTuple):
+    """How a text file is looked through. By judgement."""
+
+    sample: int = 50
+    """Records by which the delimiter is told."""
+    piece: int = 1 << 22
+    """Bytes or characters at a time."""
+
+
+TUNING = TextFileTuning()
 
 
 def require_file(path: Path) -> Path:
@@ -55,7 +65,7 @@ def _first_fault(path: Path, encoding: str) -> int | None:
     decoder = codecs.getincrementaldecoder(encoding)()
     read = 0
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(TUNING.piece):
             try:
                 text = decoder.decode(chunk)
             except UnicodeDecodeError as error:
@@ -77,7 +87,7 @@ def _ends_whole(decoder: codecs.IncrementalDecoder) -> bool:
 def transcode(path: Path, encoding: str, target: IO[bytes]) -> None:
     """Copy the file as UTF-8, line ends untouched."""
     with path.open("r", encoding=encoding, newline="") as source:
-        while chunk := source.read(_CHUNK):
+        while chunk := source.read(TUNING.piece):
             target.write(chunk.encode("utf-8"))
     target.flush()
 
@@ -88,7 +98,7 @@ def sniff_delimiter(path: Path, encoding: str) -> str:
 
 
 def _agreement(path: Path, encoding: str, delimiter: str) -> tuple[bool, int]:
-    widths = [len(fields) for _, fields in islice(records_of(path, encoding, delimiter), _SAMPLE_RECORDS)]
+    widths = [len(fields) for _, fields in islice(records_of(path, encoding, delimiter), TUNING.sample)]
     header = widths[0] if widths else 1
     return header > 1 and len(set(widths)) == 1, header
 

@@ -14,12 +14,21 @@ from numba import njit
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
 
-_ROWS = 1 << 16
 _WORD = -1
 _WIDEST = 26
 """Characters that an amount takes at most: sign, 19 digits, point, six more, blank."""
 _BLANK, _NEWLINE, _MINUS, _POINT, _ZERO, _OPEN, _CLOSE, _COLON = (ord(sign) for sign in " \n-.0():")
 _ENDLESS = np.frombuffer(b"1e+20", dtype=np.uint8)
+
+
+class AmountsTuning(NamedTuple):
+    """How columns are written."""
+
+    rows: int = 1 << 16
+    """Lines at a time. By judgement."""
+
+
+TUNING = AmountsTuning()
 
 
 class AmountColumn(NamedTuple):
@@ -42,16 +51,16 @@ def lines_of(columns: Sequence[AmountColumn | WordColumn]) -> Iterator[memoryvie
     decimals = np.array([column.decimals if isinstance(column, AmountColumn) else _WORD for column in columns])
     words, starts, offsets = _pool(columns)
     width = sum(_WIDEST if isinstance(column, AmountColumn) else max(map(len, column.words), default=0) + 1 for column in columns)
-    page = np.empty(width * min(_ROWS, fields.shape[1]) + 1, dtype=np.uint8)
-    for first in range(0, fields.shape[1], _ROWS):
-        size = _set_rows(fields[:, first : first + _ROWS], decimals, words, starts, offsets, page)
+    page = np.empty(width * min(TUNING.rows, fields.shape[1]) + 1, dtype=np.uint8)
+    for first in range(0, fields.shape[1], TUNING.rows):
+        size = _set_rows(fields[:, first : first + TUNING.rows], decimals, words, starts, offsets, page)
         yield page[:size].data
 
 
 def relation_lines(indptr: AnyArray, indices: AnyArray, factors: IntArray, rhs: AmountColumn) -> Iterator[memoryview]:
     """A line `rhs n : cell (factor) cell (factor) ...` per relation, in pieces."""
-    for first in range(0, rhs.units.size, _ROWS):
-        last = min(first + _ROWS, rhs.units.size)
+    for first in range(0, rhs.units.size, TUNING.rows):
+        last = min(first + TUNING.rows, rhs.units.size)
         terms = int(indptr[last] - indptr[first])
         page = np.empty((2 * _WIDEST + 2) * (terms + last - first), dtype=np.uint8)
         size = _set_relations(indptr, indices, factors, rhs.units, rhs.decimals, first, last, page)
@@ -69,6 +78,7 @@ def _pool(columns: Sequence[AmountColumn | WordColumn]) -> tuple[AnyArray, IntAr
 
 @njit(cache=True)
 def _set_amount(amount: int, decimals: int, page: AnyArray, at: int) -> int:
+    """Write one amount from `at` on, without a bound as 1e+20; where it ends."""
     if amount < 0:
         page[at] = _MINUS
         at += 1
@@ -94,6 +104,7 @@ def _set_amount(amount: int, decimals: int, page: AnyArray, at: int) -> int:
 
 @njit(cache=True)
 def _set_rows(fields: IntArray, decimals: IntArray, words: AnyArray, starts: IntArray, offsets: IntArray, page: AnyArray) -> int:
+    """Write rows of amounts and words, separated by blanks; where they end."""
     at = 0
     for row in range(fields.shape[1]):
         for field in range(fields.shape[0]):
@@ -114,6 +125,7 @@ def _set_rows(fields: IntArray, decimals: IntArray, words: AnyArray, starts: Int
 def _set_relations(
     indptr: AnyArray, indices: AnyArray, factors: IntArray, rhs: IntArray, decimals: int, first: int, last: int, page: AnyArray
 ) -> int:
+    """Write the relations from `first` to `last`, a line each; where they end."""
     at = 0
     for row in range(first, last):
         at = _set_amount(rhs[row], decimals, page, at)

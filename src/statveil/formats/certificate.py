@@ -18,11 +18,19 @@ from statveil.core.errors import FormatError
 FORMAT = "statveil bound certificate 1"
 COVER = -1
 """In the place of a polygon's longest cell: the cut is a cover."""
-DEEPEST = 220
-"""Proofs within proofs, in a file; no search of our own nests as many."""
 GZIP = b"\x1f\x8b"
 
 Whole = tuple[int, ...]
+
+
+class CertificateTuning(NamedTuple):
+    """What is refused in a file."""
+
+    deepest: int = 220
+    """Proofs within proofs; no search of our own nests as many. By judgement."""
+
+
+TUNING = CertificateTuning()
 
 
 class Combination(NamedTuple):
@@ -118,7 +126,7 @@ def read_certificate(path: str | Path) -> Certificate:
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
     except RecursionError:
-        raise FormatError(f"{path} is refused: its proof is nested more than {DEEPEST} deep.") from None
+        raise FormatError(f"{path} is refused: its proof is nested more than {TUNING.deepest} deep.") from None
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
         hint = f"It should be JSON with format {FORMAT!r}."
         raise FormatError(f"{path} is not a certificate of a bound, or it is damaged.", hint=hint) from None
@@ -137,7 +145,7 @@ def _as_json(node: Node) -> Any:
 
 
 def _node(content: Any, *, depth: int) -> Node:
-    if depth > DEEPEST:
+    if depth > TUNING.deepest:
         raise RecursionError
     if isinstance(content, list):
         cell, up, down = content

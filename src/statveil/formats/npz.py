@@ -10,6 +10,7 @@ import io
 import zipfile
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -25,7 +26,16 @@ _AMOUNTS = ("value", "lower", "upper", "lower_level", "upper_level", "rhs")
 _WHOLE = ("version", "decimals", *_AMOUNTS, "status", "starts", "cells", "factors")
 _NAMES = (*_WHOLE, "cost")
 _SMALLEST = (np.int8, np.int16, np.int32, np.int64)
-_QUICK = 1  # level of compression: the finer ones take seconds and save little
+
+
+class ArraysTuning(NamedTuple):
+    """How arrays are written."""
+
+    compression: int = 1
+    """The finer levels take seconds and save little. By judgement."""
+
+
+TUNING = ArraysTuning()
 
 
 def write_arrays(system: LinearSystem, path: str | Path) -> None:
@@ -33,7 +43,7 @@ def write_arrays(system: LinearSystem, path: str | Path) -> None:
     matrix = system.relations
     letters = np.asarray(system.status, dtype="<U1").view(np.uint32)
     whole = {name: getattr(system, name) for name in _AMOUNTS} | {"starts": matrix.indptr, "cells": matrix.indices, "factors": matrix.data}
-    with zipfile.ZipFile(path, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=_QUICK) as archive:
+    with zipfile.ZipFile(path, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=TUNING.compression) as archive:
         _add(archive, "version", np.array([VERSION], dtype=np.int8))
         _add(archive, "decimals", np.array([system.decimals], dtype=np.int8))
         for name, array in whole.items():

@@ -33,6 +33,16 @@ _A, _E, _I, _Z = (ord(sign) for sign in "aeiz")
 _INF, _INFINITY = (np.frombuffer(word, dtype=np.uint8) for word in (b"inf", b"infinity"))
 
 
+class TextTuning(NamedTuple):
+    """How a file is looked through."""
+
+    piece: int = 1 << 22
+    """Bytes at a time. By judgement."""
+
+
+TUNING = TextTuning()
+
+
 @njit(cache=True)
 def scan_lines(data: Any, begins: Any, ends: Any, numbers: Any) -> int:
     """Where each line that is not blank begins and ends, and its number; how many there are."""
@@ -104,6 +114,7 @@ def find_repeated(starts: Any, cells: Any, seen: Any) -> int:
 
 @njit(cache=True)
 def _past_blanks(data: Any, at: int, end: int) -> int:
+    """Where the next word begins, or the end."""
     while at < end and data[at] <= _BLANK:
         at += 1
     return at
@@ -223,7 +234,6 @@ def _endless(data: Any, at: int, end: int, sign: int) -> Any:
 
 _END_OF_FILE = b"\x1a"
 """DOS closed its text files with it."""
-_PART = 1 << 22
 _CONTROL = np.array([(byte < 32 and byte not in b"\t\n\v\f\r") or byte == 127 for byte in range(256)])
 
 
@@ -246,8 +256,8 @@ class TextLines:
 
     def _refuse_control(self) -> None:
         """A byte of no text is damage, even between two words. A part at a time: a file may be large."""
-        for begin in range(0, self.data.size, _PART):
-            control = _CONTROL[self.data[begin : begin + _PART]]
+        for begin in range(0, self.data.size, TUNING.piece):
+            control = _CONTROL[self.data[begin : begin + TUNING.piece]]
             if control.any():
                 line = int(np.count_nonzero(self.data[: begin + int(np.argmax(control))] == ord("\n"))) + 1
                 raise FormatError(f"{self.name}, line {line}: a byte that belongs in no text file.", hint="Is the file damaged?")

@@ -36,6 +36,19 @@ _ENDINGS = {
 }
 
 
+class HighsTuning(NamedTuple):
+    """How exact HiGHS must be. By judgement: amounts are whole numbers, and its points are rounded and checked."""
+
+    tolerance: float = 1e-9
+    """Of rows, columns, reduced costs and whole numbers: the smallest it takes is 1e-10."""
+    absolute_gap: float = 1e-9
+    least_seconds: float = 0.01
+    """Given even where no time is left."""
+
+
+TUNING = HighsTuning()
+
+
 class HighsOptions(NamedTuple):
     """How HiGHS runs."""
 
@@ -66,14 +79,14 @@ def solve(
     An "infeasible" is checked by a second run without presolve, because presolve has been wrong before; not so `as_it_comes`.
     """
     highs = loaded(model, as_it_comes=options.as_it_comes)
-    highs.setOptionValue("time_limit", max(seconds, 0.01))
+    highs.setOptionValue("time_limit", max(seconds, TUNING.least_seconds))
     highs.setOptionValue("presolve", "on" if options.presolve else "off")
     if model.whole is None:
         highs.setOptionValue("solver", algorithm)
         highs.setOptionValue("run_crossover", "on" if options.crossover else "off")
     else:
         highs.setOptionValue("mip_rel_gap", gap)
-        highs.setOptionValue("mip_abs_gap", 1e-9)
+        highs.setOptionValue("mip_abs_gap", TUNING.absolute_gap)
         if nodes is not None:
             highs.setOptionValue("mip_max_nodes", nodes)
         if start is not None:
@@ -102,10 +115,10 @@ def loaded(model: LinearModel, *, as_it_comes: bool = False) -> Any:
 def _make_exacting(highs: Any, *, mixed: bool) -> None:
     highs.setOptionValue("parallel", "off")
     highs.setOptionValue("random_seed", 0)
-    highs.setOptionValue("primal_feasibility_tolerance", 1e-9)
-    highs.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    highs.setOptionValue("primal_feasibility_tolerance", TUNING.tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", TUNING.tolerance)
     if mixed:
-        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
+        highs.setOptionValue("mip_feasibility_tolerance", TUNING.tolerance)
 
 
 def read_solution(highs: Any, model: LinearModel) -> LinearSolution:
@@ -187,7 +200,7 @@ class WarmProgram:
         self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
         if row_lower is not None:
             self._change_rows(*row_lower)
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, TUNING.least_seconds))
         self._highs.run()
         self._highs.setOptionValue("solver", "simplex")  # from now on the dual simplex starts where it stood
         return read_solution(self._highs, self._model)
@@ -262,7 +275,7 @@ class PackingProgram:
         if most.size:
             lower = np.full(most.size, -np.inf)
             self._highs.addRows(most.size, lower, most, rows.nnz, rows.indptr[:-1], rows.indices, rows.data)
-        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, 0.01))
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, TUNING.least_seconds))
         self._highs.run()
         found = read_solution(self._highs, self._model)
         return found.x if found.ending is Ending.OPTIMAL else None

@@ -19,14 +19,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from statveil.core.errors import SolverFailed, StatveilError
 
-LARGE = 1 << 16
-"""Bytes from which on an array travels beside its message."""
-INTERVAL = 0.1
-"""Seconds between two looks at the memory in use: by judgement."""
 _NUMBER = struct.Struct(">Q")
 _idle: list[subprocess.Popen[bytes]] = []
 _most_memory = [0]
@@ -35,6 +31,18 @@ used."""
 
 Send = Callable[[Any], None]
 Call = tuple[Callable[..., None], tuple[Any, ...]]
+
+
+class ProcessTuning(NamedTuple):
+    """How children are spoken to. By judgement."""
+
+    large: int = 1 << 16
+    """Bytes from which on an array travels beside its message."""
+    interval: float = 0.1
+    """Seconds between two looks at the memory in use."""
+
+
+TUNING = ProcessTuning()
 
 
 class Halt(StrEnum):
@@ -139,7 +147,7 @@ def _listen(
             left = deadline - time.monotonic()
             if left <= 0:  # one that never stops talking has its time too
                 return Halt.OUT_OF_TIME
-            ready = selector.select(min(left, INTERVAL))
+            ready = selector.select(min(left, TUNING.interval))
             for key, _ in ready:
                 kind, content = _read_or_failure(key.fileobj, alone=not spoken)
                 if kind == "message":
@@ -178,9 +186,9 @@ def _write(pipe: Any, content: Any) -> None:
 
     def keep_within(buffer: pickle.PickleBuffer) -> bool:
         raw = buffer.raw()
-        if raw.nbytes >= LARGE:
+        if raw.nbytes >= TUNING.large:
             large.append(raw)
-        return raw.nbytes < LARGE
+        return raw.nbytes < TUNING.large
 
     payload = memoryview(pickle.dumps(content, protocol=5, buffer_callback=keep_within))
     sizes = [part.nbytes for part in (payload, *large)]

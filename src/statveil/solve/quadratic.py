@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import piqp
 from scipy.sparse import csc_matrix, csr_matrix, diags
 
 from statveil.core.arrays import FloatArray
+
+
+class QuadraticTuning(NamedTuple):
+    """When PIQP is content. By judgement."""
+
+    absolute: float = 1e-9
+    relative: float = 1e-10
+    iterations: int = 500
+
+
+TUNING = QuadraticTuning()
 
 
 def least_squares(*, weight: FloatArray, matrix: csr_matrix, rhs: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
@@ -41,7 +52,7 @@ def _hessian(weight: FloatArray) -> csc_matrix:
 def _solver() -> Any:
     solver = piqp.SparseSolver()
     solver.settings.verbose = False
-    solver.settings.eps_abs = 1e-9
-    solver.settings.eps_rel = 1e-10
-    solver.settings.max_iter = 500
+    solver.settings.eps_abs = TUNING.absolute
+    solver.settings.eps_rel = TUNING.relative
+    solver.settings.max_iter = TUNING.iterations
     return solver

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from pysat.solvers import Minisat22
@@ -10,8 +11,15 @@ from pysat.solvers import Minisat22
 from statveil.core.arrays import IntArray
 from statveil.core.limits import Ending
 
-CONFLICTS = 2_000_000
-"""Work allowed to one call; a count and not a clock, so that the same clauses give the same answer."""
+
+class MiniSatTuning(NamedTuple):
+    """How long MiniSat may think."""
+
+    conflicts: int = 2_000_000
+    """Work allowed to one call; a count and not a clock, so that the same clauses give the same answer. By judgement."""
+
+
+TUNING = MiniSatTuning()
 
 
 class Formula:
@@ -27,7 +35,7 @@ class Formula:
         """The literals that a free decision makes true. A variable without one is decided false."""
         self._solver.set_phases(list(literals))
 
-    def solve(self, *, conflicts: int = CONFLICTS) -> tuple[Ending, IntArray]:
+    def solve(self, *, conflicts: int = TUNING.conflicts) -> tuple[Ending, IntArray]:
         """FEASIBLE with literals that satisfy all clauses, INFEASIBLE, or OUT_OF_TIME when the conflicts allowed were too few."""
         self._solver.conf_budget(conflicts)
         satisfied = self._solver.solve_limited()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,11 +20,20 @@ from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import HierarchyError, InputError
 from statveil.tables.spec import Dimension, TableSpec
 
-LARGEST_LIST = 1_000_000
 LARGEST_GRID = 2**62
-LARGEST_TABLE = 20_000_000
 UNWAIVED, REQUESTED = 1, 2
 """Bits of a respondent's flags; a holding has the bits that any of its records has."""
+
+
+class TableTuning(NamedTuple):
+    """What is refused as too large to be a table. By judgement."""
+
+    most_cells: int = 20_000_000
+    most_structural: int = 1_000_000
+    """Positions that patterns of structural zeros may rule out."""
+
+
+TUNING = TableTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +68,9 @@ class Grid:
         """Refuse a table whose cells would not fit, before any of them is made."""
         levels = [[int(np.unique(level[level >= 0]).size) for level in ancestor_levels(dimension)] for dimension in self.dimensions]
         cells = sum(min(leaf_cells, prod(sizes)) for sizes in product(*levels))
-        if cells > LARGEST_TABLE:
+        if cells > TUNING.most_cells:
             raise InputError(
-                f"The table may have {cells:,} cells, more than {LARGEST_TABLE:,}.", hint="Leave out a dimension, or use coarser codes."
+                f"The table may have {cells:,} cells, more than {TUNING.most_cells:,}.", hint="Leave out a dimension, or use coarser codes."
             )
 
 
@@ -110,9 +120,9 @@ def _combined(grid: Grid, chosen: Sequence[IntArray]) -> IntArray:
 def structural_positions(spec: TableSpec, grid: Grid) -> IntArray:
     """Coordinates of all positions that the patterns rule out, in ascending order, each once."""
     ruled_out = [_axes(grid, pattern) for pattern in spec.structural_zeros]
-    if sum(prod(codes.size for codes in axes) for axes in ruled_out) > LARGEST_LIST:
+    if sum(prod(codes.size for codes in axes) for axes in ruled_out) > TUNING.most_structural:
         raise InputError(
-            f"structural_zeros of {spec.name!r} rules out more than {LARGEST_LIST:,} positions.", hint="Give narrower patterns."
+            f"structural_zeros of {spec.name!r} rules out more than {TUNING.most_structural:,} positions.", hint="Give narrower patterns."
         )
     keys = [grid.keys(_crossed(axes)) for axes in ruled_out]
     return grid.coordinates(np.unique(np.concatenate([np.zeros(0, np.int64), *keys])))

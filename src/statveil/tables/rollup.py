@@ -22,6 +22,7 @@ from statveil.tables.spec import TableSpec
 
 @numba.njit(cache=True, nogil=True)
 def add_into(target: Any, position: Any, source: Any) -> None:
+    """Add each leaf to its position; leaves at -1 are left out."""
     for leaf in range(position.size):
         if position[leaf] >= 0:
             target[position[leaf]] += source[leaf]
@@ -29,6 +30,7 @@ def add_into(target: Any, position: Any, source: Any) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def xor_into(target: Any, position: Any, source: Any) -> None:
+    """The same with the exclusive or: fingerprints."""
     for leaf in range(position.size):
         if position[leaf] >= 0:
             target[position[leaf]] ^= source[leaf]
@@ -49,6 +51,7 @@ def place_among(largest: Any, amount: int) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def insert_at(copies: Any, place: int, copy: int) -> None:
+    """Put the copies of a respondent where its amount went, smaller ones moved down; nothing at -1."""
     if place < 0:
         return
     for lower in range(copies.size - 1, place, -1):
@@ -58,6 +61,7 @@ def insert_at(copies: Any, place: int, copy: int) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def raise_flagged(largest: Any, flags: int, contribution: int) -> None:
+    """The largest contribution of a respondent who has not waived, and of one who asked, with this one."""
     if flags & UNWAIVED:
         largest[0] = max(largest[0], contribution)
     if flags & REQUESTED:

@@ -7,12 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
 from statveil.core.errors import FormatError
 from statveil.formats.argus.lines import ArgusLine, read_lines
 
-MOST_TABLES = 1000
 _NUMBER = re.compile(r"-?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
+
+
+class BatchTuning(NamedTuple):
+    """What is refused in a batch file."""
+
+    most_tables: int = 1000
+    """By judgement."""
+
+
+TUNING = BatchTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +135,7 @@ class Batch:
 
 OPTIONS = ("HL", "SO", "AR", "HI", "AS", "SE", "FL", "QU", "TR", "AO", "AD", "AC")
 RULES = {"P": (1, 3), "NK": (2, 2), "FREQ": (2, 2), "ZERO": (1, 1), "REQ": (3, 4), "WGT": (1, 1), "MIS": (1, 1), "MAN": (1, 1)}
-METHODS = ("GH", "MOD", "OPT", "NET", "RND", "CTA", "CKM")
+SUPPRESSION_METHODS = ("GH", "MOD", "OPT", "NET", "RND", "CTA", "CKM")
 
 
 def read_batch(path: str | Path) -> Batch:
@@ -177,7 +187,7 @@ def _file(line: ArgusLine, text: str) -> str:
 
 
 def _table(line: ArgusLine, text: str, *, least: int = 1) -> int:
-    if not re.fullmatch(r"\d{1,4}", text) or not least <= int(text) <= MOST_TABLES:
+    if not re.fullmatch(r"\d{1,4}", text) or not least <= int(text) <= TUNING.most_tables:
         raise line.fault(f"the number of a table should stand here, not {text[:20]!r}")
     return int(text)
 
@@ -269,8 +279,8 @@ def _suppress(line: ArgusLine, _name: str, rest: str) -> Suppress:
     if rest.upper().startswith("CKM") and ")" in rest:
         rest = rest[: rest.index(")") + 1]  # names of files may follow
     method, words = _call(line, rest)
-    if method not in METHODS:
-        raise line.fault(f"unknown method {method}", hint=f"Known: {', '.join(METHODS)}.")
+    if method not in SUPPRESSION_METHODS:
+        raise line.fault(f"unknown method {method}", hint=f"Known: {', '.join(SUPPRESSION_METHODS)}.")
     return Suppress(line=line, method=method, table=_table(line, words[0], least=0), arguments=tuple(words[1:]))
 
 

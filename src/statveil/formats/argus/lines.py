@@ -13,9 +13,17 @@ from statveil.core.errors import FormatError, InputError
 _LINE_END = re.compile(r"\r*\n|\r")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _END_OF_FILE = "\x1a"  # DOS closed its text files with it
-LONGEST_LINE = 1 << 20
-LARGEST_FILE = 1 << 26
-"""Metadata, trees and tables beyond 64 MB are none."""
+
+
+class ArgusFileTuning(NamedTuple):
+    """What is refused as no such file. By judgement."""
+
+    longest_line: int = 1 << 20
+    largest_file: int = 1 << 26
+    """Metadata, trees and tables beyond 64 MB are none."""
+
+
+TUNING = ArgusFileTuning()
 
 
 class ArgusLine(NamedTuple):
@@ -31,8 +39,8 @@ class ArgusLine(NamedTuple):
 
 def read_lines(path: Path) -> list[ArgusLine]:
     """All lines that are not blank, of a file that fits in memory."""
-    if require(path).stat().st_size > LARGEST_FILE:
-        raise FormatError(f"{path.name}, line 1: the file is larger than {LARGEST_FILE >> 20} MB.", hint="Is it the right file?")
+    if require(path).stat().st_size > TUNING.largest_file:
+        raise FormatError(f"{path.name}, line 1: the file is larger than {TUNING.largest_file >> 20} MB.", hint="Is it the right file?")
     return list(lines_of(path.name, decoded(path.read_bytes())))
 
 
@@ -48,7 +56,7 @@ def lines_of(name: str, text: str, *, first: int = 1) -> Iterator[ArgusLine]:
 def check_text(line: ArgusLine) -> None:
     if _CONTROL.search(line.text):
         raise line.fault("a byte that belongs in no text file", hint="Is the file damaged, or not a text file?")
-    if len(line.text) > LONGEST_LINE:
+    if len(line.text) > TUNING.longest_line:
         raise line.fault("the line is longer than a million characters", hint="Is the file damaged, or not a text file?")
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import pyarrow as pa
 
@@ -25,12 +25,21 @@ from statveil.formats.argus.lines import ArgusLine, check_text, find_file, requi
 from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRole
 from statveil.formats.argus.trees import read_labels, read_tree
 
-_CHUNK = 1 << 22
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d{1,3})?")
 REQUESTED = "request rule applies"
 """The column that is added for a request variable: true where the code asks for protection."""
 REQUESTED_FIRST, REQUESTED_SECOND = "first request rule applies", "second request rule applies"
 """The same for the first of its codes, and for the second."""
+
+
+class ArgusRecordsTuning(NamedTuple):
+    """How records are read."""
+
+    piece: int = 1 << 22
+    """Characters at a time; no line is longer. By judgement."""
+
+
+TUNING = ArgusRecordsTuning()
 
 
 def read_records(path: str | Path, metadata: Metadata, *, recoded: Mapping[str, Mapping[str, str]] | None = None) -> Microdata:
@@ -198,8 +207,8 @@ def record_lines(path: Path) -> Iterator[ArgusLine]:
     encoding = _encoding(path)
     with path.open("r", encoding=encoding, newline="\n") as file:
         name, number = path.name, 0
-        while raw := file.readline(_CHUNK):
-            if len(raw) >= _CHUNK:
+        while raw := file.readline(TUNING.piece):
+            if len(raw) >= TUNING.piece:
                 raise FormatError(f"{path.name}, line {number + 1}: the line has no end.", hint="Is it a text file?")
             for part in raw.rstrip("\r\n").split("\r"):
                 number += 1
@@ -213,13 +222,13 @@ def _encoding(path: Path) -> str:
     """UTF-8 if every byte fits, else one byte a character."""
     with path.open("r", encoding="utf-8-sig", newline="") as file:
         try:
-            while file.read(_CHUNK):
+            while file.read(TUNING.piece):
                 pass
             return "utf-8-sig"
         except UnicodeDecodeError:
             pass
     with path.open("rb") as raw:
-        pieces = iter(lambda: raw.read(_CHUNK), b"")
+        pieces = iter(lambda: raw.read(TUNING.piece), b"")
         return "latin-1" if any(single_byte(piece) == "latin-1" for piece in pieces) else "cp1252"
 
 
