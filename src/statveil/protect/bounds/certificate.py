@@ -24,8 +24,7 @@ from statveil.formats import certificate as written
 from statveil.formats.certificate import Cases, ProofSum
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import Reduction
-from statveil.protect.presolve.redundancy import independent_relations
-from statveil.protect.problem import ProtectionProblem
+from statveil.protect.presolve.redundancy import independent_short_rows
 from statveil.protect.search.state import DualMultipliers, Proof
 
 Certificate = written.Certificate
@@ -162,7 +161,7 @@ def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
     unseen = [] if reach.impossible else _unseen_ties(reduction, reach)
     if not unseen:
         return ()
-    rows = independent_relations(_as_problem(reach))
+    rows = independent_short_rows(reach.matrix, reach.right)
     basis = reach.matrix[rows].astype(np.float64)
     solver = splu((basis @ basis.T).tocsc())
     found = []
@@ -186,23 +185,6 @@ def _unseen_ties(reduction: Reduction, reach: ImpliedBounds) -> list[tuple[int, 
         if head != group:
             unseen.add((head, group, head_sign * sign))
     return sorted(unseen)
-
-
-def _as_problem(reach: ImpliedBounds) -> ProtectionProblem:
-    """The relations among the checker's groups as a problem of their own."""
-    size = reach.matrix.shape[1]
-    nothing = np.zeros(size, dtype=np.int64)
-    return ProtectionProblem(
-        relations=reach.matrix,
-        rhs=reach.right,
-        value=nothing,
-        weight=np.ones(size),
-        lower=np.full(size, -NO_LIMIT),
-        upper=np.full(size, NO_LIMIT),
-        sensitive=np.zeros(size, dtype=np.bool_),
-        lower_level=nothing,
-        upper_level=nothing,
-    )
 
 
 def _rational(factors: FloatArray) -> IntArray | None:

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from statveil.core.arrays import AnyArray, BoolArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.limits import Limits
 from statveil.protect.presolve.redundancy import independent_rows, sparse_rows
 from statveil.protect.problem import ProtectionProblem
@@ -102,6 +102,12 @@ class Network:
     @property
     def ground(self) -> int:
         return self.nodes - 1
+
+    def of_relations(self, at_node: FloatArray, count: int) -> FloatArray:
+        """What each of so many relations has at its node, turned as the node is; those that are no node have zero."""
+        inner, found = self.relation >= 0, np.zeros(count)
+        found[self.relation[inner]] = self.sign[inner] * at_node[inner]
+        return found
 
 
 def detect(problem: ProtectionProblem) -> Network | str:

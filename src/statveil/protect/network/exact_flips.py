@@ -204,7 +204,7 @@ def _square_prices(program: SensesProgram, senses: IntArray, deviation: IntArray
     problem = program.problem
     other = np.where(senses > 0, problem.down.high, problem.up.low).astype(np.float64)
     now = deviation.astype(np.float64)
-    pull = program.pull(program.duals)
+    pull = problem.relations.T @ program.duals  # what a forced unit of each cell takes off the cost of the rest
     return np.asarray(problem.weight * (other * other - now * now) - pull * (other - now))
 
 

@@ -200,13 +200,5 @@ class FlowProgram:
     @property
     def duals(self) -> FloatArray:
         """One multiplier per relation: what a unit more on its right-hand side would cost."""
-        network = self.network
-        duals = np.zeros(self.problem.rhs.size)
         potential = self.flow.tree.potential
-        inner = network.relation >= 0
-        duals[network.relation[inner]] = network.sign[inner] * (potential[network.ground] - potential[inner]) / self.price
-        return duals
-
-    def pull(self, duals: FloatArray) -> FloatArray:
-        """What a forced unit of each cell's deviation takes off the cost of the rest."""
-        return np.asarray(self.problem.relations.T @ duals)
+        return self.network.of_relations((potential[self.network.ground] - potential) / self.price, self.problem.rhs.size)

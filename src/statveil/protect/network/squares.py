@@ -68,15 +68,7 @@ class SquaresProgram:
     @property
     def duals(self) -> FloatArray:
         """One multiplier per relation: what a unit more on its right-hand side would cost."""
-        network = self.network
-        duals = np.zeros(self.problem.rhs.size)
-        inner = network.relation >= 0
-        duals[network.relation[inner]] = network.sign[inner] * (self.potential[inner] - self.potential[network.ground])
-        return duals
-
-    def pull(self, duals: FloatArray) -> FloatArray:
-        """What a forced unit of each cell's deviation takes off the cost of the rest."""
-        return self.linear.pull(duals)
+        return self.network.of_relations(self.potential - self.potential[self.network.ground], self.problem.rhs.size)
 
     def _nearest_whole(self, low: IntArray, high: IntArray, target: FloatArray) -> IntArray | None:
         """The whole flow with the least squares among those that round every amount up or down; any other if there is none.

@@ -214,8 +214,12 @@ def _flatten(parent: IntArray, turn: IntArray, i: int) -> None:
 
 def independent_relations(problem: ProtectionProblem) -> IntArray:
     """Numbers of relations from which all others follow, short ones first choice. A contradiction counts as new: it must not be lost."""
-    shortest_first = np.argsort(np.diff(problem.relations.indptr), kind="stable")
-    return independent_rows(problem.relations, problem.residual, shortest_first, TUNING.most_steps)[0]
+    return independent_short_rows(problem.relations, problem.residual)
+
+
+def independent_short_rows(matrix: csr_matrix, residual: IntArray) -> IntArray:
+    """The same for any relations."""
+    return independent_rows(matrix, residual, np.argsort(np.diff(matrix.indptr), kind="stable"), TUNING.most_steps)[0]
 
 
 def independent_rows(matrix: csr_matrix, residual: IntArray, order: IntArray, most: int) -> tuple[IntArray, bool]:

@@ -141,12 +141,9 @@ class CoarseBound:
         solution = self.program.solve(seconds, crossover=True)
         if solution.row_duals is None:
             return None
-        network = self.coarse.network
         of_relations, amount = self.program.multipliers(solution.row_duals)
-        at_node = np.append(of_relations, 0.0)
-        inner = np.flatnonzero(network.relation >= 0)
-        equality = np.zeros(self.coarse.problem.rhs.size)
-        equality[network.relation[inner]] = network.sign[inner] * at_node[self.table.node[inner]]
+        at_node = np.append(of_relations, 0.0)[self.table.node]
+        equality = self.coarse.network.of_relations(at_node, self.coarse.problem.rhs.size)
         return self._in_whole_table(amount)._replace(relations=equality)
 
     def _in_whole_table(self, amount: FloatArray) -> DualMultipliers:
