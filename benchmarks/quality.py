@@ -18,7 +18,7 @@ import pyarrow as pa
 import statveil as sv
 from statveil.core.errors import StatveilError
 from statveil.jobs.demo.enterprises import enterprises, industry_tree, region_tree, size_tree
-from statveil.protect.keep.lower_bound import Relaxation, proved_least
+from statveil.protect.keep.lower_bound import ConvexRelaxation, proved_least
 from statveil.protect.keep.programs import QualityProgram
 from statveil.protect.keep.tabu.objective import Objective, outcomes
 from statveil.protect.keep.tabu.search import TabuSearch
@@ -105,7 +105,7 @@ def csplib(folder: Path) -> None:
 def _proof(problem: sv.ProtectionProblem, keep: Keep) -> None:
     """Whether any table keeps this within 10% of the least change, which is at most `BEST_KNOWN`."""
     began = time.perf_counter()
-    relaxation = Relaxation(problem, targets_of(keep, problem)[0], within=0.005, ceiling=1.1 * BEST_KNOWN)
+    relaxation = ConvexRelaxation(problem, targets_of(keep, problem)[0], within=0.005, ceiling=1.1 * BEST_KNOWN)
     bound = proved_least(relaxation, seconds=150)
     asked = "+".join(what for what, _ in keep.asked)
     verdict = "proved: no such table" if bound >= relaxation.ceiling else "not excluded"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from statveil.core.statistics import statistics_of
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of
-from statveil.jobs.tradeoff.programs import MORE_CHANGE, FrontProgram, largest_moves, least_moves, tangent_of, terms_of
+from statveil.jobs.tradeoff.programs import TUNING, FrontProgram, largest_moves, least_moves, tangent_of, terms_of
 from statveil.protect.keep.wishes import Keep, targets_of
 from tests.jobs.tradeoff.stories import market
 
@@ -56,28 +56,28 @@ def test_the_terms_are_exact_where_they_are_taken() -> None:
 
 def test_less_distortion_costs_more_change(program: FrontProgram) -> None:
     near = least_moves(MARKET, UP_AND_DOWN)
-    least = program.least_distortion(near, 1e9, seconds=10)
+    least = program.least_distortion(near, 1e9, seconds=300)
     assert least is not None
-    loose = program.least_change(least.deviation, least.distortion * 3 + 0.05, seconds=10)
-    tight = program.least_change(least.deviation, least.distortion * 1.2 + 0.001, seconds=10)
+    loose = program.least_change(least.deviation, least.distortion * 3 + 0.05, seconds=300)
+    tight = program.least_change(least.deviation, least.distortion * 1.2 + 0.001, seconds=300)
     assert loose is not None
     assert tight is not None
     assert loose.cost <= tight.cost + 1e-6
     assert tight.cost <= least.cost + 1e-6
     for point in (least, loose, tight):
-        deviation = program.whole(point, seconds=10)
+        deviation = program.whole(point, seconds=300)
         assert deviation is not None
         assert MARKET.accepts(deviation)
 
 
 def test_smaller_caps_for_a_little_more_change(program: FrontProgram) -> None:
-    least = program.least_distortion(least_moves(MARKET, UP_AND_DOWN), 1e9, seconds=10)
+    least = program.least_distortion(least_moves(MARKET, UP_AND_DOWN), 1e9, seconds=300)
     assert least is not None
-    point = program.least_change(least.deviation, least.distortion * 1.5 + 0.01, seconds=10)
+    point = program.least_change(least.deviation, least.distortion * 1.5 + 0.01, seconds=300)
     assert point is not None
-    tighter = program.smallest_caps(point, seconds=10)
+    tighter = program.smallest_caps(point, seconds=300)
     assert tighter is not None
-    assert tighter.cost <= point.cost * (1 + MORE_CHANGE) + 1e-6
+    assert tighter.cost <= point.cost * (1 + TUNING.more_change) + 1e-6
     used, before = (largest_moves(MARKET, UP_AND_DOWN, each.deviation) for each in (tighter, point))
     assert float((used / before).sum()) <= 2 + 1e-6
 

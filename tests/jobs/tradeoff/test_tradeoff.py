@@ -18,17 +18,16 @@ from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Progress
 from statveil.core.statistics import statistics_of
 from statveil.jobs.tradeoff import tradeoff
-from statveil.jobs.tradeoff.explore import Candidate, Said
-from statveil.jobs.tradeoff.figures import front_csv, front_figures, front_json
+from statveil.jobs.tradeoff.explore import Candidate, StageMessage
 from statveil.jobs.tradeoff.front import DEFAULT, non_dominated
-from statveil.jobs.tradeoff.page import key_figures, sentences, tradeoff_html
+from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, key_figures, sentences, tradeoff_html
 from statveil.jobs.tradeoff.programs import FrontProgram, least_moves
 from statveil.protect.keep.wishes import Keep, targets_of
 from statveil.protect.system import system_of
 from statveil.solve.processes import Halt
 from tests.jobs.tradeoff.stories import market
 
-LIMITS = sv.Limits(seconds=60)
+LIMITS = sv.Limits(seconds=600)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +80,7 @@ def scripted(problem: Any, tables: list[Any], halt: Halt) -> Callable[..., Halt]
     """In place of the search: these tables, and this end."""
 
     def run(calls: Any, *, seconds: float, on_message: Callable[[Any], object]) -> Halt:
-        on_message(Said("least distortion"))
+        on_message(StageMessage("least distortion"))
         for table in tables:
             on_message(Candidate(table, "somewhere"))
         return halt
@@ -229,7 +228,7 @@ def least_of_all_senses(problem: sv.ProtectionProblem, change: float) -> float:
         senses[cells] = choice
         program, near = FrontProgram(problem, targets, senses), least_moves(problem, senses)
         for _ in range(3):
-            point = program.least_distortion(near, change, seconds=10)
+            point = program.least_distortion(near, change, seconds=300)
             if point is None:
                 break
             least, near = min(least, point.distortion), point.deviation

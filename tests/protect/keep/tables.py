@@ -11,6 +11,8 @@ import numpy as np
 import statveil as sv
 from tests.protect.problems import problem_of, two_way_relations, with_margins
 
+AMPLE = sv.Limits(seconds=300)
+"""Time that no search of these tables needs: they end by themselves, on a busy machine too."""
 INNER = np.array([[100, 200, 300], [400, 150, 250]])
 """With margins: cells 0, 1, 2 and 3 (total) in the first row, 4, 5, 6 and 7 in the second, 8 to 11 the totals of columns."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.protect.keep.means import means_off, side_by_side
+from statveil.protect.keep.problems import means_off, side_by_side
 from statveil.protect.keep.programs import QualityProgram, _least_for_correlation
 from statveil.protect.keep.result import changes_of
 from statveil.protect.keep.tabu.objective import Pair, outcomes
@@ -31,10 +31,10 @@ def test_the_optima_of_cox_and_kelly(shared_data: Path, wish: sv.keep.Keep, slop
     problem = cox_kelly(shared_data, zeros_free=True)
     targets = targets_of(wish, problem)
     program = QualityProgram(problem, targets, within=None)
-    senses, impossible = program.free_senses(seconds=20)
+    senses, impossible = program.free_senses(seconds=300)
     assert senses is not None
     assert not impossible
-    answer = program.with_senses(senses, seconds=20)
+    answer = program.with_senses(senses, seconds=300)
     assert answer is not None
     assert problem.accepts(answer.deviation)
     assert means_off(answer.deviation, targets) == [0]
@@ -46,7 +46,7 @@ def test_the_optima_of_cox_and_kelly(shared_data: Path, wish: sv.keep.Keep, slop
 def test_exact_levels_leave_no_mean_of_zero(shared_data: Path) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
     program = QualityProgram(problem, targets_of(sv.keep.Keep(mean=S), problem), within=None)
-    assert program.free_senses(seconds=20) == (None, True)
+    assert program.free_senses(seconds=300) == (None, True)
 
 
 def all_senses(problem: sv.ProtectionProblem) -> list[np.ndarray]:
@@ -63,11 +63,11 @@ def test_free_senses_are_the_best_of_all() -> None:
     problem = small_table()
     targets = targets_of(sv.keep.Keep(mean=S, slope=S), problem)
     program = QualityProgram(problem, targets, within=None)
-    tried = [program.with_senses(senses, seconds=10) for senses in all_senses(problem)]
+    tried = [program.with_senses(senses, seconds=300) for senses in all_senses(problem)]
     best = min(abs(outcomes(targets, each.deviation)[0].slope - 1) for each in tried if each is not None)
-    senses, _ = program.free_senses(seconds=10)
+    senses, _ = program.free_senses(seconds=300)
     assert senses is not None
-    answer = program.with_senses(senses, seconds=10)
+    answer = program.with_senses(senses, seconds=300)
     assert answer is not None
     assert abs(outcomes(targets, answer.deviation)[0].slope - 1) == pytest.approx(best, abs=0.01)  # whole units are coarse here
 
@@ -81,7 +81,7 @@ def test_a_distance_asked_is_kept_with_the_least_change() -> None:
     targets = targets_of(wish, problem)
     found = []
     for senses in all_senses(problem):
-        near, close = (QualityProgram(problem, targets, within=each).with_senses(senses, seconds=10) for each in (0.02, None))
+        near, close = (QualityProgram(problem, targets, within=each).with_senses(senses, seconds=300) for each in (0.02, None))
         if near is not None and close is not None:
             outcome = outcomes(targets, near.deviation)[0]
             met = abs(outcome.slope - 1) <= 0.02 and abs(outcome.variance_ratio - 1) <= 0.02
@@ -94,9 +94,9 @@ def test_the_mean_of_a_row_and_of_all_sensitive_cells_at_once() -> None:
     problem = small_table()
     targets = targets_of(sv.keep.Keep(mean=[S, "relation:0"]), problem)
     program = QualityProgram(problem, targets, within=None)
-    senses, _ = program.free_senses(seconds=10)
+    senses, _ = program.free_senses(seconds=300)
     assert senses is not None
-    answer = program.with_senses(senses, seconds=10)
+    answer = program.with_senses(senses, seconds=300)
     assert answer is not None
     assert means_off(answer.deviation, targets) == [0, 0]
     assert problem.accepts(answer.deviation)
@@ -106,7 +106,7 @@ def test_what_a_round_found_is_kept_when_the_next_one_finds_nothing(monkeypatch:
     """As when the time runs out in the middle of a later round."""
     problem = small_table()
     program = QualityProgram(problem, targets_of(sv.keep.Keep(mean=S, variance=S), problem), within=None)
-    senses = next(each for each in all_senses(problem) if program.with_senses(each, seconds=10) is not None)
+    senses = next(each for each in all_senses(problem) if program.with_senses(each, seconds=300) is not None)
     once, rounds = QualityProgram._round, []
 
     def only_once(self: QualityProgram, *given: object, **named: object) -> object:
@@ -115,7 +115,7 @@ def test_what_a_round_found_is_kept_when_the_next_one_finds_nothing(monkeypatch:
 
     monkeypatch.setattr(QualityProgram, "_round", only_once)
     monkeypatch.setattr(QualityProgram, "_settled", lambda *_: False)
-    answer = program.with_senses(senses, seconds=10)
+    answer = program.with_senses(senses, seconds=300)
     assert rounds == [False, True]
     assert answer is not None
     assert problem.accepts(answer.deviation)
@@ -140,7 +140,7 @@ def test_three_way_tables_of_more_than_fifty_thousand_cells_are_made_whole() -> 
     problem = dataclasses.replace(table, lower=table.value - reach, upper=table.value + reach, variant="at-least")
     assert problem.size == 50_653
     program = QualityProgram(problem, targets_of(sv.keep.Keep(slope=S), problem), within=None)
-    answer = program.whole(problem.sensitive.astype(np.int64), 0.07 * problem.value, seconds=1)
+    answer = program.whole(problem.sensitive.astype(np.int64), 0.07 * problem.value, seconds=300)
     assert answer is not None
     assert problem.accepts(answer.deviation)
     assert not program.not_whole
@@ -173,5 +173,5 @@ def test_relations_of_variables_are_linear_near_a_table() -> None:
 
 @pytest.mark.shared
 def test_the_least_change_of_cox_and_kelly_with_zeros_that_may_rise(shared_data: Path) -> None:
-    found = sv.adjust(cox_kelly(shared_data, zeros_free=True), method="exact", limits=sv.Limits(seconds=20))
+    found = sv.adjust(cox_kelly(shared_data, zeros_free=True), method="exact", limits=sv.Limits(seconds=300))
     assert found.objective == found.bound == 231350

@@ -69,7 +69,7 @@ def test_relations_of_variables_are_held_to_the_distance_as_well() -> None:
 
 
 def test_the_search_counts_relations_beyond_the_distance_only() -> None:
-    from statveil.protect.keep.means import side_by_side
+    from statveil.protect.keep.problems import side_by_side
 
     targets, problem = two_variables()
     swapped = np.concatenate([np.zeros(12, dtype=np.int64), a_deviation(c0=100, c1=-100)])

@@ -18,8 +18,8 @@ from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import protect_to_folder
-from statveil.protect.keep.table_cells import cells_at, keep_of
-from tests.protect.keep.tables import small_table
+from statveil.protect.keep.wishes import cells_at, keep_of
+from tests.protect.keep.tables import AMPLE, small_table
 
 TREE = sv.Hierarchy(parent={"A": "Total", "B": "Total", "A1": "A", "A2": "A", "B1": "B", "B2": "B"})
 
@@ -68,7 +68,7 @@ def test_chi_square_is_laid_out_on_a_table_with_two_dimensions() -> None:
 
 def test_records_to_a_release_that_keeps_means() -> None:
     keep = sv.keep.Keep(mean=["sensitive", {"region": 1}], slope="all", by="programs")
-    release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=keep, limits=sv.Limits(seconds=30))
+    release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=keep, limits=AMPLE)
     assert release.audit.passed
     moved = release.protected.value - release.table.value
     assert moved[release.sensitivity.sensitive].sum() == 0
@@ -80,7 +80,7 @@ def test_records_to_a_release_that_keeps_means() -> None:
 def test_a_cap_that_had_to_be_widened_is_what_the_audit_checks() -> None:
     options = sv.Options(variant="exact")
     keep = sv.keep.Keep(mean="sensitive", widen=(1.5, 3, 8), by="programs")
-    release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], options=options, keep=keep, limits=sv.Limits(seconds=20))
+    release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], options=options, keep=keep, limits=AMPLE)
     assert release.audit.passed
     quality = release.adjustment.quality
     assert quality is not None
@@ -248,7 +248,7 @@ def two_sales(folder: Path, keep: str, *, by: str = 'by = "programs"', rule: str
         [protection]
         {protection}
         [limits]
-        seconds = 15
+        seconds = 300
         {more}
         """,
         encoding="utf-8",
@@ -299,7 +299,7 @@ def test_a_mean_that_a_public_file_no_longer_keeps_is_found(tmp_path: Path) -> N
 def test_the_command_line_keeps_a_mean(tmp_path: Path) -> None:
     sv.systems.write_jj(small_table(), tmp_path / "t.jj")
     ran = CliRunner().invoke(
-        app, ["adjust", str(tmp_path / "t.jj"), "--keep", "mean=sensitive", "--keep", "by=programs", "--seconds", "10", "--json"]
+        app, ["adjust", str(tmp_path / "t.jj"), "--keep", "mean=sensitive", "--keep", "by=programs", "--seconds", "300", "--json"]
     )
     assert ran.exit_code == 0, ran.output
     summary = json.loads(ran.stdout)
@@ -317,7 +317,7 @@ def test_widened_caps_are_listed_as_repairs_are(tmp_path: Path) -> None:
     )
     sv.systems.write_jj(narrow, tmp_path / "t.jj")
     keep = sv.keep.Keep(mean="sensitive", widen=(1.5, 3), by="programs")
-    outcome = sv.adjust(tmp_path / "t.jj", keep=keep, limits=sv.Limits(seconds=20))
+    outcome = sv.adjust(tmp_path / "t.jj", keep=keep, limits=AMPLE)
     assert outcome.audit.passed
     assert {each.what for each in outcome.relaxations} <= {"lower", "upper"}
     assert outcome.relaxations

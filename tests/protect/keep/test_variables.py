@@ -8,7 +8,7 @@ import pytest
 
 import statveil as sv
 from statveil.core.errors import InputError
-from tests.protect.keep.tables import INNER, small_table
+from tests.protect.keep.tables import AMPLE, INNER, small_table
 from tests.protect.problems import problem_of, two_way_relations, with_margins
 
 
@@ -20,7 +20,7 @@ def second_variable() -> sv.ProtectionProblem:
 
 def test_two_variables_are_kept_together() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
-    found = sv.adjust(problems, limits=sv.Limits(seconds=10))
+    found = sv.adjust(problems, limits=AMPLE)
     for name, problem in problems.items():
         deviation = found.adjustments[name].deviation
         assert problem.accepts(deviation)
@@ -62,7 +62,7 @@ def test_what_variables_do_not_take_is_refused_at_once() -> None:
 def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
     keep = sv.keep.Keep(variance="all", within=0.02, by="programs")
-    found = sv.adjust(problems, keep=keep, limits=sv.Limits(seconds=10))
+    found = sv.adjust(problems, keep=keep, limits=AMPLE)
     assert found.correlation_change <= 0.02
     assert found.slope_change <= 0.02
 
@@ -80,7 +80,7 @@ def test_variables_of_records_are_released_one_by_one() -> None:
     )
     specs = [sv.TableSpec(dimensions={"region": None, "trade": None}, measure=name, name=name) for name in ("people", "wages")]
     rules = {"people": [sv.PPercent(60)], "wages": [sv.PPercent(80)]}
-    found = sv.protect_table(records, specs, rules=rules, limits=sv.Limits(seconds=10))
+    found = sv.protect_table(records, specs, rules=rules, limits=AMPLE)
     assert all(release.audit.passed for release in found.releases.values())
     assert found.together.correlation_change < 0.01
     with pytest.raises(InputError, match="name of its own"):

@@ -29,9 +29,8 @@ from statveil.protect.build import CellLabels, build_problem
 from statveil.protect.infeasible.explain import Explanation
 from statveil.protect.infeasible.repair import adjust_or_repair
 from statveil.protect.infeasible.table_repair import kept_of, repair_of
-from statveil.protect.keep.table_cells import keep_of
 from statveil.protect.keep.variables import KEPT, Together, adjust_together
-from statveil.protect.keep.wishes import Keep
+from statveil.protect.keep.wishes import Keep, keep_of
 from statveil.protect.options import AdjustArguments, Method, Options, method_of
 from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release

@@ -25,8 +25,7 @@ from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.build import build_problem
 from statveil.protect.keep.adjust_keeping import adjust_keeping
-from statveil.protect.keep.table_cells import keep_of
-from statveil.protect.keep.wishes import Keep, targets_of
+from statveil.protect.keep.wishes import Keep, keep_of, targets_of
 from statveil.protect.options import AdjustArguments, Method, Options, TableRepair
 from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release

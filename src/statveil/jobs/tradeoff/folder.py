@@ -28,8 +28,7 @@ from statveil.jobs.schema import check_job
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.folder import front_of, relative, released_point, write_release
-from statveil.jobs.tradeoff.figures import front_csv, front_figures, front_json
-from statveil.jobs.tradeoff.page import tradeoff_html
+from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, tradeoff_html
 from statveil.jobs.tradeoff.tradeoff import POINTS, Tradeoff, tradeoff
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.system import SystemOptions, problem_of

@@ -25,16 +25,31 @@ from statveil.protect.keep.wishes import Target
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel
 
-SIMPLEX_UP_TO = 3_000
-MOST_TANGENTS = 8
-"""Tangents of V kept beside the first; each is a row as long as its set of cells."""
-MOST_SQUARES = 3_000
-"""Cells of a set up to which each has a column for its square."""
-TOUCHING = (1.0, 1.4, 2.0, 3.0, 5.0, 9.0)
-"""Where the tangents of a square touch it, in multiples of what the cell moves by at the least."""
-NEXT_TO_NOTHING, ROUNDING, LEAST_RATIO, SMALL_SHARE = 1e-9, 1e-6, 1e-3, 0.02
-MORE_CHANGE = 0.05
-"""What the change may grow by, as a share, where the percentages are to be small."""
+
+class FrontProgramTuning(NamedTuple):
+    """How finely what is not linear is cut, and how exact programs are. All by judgement."""
+
+    simplex_up_to: int = 3_000
+    """Cells that move below which the simplex method is used; from there on, an interior point method."""
+    most_tangents: int = 8
+    """Tangents of V kept beside the first; each is a row as long as its set of cells."""
+    most_squares: int = 3_000
+    """Cells of a set up to which each has a column for its square."""
+    touching: tuple[float, ...] = (1.0, 1.4, 2.0, 3.0, 5.0, 9.0)
+    """Where the tangents of a square touch it, in multiples of what the cell moves by at the least."""
+    least_share: float = 0.02
+    """What a cell that is not sensitive is taken to move by at the least, as a share of its value."""
+    least_ratio: float = 1e-3
+    """A variance ratio below which the correlation is taken as if it were that."""
+    more_change: float = 0.05
+    """What the change may grow by, as a share, where the percentages are to be small."""
+    rounding: float = 1e-6
+    """Relative differences that programs do not tell apart."""
+    next_to_nothing: float = 1e-9
+    """Stands for a cap of nothing where something is divided by it."""
+
+
+TUNING = FrontProgramTuning()
 
 
 class Piece(NamedTuple):
@@ -69,7 +84,7 @@ class Squares(NamedTuple):
     scale: float
 
 
-class Point(NamedTuple):
+class ProgramPoint(NamedTuple):
     """A solution: deviations before they are made whole, what they cost, and how much they distort."""
 
     deviation: FloatArray
@@ -89,7 +104,7 @@ class FrontProgram:
         self._tangents: list[list[Tangent]] = [[] for _ in targets]
         self._learn(least_moves(problem, senses))
 
-    def least_distortion(self, near: FloatArray, change: float, *, seconds: float) -> Point | None:
+    def least_distortion(self, near: FloatArray, change: float, *, seconds: float) -> ProgramPoint | None:
         """The least distortion with no more than this change."""
         wide, scale = self._with_terms(self._terms(near))
         budget = csr_matrix(wide.cost)
@@ -97,25 +112,25 @@ class FrontProgram:
         most = np.array([change * self.fixed.price / self.fixed.unit])
         return self._solved(_with_rows(dataclasses.replace(wide, cost=price), budget, most), seconds=seconds)
 
-    def least_change(self, near: FloatArray, distortion: float, *, seconds: float) -> Point | None:
+    def least_change(self, near: FloatArray, distortion: float, *, seconds: float) -> ProgramPoint | None:
         """The least change with no more than this distortion, as the pieces at `near` tell it."""
         return self._solved(self._within(self._terms(near), distortion), seconds=seconds)
 
-    def smallest_caps(self, point: Point, *, seconds: float) -> Point | None:
+    def smallest_caps(self, point: ProgramPoint, *, seconds: float) -> ProgramPoint | None:
         """The smallest percentages with no more than the point's distortion, and a little more than its change.
 
         Two columns: t with rise, fall <= t level for the sensitive cells, and u with rise, fall <= u |value| for the others; each counts
         in shares of what it is at the point.
         """
-        model = self._within(self._terms(point.deviation), point.distortion * (1 + ROUNDING))
-        width, used = model.cost.size, np.maximum(largest_moves(self.problem, self.senses, point.deviation), NEXT_TO_NOTHING)
+        model = self._within(self._terms(point.deviation), point.distortion * (1 + TUNING.rounding))
+        width, used = model.cost.size, np.maximum(largest_moves(self.problem, self.senses, point.deviation), TUNING.next_to_nothing)
         budget = hstack([csr_matrix(model.cost), csr_matrix((1, 2))], format="csr")
-        most = point.cost * (1 + MORE_CHANGE) * self.fixed.price / self.fixed.unit
+        most = point.cost * (1 + TUNING.more_change) * self.fixed.price / self.fixed.unit
         wide = _with_columns(model, np.concatenate([np.zeros(width), 1.0 / used]), 2)
         wide = _with_rows(wide, *self._cap_rows(width))
         return self._solved(_with_rows(wide, budget, np.array([most])), seconds=seconds)
 
-    def whole(self, point: Point, *, seconds: float) -> IntArray | None:
+    def whole(self, point: ProgramPoint, *, seconds: float) -> IntArray | None:
         """The whole, additive, safe table next to a point."""
         deviation = make_whole(self._nearest, self.senses, point.deviation, seconds=seconds)
         return deviation if deviation is not None and self.problem.accepts(deviation) else None
@@ -130,16 +145,18 @@ class FrontProgram:
     def _with_squares(self, target: Target) -> Squares | None:
         """Columns for the squares of a target's deviations, in shares of the least, and one for their mean by Var(a)."""
         moving, unit = self.fixed.moving, self.fixed.unit
-        if not (target.variance or target.correlation) or target.size > MOST_SQUARES:
+        if not (target.variance or target.correlation) or target.size > TUNING.most_squares:
             return None
         place = np.full(self.problem.size, -1)
         place[moving] = np.arange(moving.size)
         cells = target.cells[place[target.cells] >= 0]
-        least = np.maximum(reaches(self.problem, self.senses)[cells] * np.where(self.problem.sensitive[cells], 1.0, SMALL_SHARE), 1.0)
+        least = np.maximum(
+            cap_units(self.problem, self.senses)[cells] * np.where(self.problem.sensitive[cells], 1.0, TUNING.least_share), 1.0
+        )
         width, count = self.base.cost.size, cells.size
         each, rise = np.arange(count), place[cells]
         rows = list[csr_matrix]()
-        for touch in TOUCHING:  # q >= 2 t (rise + fall) / least - t^2
+        for touch in TUNING.touching:  # q >= 2 t (rise + fall) / least - t^2
             values = np.concatenate([np.tile(2 * touch * unit / least, 2), np.full(count, -1.0)])
             columns = np.concatenate([rise, moving.size + rise, width + each])
             rows.append(csr_matrix((values, (np.tile(each, 3), columns)), shape=(count, width + count + 1)))
@@ -147,7 +164,7 @@ class FrontProgram:
         scale = 1.0 / float(share.max(initial=1e-30))
         total = csr_matrix(np.concatenate([np.zeros(width), share * scale, [-1.0]]))
         self.base = _with_columns(self.base, np.concatenate([self.base.cost, np.zeros(count + 1)]), count + 1)
-        upper = np.concatenate([np.repeat(np.square(TOUCHING), count), [0.0]])
+        upper = np.concatenate([np.repeat(np.square(TUNING.touching), count), [0.0]])
         self.base = _with_rows(self.base, csr_matrix(vstack([*rows, total], format="csr")), upper)
         return Squares(width + count, scale)
 
@@ -155,7 +172,7 @@ class FrontProgram:
         for target, known in zip(self.targets, self._tangents, strict=True):
             if target.variance or target.correlation:
                 known.append(tangent_of(target, deviation))
-                del known[1 : max(len(known) - MOST_TANGENTS, 1)]
+                del known[1 : max(len(known) - TUNING.most_tangents, 1)]
 
     def _within(self, terms: Sequence[Term], distortion: float) -> LinearModel:
         wide, scale = self._with_terms(terms)
@@ -185,7 +202,7 @@ class FrontProgram:
     def _cap_rows(self, width: int) -> tuple[csr_matrix, FloatArray]:
         """Rows rise_i + fall_i - reach_i t <= 0, t the first cap for sensitive cells and the second for the others that have a size."""
         moving, unit = self.fixed.moving, self.fixed.unit
-        reach = reaches(self.problem, self.senses)[moving] / unit
+        reach = cap_units(self.problem, self.senses)[moving] / unit
         bound = np.flatnonzero(reach > 0)
         each = np.arange(bound.size)
         which = np.where(self.problem.sensitive[moving[bound]], width, width + 1)
@@ -193,15 +210,15 @@ class FrontProgram:
         rows = csr_matrix((ones, (each, bound)), shape=shape) + csr_matrix((ones, (each, moving.size + bound)), shape=shape)
         return csr_matrix(rows - csr_matrix((reach[bound], (each, which)), shape=shape)), np.zeros(bound.size)
 
-    def _solved(self, model: LinearModel, *, seconds: float) -> Point | None:
+    def _solved(self, model: LinearModel, *, seconds: float) -> ProgramPoint | None:
         from statveil.solve import highs
 
-        solution = highs.solve(model, seconds=seconds, algorithm="simplex" if self.fixed.moving.size < SIMPLEX_UP_TO else "ipm")
+        solution = highs.solve(model, seconds=seconds, algorithm="simplex" if self.fixed.moving.size < TUNING.simplex_up_to else "ipm")
         if solution.x is None:
             return None
         deviation = self.fixed.deviation(solution.x)
         self._learn(deviation)
-        return Point(deviation, float(self.problem.weight @ np.abs(deviation)), distortion_of(self.targets, deviation))
+        return ProgramPoint(deviation, float(self.problem.weight @ np.abs(deviation)), distortion_of(self.targets, deviation))
 
 
 def tangent_of(target: Target, deviation: FloatArray) -> Tangent:
@@ -229,7 +246,7 @@ def terms_of(target: Target, near: FloatArray, known: Sequence[Tangent]) -> list
     now, gradient = moments_of(target, near[cells]), target.gradient
     here = tangent_of(target, near)
     if target.correlation:
-        ratio, line = max(now.variance_ratio, LEAST_RATIO), 2 * now.linear * gradient
+        ratio, line = max(now.variance_ratio, TUNING.least_ratio), 2 * now.linear * gradient
         shift = now.linear * now.linear
         terms.append(
             [Piece(cells, (each.factor - line) / ratio, (each.shift + shift) / ratio, each.squares / ratio) for each in (here, *known)]
@@ -247,7 +264,7 @@ def least_moves(problem: ProtectionProblem, senses: IntArray) -> FloatArray:
     return np.where(senses > 0, problem.upper_level, np.where(senses < 0, -problem.lower_level, 0)).astype(np.float64)
 
 
-def reaches(problem: ProtectionProblem, senses: IntArray) -> FloatArray:
+def cap_units(problem: ProtectionProblem, senses: IntArray) -> FloatArray:
     """What the caps are multiples of: a sensitive cell's level on the side it goes to, any other cell's own size."""
     level = np.where(senses > 0, problem.upper_level, problem.lower_level)
     return np.where(problem.sensitive, level, np.abs(problem.value)).astype(np.float64)
@@ -258,7 +275,7 @@ def largest_moves(problem: ProtectionProblem, senses: IntArray, deviation: Float
 
     Cells that the caps say nothing of, those with no level or no value, are left out.
     """
-    reach = reaches(problem, senses)
+    reach = cap_units(problem, senses)
     moved = np.divide(np.abs(deviation), reach, out=np.zeros(reach.size), where=reach > 0)
     return np.array([float(moved[group].max(initial=0.0)) for group in (problem.sensitive, ~problem.sensitive)])
 

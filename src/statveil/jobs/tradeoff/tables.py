@@ -19,9 +19,8 @@ from statveil.jobs.tradeoff.front import DEFAULT, distortion_of
 from statveil.jobs.tradeoff.tradeoff import POINTS, Tradeoff, check_keep, tradeoff
 from statveil.protect.build import build_problem
 from statveil.protect.keep.result import OnFront, Quality
-from statveil.protect.keep.table_cells import keep_of
 from statveil.protect.keep.tabu.objective import outcomes
-from statveil.protect.keep.wishes import Keep, targets_of
+from statveil.protect.keep.wishes import Keep, keep_of, targets_of
 from statveil.protect.options import Method, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release

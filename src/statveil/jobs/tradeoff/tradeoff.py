@@ -15,7 +15,7 @@ from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits, OnProgress, Progress, check_kind, check_seed
 from statveil.formats.system import LinearSystem
-from statveil.jobs.tradeoff.explore import Candidate, Plan, Said, explore
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, StageMessage, explore
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
 from statveil.protect.adjust import TUNING, adjust_problem
@@ -94,24 +94,24 @@ def tradeoff(
     limits, keep = Limits() if limits is None else limits, DEFAULT if keep is None else keep
     _check(problem, keep, points, limits, seed)
     targets = targets_of(keep, problem)
-    watch = _Watch(problem, targets, limits, on_progress)
+    monitor = _FrontMonitor(problem, targets, limits, on_progress)
     plain = adjust_problem(
         problem,
         method=method,
         limits=dataclasses.replace(limits, seconds=PLAIN_SHARE * limits.seconds),
         seed=seed,
-        on_progress=watch.pass_on,
+        on_progress=monitor.pass_on,
     )
-    watch.bound = plain.bound
-    watch.hear(Candidate(plain.deviation, "plain"))
+    monitor.bound = plain.bound
+    monitor.hear(Candidate(plain.deviation, "plain"))
     complete = True
     if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
-        plan = Plan(points, watch.seconds_left, seed)
+        plan = FrontPlan(points, monitor.seconds_left, seed)
         calls = [(explore, (problem, targets, keep, plain.deviation, plan))]
-        halt = run_isolated(calls, seconds=plan.seconds + TUNING.grace, on_message=watch.hear)
-        complete = halt is Halt.FINISHED and watch.seconds_left > 0
-    watch.say("auditing the front")
-    return _settled(watch, plain, keep, points, seed, complete=complete)
+        halt = run_isolated(calls, seconds=plan.seconds + TUNING.grace, on_message=monitor.hear)
+        complete = halt is Halt.FINISHED and monitor.seconds_left > 0
+    monitor.say("auditing the front")
+    return _settled(monitor, plain, keep, points, seed, complete=complete)
 
 
 def check_keep(keep: Keep) -> None:
@@ -136,7 +136,7 @@ def _check(problem: ProtectionProblem, keep: Keep, points: int, limits: Limits, 
         raise InputError("The trade-off weighs sums of absolute changes.", hint="Choose norm 'l1'.")
 
 
-class _Heard(NamedTuple):
+class _AcceptedTable(NamedTuple):
     """A table that the problem accepts, with its objectives."""
 
     candidate: Candidate
@@ -146,13 +146,13 @@ class _Heard(NamedTuple):
     percent: float
 
 
-class _Watch:
-    """What the parent knows: the clock, and the tables heard of. It believes nothing: a table counts only if the problem accepts it."""
+class _FrontMonitor:
+    """What the parent knows: the clock, and the tables accepted of. It believes nothing: a table counts only if the problem accepts it."""
 
     def __init__(self, problem: ProtectionProblem, targets: Sequence[Target], limits: Limits, on_progress: OnProgress | None) -> None:
         self.problem, self.targets, self.limits, self._tell = problem, targets, limits, on_progress
         self.began = time.monotonic()
-        self.found: list[_Heard] = []
+        self.found: list[_AcceptedTable] = []
         self.bound = 0.0
 
     @property
@@ -173,57 +173,57 @@ class _Watch:
         if self._tell is not None:
             self._tell(progress._replace(stage=f"plain: {progress.stage}", seconds=self.seconds, seconds_left=self.seconds_left))
 
-    def hear(self, news: Candidate | Said) -> None:
-        if isinstance(news, Said):
+    def hear(self, news: Candidate | StageMessage) -> None:
+        if isinstance(news, StageMessage):
             self.say(news.words)
         elif self.problem.accepts(news.deviation):
             senses = self.problem.senses_of(news.deviation)
             cap, share = largest_moves(self.problem, senses, news.deviation).tolist()
             change, distortion = self.problem.cost(news.deviation), distortion_of(self.targets, news.deviation)
-            self.found.append(_Heard(news, change, distortion, cap, 100 * share))
+            self.found.append(_AcceptedTable(news, change, distortion, cap, 100 * share))
 
 
-def _settled(watch: _Watch, plain: Adjustment, keep: Keep, points: int, seed: int, *, complete: bool) -> Tradeoff:
+def _settled(monitor: _FrontMonitor, plain: Adjustment, keep: Keep, points: int, seed: int, *, complete: bool) -> Tradeoff:
     """The tables that no other beats, audited."""
-    _, change, distortion, cap, percent = zip(*watch.found, strict=True)
+    _, change, distortion, cap, percent = zip(*monitor.found, strict=True)
     whole_front = non_dominated(change, distortion).tolist()
-    front = _thinned(watch.found, whole_front, points)
+    front = _thinned(monitor.found, whole_front, points)
     tighter = [place for place in non_dominated(change, distortion, cap, percent).tolist() if place not in whole_front]
-    system = system_of(watch.problem)
+    system = system_of(monitor.problem)
     return Tradeoff(
-        points=tuple(_point(watch, watch.found[place], system) for place in front),
+        points=tuple(_point(monitor, monitor.found[place], system) for place in front),
         knee=knee([change[place] for place in front], [distortion[place] for place in front]),
-        tighter=tuple(_point(watch, watch.found[place], system) for place in _thinned(watch.found, tighter, points)),
+        tighter=tuple(_point(monitor, monitor.found[place], system) for place in _thinned(monitor.found, tighter, points)),
         plain=plain,
         keep=keep,
-        words=tuple(_in_words(target) for target in watch.targets),
-        tried=len(watch.found),
+        words=tuple(_in_words(target) for target in monitor.targets),
+        tried=len(monitor.found),
         seed=seed,
-        seconds=watch.seconds,
+        seconds=monitor.seconds,
         complete=complete,
     )
 
 
-def _thinned(found: Sequence[_Heard], places: list[int], most: int) -> list[int]:
+def _thinned(found: Sequence[_AcceptedTable], places: list[int], most: int) -> list[int]:
     if not places:
         return []
     kept = spread_out([found[place].change for place in places], [found[place].distortion for place in places], most)
     return [places[number] for number in kept]
 
 
-def _point(watch: _Watch, heard: _Heard, system: LinearSystem) -> FrontPoint:
+def _point(monitor: _FrontMonitor, accepted: _AcceptedTable, system: LinearSystem) -> FrontPoint:
     """The independent audit's word on a table, and what it is worth."""
-    deviation = heard.candidate.deviation
-    report = audit_system(system, watch.problem.value + deviation, variant=watch.problem.variant)
+    deviation = accepted.candidate.deviation
+    report = audit_system(system, monitor.problem.value + deviation, variant=monitor.problem.variant)
     if not report.passed:
         raise AuditFailed("The independent audit found faults in a table of the front; nothing is shown.", hint=str(report))
     return FrontPoint(
-        change=heard.change,
-        distortion=heard.distortion,
-        cap=heard.cap,
-        percent=heard.percent,
-        outcomes=outcomes(watch.targets, deviation),
-        by=heard.candidate.by,
+        change=accepted.change,
+        distortion=accepted.distortion,
+        cap=accepted.cap,
+        percent=accepted.percent,
+        outcomes=outcomes(monitor.targets, deviation),
+        by=accepted.candidate.by,
         deviation=frozen_array(deviation),
         audit=report,
     )

@@ -14,33 +14,17 @@ from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, Statv
 from statveil.core.limits import Ending, Limits, OnProgress, Progress
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, TracePoint
-from statveil.protect.keep.lower_bound import Relaxation, likely_senses
-from statveil.protect.keep.programs import Answer, QualityProgram
+from statveil.protect.keep.lower_bound import ConvexRelaxation, likely_senses
+from statveil.protect.keep.problems import with_cap
+from statveil.protect.keep.programs import ProgramTable, QualityProgram, search_senses
 from statveil.protect.keep.result import Quality, missed
-from statveil.protect.keep.sense_flips import search_senses
 from statveil.protect.keep.tabu.measures import Measure
 from statveil.protect.keep.tabu.objective import Objective, Pair, Score, moments_of, outcomes
 from statveil.protect.keep.tabu.search import TabuSearch, search_from
-from statveil.protect.keep.widen_caps import with_cap
 from statveil.protect.keep.wishes import Keep, Target, targets_of
 from statveil.protect.options import AdjustArguments
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import Halt, run_isolated
-
-FOR_PLAIN, LEAST_FOR_PLAIN = 0.4, 5.0
-"""Share of the time for the plain table, and seconds that it has at the least: without it there is nothing to begin with."""
-FOR_PROGRAMS, FOR_SENSES = 0.6, 0.8
-"""Share of what is left that the programs may take where tabu search follows; and of that, the search for senses."""
-GRACE = 2.0
-"""Seconds a child may overrun before it is killed."""
-FOR_RELAXED = 0.7
-"""Part of the programs' time for the relaxation."""
-RELAXED_TARGET, RELAXED_CELLS = 1_000, 10_000
-"""Cells of a target and of a table up to which there is time for a relaxation."""
-FAR, CEILING = 4.0, 2.0
-"""Where the changes' variance is that many distances, the plain table's senses will not do; and how dear a table is looked for."""
-FREE_UP_TO = 40
-"""Cells with a choice up to which senses are left to the mixed-integer program."""
 
 IMPOSSIBLE, ENDED = "impossible", "nothing more to try"
 """What a child says: that no table keeps what is asked, and that it ended by itself, not by the clock."""
@@ -49,7 +33,39 @@ NOT_WHOLE = "no whole table next to the programs' solution"
 BY_PROGRAMS, BY_RELAXATION = "programs", "relaxation"
 
 
-class Chase(NamedTuple):
+class KeepingTuning(NamedTuple):
+    """How the time is shared out, and what is worth trying on which tables. By judgement; benchmarks/RESULTS.md, "Keeping statistics"."""
+
+    for_plain: float = 0.4
+    """Share of the time for the plain table,"""
+    least_for_plain: float = 5.0
+    """and seconds that it has at the least: without it there is nothing to begin with."""
+    for_programs: float = 0.6
+    """Share of what is left that the programs may take where tabu search follows;"""
+    for_senses: float = 0.8
+    """of that, the part until which senses are searched;"""
+    for_relaxation: float = 0.7
+    """and the part until which the relaxation may show some."""
+    least_seconds: float = 0.1
+    """What a program is given, however little time is left."""
+    grace: float = 2.0
+    """Seconds a child may overrun before it is killed."""
+    relaxed_target: int = 1_000
+    """Cells of a target,"""
+    relaxed_cells: int = 10_000
+    """and of a table, up to which there is time for a relaxation."""
+    far: float = 4.0
+    """Where the changes' variance is that many distances, the plain table's senses will not do;"""
+    ceiling: float = 2.0
+    """and how dear a table is looked for, in plain tables."""
+    free_up_to: int = 40
+    """Cells with a choice up to which senses are left to the mixed-integer program."""
+
+
+TUNING = KeepingTuning()
+
+
+class KeepingTask(NamedTuple):
     """What a child is asked: a problem, what is wanted of it, and a table to start from."""
 
     problem: ProtectionProblem
@@ -64,14 +80,14 @@ class Chase(NamedTuple):
     """Whether several variables stand side by side, whose caps cannot be widened here."""
 
 
-class News(NamedTuple):
+class KeepingMessage(NamedTuple):
     """A table with how it was found; or, without one, what is being done, or how it ended."""
 
     stage: str
     table: IntArray | None = None
 
 
-class Found(NamedTuple):
+class KeptTable(NamedTuple):
     table: IntArray
     by: str
 
@@ -98,7 +114,7 @@ def adjust_keeping(
     began = time.monotonic()
     plain: Adjustment | None = None
     caps: list[float | None] = [None, *keep.widen]
-    for_plain = dataclasses.replace(limits, seconds=max(limits.seconds * FOR_PLAIN, LEAST_FOR_PLAIN))
+    for_plain = dataclasses.replace(limits, seconds=max(limits.seconds * TUNING.for_plain, TUNING.least_for_plain))
     failure: StatveilError = OutOfTime("No table was looked for.")
     if not targets and not keep.measures:
         return _plain(problem, run, limits, table)
@@ -113,14 +129,14 @@ def adjust_keeping(
                 failure = error
                 continue
         left = max(limits.seconds - (time.monotonic() - began), 1.0) / (len(caps) - place)
-        task = Chase(eased, targets, keep, plain.deviation, plain.objective, left, seed, pairs, together)
-        watch = _Watch(task, began, limits, run.get("on_progress"))
-        watch.chase()
-        found = watch.found()
+        task = KeepingTask(eased, targets, keep, plain.deviation, plain.objective, left, seed, pairs, together)
+        monitor = _KeepingMonitor(task, began, limits, run.get("on_progress"))
+        monitor.run()
+        found = monitor.found()
         if found is not None:
-            return _result(problem, keep, targets, plain, found, cap, watch)
-        failure = watch.failure()
-        if watch.stopped or watch.failed is not None:
+            return _result(problem, plain, found, cap, monitor)
+        failure = monitor.failure()
+        if monitor.stopped or monitor.failed is not None:
             break
     raise failure
 
@@ -162,10 +178,8 @@ def _plain(problem: ProtectionProblem, run: AdjustArguments, limits: Limits, tab
     )
 
 
-def _result(
-    problem: ProtectionProblem, keep: Keep, targets: Sequence[Target], plain: Adjustment, found: Found, cap: float | None, watch: _Watch
-) -> Adjustment:
-    cost = problem.cost(found.table)
+def _result(problem: ProtectionProblem, plain: Adjustment, found: KeptTable, cap: float | None, monitor: _KeepingMonitor) -> Adjustment:
+    targets, cost = monitor.task.targets, problem.cost(found.table)
     quality = Quality(
         plain=outcomes(targets, plain.deviation),
         kept=outcomes(targets, found.table),
@@ -173,9 +187,9 @@ def _result(
         objective=cost,
         found_by=found.by,
         cap=cap,
-        measures=watch.losses,
-        failed="" if watch.failed is None else watch.failed.message.removeprefix("Keep: "),
-        without_programs=watch.unanswered,
+        measures=monitor.losses,
+        failed="" if monitor.failed is None else monitor.failed.message.removeprefix("Keep: "),
+        without_programs=monitor.unanswered,
     )
     within = problem.accepts(found.table)
     return dataclasses.replace(
@@ -187,41 +201,41 @@ def _result(
         certified_bound=plain.certified_bound if within else 0.0,
         certificate=plain.certificate if within else None,
         ending=Ending.FEASIBLE,
-        trace=(*plain.trace, *watch.trace),
-        seconds=watch.seconds,
+        trace=(*plain.trace, *monitor.trace),
+        seconds=monitor.seconds,
         quality=quality,
     )
 
 
-class _Watch:
-    """The parent's record of a chase. It verifies and judges every table itself: a child's word is a claim."""
+class _KeepingMonitor:
+    """The parent's record of a search. It verifies and judges every table itself: a child's word is a claim."""
 
-    def __init__(self, task: Chase, began: float, limits: Limits, on_progress: OnProgress | None) -> None:
+    def __init__(self, task: KeepingTask, began: float, limits: Limits, on_progress: OnProgress | None) -> None:
         self.task, self._began, self._limits, self._tell = task, began, limits, on_progress or (lambda _: None)
         self.trace: list[TracePoint] = []
         self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
-        self._best: Found | None = None
+        self._best: KeptTable | None = None
         self._score = Score(2**62, float("inf"))
         self._proved, self._ended, self._answered, self._not_whole = False, False, False, False
         self.cut_short, self.stopped = False, False
-        """Whether the clock ended the chase before it had tried all it knows; whether the user did."""
+        """Whether the clock ended the search before it had tried all it knows; whether the user did."""
         self.failed: InputError | None = None
         self._plain_score = self.objective.score(task.plain)
         if task.problem.accepts(task.plain):
-            self._weigh(Found(task.plain, "plain"), self._plain_score)
+            self._weigh(KeptTable(task.plain, "plain"), self._plain_score)
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._began
 
-    def chase(self) -> None:
+    def run(self) -> None:
         """Run the programs and the search: in a child, but for a user's own functions, which only this process knows."""
         task, keep, until = self.task, self.task.keep, time.monotonic() + self.task.seconds
         own = any(not measure.known for measure in keep.measures if isinstance(measure, Measure))
         if own and keep.asked and keep.by == "both":
-            task = task._replace(keep=dataclasses.replace(keep, measures=(), by="programs"), seconds=task.seconds * FOR_PROGRAMS)
+            task = task._replace(keep=dataclasses.replace(keep, measures=(), by="programs"), seconds=task.seconds * TUNING.for_programs)
         if not own or task is not self.task:
-            halt = run_isolated([(pursue, (task,))], seconds=task.seconds + GRACE, on_message=self._hear)
+            halt = run_isolated([(search_keeping, (task,))], seconds=task.seconds + TUNING.grace, on_message=self._receive)
             self.stopped, self.cut_short = halt is Halt.INTERRUPTED, not self._ended
         if own and not self.stopped and self.failed is None:
             self._search_here(until)
@@ -233,8 +247,8 @@ class _Watch:
             search = TabuSearch(self.objective, self._best.table, seed=self.task.seed)
 
             def tell(table: IntArray, _: str) -> None:
-                self._weigh(Found(table, "tabu"), search.score)
-                self._say("tabu")
+                self._weigh(KeptTable(table, "tabu"), search.score)
+                self._report("tabu")
 
             search_from(search, more_time=lambda: time.monotonic() < until, tell=tell)
             self.cut_short |= not search.done
@@ -243,28 +257,28 @@ class _Watch:
         except InputError as failure:
             self.failed = failure
 
-    def _hear(self, news: News) -> None:
-        if news.table is None:
-            self._proved |= news.stage == IMPOSSIBLE
-            self._ended |= news.stage == ENDED
-            self._not_whole |= news.stage == NOT_WHOLE
-        elif news.table.shape == self.task.problem.value.shape and self.task.problem.accepts(news.table):
-            self._answered |= news.stage in (BY_PROGRAMS, BY_RELAXATION)
-            self._judge(Found(news.table, news.stage))
-        self._say(news.stage)
+    def _receive(self, message: KeepingMessage) -> None:
+        if message.table is None:
+            self._proved |= message.stage == IMPOSSIBLE
+            self._ended |= message.stage == ENDED
+            self._not_whole |= message.stage == NOT_WHOLE
+        elif message.table.shape == self.task.problem.value.shape and self.task.problem.accepts(message.table):
+            self._answered |= message.stage in (BY_PROGRAMS, BY_RELAXATION)
+            self._judge(KeptTable(message.table, message.stage))
+        self._report(message.stage)
 
-    def _say(self, stage: str) -> None:
+    def _report(self, stage: str) -> None:
         cost = self.task.problem.cost(self._best.table) if self._best else float("inf")
         self._tell(Progress(stage, self.seconds, cost, 0.0, max(0.0, self._limits.seconds - self.seconds)))
 
-    def _judge(self, found: Found) -> None:
+    def _judge(self, found: KeptTable) -> None:
         """Weigh a table, unless a measure has no answer to it."""
         try:
             self._weigh(found, self.objective.score(found.table))
         except InputError as failure:
             self.failed = failure
 
-    def _weigh(self, found: Found, score: Score) -> None:
+    def _weigh(self, found: KeptTable, score: Score) -> None:
         if score < self._score:
             self._best, self._score = found, score
             self.trace.append(TracePoint(self.seconds, self.task.problem.cost(found.table), 0.0))
@@ -280,7 +294,7 @@ class _Watch:
         """Whether the programs were asked for statistics and gave no table: not even one that is no better than the plain one."""
         return self.task.keep.by != "tabu" and any(target.spread for target in self.task.targets) and not self._answered
 
-    def found(self) -> Found | None:
+    def found(self) -> KeptTable | None:
         """The best table, if it keeps all that is asked.
 
         Where statistics are asked as close as can be, by the programs alone, the plain table is no answer of theirs.
@@ -317,7 +331,7 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _what_to_widen(task: Chase) -> str:
+def _what_to_widen(task: KeepingTask) -> str:
     keep = task.keep
     if keep.widen:
         first = f"Widen the bounds, or the caps beyond the {max(keep.widen):g} levels tried."
@@ -330,18 +344,18 @@ def _what_to_widen(task: Chase) -> str:
     return first + (" Or ask for a larger distance `within`." if keep.within is not None else "")
 
 
-def pursue(task: Chase, send: Callable[[News], None]) -> None:
+def search_keeping(task: KeepingTask, send: Callable[[KeepingMessage], None]) -> None:
     """The child: programs first, then tabu search from the best table; whatever is better is sent at once."""
-    chase = _Chasing(task, send)
+    search = _KeepingSearch(task, send)
     if task.keep.by != "tabu" and task.keep.asked:
-        chase.programs()
-    if task.keep.by != "programs" and not chase.impossible:
-        chase.tabu()
-    if not chase.cut_short:
-        send(News(ENDED))
+        search.programs()
+    if task.keep.by != "programs" and not search.impossible:
+        search.tabu()
+    if not search.cut_short:
+        send(KeepingMessage(ENDED))
 
 
-def relaxation_of(task: Chase) -> Relaxation | None:
+def relaxation_of(task: KeepingTask) -> ConvexRelaxation | None:
     """The relaxation of what is asked, where it is one target's variance or correlation within a distance that is far from the plain
     table's, and the table is small enough."""
     problem, within = task.problem, task.keep.within
@@ -349,15 +363,16 @@ def relaxation_of(task: Chase) -> Relaxation | None:
     if within is None or within <= 0 or len(spread) != 1 or task.pairs or problem.norm != "l1":
         return None
     (target,) = spread
-    if not (target.variance or target.correlation) or target.mean or target.size > RELAXED_TARGET or problem.size > RELAXED_CELLS:
+    small = target.size <= TUNING.relaxed_target and problem.size <= TUNING.relaxed_cells
+    if not (target.variance or target.correlation) or target.mean or not small:
         return None
-    if moments_of(target, task.plain[target.cells].astype(float)).spread <= FAR * within:
+    if moments_of(target, task.plain[target.cells].astype(float)).spread <= TUNING.far * within:
         return None
-    return Relaxation(problem, target, within=within, ceiling=CEILING * task.cost)
+    return ConvexRelaxation(problem, target, within=within, ceiling=TUNING.ceiling * task.cost)
 
 
-class _Chasing:
-    def __init__(self, task: Chase, send: Callable[[News], None]) -> None:
+class _KeepingSearch:
+    def __init__(self, task: KeepingTask, send: Callable[[KeepingMessage], None]) -> None:
         self.task, self._send = task, send
         self._began = time.monotonic()
         self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
@@ -376,16 +391,16 @@ class _Chasing:
         if better:
             self.best, self.score, self.plain_is_safe = table, score, True
         if better or anyway:
-            self._send(News(stage, table))
+            self._send(KeepingMessage(stage, table))
 
     def programs(self) -> None:
         """Fixed senses; then, as asked, the mixed-integer program or a search over senses."""
         task, keep = self.task, self.task.keep
-        share = FOR_PROGRAMS if keep.by == "both" else 1.0
+        share = TUNING.for_programs if keep.by == "both" else 1.0
         program = QualityProgram(task.problem, task.targets, within=keep.within, pairs=task.pairs)
-        self._send(News("linear programs"))
+        self._send(KeepingMessage("linear programs"))
         choices = int((task.problem.can_go_up & task.problem.can_go_down).sum())
-        searched = keep.senses == "searched" or (keep.senses == "auto" and choices > FREE_UP_TO)
+        searched = keep.senses == "searched" or (keep.senses == "auto" and choices > TUNING.free_up_to)
         if not searched or keep.within is None:
             self._answer(program, task.problem.senses_of(task.plain), task.plain if keep.within is not None else None, share)
         if keep.senses == "free" or (keep.senses == "auto" and not searched):
@@ -393,10 +408,10 @@ class _Chasing:
         if searched:
             self._search(program, share)
         if program.not_whole and not self.answered:
-            self._send(News(NOT_WHOLE))
+            self._send(KeepingMessage(NOT_WHOLE))
         self.cut_short |= program.hurried or self.left(share) <= 0
 
-    def _take(self, stage: str, answer: Answer | None) -> None:
+    def _take(self, stage: str, answer: ProgramTable | None) -> None:
         """What the programs gave, if it is a table: the first one is sent anyway, to show that they gave one."""
         if answer is not None:
             self.offer(stage, answer.deviation, anyway=not self.answered)
@@ -407,42 +422,42 @@ class _Chasing:
         relaxation = relaxation_of(self.task)
         if relaxation is None:
             return
-        self._send(News("relaxation"))
-        likely = likely_senses(relaxation, lambda: self.left(share * FOR_RELAXED))
-        self.cut_short |= self.left(share * FOR_RELAXED) <= 0
+        self._send(KeepingMessage("relaxation"))
+        likely = likely_senses(relaxation, lambda: self.left(share * TUNING.for_relaxation))
+        self.cut_short |= self.left(share * TUNING.for_relaxation) <= 0
         for senses in likely:
-            if self.left(share * FOR_SENSES) <= 0:
+            if self.left(share * TUNING.for_senses) <= 0:
                 return
-            table = program.cheapest(senses, seconds=max(self.left(share), 0.1))
+            table = program.cheapest(senses, seconds=max(self.left(share), TUNING.least_seconds))
             if table is not None:
-                self._take(BY_RELAXATION, program.whole(senses, table, seconds=max(self.left(share), 0.1)))
+                self._take(BY_RELAXATION, program.whole(senses, table, seconds=max(self.left(share), TUNING.least_seconds)))
 
     def _search(self, program: QualityProgram, share: float) -> None:
         task, keep = self.task, self.task.keep
         self._relaxed(program, share)
-        self._send(News("searching senses"))
-        left = lambda: self.left(share * FOR_SENSES)  # noqa: E731
+        self._send(KeepingMessage("searching senses"))
+        left = lambda: self.left(share * TUNING.for_senses)  # noqa: E731
         found = search_senses(program, self.objective, task.problem.senses_of(self.best), seconds_left=left, seed=task.seed)
-        self.cut_short |= self.left(share * FOR_SENSES) <= 0
+        self.cut_short |= self.left(share * TUNING.for_senses) <= 0
         if found is not None:
-            self._take(BY_PROGRAMS, program.whole(found.senses, found.table, seconds=max(self.left(), 0.1)))
+            self._take(BY_PROGRAMS, program.whole(found.senses, found.table, seconds=max(self.left(), TUNING.least_seconds)))
             self._answer(program, found.senses, found.table if keep.within is not None else None, share)
 
     def _answer(self, program: QualityProgram, senses: IntArray, near: AnyArray | None, share: float) -> None:
-        self._take(BY_PROGRAMS, program.with_senses(senses, seconds=max(self.left(share), 0.1), near=near))
+        self._take(BY_PROGRAMS, program.with_senses(senses, seconds=max(self.left(share), TUNING.least_seconds), near=near))
 
     def _free(self, program: QualityProgram, share: float) -> None:
-        self._send(News("mixed-integer program"))
-        senses, self.impossible = program.free_senses(seconds=max(self.left(share), 0.1))
+        self._send(KeepingMessage("mixed-integer program"))
+        senses, self.impossible = program.free_senses(seconds=max(self.left(share), TUNING.least_seconds))
         if self.impossible:
-            self._send(News(IMPOSSIBLE))
+            self._send(KeepingMessage(IMPOSSIBLE))
         if senses is not None:
             self._answer(program, senses, None, share)
 
     def tabu(self) -> None:
         if not self.plain_is_safe:
             return
-        self._send(News("tabu search"))
+        self._send(KeepingMessage("tabu search"))
         search = TabuSearch(self.objective, self.best, seed=self.task.seed)
         search_from(search, more_time=lambda: self.left() > 0, tell=lambda table, _: self.offer("tabu", table))
         self.cut_short |= not search.done

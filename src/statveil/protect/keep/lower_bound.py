@@ -26,26 +26,36 @@ from statveil.protect.keep.wishes import Target
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.model import LinearModel
 
-TANGENTS = (8, 9, 10, 11, 12, 14, 16, 20, 24, 32, 48)
-"""Where the square of a change lies on its tangent, in eighths of the cell's level; such factors are exact in binary."""
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
-"""The first boxes' edges: sums of the changes, as shares of the sum of the levels."""
 PERCENT, PER_MILLE = 100, 1000
 """L is a column in percent and the conditions count V in thousandths, so that the factors are of one size."""
-DEAR = 10
-"""What V too large by a thousandth costs, in ceilings: so every program has a solution, and multipliers that show what a box costs."""
 OUT = 5
 """Columns of what is out of the box."""
-FINE = 0.02
-"""A box is fine enough to stand for its tables when its chords are off by this part of the distance asked."""
-STEEPEST = 2.0
-"""Slopes beyond 1 +- 2 are not looked at; with a correlation alone the bound is for those that are."""
 
 
-LIKELY_SLOPES = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)
-MOST_STEPS, WIDE = 40, 4
-"""Steps of a fine box's width from no change in sum, and how many of them a box has in which senses are looked for."""
-NO_EXCESS = 1e-6
+class LowerBoundTuning(NamedTuple):
+    """Where the squares have their tangents, and how finely boxes are cut. All by judgement."""
+
+    tangents: tuple[int, ...] = (8, 9, 10, 11, 12, 14, 16, 20, 24, 32, 48)
+    """Where the square of a change lies on its tangent, in eighths of the cell's level; such factors are exact in binary."""
+    shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
+    """The first boxes' edges: sums of the changes, as shares of the sum of the levels."""
+    dear: int = 10
+    """What V too large by a thousandth costs, in ceilings: so every program has a solution, and multipliers that show what a box costs."""
+    fine: float = 0.02
+    """A box is fine enough to stand for its tables when its chords are off by this part of the distance asked."""
+    first_slopes: tuple[float, ...] = (-2.0, -0.25, 0.0, 0.25, 2.0)
+    """The first boxes' edges: slopes less one. Steeper ones are not looked at; with a correlation alone the bound is for those that are."""
+    likely_slopes: tuple[float, ...] = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)
+    """Slopes less one between which senses are looked for."""
+    most_steps: int = 40
+    """Steps of a fine box's width from no change in sum,"""
+    wide: int = 4
+    """and how many of them a box has in which senses are looked for."""
+    no_excess: float = 1e-6
+    """Excess of a box's program that is rounding."""
+
+
+TUNING = LowerBoundTuning()
 PER_CELL = ("value", "weight", "lower", "upper", "sensitive", "lower_level", "upper_level")
 
 
@@ -58,7 +68,7 @@ class Box(NamedTuple):
     steepest: float
 
 
-class Relaxed(NamedTuple):
+class BoxSolution(NamedTuple):
     """The least change in a box and where it is; `multipliers` of the program's rows show it."""
 
     bound: float
@@ -76,7 +86,7 @@ class _Condition(NamedTuple):
     constant: Fraction
 
 
-class Relaxation:
+class ConvexRelaxation:
     """The linear programs of one target's boxes. Tables that change more than `ceiling` are left out."""
 
     def __init__(self, problem: ProtectionProblem, target: Target, *, within: float, ceiling: float) -> None:
@@ -122,10 +132,10 @@ class Relaxation:
             hstack([problem.relations, -problem.relations, _nothing(problem.rhs.size, count + own.shape[1])]),
             hstack([sums, -sums, _nothing(2, count), csr_matrix(own)]),
             hstack([up, down, _nothing(choice.size, count + own.shape[1])]),
-            *(hstack([-tangent / 4 * pick, -tangent / 4 * pick, square, _nothing(count, own.shape[1])]) for tangent in TANGENTS),
+            *(hstack([-tangent / 4 * pick, -tangent / 4 * pick, square, _nothing(count, own.shape[1])]) for tangent in TUNING.tangents),
         ]
         equal = np.concatenate([problem.residual, [0.0, 0.0]])
-        least = np.concatenate([np.ones(choice.size), *(-self.unit * tangent**2 / 64 for tangent in TANGENTS)])
+        least = np.concatenate([np.ones(choice.size), *(-self.unit * tangent**2 / 64 for tangent in TUNING.tangents)])
         high = np.concatenate([equal, np.full(least.size, np.inf)])
         return csr_matrix(vstack(blocks, format="csr"), dtype=np.float64), np.concatenate([equal, least]), high
 
@@ -137,13 +147,12 @@ class Relaxation:
         return np.array([float(Fraction(PERCENT * each, self._scatter)) for each in self._weighted])
 
     def boxes(self) -> list[Box]:
-        """Boxes that hold every table below the ceiling (with a slope of 1 +- `STEEPEST` at most)."""
+        """Boxes that hold every table below the ceiling (with a slope of 1 +- 2 at most)."""
         level = float(self.unit.sum())
         most = float(np.maximum(self._most_up, self._most_down)[self.target.cells].sum())
         most = min(most, self.ceiling / float(self.problem.weight[self.target.cells].min()))
-        edges = sorted({sign * min(share * level, most) for share in SHARES for sign in (-1, 1)} | {-most, most} - {-0.0})
-        steep = self.within if self.target.slope else STEEPEST
-        slopes = [-steep, steep] if self.target.slope else [-STEEPEST, -0.25, 0.0, 0.25, STEEPEST]
+        edges = sorted({sign * min(share * level, most) for share in TUNING.shares for sign in (-1, 1)} | {-most, most} - {-0.0})
+        slopes = (-self.within, self.within) if self.target.slope else TUNING.first_slopes
         return [Box(low, high, flat, steep) for low, high in pairwise(edges) for flat, steep in pairwise(slopes)]
 
     def conditions(self, box: Box) -> list[_Condition]:
@@ -173,7 +182,7 @@ class Relaxation:
         middle = (box.flattest + box.steepest) / 2
         return box._replace(steepest=middle), box._replace(flattest=middle)
 
-    def solve(self, box: Box, *, seconds: float) -> Relaxed | None:
+    def solve(self, box: Box, *, seconds: float) -> BoxSolution | None:
         """The least change in a box. None where the solver has none, or the time ran out."""
         from statveil.solve import highs
 
@@ -182,13 +191,13 @@ class Relaxation:
         if found.ending is not Ending.OPTIMAL or found.x is None or found.row_duals is None:
             return None
         deviation = found.x[: self._cells] - found.x[self._cells : 2 * self._cells]
-        return Relaxed(found.objective, box, deviation, float(found.x[-OUT:].sum()), found.row_duals)
+        return BoxSolution(found.objective, box, deviation, float(found.x[-OUT:].sum()), found.row_duals)
 
     def _model(self, box: Box) -> LinearModel:
         lower, upper = self._bounds(box)
         rows, most = self._condition_rows(box)
         weight = self.problem.weight
-        cost = np.concatenate([weight, weight, np.zeros(self.target.size + 2), np.full(OUT, DEAR * self.ceiling)])
+        cost = np.concatenate([weight, weight, np.zeros(self.target.size + 2), np.full(OUT, TUNING.dear * self.ceiling)])
         return LinearModel(
             cost=cost,
             matrix=csr_matrix(vstack([self._base, rows], format="csr")),
@@ -227,18 +236,18 @@ class Relaxation:
     @property
     def fine_step(self) -> float:
         """The width in sums of a box that is fine enough."""
-        return float(np.sqrt(4 * self._scatter * FINE * self.within))
+        return float(np.sqrt(4 * self._scatter * TUNING.fine * self.within))
 
-    def alone(self) -> Relaxation:
+    def alone(self) -> ConvexRelaxation:
         """The same without the table: the target's cells and their levels only."""
         cells, problem = self.target.cells, self.problem
         parts = {name: getattr(problem, name)[cells] for name in PER_CELL}
         none = np.zeros(0, dtype=np.int64)
         bare = dataclasses.replace(problem, relations=problem.relations[:0, cells], rhs=none, **parts)
         target = dataclasses.replace(self.target, cells=np.arange(cells.size))
-        return Relaxation(bare, target, within=self.within, ceiling=self.ceiling)
+        return ConvexRelaxation(bare, target, within=self.within, ceiling=self.ceiling)
 
-    def proved(self, relaxed: Relaxed) -> Fraction:
+    def proved(self, relaxed: BoxSolution) -> Fraction:
         """The bound of a box worked out from the multipliers in exact fractions: any multipliers of the right sign give one.
 
         min c x + multipliers (b - A x) over the columns' bounds; a table of the box has nothing out of it: those columns do not count.
@@ -285,7 +294,7 @@ class Relaxation:
         for cell in np.flatnonzero(problem.sensitive & (problem.lower_level > 0) & (problem.upper_level > 0)).tolist():
             up, down = Fraction(1, int(problem.upper_level[cell])), Fraction(1, int(problem.lower_level[cell]))
             yield [(cell, up), (cells + cell, down)], Fraction(1), None
-        for tangent in TANGENTS:
+        for tangent in TUNING.tangents:
             for place, (cell, unit) in enumerate(zip(target.cells.tolist(), self.unit.tolist(), strict=True)):
                 slope = Fraction(-tangent, 4)
                 yield [(cell, slope), (cells + cell, slope), (2 * cells + place, Fraction(1))], Fraction(-unit * tangent**2, 64), None
@@ -304,30 +313,30 @@ def _nothing(rows: int, columns: int) -> csr_matrix:
     return _entries(np.zeros(0), none, none, (rows, columns))
 
 
-def likely_boxes(relaxation: Relaxation, seconds_left: Callable[[], float]) -> list[Box]:
+def likely_boxes(relaxation: ConvexRelaxation, seconds_left: Callable[[], float]) -> list[Box]:
     """For each slope the boxes with the smallest sums of changes, up and down, in which the target's cells alone could do it.
 
     Small sums, because what the sensitive cells add up to must be taken back by the rest of the table.
     """
     alone, step, found = relaxation.alone(), relaxation.fine_step, list[Box]()
-    slopes = [(-relaxation.within, relaxation.within)] if relaxation.target.slope else list(pairwise(LIKELY_SLOPES))
+    slopes = [(-relaxation.within, relaxation.within)] if relaxation.target.slope else list(pairwise(TUNING.likely_slopes))
     for flat, steep in slopes:
         for sign in (1, -1):
-            for place in range(MOST_STEPS):
+            for place in range(TUNING.most_steps):
                 near, far = sign * place * step, sign * (place + 1) * step
                 if seconds_left() <= 0:
                     return found
                 relaxed = alone.solve(Box(min(near, far), max(near, far), flat, steep), seconds=1.0)
-                if relaxed is not None and relaxed.excess <= NO_EXCESS:
-                    wide = sign * (place + WIDE) * step
+                if relaxed is not None and relaxed.excess <= TUNING.no_excess:
+                    wide = sign * (place + TUNING.wide) * step
                     found.append(Box(min(near, wide), max(near, wide), flat, steep))
                     break
     return found
 
 
-def likely_senses(relaxation: Relaxation, seconds_left: Callable[[], float]) -> list[IntArray]:
+def likely_senses(relaxation: ConvexRelaxation, seconds_left: Callable[[], float]) -> list[IntArray]:
     """Senses of tables that may keep the statistics, those first whose box costs least."""
-    problem, found = relaxation.problem, list[Relaxed]()
+    problem, found = relaxation.problem, list[BoxSolution]()
     for box in likely_boxes(relaxation, lambda: seconds_left() / 2):
         relaxed = relaxation.solve(box, seconds=max(seconds_left(), 0.1)) if seconds_left() > 0 else None
         if relaxed is not None:
@@ -336,18 +345,18 @@ def likely_senses(relaxation: Relaxation, seconds_left: Callable[[], float]) -> 
     return [np.where(problem.sensitive, np.where(each.deviation >= 0, 1, -1), 0).astype(np.int64) for each in found]
 
 
-class BoxSearch:
+class LowerBoundSearch:
     """Best-first through the boxes: the cheapest is halved, or handed out once it is fine enough to show a table's senses."""
 
-    def __init__(self, relaxation: Relaxation) -> None:
+    def __init__(self, relaxation: ConvexRelaxation) -> None:
         self.relaxation = relaxation
-        self.closed: list[Relaxed] = []
+        self.closed: list[BoxSolution] = []
         """Boxes that were not halved: fine enough, or above the ceiling."""
         self._fresh = relaxation.boxes()
-        self._open: list[tuple[float, Box, Relaxed]] = []
+        self._open: list[tuple[float, Box, BoxSolution]] = []
 
     @property
-    def all_boxes(self) -> list[Relaxed]:
+    def all_boxes(self) -> list[BoxSolution]:
         return [*self.closed, *(relaxed for _, _, relaxed in self._open)]
 
     @property
@@ -357,7 +366,7 @@ class BoxSearch:
             return 0.0
         return min((self.relaxation.ceiling, *(each.bound for each in self.all_boxes)))
 
-    def fine_boxes(self, seconds_left: Callable[[], float]) -> Iterator[Relaxed]:
+    def fine_boxes(self, seconds_left: Callable[[], float]) -> Iterator[BoxSolution]:
         """The fine boxes from the cheapest on, until the time is over or all that is left changes more than the ceiling."""
         while self._fresh and seconds_left() > 0:
             found = self.relaxation.solve(self._fresh[-1], seconds=seconds_left())
@@ -367,7 +376,7 @@ class BoxSearch:
             self._sort(found)
         while self._open and seconds_left() > 0:
             _, box, relaxed = heapq.heappop(self._open)
-            if self.relaxation.crude(box) <= FINE * self.relaxation.within:
+            if self.relaxation.crude(box) <= TUNING.fine * self.relaxation.within:
                 self.closed.append(relaxed)
                 yield relaxed
                 continue
@@ -375,20 +384,20 @@ class BoxSearch:
                 found = self.relaxation.solve(half, seconds=max(seconds_left(), 0.1))
                 self._sort(relaxed._replace(box=half) if found is None else found)
 
-    def _sort(self, relaxed: Relaxed) -> None:
+    def _sort(self, relaxed: BoxSolution) -> None:
         if relaxed.bound >= self.relaxation.ceiling:
             self.closed.append(relaxed)
         else:
             heapq.heappush(self._open, (relaxed.bound, relaxed.box, relaxed))
 
 
-def proved_least(relaxation: Relaxation, *, seconds: float) -> float:
+def proved_least(relaxation: ConvexRelaxation, *, seconds: float) -> float:
     """A change that no table below the ceiling and within the distances can undercut, each box's share proved in exact fractions.
 
     The ceiling itself where there is no such table; zero where the time does not suffice.
     """
     until = time.monotonic() + seconds
-    search = BoxSearch(relaxation)
+    search = LowerBoundSearch(relaxation)
     for _ in search.fine_boxes(lambda: until - time.monotonic()):
         break  # the cheapest fine box: halving goes no further
     if not search.bound:

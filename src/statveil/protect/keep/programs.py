@@ -4,6 +4,11 @@ With the mean kept, Var(a + y) / Var(a) = 1 + 2 L + V and Corr = (1 + L) / sqrt(
 So: variance by min |2 L + (M + m) / (2 Var)|, correlation by max L, slope and the compromise by min |L|; then the least change
 subject to the statistic found. Where a distance from one is asked instead, the statistics are constraints, and V is its tangent at the
 last table: a few programs in a row settle it (V is convex, so each is too kind, and the next one less so).
+
+The senses are those given, or free in a mixed-integer program, or searched by `search_senses`: those are turned over that bring the
+statistics nearer, each priced by one warm program. That prices the least change with the senses as they are, the means kept; the
+statistics of its table are the true ones. So senses are found whose cheapest table is already close to what is wanted, and the programs
+of the statistics have little left to do.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +25,9 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.core.limits import Ending, Limits
 from statveil.protect.fixed_senses import FixedSenses, make_whole
-from statveil.protect.keep.means import with_means
-from statveil.protect.keep.tabu.moves import LEAST_RELATED
-from statveil.protect.keep.tabu.objective import Pair, moments_of
+from statveil.protect.keep.problems import with_means
+from statveil.protect.keep.tabu.objective import TUNING as OBJECTIVE
+from statveil.protect.keep.tabu.objective import Objective, Pair, Score, moments_of
 from statveil.protect.keep.wishes import Target
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
@@ -30,17 +35,33 @@ from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.state import Search
 from statveil.solve.model import LinearModel, LinearSolution
 
-ROUNDS = 6
-"""Programs in a row that settle V, each from the tangent at the last table."""
-SLACK = 1e-7
-"""How far a statistic may be from its best in the second program, relative to one: solvers are not exact."""
-SAFETY = 0.02
-"""Part of the distance asked that is kept in hand for making the table whole."""
-SIMPLEX_UP_TO = 3_000
-AS_TAKEN = 1e-4
-"""How far V may be from what it was taken for."""
-LEAST_FOR_WHOLE = 5.0
-"""Seconds for making a table whole, however little time is left."""
+
+class ProgramTuning(NamedTuple):
+    """How exact the programs are, and how long senses are searched for them. By judgement where nothing else is said."""
+
+    rounds: int = 6
+    """Programs in a row that settle V, each from the tangent at the last table."""
+    as_taken: float = 1e-4
+    """How far V may be from what it was taken for."""
+    slack: float = 1e-7
+    """How far a statistic may be from its best in the second program, relative to one: solvers are not exact."""
+    safety: float = 0.02
+    """Part of the distance asked that is kept in hand for making the table whole."""
+    simplex_up_to: int = 3_000
+    """Cells that move below which the simplex method is used; from there on, an interior point method."""
+    gap: float = 1e-9
+    """Relative gap at which the mixed-integer program ends."""
+    least_seconds: float = 0.1
+    """What a program is given, however little time is left,"""
+    least_for_whole: float = 5.0
+    """and what is given for making a table whole."""
+    turns: int = 40
+    """Turns of senses that are priced in a row without a better one, of those that promise most."""
+    alike: float = 0.5
+    """Differences of the objective that do not decide which turn promises more."""
+
+
+TUNING = ProgramTuning()
 
 
 class Band(NamedTuple):
@@ -57,7 +78,7 @@ class Band(NamedTuple):
     towards: int
 
 
-class Answer(NamedTuple):
+class ProgramTable(NamedTuple):
     """A table and how far its statistics are from what was wanted, band by band (for towards=1: minus the statistic itself)."""
 
     deviation: IntArray
@@ -77,7 +98,7 @@ class QualityProgram:
         self.infeasible, self.hurried, self.not_whole = False, False, False
         """Whether a program had no solution, one was stopped by the clock, and no whole table was found next to a solution."""
 
-    def with_senses(self, senses: IntArray, *, seconds: float, near: AnyArray | None = None) -> Answer | None:
+    def with_senses(self, senses: IntArray, *, seconds: float, near: AnyArray | None = None) -> ProgramTable | None:
         """The table that keeps the statistics best with these senses, and of such tables one with the least change.
 
         `near` is a table whose variance of the deviations is a first guess; without it, S1's (M + m) / 2 is.
@@ -85,15 +106,15 @@ class QualityProgram:
         point: FloatArray | None = None if near is None else near.astype(np.float64)
         last: FloatArray | None = None
         until = time.monotonic() + seconds
-        for _ in range(ROUNDS):
-            found = self._round(senses, point, seconds=max(until - time.monotonic(), 0.1), again=last is not None)
+        for _ in range(TUNING.rounds):
+            found = self._round(senses, point, seconds=max(until - time.monotonic(), TUNING.least_seconds), again=last is not None)
             if found is None:  # what an earlier round found is still good
                 break
             settled = self._settled(senses, point, found)
             point = last = found
             if settled or time.monotonic() > until:
                 break
-        return None if last is None else self.whole(senses, last, seconds=max(until - time.monotonic(), LEAST_FOR_WHOLE))
+        return None if last is None else self.whole(senses, last, seconds=max(until - time.monotonic(), TUNING.least_for_whole))
 
     def _settled(self, senses: IntArray, point: FloatArray | None, found: FloatArray) -> bool:
         """Whether V, where it plays a part, and the products of deviations of two variables are what they were taken for."""
@@ -101,10 +122,10 @@ class QualityProgram:
         paired = {number for pair in self.pairs for number in pair} if close else set()
         asked = [each for k, each in enumerate(self.targets) if each.variance or (close and each.correlation) or k in paired]
         taken = [abs(self._spread(target, senses, point)) for target in asked]
-        same = all(abs(abs(self._spread(target, None, found)) - was) <= AS_TAKEN for target, was in zip(asked, taken, strict=True))
+        same = all(abs(abs(self._spread(target, None, found)) - was) <= TUNING.as_taken for target, was in zip(asked, taken, strict=True))
         nothing = np.zeros(self.problem.size) if point is None else point
         moved = (abs(self._product(pair, found) - self._product(pair, nothing)) for pair in self.pairs)
-        return same and all(each <= AS_TAKEN for each in moved)
+        return same and all(each <= TUNING.as_taken for each in moved)
 
     def _product(self, pair: Pair, point: FloatArray) -> float:
         """The covariance of two variables' deviations, in shares of their spreads."""
@@ -116,7 +137,7 @@ class QualityProgram:
         solution = self._heed(self.fixed.solve(self._extend(senses), seconds=seconds))
         return None if solution.x is None else self._deviation(solution.x)
 
-    def whole(self, senses: IntArray, point: FloatArray, *, seconds: float) -> Answer | None:
+    def whole(self, senses: IntArray, point: FloatArray, *, seconds: float) -> ProgramTable | None:
         """The whole table next to a solution, its means exact."""
         target = np.concatenate([point, np.zeros(self._more)])
         deviation = make_whole(self._whole, self._extend(senses), target, seconds=seconds)
@@ -124,7 +145,7 @@ class QualityProgram:
             self.not_whole = True
             return None
         own = deviation[: self.problem.size]
-        return Answer(own, senses, tuple(self._off(band, own) for band in self.bands(senses, own.astype(np.float64))))
+        return ProgramTable(own, senses, tuple(self._off(band, own) for band in self.bands(senses, own.astype(np.float64))))
 
     def free_senses(self, *, seconds: float, near: IntArray | None = None) -> tuple[IntArray | None, bool]:
         """The senses with which the statistics can be kept best, by a mixed-integer program; and whether there are none."""
@@ -134,7 +155,7 @@ class QualityProgram:
         program = Disjunctions(search)
         bands = self.bands(None, None if near is None else near.astype(np.float64))
         first = self._extended_model(program.model, bands, statistics=True) if bands else None
-        best = self._heed(highs.solve(first.model if first else program.model, seconds=seconds / 2, gap=1e-9))
+        best = self._heed(highs.solve(first.model if first else program.model, seconds=seconds / 2, gap=TUNING.gap))
         if best.x is None:
             return None, best.ending is Ending.INFEASIBLE and not program.truncated
         if first is None:
@@ -142,7 +163,7 @@ class QualityProgram:
         if best.ending is Ending.OPTIMAL and not program.truncated and self._out_of_reach(best.x[-len(bands) :]):
             return None, True
         model = _bounded(first, best.x, program.model.cost)
-        cheapest = self._heed(highs.solve(model, seconds=seconds / 2, gap=1e-9, start=best.x))
+        cheapest = self._heed(highs.solve(model, seconds=seconds / 2, gap=TUNING.gap, start=best.x))
         columns = cheapest.x if cheapest.x is not None else best.x
         return program.senses(columns[: program.model.cost.size])[: self.problem.size], False
 
@@ -150,7 +171,7 @@ class QualityProgram:
         """Whether slopes that are asked to be so close cannot be, whatever the senses: they alone are linear, so that this is known."""
         asked = [target for target in self.targets if target.spread]
         only_slopes = not self.pairs and all(target.slope and not (target.variance or target.correlation) for target in asked)
-        return self.within is not None and only_slopes and bool((off > SAFETY * self.within + SLACK).any())
+        return self.within is not None and only_slopes and bool((off > TUNING.safety * self.within + TUNING.slack).any())
 
     def bands(self, senses: IntArray | None, point: FloatArray | None) -> list[Band]:
         """What is wanted, as linear statistics: those of S1, V taken at the point or else from the bounds."""
@@ -166,7 +187,7 @@ class QualityProgram:
         related = float((one.value - one.value.mean()) @ (other.value - other.value.mean())) / _common_scale(one, other)
         variances = [2 * each.gradient + self._tangent(each, point) for each in (one, other)]
         spreads = [self._spread(each, senses, point) for each in (one, other)]
-        typical = max(abs(related), LEAST_RELATED)
+        typical = max(abs(related), OBJECTIVE.least_related)
         bands = []
         for shares, unit in (((0.5, 0.5), 1.0), ((1.0, 0.0), typical), ((0.0, 1.0), typical)):
             by_variance = np.concatenate([share * factors for share, factors in zip(shares, variances, strict=True)])
@@ -180,7 +201,7 @@ class QualityProgram:
         one, other = self.targets[pair.first], self.targets[pair.second]
         point = np.zeros(self.problem.size) if point is None else point
         ends = [other.value - other.value.mean() + _centred(point, other), one.value - one.value.mean() + _centred(point, one)]
-        most = (self.within or 0.0) * (1 - SAFETY)
+        most = (self.within or 0.0) * (1 - TUNING.safety)
         gradient = np.concatenate(ends) / _common_scale(one, other)
         return Band(np.concatenate([one.cells, other.cells]), gradient, -self._product(pair, point), -most, most, 0)
 
@@ -190,7 +211,7 @@ class QualityProgram:
             if target.variance and not (target.slope or target.correlation):
                 return [Band(target.cells, 2 * gradient + tangent, spread, 0.0, 0.0, 0)]
             return [Band(target.cells, gradient, 0.0, 0.0, 0.0, int(target.correlation and not (target.slope or target.variance)))]
-        most = self.within * (1 - SAFETY)
+        most = self.within * (1 - TUNING.safety)
         bands = [Band(target.cells, gradient, 0.0, -most, most, 0)] if target.slope else []
         if target.variance:
             bands.append(Band(target.cells, 2 * gradient + tangent, spread, -most, most, 0))
@@ -236,11 +257,11 @@ class QualityProgram:
             if found is not None:
                 return found
         first = self._extended_model(base, bands, statistics=True)
-        best = self._solve(first.model, max(until - time.monotonic(), 0.1))
+        best = self._solve(first.model, max(until - time.monotonic(), TUNING.least_seconds))
         if best.x is None:
             self.infeasible = best.ending is Ending.INFEASIBLE
             return None
-        second = self._solved(_bounded(first, best.x, base.cost), max(until - time.monotonic(), 0.1))
+        second = self._solved(_bounded(first, best.x, base.cost), max(until - time.monotonic(), TUNING.least_seconds))
         if second is None and again:  # the round before has a table that changes less
             return None
         return second if second is not None else self._deviation(best.x)
@@ -252,7 +273,7 @@ class QualityProgram:
     def _solve(self, model: LinearModel, seconds: float) -> LinearSolution:
         from statveil.solve import highs
 
-        if self.fixed.moving.size < SIMPLEX_UP_TO:
+        if self.fixed.moving.size < TUNING.simplex_up_to:
             return self._heed(highs.solve(model, seconds=seconds, algorithm="simplex"))
         return self._heed(highs.solve(model, seconds=seconds, algorithm="ipm", options=highs.NO_CROSSOVER))
 
@@ -267,14 +288,14 @@ class QualityProgram:
     def _extend(self, senses: IntArray) -> IntArray:
         return np.concatenate([senses, np.zeros(self._more, dtype=np.int64)])
 
-    def _extended_model(self, base: LinearModel, bands: Sequence[Band], *, statistics: bool) -> _Extended:
+    def _extended_model(self, base: LinearModel, bands: Sequence[Band], *, statistics: bool) -> _ExtendedModel:
         """The base with a row for each band. For the statistics: a column for how far it is off, which is the cost."""
         width, count = base.cost.size, len(bands)
         rows, scale = self._rows(bands, width)
         shift = np.array([band.shift for band in bands])
         low, high = (np.array([getattr(band, side) for band in bands]) - shift for side in ("low", "high"))
         if not statistics:
-            return _Extended(_with_rows(base, rows, low * scale, high * scale), scale, bands)
+            return _ExtendedModel(_with_rows(base, rows, low * scale, high * scale), scale, bands)
         off = csr_matrix((scale, (np.arange(count), np.arange(count))), shape=(count, count))
         free = np.array([band.towards == 1 for band in bands])
         beneath = hstack([rows, -off], format="csr"), np.full(count, -np.inf), np.where(free, np.inf, high) * scale
@@ -289,7 +310,7 @@ class QualityProgram:
         )
         for block in (beneath, above):
             wide = _with_rows(wide, *block)
-        return _Extended(wide, scale, bands)
+        return _ExtendedModel(wide, scale, bands)
 
     def _rows(self, bands: Sequence[Band], width: int) -> tuple[csr_matrix, FloatArray]:
         """The bands' statistics in the program's columns (rises, falls, nothing for the rest), each scaled to a largest factor of one."""
@@ -316,7 +337,7 @@ def _common_scale(one: Target, other: Target) -> float:
     return one.size * math.sqrt(one.variance_before * other.variance_before)
 
 
-class _Extended(NamedTuple):
+class _ExtendedModel(NamedTuple):
     model: LinearModel
     scale: FloatArray
     bands: Sequence[Band]
@@ -331,11 +352,11 @@ def _with_rows(model: LinearModel, rows: csr_matrix, low: FloatArray, high: Floa
     )
 
 
-def _bounded(first: _Extended, best: FloatArray, cost: FloatArray) -> LinearModel:
+def _bounded(first: _ExtendedModel, best: FloatArray, cost: FloatArray) -> LinearModel:
     """The least change with every statistic as good as in the best found."""
     count = len(first.bands)
     upper = first.model.upper.copy()
-    upper[-count:] = best[-count:] + SLACK
+    upper[-count:] = best[-count:] + TUNING.slack
     return dataclasses.replace(first.model, cost=np.concatenate([cost, np.zeros(count)]), upper=upper)
 
 
@@ -352,3 +373,68 @@ def _least_for_correlation(wanted: float, spread: float) -> float:
 
 def _finite(bound: IntArray) -> FloatArray:
     return np.where(np.abs(bound) >= NO_LIMIT // 2, np.inf, bound.astype(np.float64))
+
+
+class PricedSenses(NamedTuple):
+    """Senses, the cheapest table with them (not yet whole), and how good that is."""
+
+    senses: IntArray
+    table: FloatArray
+    score: Score
+
+
+def search_senses(
+    program: QualityProgram, objective: Objective, senses: IntArray, *, seconds_left: Callable[[], float], seed: int
+) -> PricedSenses | None:
+    """Turn after turn while one of the promising ones makes the table better; single ones first, then two at once."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    best = _priced(program, objective, senses, seconds_left())
+    if best is None:
+        return None
+    together = 1
+    while seconds_left() > 0 and together <= 2:
+        better = _better(program, objective, best, together, rng, seconds_left)
+        best, together = (best, together + 1) if better is None else (better, 1)
+    return best
+
+
+def _priced(program: QualityProgram, objective: Objective, senses: IntArray, seconds: float) -> PricedSenses | None:
+    table = program.cheapest(senses, seconds=max(seconds, TUNING.least_seconds))
+    return None if table is None else PricedSenses(senses, table, objective.score(table))
+
+
+def _better(
+    program: QualityProgram,
+    objective: Objective,
+    best: PricedSenses,
+    together: int,
+    rng: np.random.Generator,
+    seconds_left: Callable[[], float],
+) -> PricedSenses | None:
+    for cells in _promising(program, objective, best, together, rng):
+        if seconds_left() <= 0:
+            return None
+        senses = best.senses.copy()
+        senses[cells] = -senses[cells]
+        found = _priced(program, objective, senses, seconds_left())
+        if found is not None and found.score < best.score:
+            return found
+    return None
+
+
+def _promising(
+    program: QualityProgram, objective: Objective, best: PricedSenses, together: int, rng: np.random.Generator
+) -> Sequence[IntArray]:
+    """Cells whose turn would bring the statistics nearest to what is wanted, were nothing else to change; of those alike, any."""
+    problem = program.problem
+    choice = np.flatnonzero(problem.can_go_up & problem.can_go_down)
+    if choice.size < together:
+        return []
+    groups = choice[:, None] if together == 1 else rng.choice(choice, size=(6 * TUNING.turns, 2))
+    promise = []
+    for cells in groups:
+        turned = best.table.copy()
+        turned[cells] = np.where(best.senses[cells] > 0, problem.down.high[cells], problem.up.low[cells])
+        promise.append(objective.lost(turned))
+    order = np.lexsort((rng.random(len(promise)), np.floor(np.array(promise) / TUNING.alike)))
+    return [groups[place] for place in order[: TUNING.turns]]

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from statveil.core.arrays import IntArray
 from statveil.core.statistics import correlation_of, covariance_of, variance_of
-from statveil.protect.keep.tabu.moves import LEAST_RELATED
-from statveil.protect.keep.tabu.objective import ALL_EQUAL, Outcome, Pair, outcomes
+from statveil.protect.keep.tabu.objective import TUNING, Outcome, Pair, outcomes
 from statveil.protect.keep.wishes import Keep, Target
 
 NOTHING_TO_TELL = "-"
@@ -119,7 +118,7 @@ def changes_of(pair: Pair, targets: Sequence[Target], deviation: IntArray) -> tu
     before = covariance_of(one.value, other.value)
     released = [target.value + deviation[target.cells] for target in (one, other)]
     after, scale = covariance_of(*released), math.sqrt(one.variance_before * other.variance_before)
-    typical = max(abs(before), LEAST_RELATED * scale)
-    ratios = [max(variance_of(values) / own.variance_before, ALL_EQUAL) for values, own in zip(released, (one, other), strict=True)]
+    typical = max(abs(before), TUNING.least_related * scale)
+    ratios = [max(variance_of(values) / own.variance_before, TUNING.all_equal) for values, own in zip(released, (one, other), strict=True)]
     of_other, of_one = (abs(after / ratio - before) / typical for ratio in ratios)
     return abs(correlation_of(*released) - before / scale), of_other, of_one

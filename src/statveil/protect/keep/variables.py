@@ -17,12 +17,12 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
-from statveil.core.limits import Limits, OnProgress, Progress, check_kind
+from statveil.core.limits import Limits, OnProgress, check_kind
 from statveil.core.statistics import correlations, slopes
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.keep.adjust_keeping import FOR_PLAIN, LEAST_FOR_PLAIN, adjust_keeping
-from statveil.protect.keep.means import side_by_side
+from statveil.protect.keep.adjust_keeping import TUNING, adjust_keeping
+from statveil.protect.keep.problems import side_by_side
 from statveil.protect.keep.tabu.objective import Pair
 from statveil.protect.keep.wishes import Coefficients, Keep, Target, targets_of
 from statveil.protect.problem import ProtectionProblem
@@ -75,9 +75,9 @@ def adjust_together(
     plain = _plain(problems, method, limits, seed, on_progress)
     scaled = [dataclasses.replace(problems[name], weight=problems[name].weight / max(plain[name].objective, 1e-12)) for name in names]
     joined = side_by_side(scaled)
-    rest = dataclasses.replace(limits, seconds=limits.seconds * (1 - FOR_PLAIN))
+    rest = dataclasses.replace(limits, seconds=limits.seconds * (1 - TUNING.for_plain))
     start = np.concatenate([plain[name].deviation for name in names])
-    told = _Later(on_progress, limits.seconds * FOR_PLAIN)
+    told = _shifted(on_progress, limits.seconds * TUNING.for_plain)
     found = adjust_keeping(joined, keep, limits=rest, seed=seed, on_progress=told, table=start, targets=targets, pairs=pairs)
     tables = dict(zip(names, np.split(found.deviation, len(names)), strict=True))
     before = [problems[name].value for name in names]
@@ -108,9 +108,9 @@ def _plain(
     problems: Mapping[str, ProtectionProblem], method: str, limits: Limits, seed: int, on_progress: OnProgress | None
 ) -> dict[str, Adjustment]:
     """Each variable's plain table, in equal shares of the time."""
-    each = dataclasses.replace(limits, seconds=max(limits.seconds * FOR_PLAIN / len(problems), LEAST_FOR_PLAIN))
+    each = dataclasses.replace(limits, seconds=max(limits.seconds * TUNING.for_plain / len(problems), TUNING.least_for_plain))
     return {
-        name: adjust_problem(problem, method=method, limits=each, seed=seed, on_progress=_Later(on_progress, place * each.seconds))
+        name: adjust_problem(problem, method=method, limits=each, seed=seed, on_progress=_shifted(on_progress, place * each.seconds))
         for place, (name, problem) in enumerate(problems.items())
     }
 
@@ -149,12 +149,6 @@ def _own(problem: ProtectionProblem, plain: Adjustment, table: IntArray, found: 
     )
 
 
-class _Later:
-    """Progress of a part of a run that began so many seconds before."""
-
-    def __init__(self, on_progress: OnProgress | None, seconds: float) -> None:
-        self._tell, self._seconds = on_progress, seconds
-
-    def __call__(self, progress: Progress) -> None:
-        if self._tell is not None:
-            self._tell(progress._replace(seconds=progress.seconds + self._seconds))
+def _shifted(on_progress: OnProgress | None, seconds: float) -> OnProgress | None:
+    """Tells the progress of a part of a run that began so many seconds before."""
+    return None if on_progress is None else lambda progress: on_progress(progress._replace(seconds=progress.seconds + seconds))

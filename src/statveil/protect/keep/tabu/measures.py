@@ -31,7 +31,7 @@ class Measure:
     @property
     def known(self) -> bool:
         """Whether it is one of ours: a user's own function is known to the user's process only."""
-        function = self.function.function if isinstance(self.function, Shown) else self.function
+        function = self.function.function if isinstance(self.function, ShownCells) else self.function
         return type(function).__module__ == __name__ or getattr(function, "__module__", "") == __name__
 
     def __call__(self, true: AnyArray, released: AnyArray) -> float:
@@ -61,7 +61,7 @@ def _read_only(values: AnyArray) -> AnyArray:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCells:
     """A function of the first so many cells: those that a reader sees."""
 
     function: Function

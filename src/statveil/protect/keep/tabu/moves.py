@@ -13,25 +13,32 @@ forbidden middle of a sensitive cell changes its sense. Only lengths that leave 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.protect.keep.wishes import Target
+from statveil.protect.keep.tabu.objective import TargetSums, Wishes, statistics_score, sum_up
 from statveil.protect.problem import ProtectionProblem
 
-LONGEST = 512
-"""Changes of cells in one move, at most."""
-SCANNED = 256
-"""Cells of a relation that are looked at to repair it; of longer ones, a sample."""
-TRIED = 10
-"""Cells of a move whose resting places are tried as lengths."""
-LENGTHS = 8 * TRIED + 16
-LEAST_RELATED = 1e-3
-"""A correlation of two variables below which changes of their slopes are measured as if it were that."""
+
+class MoveTuning(NamedTuple):
+    """How long moves may get, and how much is looked at to find one. All by judgement."""
+
+    longest: int = 512
+    """Changes of cells in one move, at most."""
+    scanned: int = 256
+    """Cells of a relation that are looked at to repair it; of longer ones, a sample of a quarter as many."""
+    tried: int = 10
+    """Cells of a move whose resting places are tried as lengths."""
+    lengths: int = 96
+    """Lengths tried, at most: eight for each of those cells, and some at which a statistic is met."""
+    relations_per_cell: int = 64
+    """Relations that a move may touch, for each of its cells."""
+
+
+TUNING = MoveTuning()
 
 
 class Relations(NamedTuple):
@@ -46,7 +53,7 @@ class Relations(NamedTuple):
     total: IntArray
 
 
-class Ranges(NamedTuple):
+class CellRanges(NamedTuple):
     """Where a cell's deviation may be, and what it costs."""
 
     low: IntArray
@@ -60,44 +67,7 @@ class Ranges(NamedTuple):
     square: bool
 
 
-class Wishes(NamedTuple):
-    """The targets in arrays: cell i has entries `at[i]` to `at[i + 1]`, each of a target and its gradient; then what is asked of each.
-
-    Pairs are of targets over two variables: entry (pair, factor of the deviation in the covariance, partner cell).
-    """
-
-    at: IntArray
-    target: IntArray
-    gradient: FloatArray
-    size: FloatArray
-    variance: FloatArray
-    for_mean: FloatArray
-    for_variance: FloatArray
-    for_correlation: FloatArray
-    for_slope: FloatArray
-    within: float
-    for_change: float
-    pair_at: IntArray
-    pair: IntArray
-    pair_factor: FloatArray
-    partner: IntArray
-    first: IntArray
-    second: IntArray
-    covariance: FloatArray
-    for_pair: float
-
-
-class Sums(NamedTuple):
-    """Running sums of each target: of g z, of z, of z squared; and of each pair: its linear part and the sum of products."""
-
-    linear: FloatArray
-    sum: FloatArray
-    square: FloatArray
-    pair_linear: FloatArray
-    pair_product: FloatArray
-
-
-class Scratch(NamedTuple):
+class MoveScratch(NamedTuple):
     """Workspace of one walk; all zero between walks."""
 
     step: IntArray
@@ -108,6 +78,22 @@ class Scratch(NamedTuple):
     lengths: IntArray
 
 
+class SearchState(NamedTuple):
+    """What the kernels stand on: a table and the sums of what is wished in it, what moves are made of, and until when senses rest.
+
+    `more` is the workspace for what a move adds to the sums; a cell keeps its sense until the clock has passed `resting`.
+    """
+
+    z: IntArray
+    relations: Relations
+    ranges: CellRanges
+    wishes: Wishes
+    sums: TargetSums
+    more: TargetSums
+    scratch: MoveScratch
+    resting: IntArray
+
+
 def relations_of(problem: ProtectionProblem) -> Relations:
     rows, columns = problem.relations.tocsr(), problem.relations.tocsc()
     rows_at, rows_to, rows_by = (np.asarray(part, dtype=np.int64) for part in (rows.indptr, rows.indices, rows.data))
@@ -115,42 +101,15 @@ def relations_of(problem: ProtectionProblem) -> Relations:
     return Relations(rows_at, rows_to, rows_by, cols_at, cols_to, cols_by, _totals(rows_at, rows_to, rows_by))
 
 
-def ranges_of(problem: ProtectionProblem) -> Ranges:
-    return Ranges(
-        problem.free.low,
-        problem.free.high,
-        problem.down.low,
-        problem.down.high,
-        problem.up.low,
-        problem.up.high,
-        problem.sensitive,
-        problem.weight,
-        problem.norm == "l2",
-    )
+def ranges_of(problem: ProtectionProblem) -> CellRanges:
+    return CellRanges(*problem.free, *problem.down, *problem.up, problem.sensitive, problem.weight, problem.norm == "l2")
 
 
-def entries_of(targets: Sequence[Target], cells: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """(where each cell's entries begin, target of each entry, gradient of each entry)."""
-    cell = np.concatenate([target.cells for target in targets]) if targets else np.zeros(0, dtype=np.int64)
-    number = np.repeat(np.arange(len(targets)), [target.size for target in targets])
-    gradient = [target.gradient if target.variance_before > 0 else np.zeros(target.size) for target in targets]
-    order = np.argsort(cell, kind="stable")
-    at = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=cells))])
-    joined = np.concatenate(gradient) if gradient else np.zeros(0)
-    return at.astype(np.int64), number[order].astype(np.int64), joined[order]
-
-
-def scratch_for(relations: Relations) -> Scratch:
+def scratch_for(relations: Relations) -> MoveScratch:
     cells, rows = relations.cols_at.size - 1, relations.rows_at.size - 1
-    longest = 64 * LONGEST
-    return Scratch(
-        np.zeros(cells, np.int64),
-        np.zeros(rows, np.int64),
-        np.zeros(LONGEST, np.int64),
-        np.zeros(longest, np.int64),
-        np.zeros(longest, np.int64),
-        np.zeros(LENGTHS, np.int64),
-    )
+    touched = TUNING.relations_per_cell * TUNING.longest
+    sizes = (cells, rows, TUNING.longest, touched, touched, TUNING.lengths)
+    return MoveScratch(*(np.zeros(size, np.int64) for size in sizes))
 
 
 @njit(cache=True)
@@ -199,6 +158,7 @@ def _push(cell, amount, relations, scratch, cells, touched, waiting):  # type: i
 
 @njit(cache=True)
 def _allowed(cell, x, ranges):  # type: ignore[no-untyped-def]
+    """Whether a cell may be changed by x: within its bounds and, if it is sensitive, safe."""
     if x < ranges.low[cell] or x > ranges.high[cell]:
         return False
     if not ranges.sensitive[cell]:
@@ -225,8 +185,9 @@ def _mended(cell, amount, row, relations, scratch):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True)
-def _appeal(cell, factor, row, pushes, z, relations, ranges, scratch, heat):  # type: ignore[no-untyped-def]
-    """How good it is to repair a relation by this cell; minus infinity where it cannot."""
+def _appeal(entry, row, pushes, z, relations, ranges, scratch, heat):  # type: ignore[no-untyped-def]
+    """How good it is to repair a relation by the cell of this entry; minus infinity where it cannot."""
+    cell, factor = relations.rows_to[entry], relations.rows_by[entry]
     if ranges.low[cell] == ranges.high[cell] or scratch.off[row] % factor != 0:
         return -np.inf
     amount = -scratch.off[row] // factor
@@ -252,10 +213,10 @@ def _repairer(row, pushes, z, relations, ranges, scratch, heat):  # type: ignore
     begin, end = relations.rows_at[row], relations.rows_at[row + 1]
     best, chosen = -np.inf, -1
     count = end - begin
-    sampled = count > SCANNED
-    for k in range(SCANNED // 4 if sampled else count):
+    sampled = count > TUNING.scanned
+    for k in range(TUNING.scanned // 4 if sampled else count):
         entry = begin + (np.random.randint(count) if sampled else k)
-        appeal = _appeal(relations.rows_to[entry], relations.rows_by[entry], row, pushes, z, relations, ranges, scratch, heat)
+        appeal = _appeal(entry, row, pushes, z, relations, ranges, scratch, heat)
         if appeal > best:
             best, chosen = appeal, entry
     return chosen
@@ -269,7 +230,7 @@ def walk(cell, amount, z, relations, ranges, scratch, heat):  # type: ignore[no-
         return -1, touched
     pushes = 1
     head = 0
-    while head < waiting and pushes < LONGEST:
+    while head < waiting and pushes < TUNING.longest:
         row = scratch.open[head]
         head += 1
         if scratch.off[row] == 0:
@@ -290,7 +251,9 @@ def walk(cell, amount, z, relations, ranges, scratch, heat):  # type: ignore[no-
 
 
 @njit(cache=True)
-def wipe(cells, touched, scratch):  # type: ignore[no-untyped-def]
+def wipe(count, touched, scratch):  # type: ignore[no-untyped-def]
+    """Forget a walk that told (count, touched), whether it failed or not."""
+    cells = count if count > 0 else -count - 1
     for k in range(cells):
         scratch.step[scratch.cells[k]] = 0
     for k in range(touched):
@@ -298,104 +261,10 @@ def wipe(cells, touched, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _beyond(distance, within):  # type: ignore[no-untyped-def]
-    return max(abs(distance) - within, 0.0)
-
-
-@njit(cache=True)
-def statistics_score(t, wishes, sums, more):  # type: ignore[no-untyped-def]
-    """The statistics' part of the objective (S1 section 4) when a move is taken t times; `more` holds the move's own sums."""
-    score = 0.0
-    for k in range(wishes.size.size):
-        score += wishes.for_mean[k] * abs(sums.sum[k] + t * more.sum[k])
-        if wishes.variance[k] <= 0:
-            continue
-        linear = sums.linear[k] + t * more.linear[k]
-        ratio = _ratio(k, t, wishes, sums, more)
-        score += wishes.for_slope[k] * _beyond(linear, wishes.within)
-        score += wishes.for_variance[k] * _beyond(ratio - 1.0, wishes.within)
-        lost = 1.0 - (1.0 + linear) ** 2 / ratio
-        least = 1.0 - (1.0 - wishes.within) ** 2
-        score += wishes.for_correlation[k] * (max(lost - least, 0.0) if linear > -1.0 else 1.0)
-    for p in range(wishes.first.size):
-        score += wishes.for_pair * _pair_lost(p, t, wishes, sums, more)
-    return score
-
-
-@njit(cache=True)
-def _ratio(k, t, wishes, sums, more):  # type: ignore[no-untyped-def]
-    """Variance after by variance before, of one target."""
-    size, targets = wishes.size[k], wishes.size.size
-    total = sums.sum[k] + t * more.sum[k]
-    square = sums.square[k] + t * more.square[k] + t * t * more.square[targets + k]
-    spread = (square / size - (total / size) ** 2) / wishes.variance[k]
-    return max(1.0 + 2.0 * (sums.linear[k] + t * more.linear[k]) + spread, 1e-12)
-
-
-@njit(cache=True)
-def _pair_lost(p, t, wishes, sums, more):  # type: ignore[no-untyped-def]
-    """Change of the correlation of two variables, and relative changes of the slopes of each on the other; none within the distance."""
-    one, other = wishes.first[p], wishes.second[p]
-    size, before = wishes.size[one], wishes.covariance[p]
-    joint = sums.pair_linear[p] + t * more.pair_linear[p] + sums.pair_product[p] + t * more.pair_product[p]
-    totals = (sums.sum[one] + t * more.sum[one]) * (sums.sum[other] + t * more.sum[other])
-    after = before + joint / size - totals / size / size
-    scale = np.sqrt(wishes.variance[one] * wishes.variance[other])
-    ratio_one, ratio_other = _ratio(one, t, wishes, sums, more), _ratio(other, t, wishes, sums, more)
-    change = _beyond((after / np.sqrt(ratio_one * ratio_other) - before) / scale, wishes.within)
-    typical = max(abs(before), LEAST_RELATED * scale)
-    for ratio in (ratio_one, ratio_other):
-        change += _beyond((after / ratio - before) / typical, wishes.within)
-    return change
-
-
-@njit(cache=True)
-def sum_up(cells, step, z, wishes, more):  # type: ignore[no-untyped-def]
-    """What one unit of a move adds to the running sums; squares go with t and, in the second half, with t squared."""
-    more.linear[:] = 0.0
-    more.sum[:] = 0.0
-    more.square[:] = 0.0
-    more.pair_linear[:] = 0.0
-    more.pair_product[:] = 0.0
-    targets = wishes.size.size
-    for number in range(cells.size):
-        cell = cells[number]
-        by = float(step[cell])
-        if by == 0.0:
-            continue
-        for k in range(wishes.at[cell], wishes.at[cell + 1]):
-            target = wishes.target[k]
-            more.linear[target] += wishes.gradient[k] * by
-            more.sum[target] += by
-            more.square[target] += 2.0 * z[cell] * by
-            more.square[targets + target] += by * by
-        for k in range(wishes.pair_at[cell], wishes.pair_at[cell + 1]):
-            more.pair_linear[wishes.pair[k]] += wishes.pair_factor[k] * by
-            more.pair_product[wishes.pair[k]] += z[wishes.partner[k]] * by
-
-
-@njit(cache=True)
-def take_sums(t, sums, more, targets):  # type: ignore[no-untyped-def]
-    for k in range(targets):
-        sums.linear[k] += t * more.linear[k]
-        sums.sum[k] += t * more.sum[k]
-        sums.square[k] += t * more.square[k] + t * t * more.square[targets + k]
-    for p in range(sums.pair_linear.size):
-        sums.pair_linear[p] += t * more.pair_linear[p]
-        sums.pair_product[p] += t * more.pair_product[p]
-
-
-@njit(cache=True)
 def _resting_lengths(cell, step, z, ranges, lengths, count):  # type: ignore[no-untyped-def]
     """Lengths at which this cell comes to rest."""
-    places = (
-        0,
-        ranges.low[cell],
-        ranges.high[cell],
-        ranges.down_high[cell] if ranges.sensitive[cell] else 0,
-        ranges.up_low[cell] if ranges.sensitive[cell] else 0,
-    )
-    for place in places:
+    down, up = (ranges.down_high[cell], ranges.up_low[cell]) if ranges.sensitive[cell] else (0, 0)
+    for place in (0, ranges.low[cell], ranges.high[cell], down, up):
         gap = place - z[cell]
         if gap == 0 or abs(gap) > 1 << 50:
             continue
@@ -459,16 +328,17 @@ def cost_of(t, cells, step, z, ranges, resting, clock):  # type: ignore[no-untyp
 
 
 @njit(cache=True)
-def best_length(cells, step, z, ranges, wishes, sums, more, lengths, resting, clock, turned):  # type: ignore[no-untyped-def]
-    """(length with the least objective, by how much that changes it); (0, inf) where no length is safe.
+def best_length(cells, state, lengths, clock, turned):  # type: ignore[no-untyped-def]
+    """(length with the least objective, by how much that changes it) of the move in the scratch; (0, inf) where no length is safe.
 
     A cell that rests (until its time on the clock) keeps its sense; `turned`: the first cell must change its own.
     """
+    z, ranges, wishes, sums, more, step = state.z, state.ranges, state.wishes, state.sums, state.more, state.scratch.step
     sum_up(cells, step, z, wishes, more)
     lengths[0], lengths[1] = 1, -1
     count = 2
     offset = np.random.randint(cells.size)
-    for number in range(min(cells.size, TRIED)):
+    for number in range(min(cells.size, TUNING.tried)):
         cell = cells[(number + offset) % cells.size]
         if step[cell] != 0:
             count = _resting_lengths(cell, step[cell], z, ranges, lengths, count)
@@ -481,7 +351,7 @@ def best_length(cells, step, z, ranges, wishes, sums, more, lengths, resting, cl
         t = lengths[k]
         if turned and not _turns(cells[0], z[cells[0]] + t * step[cells[0]], z[cells[0]], ranges):
             continue
-        cost = cost_of(t, cells, step, z, ranges, resting, clock)
+        cost = cost_of(t, cells, step, z, ranges, state.resting, clock)
         if cost == np.inf:
             continue
         change = wishes.for_change * cost + statistics_score(t, wishes, sums, more) - now

@@ -1,15 +1,22 @@
-"""Means as relations: the deviations over a set of cells add up to nothing, to the unit (S1 section 3.1)."""
+"""A problem changed for what is to be kept.
+
+Means become relations: the deviations over a set of cells add up to nothing, to the unit (S1 section 3.1). Several variables stand side
+by side. Caps are wider where what is asked cannot be met within the bounds given (S1 section 5).
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix, hstack, vstack
 
-from statveil.core.arrays import IntArray
+from statveil.core.arrays import AnyArray, IntArray
 from statveil.protect.keep.wishes import Target
+from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 
 
@@ -25,18 +32,17 @@ def with_means(problem: ProtectionProblem, targets: Sequence[Target]) -> Protect
     own = csr_matrix(-np.eye(count, dtype=np.int64))
     above = hstack([problem.relations, csr_matrix(np.zeros((problem.rhs.size, count), dtype=np.int64))])
     nothing = np.zeros(count, dtype=np.int64)
+    longer: dict[str, Any] = {
+        name: np.concatenate([getattr(problem, name), nothing]) for name in ("value", "lower", "upper", "lower_level", "upper_level")
+    }
     totals = [sum(problem.value[each.cells].tolist()) for each in kept]
     return dataclasses.replace(
         problem,
         relations=csr_matrix(vstack([above, hstack([rows, own])], format="csr"), dtype=np.int64),
         rhs=np.concatenate([problem.rhs, np.array(totals, dtype=np.int64)]),
-        value=np.concatenate([problem.value, nothing]),
         weight=np.concatenate([problem.weight, np.ones(count)]),
-        lower=np.concatenate([problem.lower, nothing]),
-        upper=np.concatenate([problem.upper, nothing]),
         sensitive=np.concatenate([problem.sensitive, np.zeros(count, dtype=np.bool_)]),
-        lower_level=np.concatenate([problem.lower_level, nothing]),
-        upper_level=np.concatenate([problem.upper_level, nothing]),
+        **longer,
     )
 
 
@@ -54,3 +60,27 @@ def side_by_side(problems: Sequence[ProtectionProblem]) -> ProtectionProblem:
     }
     relations = csr_matrix(block_diag([problem.relations for problem in problems], format="csr"), dtype=np.int64)
     return ProtectionProblem(relations=relations, variant=first.variant, norm=first.norm, **joined)
+
+
+def with_cap(problem: ProtectionProblem, cap: float) -> ProtectionProblem:
+    """The problem in which a sensitive cell may move by up to `cap` times its level, or further where it could before.
+
+    Levels stay what they are, and so do signs: no cell comes nearer to zero than one unit, or than it could before. Cells that must move
+    by exactly their level may then move further.
+    """
+    reach_down, reach_up = _times(problem.lower_level, cap), _times(problem.upper_level, cap)
+    value = problem.value
+    own_low, own_high = (problem.down.low, problem.up.high) if problem.variant == "exact" else (problem.free.low, problem.free.high)
+    low, high = value + np.minimum(own_low, -reach_down), value + np.maximum(own_high, reach_up)
+    low = np.where(value > 0, np.maximum(low, np.minimum(problem.lower, 1)), low)
+    high = np.where(value < 0, np.minimum(high, np.maximum(problem.upper, -1)), high)
+    bounded = problem.variant == "exact"  # by its level, where by nothing else
+    lower = np.where(problem.sensitive & (bounded | (problem.lower > -NO_LIMIT)), low, problem.lower)
+    upper = np.where(problem.sensitive & (bounded | (problem.upper < NO_LIMIT)), high, problem.upper)
+    return dataclasses.replace(problem, lower=lower, upper=upper, variant="at-least")
+
+
+def _times(level: IntArray, cap: float) -> IntArray:
+    share = Fraction(str(cap))
+    wide: AnyArray = level.astype(object) * share.numerator // share.denominator
+    return np.minimum(wide, NO_LIMIT // 4).astype(np.int64)
