@@ -151,28 +151,28 @@ class _BestKnown:
         self.objective, self.bound, self.proved, self.claimed = float("inf"), 0.0, 0.0, 0.0
         self.proof: Proof = NO_MULTIPLIERS
         self.plain = NO_MULTIPLIERS
-        self.rank, self._refuted = 0, False
+        self.rank, self._claims_false = 0, False
 
     def weigh(self, found: SearchNews) -> None:
         """Keep the best bound, the best proof, the best of those without cases, and apart from them the best claim of a solver."""
-        if found.bound > found.proved and not self._refuted:
+        if found.bound > found.proved and not self._claims_false:
             self.claimed = max(self.claimed, found.bound)
         self.bound = max(self.bound, found.proved, self.claimed)
         if found.proof is not None and found.proved > self.proved:
             self.proof, self.proved = found.proof, found.proved
             self.plain = found.proof if isinstance(found.proof, DualMultipliers) else self.plain
-        self._refute()
+        self._drop_false_claim()
 
     def compare(self, rank: int, objective: float, deviation: IntArray) -> None:
         """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""
         if (objective, rank) < (self.objective, self.rank):
             self.best, self.objective, self.rank = deviation, objective, rank
-            self._refute()
+            self._drop_false_claim()
 
-    def _refute(self) -> None:
+    def _drop_false_claim(self) -> None:
         """A verified table that costs less than a solver's claim shows the claim false: that solver is not believed again here."""
         if self.claimed > max(self.objective * (1 + ROUNDING), self.proved):
-            self._refuted, self.claimed, self.bound = True, 0.0, self.proved
+            self._claims_false, self.claimed, self.bound = True, 0.0, self.proved
 
 
 class _ComponentRecord:
