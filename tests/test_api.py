@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import statveil as sv
 
+ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("argus", "errors", "keep", "recode", "repair", "rules", "systems")
 OF_THE_DESIGN = (
     "read_microdata Hierarchy TableSpec PPercent MinimumFrequency protect_table Limits read_jj adjust plan_recoding KeyVariables apply_plan"
@@ -48,3 +51,12 @@ def test_importing_costs_nothing() -> None:
     code = "import sys, statveil; print([name for name in sys.modules if name.startswith(('numpy', 'statveil.'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['statveil.version']"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_names_in_the_documentation_exist(page: Path) -> None:
+    for chain in re.findall(r"\bsv((?:\.[A-Za-z_]+)+)", page.read_text(encoding="utf-8")):
+        found: object = sv
+        for name in chain[1:].split("."):
+            assert hasattr(found, name), f"sv{chain}"
+            found = getattr(found, name)
