@@ -15,7 +15,8 @@ from statveil.data.microdata import DecimalMark, Microdata
 ROUNDED_DECIMALS = 18
 """Decimals that a number may have which is rounded to fewer."""
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
-_LOW_BITS = "18446744073709551615::UHUGEINT"
+LOW_BITS = "18446744073709551615::UHUGEINT"
+"""The lower half of a digest of 128 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ def column_facts(
     session: Session, engine: Engine, used: Sequence[str], conditions: Sequence[str], numbers: Sequence[NumberColumn]
 ) -> ColumnFacts:
     """One pass over the records that counts everything that can be wrong with them. A sum over records does not know their order."""
-    digests = ["sum((digest >> 64)::UBIGINT) AS high_digest", f"sum((digest & {_LOW_BITS})::UBIGINT) AS low_digest"]
+    digests = ["sum((digest >> 64)::UBIGINT) AS high_digest", f"sum((digest & {LOW_BITS})::UBIGINT) AS low_digest"]
     digest = f"md5_number(concat({', '.join(_fenced(engine, name) for name in used)}))"
     wanted = ", ".join(["count(*) AS records", *digests, *_counts(conditions), *_decimals(numbers)])
     found: Mapping[str, Any] = scalar_row(session.query(f"SELECT {wanted} FROM (SELECT *, {digest} AS digest FROM records)"))

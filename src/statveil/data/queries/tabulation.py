@@ -9,9 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from statveil.data.engines import Engine, Session, column, scalar_row
-from statveil.data.queries.columns import is_true, text_of
-
-_LOW_BITS = "18446744073709551615::UHUGEINT"
+from statveil.data.queries.columns import LOW_BITS, is_true, text_of
 
 
 class CodeKeys(NamedTuple):
@@ -120,7 +118,7 @@ def leaf_sums(session: Session, table: int, response: int) -> pa.Table:
     """
     columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
     sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
-    prints = f"(print & {_LOW_BITS})::UBIGINT AS low_print, (print >> 64)::UBIGINT AS high_print"
+    prints = f"(print & {LOW_BITS})::UBIGINT AS low_print, (print >> 64)::UBIGINT AS high_print"
     print_ = "bit_xor(md5_number(concat('statveil record ', rowid))) AS print"
     grouped = f"SELECT key{table} AS key, count(*) AS records, {sums}, {print_} FROM coded GROUP BY 1"
     return session.query(f"SELECT key, records, value, weight, mass, {prints} FROM ({grouped}) ORDER BY key")
