@@ -31,7 +31,7 @@ CONFIG = Path("server.toml")
 def test_a_dataset_that_was_not_tried_has_no_scores_and_the_example_says_what_it_is(tmp_path: Path) -> None:
     lines = section4_scores(village_config(tmp_path, mode="section4"), CONFIG)
     assert lines[0].startswith("WARNING")
-    assert lines[1] == "Attacks on dataset village: not measured yet. Run: statveil attack server.toml --dataset village"
+    assert lines[1] == "Attacks on dataset village: not measured yet. Run: statveil check server.toml --dataset village"
     assert lines[2].startswith("On 100,000 invented records (python benchmarks/attacks.py")
     assert sum(line.startswith("  T") for line in lines) == 23
 
@@ -94,6 +94,7 @@ def test_the_example_is_that_of_a_documented_command() -> None:
     assert "failed" in verdict.values()
 
 
+@pytest.mark.slow
 def test_the_office_sees_both_modes_side_by_side(tmp_path: Path) -> None:
     path = write_demo(tmp_path, records=600)
     figures = compare(read_config(path))

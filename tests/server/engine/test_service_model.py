@@ -23,6 +23,8 @@ from tests.reference.served_cells import cells as cells_by_hand
 from tests.server.engine.protection.test_stage_one import PARENTS
 from tests.server.village import VILLAGE, ask, village_config
 
+pytestmark = pytest.mark.slow
+
 QUERIES = [
     ask(*dimensions, measure=measure, totals=totals, filters=filters)
     for measure in ("turnover", "units")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from statveil.jobs.server_config import check_config
 from statveil.server.engine.service import TableService
@@ -26,6 +27,7 @@ WISHES = [
 ]
 
 
+@pytest.mark.slow
 def test_f17_a_server_in_another_year_place_and_language_makes_the_same_bytes_anew(tmp_path: Path) -> None:
     """Not from its store: the second server has the key and the records, and an empty store. Its clock shows the end of 32-bit time."""
     write_server(tmp_path, web=WEB)

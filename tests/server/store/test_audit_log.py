@@ -134,6 +134,7 @@ def write_many(path: Path, name: str) -> None:
         audit_log.write("table given", key=name, table=str(number), sure=number % 25 == 0)
 
 
+@pytest.mark.slow
 def test_four_processes_write_one_chain(tmp_path: Path):
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=write_many, args=(tmp_path / "log", f"w{number}")) for number in range(4)]

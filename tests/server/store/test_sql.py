@@ -23,7 +23,7 @@ Opener = Callable[..., SqlStore]
 SPACE = b"turnover"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """Opens the store of a test, as often as it asks."""
     if request.param == "sqlite":
@@ -174,6 +174,7 @@ def test_threads_take_turns(opener: Opener) -> None:
     assert len(store.pins([row(number).id for number in (*range(8), 100)])) == 9
 
 
+@pytest.mark.slow
 def test_a_database_that_restarts_is_found_again(postgres: str) -> None:
     """F05 for PostgreSQL: 503 while it is away, then as before."""
     store = PostgresStore(postgres, lock_seconds=2.0)
@@ -185,6 +186,7 @@ def test_a_database_that_restarts_is_found_again(postgres: str) -> None:
     assert store.fact("before") == "yes"
 
 
+@pytest.mark.slow
 def test_the_server_answers_the_same_from_either_store(postgres: str, tmp_path: Path) -> None:
     in_schema_of_its_own(postgres, "service")
     queries = [ask("region", "trade"), ask("trade", measure="units"), ask("region", "trade", measure="units")]

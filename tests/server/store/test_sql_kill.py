@@ -19,6 +19,8 @@ from statveil.server.store.sql import PostgresStore, SqliteStore
 from tests.server.store.test_sql import in_schema_of_its_own
 from tests.server.village import ask, village_config
 
+pytestmark = pytest.mark.slow
+
 QUERIES = [ask("region"), ask("region", "trade"), ask("trade", measure="units"), ask("region:part", "trade", measure="units"), ask("trade")]
 
 

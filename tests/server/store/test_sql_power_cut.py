@@ -13,6 +13,8 @@ from statveil.server.store.sql import SqliteStore
 from tests.server.power import Aftermath, NotReachable, Said, power_cuts, watched_disk
 from tests.server.village import ask, open_village
 
+pytestmark = pytest.mark.slow
+
 QUERIES = [
     ask("region"),
     ask("region", "trade"),

@@ -17,6 +17,8 @@ from schemathesis.specs.openapi.checks import negative_data_rejection
 from statveil.server.web.auth import Role
 from tests.server.live import Served
 
+pytestmark = pytest.mark.slow
+
 CASES = int(os.environ.get("STATVEIL_FUZZ", "210"))
 SEED = int(os.environ.get("STATVEIL_FUZZ_SEED", "1"))
 OPERATIONS = 7

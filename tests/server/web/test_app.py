@@ -25,6 +25,8 @@ from statveil.server.workers.queue import JobState, JobStatuses
 from tests.server.fake import FakeService, shared_files
 from tests.server.live import PATIENCE, becomes, key_for, running
 
+pytestmark = pytest.mark.slow
+
 TABLE = "/v1/datasets/firms/tables"
 WISH = {"dimensions": [{"id": "region"}, {"id": "size"}], "measure": "turnover"}
 SECRET = "CANARY-4711"

@@ -101,6 +101,7 @@ print([hashlib.sha256(form.write(answer)).hexdigest() for form in FORMATS])
 """
 
 
+@pytest.mark.slow
 def test_f17_same_bytes_in_another_year_language_place_and_order():
     """faketime is not everywhere: the clock is moved within Python, the rest by the environment."""
     late = "import time, datetime\nreal = time.time\ntime.time = lambda: real() + 4e8\n"

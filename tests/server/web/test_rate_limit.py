@@ -69,6 +69,7 @@ def take_twenty(path: Path, counted: Queue[int]) -> None:
     counted.put(sum(limiter.take("a").allowed for _ in range(20)))
 
 
+@pytest.mark.slow
 def test_processes_share_the_bucket(tmp_path: Path):
     context = multiprocessing.get_context("fork")
     RateLimiter(tmp_path / "rate", TEN).close()

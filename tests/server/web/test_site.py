@@ -11,6 +11,8 @@ import pytest
 from statveil.server.web.auth import Role
 from tests.server.live import Served
 
+pytestmark = pytest.mark.slow
+
 PAGE = "/datasets/enterprises"
 ASKED = f"{PAGE}?asked=true&measure=turnover&use=region:rows&level=region:part&use=size:columns&totals=true"
 

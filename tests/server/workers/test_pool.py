@@ -14,6 +14,8 @@ import pytest
 from statveil.server.workers.pool import TUNING
 from tests.server.live import PATIENCE, becomes
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

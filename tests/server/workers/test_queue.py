@@ -17,6 +17,7 @@ WISH = {"dimensions": [{"id": "region"}, {"id": "trade"}], "measure": "turnover"
 TABLES = "/v1/datasets/village/tables"
 
 
+@pytest.mark.slow
 def test_a_slow_table_is_promised_with_progress_and_found(tmp_path: Path) -> None:
     service, go = open_village(tmp_path, mode="section4"), threading.Event()
     plain = service._solver
@@ -47,6 +48,7 @@ def test_a_slow_table_is_promised_with_progress_and_found(tmp_path: Path) -> Non
         assert client.get(where).json()["state"] == "done", "another process knows of it too"
 
 
+@pytest.mark.slow
 def test_a_slow_table_that_is_refused_says_so_at_its_job(tmp_path: Path) -> None:
     """In the words of the refusal at once, and nothing is to be found."""
     service, go = open_village(tmp_path, mode="section4"), threading.Event()

@@ -38,6 +38,8 @@ from statveil.server.workers import start
 from tests.server.live import PATIENCE, Served, resident, served
 from tests.server.village import write_server
 
+pytestmark = pytest.mark.slow
+
 TABLE = "/v1/datasets/enterprises/tables"
 WISH = {"dimensions": [{"id": "region", "level": "part"}, {"id": "size"}], "measure": "turnover"}
 MIB = 1 << 20

@@ -32,6 +32,8 @@ from tests.server.live import INSIDE, PATIENCE, Served, becomes, served
 from tests.server.store.test_sql import in_schema_of_its_own
 from tests.server.village import VILLAGE, write_server
 
+pytestmark = pytest.mark.slow
+
 TABLES = "/v1/datasets/village/tables"
 CANARIES = tuple(
     (f"CANARYUNIT-{unit}", f"CANARYHOLDING-{holding}", region, trade, 48_135_000 + 7_919 * amount if amount else 0)

@@ -129,6 +129,7 @@ def test_a_difference_that_is_as_good_as_the_truth_is_not_apart(tmp_path: Path) 
         assert guard.not_apart(found, released) == near
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_cell_has_one_number_in_whatever_table_it_is_asked_for(tmp_path: Path, order: int) -> None:
     """Of all cells, by their prints, over all tables of both measures: totals before parts and after them."""

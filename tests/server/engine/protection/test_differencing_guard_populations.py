@@ -111,6 +111,7 @@ records = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records, st.lists(st.sets(st.sampled_from(["N1", "N2", "S1", "S2"]), min_size=2, max_size=3), min_size=1, max_size=3))
 def test_no_population_is_ever_under_protected(

@@ -68,6 +68,7 @@ def needs_repair(data: ServedData) -> list[tuple[str, ...]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [10**6, 8])
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=records)

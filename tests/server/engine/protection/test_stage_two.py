@@ -241,6 +241,7 @@ def ask(folder: Path, solver: Callable[..., SolvedTable], *, seconds: float = LO
     return solver(task(cells, data.block("turnover"), "section4"), seconds=seconds)
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_as_without_a_child(tmp_path: Path):
     warm_up()
     here, there = ask(tmp_path, solve_table), ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
@@ -248,6 +249,7 @@ def test_the_answer_is_the_same_as_without_a_child(tmp_path: Path):
     assert (here.sense == there.sense).all()
 
 
+@pytest.mark.slow
 def test_f06_a_solver_that_sleeps_for_ever_is_killed_after_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     warm_up()
     monkeypatch.setattr(stage_two, "_solve", stuck.sleep_for_ever)
@@ -257,6 +259,7 @@ def test_f06_a_solver_that_sleeps_for_ever_is_killed_after_its_time(tmp_path: Pa
     assert ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY)).value.size, "the next request has a solver again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [stuck.eat_memory, stuck.crash])
 def test_a_solver_that_eats_memory_or_crashes_takes_nothing_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: Callable[..., None]
@@ -266,12 +269,14 @@ def test_a_solver_that_eats_memory_or_crashes_takes_nothing_with_it(
         ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
 
 
+@pytest.mark.slow
 def test_a_refusal_in_the_child_is_a_refusal_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(stage_two, "_solve", stuck.refuse)
     with pytest.raises(DisclosureRefused, match="Not this table"):
         ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
 
 
+@pytest.mark.slow
 def test_the_child_sees_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(stage_two, "_solve", stuck.look_around)
     seen: Any = ask(tmp_path, IsolatedSolver(memory_megabytes=MEMORY))
