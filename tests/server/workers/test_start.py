@@ -245,8 +245,8 @@ def test_refuses_to_start_without_keys_or_with_a_log_that_was_changed(server: Se
     config.write_text(server.config.read_text().replace("port = 0", 'port = 0\nstate = "empty"'))
     ended = statveil("serve", config)
     assert ended.exit_code == 2
-    assert "serve-keys add" in ended.output
-    assert statveil("serve-keys", "add", config, "--name", "x").exit_code == 0
+    assert "serve keys add" in ended.output
+    assert statveil("serve", "keys", "add", config, "--name", "x").exit_code == 0
     (server.folder / "empty" / "audit-log.jsonl").write_text('{"line": 1}\n')
     ended = statveil("serve", config)
     assert ended.exit_code == 6
@@ -319,26 +319,26 @@ def test_f14_the_server_itself_turns_older_versions_away(tls: Served, version: s
 
 
 def test_the_log_is_verified_from_the_command_line(server: Served):
-    ended = statveil("audit-log", "verify", server.config)
+    ended = statveil("serve", "log", "verify", server.config)
     assert ended.exit_code == 0, ended.output
     assert "The log is sound" in ended.output
-    assert statveil("audit-log", "verify", server.config, "--head", "f" * 64).exit_code == 5
+    assert statveil("serve", "log", "verify", server.config, "--head", "f" * 64).exit_code == 5
 
 
 def test_keys_are_made_listed_and_revoked_from_the_command_line(server: Served):
     words = ("--name", "Desk 3", "--role", "auditor", "--dataset", "wide", "--expires", "2999-12-31")
-    token = statveil("serve-keys", "add", server.config, *words).output.split()[0]
+    token = statveil("serve", "keys", "add", server.config, *words).output.split()[0]
     headers = {"Authorization": f"Bearer {token}"}
     with server.client(None) as client:
         assert [each["id"] for each in client.get("/v1/datasets", headers=headers).json()["datasets"]] == ["wide"]
-        listed = statveil("serve-keys", "list", server.config).output
+        listed = statveil("serve", "keys", "list", server.config).output
         assert "Desk 3  only wide  until 2999-12-31" in listed
         assert token not in listed
-        assert statveil("serve-keys", "revoke", server.config, token.split("_")[1]).exit_code == 0
+        assert statveil("serve", "keys", "revoke", server.config, token.split("_")[1]).exit_code == 0
         assert client.get("/v1/datasets", headers=headers).status_code == 401
     assert json.loads((server.folder / "state" / "api-keys.json").read_text())[-1]["revoked"]
     for wrong in (("--role", "king"), ("--dataset", "none")):
-        assert statveil("serve-keys", "add", server.config, "--name", "x", *wrong).exit_code == 2
+        assert statveil("serve", "keys", "add", server.config, "--name", "x", *wrong).exit_code == 2
 
 
 def test_restarted_killed_and_moved_in_time_the_server_gives_the_same_bytes(server: Served):
