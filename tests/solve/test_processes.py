@@ -266,7 +266,7 @@ HARD = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
-from statveil.protect.adjust import adjust
+from statveil.protect.adjust import adjust_problem
 from statveil.core.limits import Limits
 from tests.protect.problems import problem_of
 from tests.protect.problems import two_way_relations
