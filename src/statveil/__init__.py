@@ -42,8 +42,7 @@ _HOMES = {
     "statveil.jobs.convert": ("convert",),
     "statveil.jobs.records.explore": ("explore_recoding",),
     "statveil.jobs.tables.protect": ("protect_table",),
-    "statveil.jobs.tradeoff.tables": ("tradeoff_table",),
-    "statveil.jobs.tradeoff.tradeoff": ("tradeoff",),
+    "statveil.jobs.tradeoff.tradeoff": ("tradeoff", "tradeoff_table"),
     "statveil.protect.adjustment": ("Adjustment",),
     "statveil.protect.infeasible.explain": ("explain",),
     "statveil.protect.options": ("Bounds", "Method", "Options"),
@@ -85,8 +84,7 @@ if TYPE_CHECKING:
     from statveil.jobs.records.explore import explore_recoding
     from statveil.jobs.tables.assess import LinkedTables
     from statveil.jobs.tables.protect import protect_table
-    from statveil.jobs.tradeoff.tables import tradeoff_table
-    from statveil.jobs.tradeoff.tradeoff import tradeoff
+    from statveil.jobs.tradeoff.tradeoff import tradeoff, tradeoff_table
     from statveil.protect.adjustment import Adjustment
     from statveil.protect.infeasible.explain import explain
     from statveil.protect.options import Bounds, Method, Options

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from statveil.core.statistics import Statistics, statistics_of
 from statveil.jobs.tables.protect import ReleasesTogether
-from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
-from statveil.jobs.tradeoff.tradeoff import FrontPoint, Tradeoff, tradeoff
+from statveil.jobs.tradeoff.tradeoff import FrontPoint, TableTradeoff, Tradeoff, tradeoff, tradeoff_table
 from statveil.protect.keep.result import Quality
 from statveil.protect.keep.tabu.measures import Measure, chi_square, cramers_v
 from statveil.protect.keep.variables import Together

@@ -30,7 +30,7 @@ from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.protect import ProtectionSettings, protect_records, settled
 from statveil.jobs.tables.released import as_json, keep_as_json
-from statveil.jobs.tradeoff.tables import TableTradeoff, tradeoff_table
+from statveil.jobs.tradeoff.tradeoff import TableTradeoff, tradeoff_table
 from statveil.publish.audited import Edition
 from statveil.publish.formats.files import ending, file_word
 from statveil.publish.release import Release
@@ -104,21 +104,17 @@ def front_of(job: TableJob, *, on_progress: OnProgress | None = None) -> TableTr
     """The front of the job's table."""
     if job.parts.repair is not None:
         raise InputError("repair: a trade-off keeps all that was asked; nothing gives.", hint="Leave out [repair] or [tradeoff].")
-    linked, asked = job.linked(), tradeoff_part(job)
     return tradeoff_table(
         job.microdata,
-        linked.tables,
+        job.linked(),
         rules=job.rules(),
         keep=job.keep(),
-        points=asked.points,
+        points=tradeoff_part(job).points,
         options=job.options(),
         method=job.parts.protection.method,
         limits=job.limits(),
         seed=job.parts.protection.seed,
         on_progress=on_progress,
-        equations=linked.equations,
-        sets=linked.sets,
-        search_sets=linked.search_sets,
     )
 
 

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from statveil.audit.systems import audit_solution
 from statveil.core.errors import AuditFailed, InputError
-from statveil.core.limits import Limits, OnProgress, Progress
+from statveil.core.limits import OnProgress, Progress
 from statveil.core.toml import to_toml
 from statveil.formats.rcta import Solution, write_solution
 from statveil.formats.system import read_system
@@ -29,8 +29,7 @@ from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.folder import front_of, relative, released_point, write_release
 from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, tradeoff_html
-from statveil.jobs.tradeoff.tradeoff import POINTS, Tradeoff, tradeoff
-from statveil.protect.keep.wishes import Keep
+from statveil.jobs.tradeoff.tradeoff import FrontArguments, Tradeoff, tradeoff
 from statveil.protect.system import SystemOptions, problem_of
 from statveil.version import VERSION
 
@@ -75,26 +74,21 @@ def tradeoff_system_to_folder(
     path: Path,
     folder: Path,
     *,
-    keep: Keep | None = None,
-    points: int = POINTS,
     options: SystemOptions | None = None,
-    method: str = "auto",
-    limits: Limits | None = None,
-    seed: int = 0,
     publish: str | None = None,
     force: bool = False,
-    on_progress: OnProgress | None = None,
+    **asked: Unpack[FrontArguments],
 ) -> FolderTradeoff:
     """The front of a linear system; with `publish` also the solution of that point, audited as it was written."""
     _check_choice(publish)
     options = SystemOptions() if options is None else options
     with staged(folder, force=force) as place:
         started = datetime.now(UTC)
-        if on_progress is not None:
-            on_progress(Progress("reading", 0.0, float("inf"), 0.0, float("inf")))
+        if (tell := asked.get("on_progress")) is not None:
+            tell(Progress("reading", 0.0, float("inf"), 0.0, float("inf")))
         system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
         problem = problem_of(system, weights=options.weights, variant=options.variant, norm=options.norm)
-        front = tradeoff(problem, keep=keep, points=points, method=method, limits=limits, seed=seed, on_progress=on_progress)
+        front = tradeoff(problem, **asked)
         number = _number(publish, front)
         files = _write_front(front, place, path.stem)
         if number is not None:

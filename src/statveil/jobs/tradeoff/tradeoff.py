@@ -1,34 +1,56 @@
-"""The verb: a front of safe tables from the least total change to the least distortion, with a point to recommend."""
+"""The verbs: a front of safe tables from the least total change to the least distortion, of a problem and of tables from records."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from statveil.audit.report import AuditReport
 from statveil.audit.systems import audit_system
+from statveil.audit.tables import release_hash
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import AuditFailed, InputError
-from statveil.core.limits import Limits, OnProgress, Progress, check_kind, check_seed
+from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_kind, check_seed
+from statveil.core.provenance import Provenance
 from statveil.formats.system import LinearSystem
+from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.protect import Specs, in_labels, records_of, require_rules, settled
+from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
 from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, StageMessage, explore
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
-from statveil.protect.adjust import TUNING, adjust_problem
+from statveil.protect.adjust import TUNING as ADJUST
+from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
+from statveil.protect.build import build_problem
+from statveil.protect.keep.result import OnFront, Quality
 from statveil.protect.keep.tabu.objective import Outcome, outcomes
-from statveil.protect.keep.wishes import Keep, Target, targets_of
+from statveil.protect.keep.wishes import Keep, Target, keep_of, targets_of
+from statveil.protect.options import Method, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import system_of
+from statveil.publish.release import Release
+from statveil.risk.rules import Rule
+from statveil.risk.sensitivity import Sensitivity
 from statveil.solve.processes import Halt, run_isolated
+from statveil.tables.table import ProtectedTable, Table
 
 POINTS = 15
-PLAIN_SHARE = 0.4
-"""Part of the time that the plain table may take: the other points start from its senses."""
+"""Points of a front, at most, where nothing else is asked."""
+
+
+class TradeoffTuning(NamedTuple):
+    """How the time of a front is shared out."""
+
+    plain_share: float = 0.4
+    """Part of the time that the plain table may take: the other points start from its senses. By judgement."""
+
+
+TUNING = TradeoffTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +98,17 @@ class Tradeoff:
         return self.points[self.knee]
 
 
+class FrontArguments(TypedDict, total=False):
+    """What a front is about and how it is looked for, as `tradeoff` takes it; whatever builds on it hands it on."""
+
+    keep: Keep | None
+    points: int
+    method: str
+    limits: Limits | None
+    seed: int
+    on_progress: OnProgress | None
+
+
 def tradeoff(
     problem: ProtectionProblem,
     *,
@@ -98,7 +131,7 @@ def tradeoff(
     plain = adjust_problem(
         problem,
         method=method,
-        limits=dataclasses.replace(limits, seconds=PLAIN_SHARE * limits.seconds),
+        limits=dataclasses.replace(limits, seconds=TUNING.plain_share * limits.seconds),
         seed=seed,
         on_progress=monitor.pass_on,
     )
@@ -108,7 +141,7 @@ def tradeoff(
     if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
         plan = FrontPlan(points, monitor.seconds_left, seed)
         calls = [(explore, (problem, targets, keep, plain.deviation, plan))]
-        halt = run_isolated(calls, seconds=plan.seconds + TUNING.grace, on_message=monitor.hear)
+        halt = run_isolated(calls, seconds=plan.seconds + ADJUST.grace, on_message=monitor.hear)
         complete = halt is Halt.FINISHED and monitor.seconds_left > 0
     monitor.say("auditing the front")
     return _settled(monitor, plain, keep, points, seed, complete=complete)
@@ -232,3 +265,97 @@ def _point(monitor: _FrontMonitor, accepted: _AcceptedTable, system: LinearSyste
 def _in_words(target: Target) -> str:
     asked = [what for what in ("mean", "variance", "correlation", "slope") if getattr(target, what)]
     return f"{', '.join(asked)} of {target.words}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableTradeoff:
+    """The front of a table. `release` gives any of its points as an audited release; publish one of them, never two."""
+
+    front: Tradeoff
+    table: Table = field(repr=False)
+    sensitivity: Sensitivity = field(repr=False)
+    problem: ProtectionProblem = field(repr=False)
+    options: Options = field(repr=False)
+    parameters: Mapping[str, Any] = field(repr=False)
+
+    def release(self, point: int | None = None, *, job: Mapping[str, Any] | None = None, asked: Mapping[str, Any] | None = None) -> Release:
+        """The table of a point, counted from 1 as on the page; without a number, the recommended one.
+
+        `job` repeats the release, `asked` are its words for what is asked of the front.
+        """
+        number = self.front.knee + 1 if point is None else point
+        if not 1 <= number <= len(self.front.points):
+            raise InputError(f"There is no point {number}.", hint=f"Points go from 1 to {len(self.front.points)}.")
+        chosen, plain = self.front.points[number - 1], self.front.plain
+        adjustment = dataclasses.replace(
+            plain,
+            deviation=chosen.deviation,
+            senses=self.problem.senses_of(chosen.deviation),
+            objective=chosen.change,
+            ending=plain.ending if chosen.change <= plain.objective else Ending.FEASIBLE,
+            certificate=None,
+            seconds=self.front.seconds,
+            quality=self._quality(number),
+        )
+        value = frozen_array(self.problem.value + chosen.deviation)
+        protected = ProtectedTable(views=self.table.views, value=value, decimals=self.table.decimals)
+        own = {"tradeoff": {**self.parameters["tradeoff"], "point": "recommended" if point is None else point}}
+        parameters = {**self.parameters, **(own if asked is None else asked)}
+        return Release(
+            protected=protected,
+            adjustment=adjustment,
+            provenance=Provenance(parameters=parameters, input_hash=self.table.input_hash, release_hash=release_hash(protected)),
+            table=self.table,
+            sensitivity=self.sensitivity,
+            requirements=requirements_of(self.options),
+            job=job or {},
+        )
+
+    def _quality(self, number: int) -> Quality | None:
+        """What became of the statistics at a point; None where there were none to keep."""
+        front, chosen = self.front, self.front.points[number - 1]
+        targets = targets_of(front.keep, self.problem)
+        if not targets:
+            return None
+        return Quality(
+            plain=outcomes(targets, front.plain.deviation),
+            kept=chosen.outcomes,
+            plain_objective=front.plain.objective,
+            objective=chosen.change,
+            found_by=chosen.by,
+            front=OnFront(
+                point=number,
+                points=len(front.points),
+                recommended=number == front.knee + 1,
+                distortion=chosen.distortion,
+                plain_distortion=distortion_of(targets, front.plain.deviation),
+            ),
+        )
+
+
+def tradeoff_table(
+    data: Any, spec: Specs, *, rules: Sequence[Rule], options: Options | None = None, **asked: Unpack[FrontArguments]
+) -> TableTradeoff:
+    """Records to a front of safe tables: tabulate, assess, then `tradeoff`, whose arguments it takes.
+
+    data, spec, rules, options: as for `protect_table`.
+    """
+    method = Method(name=asked.get("method", "auto"), seed=asked.get("seed", 0))
+    how = settled(options, method=method, limits=asked.get("limits"), on_progress=asked.get("on_progress"))
+    given, points = asked.get("keep"), asked.get("points", POINTS)
+    keep = DEFAULT if given is None else given
+    check_keep(keep)
+    linked = spec if isinstance(spec, LinkedTables) else LinkedTables(tables=spec)
+    require_rules(rules)
+    table, sensitivity = assess_records(records_of(data), linked, rules, tell=how.tell)
+    problem = build_problem(table, sensitivity, how.options)
+    with in_labels(problem, table):
+        front = tradeoff(problem, **(asked | {"keep": keep_of(keep, table, sensitivity.sensitive), "limits": how.limits}))
+    parameters = {
+        "tables": as_json(linked.tables),
+        "rules": as_json(rules),
+        **links_as_json(linked),
+        **run_as_json(how.options, how.limits, how.method),
+        "tradeoff": {"points": points, "kept": list(front.words)},
+    }
+    return TableTradeoff(front=front, table=table, sensitivity=sensitivity, problem=problem, options=how.options, parameters=parameters)
