@@ -90,11 +90,21 @@ def test_a_walk_has_numbered_steps(number: int) -> None:
     assert 10 <= len(lines) <= 18
 
 
-def test_the_layers_are_those_of_the_contract() -> None:
+@cache
+def layers() -> list[str]:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-    layers = next(each["layers"] for each in contracts if each["type"] == "layers")
-    drawn = re.findall(r"^    (\S.*)$", section("Layers"), re.MULTILINE)
-    assert drawn == [layer.replace("statveil.", "") for layer in layers]
+    found = next(each["layers"] for each in contracts if each["type"] == "layers")
+    return [layer.replace("statveil.", "") for layer in found]
+
+
+def test_the_layers_are_those_of_the_contract() -> None:
+    assert re.findall(r"^    (\S.*)$", section("Layers"), re.MULTILINE) == layers()
+
+
+def test_contributors_are_told_the_same_layers() -> None:
+    told = re.search(r"^    (cli > .*)$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert told is not None
+    assert told[1].split(" > ")[1:] == layers()[1:]
 
 
 def test_the_drawing_names_every_folder() -> None:
