@@ -30,6 +30,7 @@ from tests.server.village import ask, open_village
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "statveil"
+IMPORTED = f"{Path(statveil.__file__).parent}/"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 IN_A_CHILD = "(in a process of its own)"
 
@@ -128,8 +129,8 @@ class Calls:
         self.first: dict[tuple[str, str], None] = {}
 
     def hear(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(str(SOURCE)):
-            file = frame.f_code.co_filename.removeprefix(f"{SOURCE}/")
+        if event == "call" and frame.f_code.co_filename.startswith(IMPORTED):
+            file = frame.f_code.co_filename.removeprefix(IMPORTED)
             self.first.setdefault((file, frame.f_code.co_qualname.replace("<locals>.", "")))
 
     @contextmanager

@@ -61,7 +61,7 @@ class FormatError(InputError):
 
 
 class InfeasibleProblem(StatveilError):
-    """`explanation` is a `protect.explain.Explanation` where the clash was found, else None. The message holds its public words."""
+    """`explanation` is an `infeasible.explain.Explanation` where the clash was found, else None. The message holds its public words."""
 
     exit_code, http_status = 3, 409
 
