@@ -38,7 +38,9 @@ def things(tmp_path: Path) -> Path:
 
 
 def test_the_first_word_that_is_no_option_is_what_is_meant() -> None:
-    valued = frozenset({"--out", "--seconds"})
+    def valued() -> frozenset[str]:
+        return frozenset({"--out", "--seconds"})
+
     assert first_argument(["--out", "folder", "--json", "job.toml", "more"], valued) == "job.toml"
     assert first_argument(["--help"], valued) is None
     assert first_argument(["--seconds"], valued) is None

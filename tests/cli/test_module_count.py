@@ -37,7 +37,7 @@ def modules_of(*words: str | Path) -> list[str]:
 @pytest.mark.parametrize("method", ["auto", "anneal"])
 def test_a_run_imports_few_modules(method: str, tmp_path: Path) -> None:
     write_jj(two_by_two(), tmp_path / "table.jj")
-    modules = modules_of("adjust", tmp_path / "table.jj", "--method", method, "--out", tmp_path / "table.sol", "--json")
+    modules = modules_of("protect", tmp_path / "table.jj", "--method", method, "--out", tmp_path / "table.sol", "--json")
     assert (tmp_path / "table.sol").exists()
     assert "statveil.protect.adjust" in modules
     assert len(modules) <= MOST, "\n".join(modules)
@@ -45,6 +45,6 @@ def test_a_run_imports_few_modules(method: str, tmp_path: Path) -> None:
 
 def test_a_method_is_imported_to_check_its_settings_only(tmp_path: Path) -> None:
     write_jj(two_by_two(), tmp_path / "table.jj")
-    words = ("adjust", tmp_path / "table.jj", "--method", "flips", "--set", "rounds=5", "--out", tmp_path / "table.sol", "--json")
+    words = ("protect", tmp_path / "table.jj", "--method", "flips", "--set", "rounds=5", "--out", tmp_path / "table.sol", "--json")
     methods = {name for name in modules_of(*words) if name.startswith("statveil.protect.search.papers.")}
     assert methods == set()

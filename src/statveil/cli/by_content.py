@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,8 +22,8 @@ class ByContent(TyperCommand):
     kinds: ClassVar[dict[str, str]]
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        commands = {name: parent.command.commands[name] for name in self.kinds.values()}
-        thing = first_argument(args, frozenset(_options_with_values(commands.values())))
+        commands = parent.command.commands
+        thing = first_argument(args, lambda: frozenset(_options_with_values(commands[name] for name in self.kinds.values())))
         if thing is None:
             return super().make_context(info_name, args, parent, **extra)
         with polite(as_json="--json" in args, debug=False):
@@ -50,13 +50,15 @@ class Check(ByContent):
     kinds: ClassVar = {"release": "check-release", "file release": "check-release", "system": "check-system", "server": "attack"}
 
 
-def first_argument(args: Sequence[str], valued: frozenset[str]) -> str | None:
-    """The first word that is neither an option nor the value of one."""
-    words = iter(args)
+def first_argument(args: Sequence[str], valued: Callable[[], frozenset[str]]) -> str | None:
+    """The first word that is neither an option nor the value of one; which options have values is asked only if one comes first."""
+    if args and not args[0].startswith("-"):
+        return args[0]
+    words, with_values = iter(args), valued()
     for word in words:
         if not word.startswith("-"):
             return word
-        if word in valued:
+        if word in with_values:
             next(words, None)
     return None
 
