@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from statveil.cli.old_words import NEW_WORDS
+from statveil.cli.by_content import NEW_WORDS
 from tests.cli.stories import run, told
 
 

@@ -16,8 +16,10 @@ from statveil_lab.generators.random_tables import random_problem
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """As after an installation: nothing says that the loops are compiled."""
-    monkeypatch.setattr(warm_up, "_mark", lambda part: tmp_path / f"ready-{part}-1")
-    return tmp_path
+    (tmp_path / "marks").mkdir()
+    monkeypatch.setattr(warm_up, "_mark", lambda part: tmp_path / "marks" / f"ready-{part}-1")
+    monkeypatch.setattr(warm_up, "PACKAGE", tmp_path / "package")
+    return tmp_path / "marks"
 
 
 @pytest.mark.parametrize("part", ["search", "network"])
@@ -28,6 +30,18 @@ def test_compiles_once_and_leaves_a_mark(fresh: Path, part: warm_up.KernelSet) -
     warm_up.make_ready(part, stages.append)
     assert stages == ["compiling, once after an installation"]
     assert [path.name for path in fresh.iterdir()] == [f"ready-{part}-1"]
+
+
+def test_what_was_kept_for_other_sources_is_forgotten_first(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_up, "run_isolated", lambda calls, **_: Halt.FINISHED)
+    kept = warm_up.PACKAGE / "protect" / "__pycache__" / "simplex.py311.nbi"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    warm_up.make_ready("search", lambda _: None)
+    assert not kept.exists()
+    kept.touch()  # of these very sources
+    warm_up.make_ready("network", lambda _: None)
+    assert kept.exists()
 
 
 def test_the_mark_changes_with_the_sources_and_stays_with_them(monkeypatch: pytest.MonkeyPatch) -> None:

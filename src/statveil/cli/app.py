@@ -37,7 +37,7 @@ def _found(place: str) -> Any:
 
 
 def _old(place: str, cls: str = "OldCommand") -> Home:
-    return Home(place, f"statveil.cli.old_words:{cls}", hidden=True)
+    return Home(place, f"statveil.cli.by_content:{cls}", hidden=True)
 
 
 HOMES = {
@@ -54,11 +54,11 @@ HOMES = {
     "check-system": Home("statveil.cli.commands.check:check_system", hidden=True),
     # The words of earlier versions.
     "adjust": _old("statveil.cli.commands.adjust:adjust"),
-    "anonymise": _old("statveil.cli.commands.anonymise:anonymise"),
-    "argus": _old("statveil.cli.commands.argus:argus"),
-    "attack": _old("statveil.cli.commands.attack:attack"),
+    "anonymise": _old("statveil.cli.commands.protect:anonymise"),
+    "argus": _old("statveil.cli.commands.protect:argus"),
+    "attack": _old("statveil.cli.commands.check:attack"),
     "audit": _old("statveil.cli.commands.check:audit"),
-    "check-bound": _old("statveil.cli.commands.check_bound:check_bound"),
+    "check-bound": _old("statveil.cli.commands.check:check_bound"),
     "init": _old("statveil.cli.commands.new:init"),
     "tradeoff": _old("statveil.cli.commands.tradeoff:tradeoff"),
     "serve": Home("statveil.cli.commands.serve:serving"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -10,22 +12,70 @@ from typing import Any
 
 import numpy as np
 
+from statveil.audit.file_audit import FileStatement, audit_file
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import audit_table, labels
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.core.provenance import Provenance
+from statveil.data.readers import read_microdata
 from statveil.formats.rcta import Relaxation, read_repairs
+from statveil.jobs.record_job import FileJob, read_file_job
+from statveil.jobs.records.folder import CERTIFICATE, JOB, MAPPING
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes, settings_of
 from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, recheck_means, requirements_of
+from statveil.publish.file_release import promise
 from statveil.publish.formats.files import file_word, paths_of
 from statveil.publish.formats.read_back import PublicTable, read_public_csv
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table, View
+
+
+def audit_file_folder(folder: Path) -> AuditReport:
+    """Every check anew: the file's hash, and a recount of the file as it lies there."""
+    run = read_run(folder)
+    job = read_file_job(folder / JOB, base=folder.resolve() / run["paths_from"])
+    certificate = _certificate(folder)
+    path = folder / "public" / certificate["file"]["name"]
+    if not path.is_file():
+        raise AuditFailed(f"{path.name} is not in the folder, so no check could be made.", hint="Take it from the release again.")
+    found = audit_file(job.microdata, read_microdata(path), _statement(job, certificate, folder / MAPPING))
+    return AuditReport(checks=(_same_bytes(path, certificate), *found.report.checks))
+
+
+def _certificate(folder: Path) -> Mapping[str, Any]:
+    try:
+        content: Mapping[str, Any] = json.loads((folder / CERTIFICATE).read_text(encoding="utf-8"))
+        if isinstance(content["file"]["name"], str) and isinstance(content["blanks"], dict):
+            return content
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise AuditFailed(f"{CERTIFICATE} is missing or damaged: what was promised is not known.", hint="Take it from the release again.")
+
+
+def _statement(job: FileJob, certificate: Mapping[str, Any], mapping: Path) -> FileStatement:
+    try:
+        with mapping.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        recoded: dict[str, dict[str, str]] = {}
+        for row in rows:
+            recoded.setdefault(row["field"], {})[row["old"]] = row["new"]
+    except (OSError, KeyError, ValueError):
+        raise AuditFailed(
+            f"{mapping.name} is missing or damaged: the recoding is not known.", hint="Take it from the release again."
+        ) from None
+    return promise(job.keys(), recoded, certificate["blanks"], job.parts.output.drop)
+
+
+def _same_bytes(path: Path, certificate: Mapping[str, Any]) -> Check:
+    with path.open("rb") as file:
+        same = hashlib.file_digest(file, "sha256").hexdigest() == certificate["file"].get("sha256")
+    return Check(name="contents", words="The file is the one that was released", checked=1, faults=int(not same))
+
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
 SHOWN = 10

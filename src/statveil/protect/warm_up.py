@@ -29,6 +29,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import Halt, run_isolated
 
 KernelSet = Literal["search", "network"]
+PACKAGE = Path(__file__).parents[1]
 LONGEST = 600.0
 """Seconds after which compiling is given up; what is missing is then compiled on the way."""
 
@@ -39,12 +40,23 @@ def make_ready(part: KernelSet, tell: Callable[[str], None]) -> None:
     if mark is None or mark.exists():
         return
     tell("compiling, once after an installation")
+    _forget_other_sources(mark)
     if run_isolated([(COMPILE[part], ())], seconds=LONGEST, on_message=lambda _: None) is Halt.INTERRUPTED:
         raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     with contextlib.suppress(OSError):
         for old in mark.parent.glob(f"ready-{part}-*"):
             old.unlink(missing_ok=True)
         mark.touch()
+
+
+def _forget_other_sources(mark: Path) -> None:
+    """numba reads what it kept for other sources before it sees that they are others, and fails where a type has another name now."""
+    digest = mark.name.rpartition("-")[2]
+    if any(mark.parent.glob(f"ready-*-{digest}")):
+        return  # another part of these sources is compiled already
+    with contextlib.suppress(OSError):
+        for old in PACKAGE.rglob("__pycache__/*.nb[ic]"):
+            old.unlink(missing_ok=True)
 
 
 def _mark(part: KernelSet) -> Path | None:

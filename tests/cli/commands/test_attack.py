@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from statveil.cli.app import app
-from statveil.cli.commands import attack as command
+from statveil.cli.commands import check as command
 from statveil.core.errors import ServerClosed
 from statveil.jobs.adjust import adjust
 from statveil_lab.generators.register import write_register_server

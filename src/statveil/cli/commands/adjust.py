@@ -125,7 +125,7 @@ def adjust(
 def _settings(words: list[str] | None) -> dict[str, Any]:
     if not words:
         return {}
-    from statveil.cli.words import settings_of
+    from statveil.cli.options import settings_of
 
     return settings_of(words)
 
@@ -133,7 +133,7 @@ def _settings(words: list[str] | None) -> dict[str, Any]:
 def _kept(words: list[str] | None) -> Keep | None:
     if not words:
         return None
-    from statveil.cli.words import keep_from
+    from statveil.cli.options import keep_from
 
     return keep_from(words)
 

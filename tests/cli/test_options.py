@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import statveil as sv
-from statveil.cli.words import settings_of
+from statveil.cli.options import settings_of
 
 
 def test_settings_are_numbers_where_they_look_like_it() -> None:
