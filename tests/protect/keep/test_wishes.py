@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from statveil.cli.words import keep_from
 from typer.testing import CliRunner
 
 import statveil as sv
 from statveil.cli.app import app
-from statveil.cli.words import keep_from
 from statveil.core.errors import AuditFailed, InputError
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
