@@ -28,11 +28,14 @@ from statveil.data.queries.recount import (
     count_strangers,
     count_unsafe_original,
     count_unsafe_recount,
+    doubtful_cells,
+    keep_cells,
     keep_coded_keys,
+    keep_others,
     lend_unsettled,
     settled_keys,
+    still_doubtful,
 )
-from statveil.data.queries.wildcards import doubtful_cells, keep_cells, keep_others, still_doubtful
 
 WEIGHT_UNIT = 1_000_000
 

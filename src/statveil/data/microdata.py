@@ -4,10 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from statveil.core.errors import UnknownColumn
 from statveil.data.engines import Engine, column
+
+Look = Literal["number", "code", "identifier", "empty"]
+
+
+class ProfileTuning(NamedTuple):
+    """All by judgement: suggestions are there to be edited."""
+
+    numbers: float = 0.99
+    """Share of a column's values that must read as numbers."""
+    few: int = 20
+    """A column of whole numbers with no more different ones is taken for codes; so is one of the same width throughout."""
+    identifying: float = 0.98
+    """Share of different values from which a column of codes is taken for an identifier."""
+
+
+TUNING = ProfileTuning()
+
+
+class ColumnProfile(NamedTuple):
+    name: str
+    look: Look
+    distinct: int
+    missing: int
+
+
+def profile(data: Microdata) -> list[ColumnProfile]:
+    """The look of every column, in the order of the file; one pass."""
+    facts = ", ".join(_facts(data, place) for place in range(len(data.columns)))
+    with data.engine.session() as session:
+        row = session.query(f"SELECT count(*) AS records, {facts} FROM records").to_pylist()[0]
+    return [_column(name, place, row) for place, name in enumerate(data.columns)]
+
+
+def _facts(data: Microdata, place: int) -> str:
+    text = f"trim(CAST({column(data.engine, data.columns[place])} AS VARCHAR))"
+    number = f"regexp_full_match({text}, '[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?')"
+    return (
+        f"count(DISTINCT nullif({text}, '')) AS distinct{place}, count(nullif({text}, '')) AS given{place}, "
+        f"count(*) FILTER (WHERE {number}) AS numbers{place}, count(DISTINCT length(nullif({text}, ''))) AS widths{place}, "
+        f"coalesce(max(TRY_CAST({text} AS DOUBLE)) - min(TRY_CAST({text} AS DOUBLE)), 0) AS span{place}, "
+        f"count(*) FILTER (WHERE {number} AND regexp_matches({text}, '[.,]')) AS broken{place}"
+    )
+
+
+def _column(name: str, place: int, row: dict[str, Any]) -> ColumnProfile:
+    facts = {fact: row[f"{fact}{place}"] for fact in ("distinct", "given", "numbers", "broken", "widths", "span")}
+    return ColumnProfile(name, _look(**facts), facts["distinct"], row["records"] - facts["given"])
+
+
+def _look(*, distinct: int, given: int, numbers: int, broken: int, widths: int, span: float) -> Look:
+    if not given:
+        return "empty"
+    serial = distinct == given and span < 2 * given
+    amounts = widths > 1 and (broken or (distinct > TUNING.few and not serial))
+    if amounts and numbers >= TUNING.numbers * given:
+        return "number"
+    return "identifier" if distinct > TUNING.few and distinct >= TUNING.identifying * given else "code"
 
 
 @dataclass(frozen=True, kw_only=True)

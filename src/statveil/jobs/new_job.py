@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from statveil.core.errors import InputError
 from statveil.core.limits import known
 from statveil.core.toml import to_toml
-from statveil.data.profile import ColumnProfile, profile
+from statveil.data.microdata import ColumnProfile, profile
 from statveil.data.readers import read_microdata
 
 TEMPLATE = """\

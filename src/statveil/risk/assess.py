@@ -10,8 +10,7 @@ import numpy as np
 from statveil.core.arrays import BoolArray, FloatArray, IntArray, frozen_array
 from statveil.core.errors import RuleError
 from statveil.risk.rules import Rule
-from statveil.risk.rules.base import Finding, RespondentRule, percent_of_value
-from statveil.risk.rules.exact import ceil_amount, exact, floor_amount
+from statveil.risk.rules.base import Finding, RespondentRule, ceil_amount, exact, floor_amount, percent_of_value
 from statveil.risk.rules.manual import Manual, ManualCell, Waiver
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.table import Table, find_cell, in_words

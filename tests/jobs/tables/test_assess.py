@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.jobs.tables.assess import LinkedTables, assess_records, find_sets
+from statveil.jobs.tables.protect import LinkedTables, assess_records, find_sets
 from statveil.protect.options import NO_LIMIT
 
 STREET = pd.DataFrame(

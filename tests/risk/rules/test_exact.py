@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from statveil.risk.rules.exact import ceil_amount, floor_amount
+from statveil.risk.rules.base import ceil_amount, floor_amount
 
 
 @pytest.mark.parametrize(

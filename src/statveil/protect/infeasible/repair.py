@@ -18,14 +18,33 @@ from scipy.sparse import csr_matrix, hstack, identity
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InfeasibleProblem, OutOfTime, SolverFailed
 from statveil.core.limits import Ending, Limits
-from statveil.formats.rcta import Relaxation
+from statveil.formats.rcta import MayGive, Relaxation
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.infeasible.feasibility import TUNING, terms_of
-from statveil.protect.options import NO_LIMIT, AdjustArguments, Giving, Repair
+from statveil.protect.options import NO_LIMIT, AdjustArguments, Giving, Repair, TableRepair
 from statveil.protect.problem import ProtectionProblem
+from statveil.risk.sensitivity import Sensitivity
 from statveil.solve.model import LinearModel, LinearSolution
 from statveil.solve.processes import run_isolated
+from statveil.tables.table import Table, find_cell
+
+
+def repair_of(asked: TableRepair, table: Table) -> Repair:
+    """The same with the table's own cell numbers."""
+    if not asked.only:
+        return Repair(order=asked.order, weaken_protection=asked.weaken_protection)
+    bounds, protection = (
+        frozenset(find_cell(table, labels, each.view) for each in asked.only if each.protection == chosen for labels in each.cells)
+        for chosen in (False, True)
+    )
+    named = MayGive(lower=bounds, upper=bounds, protection=protection)
+    return Repair(order=asked.order, weaken_protection=asked.weaken_protection, may_give=named)
+
+
+def kept_of(sensitivity: Sensitivity) -> Kept:
+    """Frozen cells stay unless they are named; no cell vanishes or changes its sign."""
+    return Kept(cells=np.asarray(sensitivity.frozen), from_zero=1)
 
 
 class Kept(NamedTuple):

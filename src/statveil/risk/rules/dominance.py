@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from statveil.core.errors import RuleError
-from statveil.risk.rules.base import Finding, RespondentRule, excess_finding, has_target, times
-from statveil.risk.rules.exact import Number, above, whole
+from statveil.risk.rules.base import Finding, Number, RespondentRule, above, excess_finding, has_target, times, whole
 from statveil.tables.table import Table
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import FormatError, RuleError
-from statveil.risk.rules.base import Finding, percent_of_value
-from statveil.risk.rules.exact import Level, Number, above, both_ways, ceil_amount, exact
+from statveil.risk.rules.base import Finding, Level, Number, above, both_ways, ceil_amount, exact, percent_of_value
 from statveil.tables.table import Table, find_cell
 
 WORDS = ("status", "view")

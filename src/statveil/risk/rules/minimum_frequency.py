@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from statveil.risk.rules.base import Finding, RespondentRule, fewer_than, has_target, percent_of_value
-from statveil.risk.rules.exact import Level, both_ways, whole
+from statveil.risk.rules.base import Finding, Level, RespondentRule, both_ways, fewer_than, has_target, percent_of_value, whole
 from statveil.tables.table import Table
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from statveil.risk.rules.base import Finding, RespondentRule, against, too_close
-from statveil.risk.rules.exact import Number, above, whole
+from statveil.risk.rules.base import Finding, Number, RespondentRule, above, against, too_close, whole
 from statveil.tables.table import Table
 
 

@@ -7,8 +7,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from statveil.risk.rules.base import NO_RESPONDENT, Finding, RespondentRule, fewer_than, percent_of_value, times
-from statveil.risk.rules.exact import Level, Number, between, both_ways, whole
+from statveil.risk.rules.base import (
+    NO_RESPONDENT,
+    Finding,
+    Level,
+    Number,
+    RespondentRule,
+    between,
+    both_ways,
+    fewer_than,
+    percent_of_value,
+    times,
+    whole,
+)
 from statveil.tables.table import Table
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statveil.risk.rules.base import Finding, RespondentRule, has_target
-from statveil.risk.rules.exact import Level, both_ways, ceil_amount
+from statveil.risk.rules.base import Finding, Level, RespondentRule, both_ways, ceil_amount, has_target
 from statveil.tables.table import Table
 
 

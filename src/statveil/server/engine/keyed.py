@@ -21,7 +21,7 @@ import numpy as np
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.secret import SecretKey
-from statveil.risk.rules.exact import share
+from statveil.risk.rules.base import share
 
 _FULL = 2.0**53
 

@@ -24,7 +24,7 @@ from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.core.secret import SecretKey
 from statveil.protect.options import NO_LIMIT
 from statveil.risk.assess import assess
-from statveil.risk.rules.exact import share
+from statveil.risk.rules.base import share
 from statveil.server.engine.dataset import MeasureBlock, ServedData
 from statveil.server.engine.keyed import among, subtract
 from statveil.server.engine.layout import Layout

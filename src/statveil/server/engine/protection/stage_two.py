@@ -24,7 +24,7 @@ from statveil.jobs.server_config import Mode
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import parts_of, round_by_parts
-from statveil.risk.rules.exact import share
+from statveil.risk.rules.base import share
 from statveil.server.engine.dataset import NO_PRINTS, MeasureBlock
 from statveil.server.engine.protection.stage_one import ServedCells
 from statveil.solve.model import LinearModel
