@@ -47,6 +47,7 @@ def test_an_unknown_name_is_refused() -> None:
         _ = sv.protectt
 
 
+@pytest.mark.slow
 def test_importing_costs_nothing() -> None:
     code = "import sys, statveil; print([name for name in sys.modules if name.startswith(('numpy', 'statveil.'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,6 +12,8 @@ import statveil as sv
 from statveil.core.limits import Ending
 from statveil.risk.rules import ManualCell
 
+pytestmark = pytest.mark.slow
+
 TOTAL = "Total"
 
 

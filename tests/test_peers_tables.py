@@ -18,6 +18,8 @@ from statveil.protect.search.methods import HOMES
 from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, original, protect, released, sensitive, table
 
+pytestmark = pytest.mark.slow
+
 TOWNS = [f"t{i}" for i in range(6)]
 
 

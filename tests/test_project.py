@@ -85,6 +85,7 @@ def test_the_python_in_the_readme_uses_names_that_exist() -> None:
         assert hasattr(sv, name), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["demo", "test", "test-quick", "lint", "docs", "bench", "clean"])
 def test_make_knows_its_targets(target: str) -> None:
     done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False)

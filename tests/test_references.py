@@ -66,7 +66,9 @@ def test_every_code_has_an_entry() -> None:
     used = {(code, name) for name, text in everything() for code in CODE.findall(text)}
     assert {code for code, name in used if name.startswith("src")} >= {"T11", "F18", "M03"}
     assert sorted(each for each in used if each[0] not in ENTRIES | UNKNOWN) == []
-    assert {name for code, name in used if code in UNKNOWN} <= {name for _, name in used if name.startswith("tests")}
+    assert {name for code, name in used if code in UNKNOWN} <= {
+        name for _, name in used if name.startswith(("tests", "docs/architecture"))
+    }  # its recipe adds one
 
 
 def test_every_paper_is_named_in_full() -> None:

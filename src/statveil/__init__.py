@@ -41,7 +41,8 @@ _HOMES = {
     "statveil.jobs.batch.run": ("run_batch",),
     "statveil.jobs.convert": ("convert",),
     "statveil.jobs.records.explore": ("explore_recoding",),
-    "statveil.jobs.tables.protect": ("LinkedTables", "protect_table"),
+    "statveil.jobs.tables.assess": ("LinkedTables",),
+    "statveil.jobs.tables.protect": ("protect_table",),
     "statveil.jobs.tradeoff.tradeoff": ("tradeoff", "tradeoff_table"),
     "statveil.protect.adjustment": ("Adjustment",),
     "statveil.protect.infeasible.explain": ("explain",),
@@ -81,7 +82,8 @@ if TYPE_CHECKING:
     from statveil.jobs.batch.run import run_batch
     from statveil.jobs.convert import convert
     from statveil.jobs.records.explore import explore_recoding
-    from statveil.jobs.tables.protect import LinkedTables, protect_table
+    from statveil.jobs.tables.assess import LinkedTables
+    from statveil.jobs.tables.protect import protect_table
     from statveil.jobs.tradeoff.tradeoff import tradeoff, tradeoff_table
     from statveil.protect.adjustment import Adjustment
     from statveil.protect.infeasible.explain import explain

@@ -21,7 +21,6 @@ from statveil.audit.implied_bounds import ENDLESS, exact_product
 from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.formats.certificate import (
     COVER,
-    DEEPEST,
     Cases,
     Certificate,
     Combination,
@@ -31,6 +30,7 @@ from statveil.formats.certificate import (
     read_certificate,
     write_certificate,
 )
+from statveil.formats.certificate import TUNING as FORMAT
 from statveil.protect.bounds.branch_and_bound import TUNING
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
@@ -280,6 +280,7 @@ def test_imbalances_agree_with_trying_all(target: int, choices: list[list[int]])
 # -- against brute force, and tampered with -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(small_problems(), st.booleans())
 @SLOWLY
 def test_no_certificate_passes_the_optimum(problem: ProtectionProblem, by_cases: bool) -> None:
@@ -291,6 +292,7 @@ def test_no_certificate_passes_the_optimum(problem: ProtectionProblem, by_cases:
     assert check_bound(problem, certified.certificate) <= Fraction(best * (1 + 1e-9))
 
 
+@pytest.mark.slow
 @given(small_problems(additive=False))
 @SLOWLY
 def test_nor_where_the_table_does_not_add_up(problem: ProtectionProblem) -> None:
@@ -300,6 +302,7 @@ def test_nor_where_the_table_does_not_add_up(problem: ProtectionProblem) -> None
         assert certified.bound <= cheapest_cost(problem) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(small_problems(), st.integers(0, 30))
 @settings(SLOWLY, max_examples=15)
 def test_nor_with_squares(problem: ProtectionProblem, factor: int) -> None:
@@ -314,6 +317,7 @@ def test_nor_with_squares(problem: ProtectionProblem, factor: int) -> None:
     assert bound_of(problem, made_up) <= best * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(small_problems(), st.randoms(use_true_random=False))
 @SLOWLY
 def test_multipliers_pulled_out_of_a_hat_prove_nothing_false(problem: ProtectionProblem, random: object) -> None:
@@ -342,6 +346,7 @@ def certified_square() -> Certificate:
     return certified.certificate
 
 
+@pytest.mark.slow
 def test_every_tampering_is_refused_or_harmless() -> None:
     """A multiplier raised, a cut's relation or cell changed, a case cut off, a scale, a worth, a claim: never more than the truth."""
     certificate, best = certified_square(), cheapest_cost(square())
@@ -405,16 +410,16 @@ def test_a_tree_without_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bound.json"
     write_certificate(plain(row()), path)
     head, _ = path.read_text().split('"proof":')
-    for depth in (DEEPEST + 1, 100_000):
+    for depth in (FORMAT.deepest + 1, 100_000):
         path.write_text(head + '"proof":' + "[0," * depth + "0" + ",0]" * depth + "}")
-        with pytest.raises(FormatError, match=f"nested more than {DEEPEST} deep"):
+        with pytest.raises(FormatError, match=f"nested more than {FORMAT.deepest} deep"):
             read_certificate(path)
 
 
 @pytest.mark.parametrize("deeper", [lambda node: Cases(0, node, polygon(0, 0)), lambda node: ProofSum((node,))])
 def test_the_deepest_tree_that_is_read_is_worked_out(tmp_path: Path, deeper: Callable[[Node], Node]) -> None:
     proof: Node = polygon(0, 0)
-    for _ in range(DEEPEST):
+    for _ in range(FORMAT.deepest):
         proof = deeper(proof)
     write_certificate(plain(row(), proof), tmp_path / "bound.json")
     assert bound_of(row(), read_certificate(tmp_path / "bound.json")) == 8
@@ -422,7 +427,7 @@ def test_the_deepest_tree_that_is_read_is_worked_out(tmp_path: Path, deeper: Cal
 
 def test_trees_of_our_own_are_less_deep_than_what_is_read() -> None:
     """One case for each choice, below the parts of the problem and those of a component."""
-    assert TUNING.most_choices + 2 < DEEPEST
+    assert TUNING.most_choices + 2 < FORMAT.deepest
 
 
 def test_a_missing_certificate_is_named(tmp_path: Path) -> None:

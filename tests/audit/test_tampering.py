@@ -16,6 +16,8 @@ from statveil.audit.tables import audit_table
 from statveil.risk.rules import ManualCell
 from tests.audit.stories import failed, provenance_of
 
+pytestmark = pytest.mark.slow
+
 ROWS, COLUMNS = "uvw", "abcd"
 
 

@@ -58,6 +58,7 @@ def test_a_record_blank_everywhere_matches_all() -> None:
     assert counted(records, every(2, 3)) == 9
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), fields=st.integers(1, 4))
 def test_patterns_count_what_pairs_count(data: st.DataObject, fields: int) -> None:
@@ -68,6 +69,7 @@ def test_patterns_count_what_pairs_count(data: st.DataObject, fields: int) -> No
     assert counted(records, tables) == by_pairs(records, tables)
 
 
+@pytest.mark.slow
 def test_many_patterns_and_many_unsafe_records() -> None:
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 12, (120, 5))

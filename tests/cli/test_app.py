@@ -14,6 +14,7 @@ from statveil.jobs.table_job import read_job
 from tests.cli.stories import run, told
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_heavy() -> None:
     heavy = ["duckdb", "numpy", "pyarrow", "pydantic", "rich", "scipy", "numba", "highspy"]
     code = f"import sys; import statveil.cli.app; print([name for name in {heavy} if name in sys.modules])"
@@ -38,6 +39,7 @@ def test_a_wrong_command_line_exits_with_2() -> None:
     assert run("demo", "--records", "none").exit_code == 2
 
 
+@pytest.mark.slow
 def test_the_demo_writes_everything_and_can_be_audited_and_repeated(tmp_path: Path) -> None:
     result = run("demo", "--out", tmp_path / "demo", "--records", "120", "--seconds", "8", "--json")
     assert result.exit_code == 0, result.output

@@ -46,6 +46,7 @@ def test_the_first_word_that_is_no_option_is_what_is_meant() -> None:
     assert first_argument(["--seconds"], valued) is None
 
 
+@pytest.mark.slow
 def test_a_job_for_a_table_becomes_a_release_that_can_be_checked(things: Path) -> None:
     assert run("protect", "--out", things / "out", things / "job.toml").exit_code == 0
     done = run("check", things / "out", "--no-attacks", "--json")
@@ -61,6 +62,7 @@ def test_a_job_for_records_becomes_a_safe_file_that_can_be_checked(things: Path)
     assert run("check", things / "safe").exit_code == 5
 
 
+@pytest.mark.slow
 def test_a_linear_system_is_known_by_its_content_and_checked_with_its_bound(things: Path) -> None:
     system, solution, proof = things / "system.txt", things / "s.sol", things / "s.json"
     assert run("protect", system, "--method", "exact", "--out", solution, "--certificate", proof).exit_code == 0

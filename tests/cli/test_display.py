@@ -52,6 +52,7 @@ def test_the_gap_is_unknown_until_both_ends_are_known() -> None:
     assert gap_of(0.0, 0.0) == 0.0
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_a_live_line(village: Path) -> None:
     pty = pytest.importorskip("pty")
     main, side = pty.openpty()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SLOW = """
 import signal, statveil.jobs.tables.folder, time, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite under nohup or in the background hands on that they are ignored

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import xlsxwriter
+
+pytestmark = pytest.mark.slow
 
 MOST_RESIDENT = 512 << 10  # KiB, as the kernel counts it
 READ_ALL = """

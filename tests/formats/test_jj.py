@@ -20,6 +20,7 @@ def system_from(folder: Path, text: str, **allowed: bool) -> LinearSystem:
     return read_system(path, **allowed)
 
 
+@pytest.mark.slow
 def test_the_village_is_read_in_hundredths(tmp_path: Path) -> None:
     system = system_from(tmp_path, VILLAGE)
     assert system.decimals == 2
@@ -168,6 +169,7 @@ def test_a_rounded_value_gets_a_wider_level(tmp_path: Path) -> None:
     assert system.upper_level.tolist() == [0]
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # the first call loads compiled code
 @given(system=systems())
 def test_a_system_reads_back_as_it_was_written(system: LinearSystem, tmp_path_factory: pytest.TempPathFactory) -> None:

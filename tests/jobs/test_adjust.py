@@ -26,6 +26,7 @@ def test_a_system_asked_wrongly_is_refused(tmp_path: Path) -> None:
         sv.Method(seed="one")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_one_call_does_it_from_python(tmp_path: Path) -> None:
     village = tmp_path / "village.jj"
     village.write_text(VILLAGE)

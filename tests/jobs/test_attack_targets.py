@@ -73,6 +73,7 @@ def attacked(*folders: Path, only: tuple[str, ...] = ()) -> SuiteReport:
     return attack_all(folder_case(folders, effort=Effort(cells=20), reverse=reverse), target="village", only=only)
 
 
+@pytest.mark.slow
 def test_a_release_is_safe_by_itself_and_guessable(village: Path) -> None:
     report = attacked(release(village, "income"))
     assert report["T01"].passed
@@ -91,6 +92,7 @@ def test_two_releases_of_the_same_records_are_compared(village: Path) -> None:
     assert report["T08"].figures["tables"] == 2
 
 
+@pytest.mark.slow
 def test_bounds_and_cap_of_the_job_are_known_to_the_attacker(village: Path) -> None:
     bounded = release(village, "bounded", protection=f"{FAST}\ncap = 3\nbounds = {{ percent_down = 80, percent_up = 90 }}")
     case = folder_case([bounded], effort=Effort(), reverse=None)
@@ -99,6 +101,7 @@ def test_bounds_and_cap_of_the_job_are_known_to_the_attacker(village: Path) -> N
     assert case.attacker.catalogue.percent == 10
 
 
+@pytest.mark.slow
 def test_counts_of_records_are_a_measure(village: Path) -> None:
     path = release(village, "heads", rules="")
     text = (path / "job.toml").read_text().replace('measure = "income"\n', "")
@@ -110,6 +113,7 @@ def test_counts_of_records_are_a_measure(village: Path) -> None:
     assert case.attacker.catalogue.percent == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "words"),
     [
@@ -125,6 +129,7 @@ def test_what_the_attacks_on_records_do_not_know_is_refused(village: Path, name:
         attacked(folder)
 
 
+@pytest.mark.slow
 def test_releases_of_different_records_are_refused(village: Path, tmp_path: Path) -> None:
     (tmp_path / "village.csv").write_text(RECORDS, encoding="utf-8")
     (tmp_path / "streets.csv").write_text((village / "streets.csv").read_text(), encoding="utf-8")
@@ -132,6 +137,7 @@ def test_releases_of_different_records_are_refused(village: Path, tmp_path: Path
         attacked(release(village, "income"), release(tmp_path, "income"))
 
 
+@pytest.mark.slow
 def test_one_name_for_two_trees_is_refused(village: Path) -> None:
     other = release(village, "otherwise", dimensions='street = { hierarchy = "other.csv" }\ntrade = "flat"')
     with pytest.raises(InputError, match="different trees"):
@@ -149,6 +155,7 @@ JJ = """0
 """
 
 
+@pytest.mark.slow
 def test_a_solution_file_is_attacked_with_the_bounds_of_its_system(tmp_path: Path) -> None:
     original = tmp_path / "small.jj"
     original.write_text(JJ, encoding="ascii")

@@ -103,6 +103,7 @@ def gone() -> int:
 needs_processes = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell which processes live")
 
 
+@pytest.mark.slow
 @needs_processes
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     left_behind(tmp_path, pid=gone())
@@ -111,6 +112,7 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a", "run.json"]
 
 
+@pytest.mark.slow
 @needs_processes
 @pytest.mark.parametrize("whose", ["living", "of another machine", "unknown"])
 def test_what_may_still_be_in_use_stays(tmp_path: Path, whose: str) -> None:
@@ -122,6 +124,7 @@ def test_what_may_still_be_in_use_stays(tmp_path: Path, whose: str) -> None:
     assert place.is_dir()
 
 
+@pytest.mark.slow
 @needs_processes
 @pytest.mark.parametrize("moved", [True, False])
 def test_an_earlier_release_set_aside_by_a_killed_run_is_not_lost(tmp_path: Path, moved: bool) -> None:

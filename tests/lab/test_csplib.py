@@ -26,6 +26,7 @@ def fields(text: str) -> list[str]:
     return [field.strip() for field in line.strip("|").split("|")]
 
 
+@pytest.mark.slow
 def test_both_prove_that_one_cell_costs_its_level_twice(tmp_path: Path) -> None:
     (tmp_path / "row.jj").write_text(ONE_ROW)
     answer = CliRunner().invoke(app, ["bench", "csplib", str(tmp_path), "--seconds", "10", "--weights", "unit"])
@@ -37,6 +38,7 @@ def test_both_prove_that_one_cell_costs_its_level_twice(tmp_path: Path) -> None:
     assert found[11] == "optimal"
 
 
+@pytest.mark.slow
 def test_every_method_gives_an_audited_table_of_the_least_cost_or_its_reason(tmp_path: Path) -> None:
     (tmp_path / "row.jj").write_text(ONE_ROW)
     words = ["bench", "csplib", str(tmp_path), "--seconds", "100", "--weights", "unit", "--all-methods", "--out", str(tmp_path / "out")]
@@ -49,6 +51,7 @@ def test_every_method_gives_an_audited_table_of_the_least_cost_or_its_reason(tmp
     assert (tmp_path / "out" / "time-row-unit.svg").exists()
 
 
+@pytest.mark.slow
 def test_a_table_without_solution_is_told_by_both(tmp_path: Path) -> None:
     (tmp_path / "row.jj").write_text(
         ONE_ROW.replace("1 20 1 s 0 100", "1 20 1 z 20 20").replace("2 30 1 s", "2 30 1 z").replace("60 1 s", "60 1 z")

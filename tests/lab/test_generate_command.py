@@ -20,6 +20,7 @@ def test_a_shape_is_known_by_its_name(tmp_path: Path, name: str) -> None:
     assert sv.systems.read_system(tmp_path / "t.npz").value.size == 5388
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["jj", "npz"])
 def test_adjust_takes_what_generate_wrote(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"t.{ending}"

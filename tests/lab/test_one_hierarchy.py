@@ -20,6 +20,7 @@ from tests.lab.stories import a_run
 QUICK = ["bench", "1h2d", "--shapes", "14", "--values", "uniform", "--where", "leaf", "--weights", "unit", "--methods", "alternate"]
 
 
+@pytest.mark.slow
 def test_a_line_and_a_chart_for_a_table_and_nothing_is_run_twice(tmp_path: Path) -> None:
     first = CliRunner().invoke(app, [*QUICK, "--seconds", "20", "--out", str(tmp_path)])
     assert first.exit_code == 0, first.output
@@ -75,6 +76,7 @@ def measured(*, gap=0.5, seconds=20.0, out=None, tell=lambda _: None, stopped=la
     return measure_growth(gap=gap, seconds=seconds, seeds=1, largest=False, out=out, tell=tell, stopped=stopped)
 
 
+@pytest.mark.slow
 def test_growth_is_measured_through_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = Shape(rows=14, columns=4, inner=3, depth=2, sensitive=5)
     monkeypatch.setattr(one_hierarchy, "SHAPES", {"tiny": small, "small": Shape(rows=20, columns=5, inner=4, depth=3, sensitive=6)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from statveil.cli.app import app
@@ -11,6 +12,7 @@ from statveil.cli.app import app
 TINY = ["bench", "papers", "--figure", "1", "--sizes", "2", "--methods", "exact,random,highs", "--seconds", "5", "--seeds", "2"]
 
 
+@pytest.mark.slow
 def test_results_runs_and_charts_are_written_and_a_second_time_nothing_is_run(tmp_path: Path) -> None:
     first = CliRunner().invoke(app, [*TINY, "--out", str(tmp_path)])
     assert first.exit_code == 0

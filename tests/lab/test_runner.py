@@ -67,6 +67,7 @@ def test_a_run_that_was_interrupted_does_not_count(tmp_path: Path, monkeypatch: 
     assert told[-1] == "Stopped. The same command goes on from here."
 
 
+@pytest.mark.slow
 def test_a_table_counts_only_if_the_audit_passes() -> None:
     table = tiny()
     posed = table.pose(0)
@@ -77,6 +78,7 @@ def test_a_table_counts_only_if_the_audit_passes() -> None:
     assert math.isinf(run.objective)
 
 
+@pytest.mark.slow
 def test_plain_highs_claims_the_optimum_of_a_tiny_table_and_is_not_believed() -> None:
     table = tiny()
     ours, theirs = (perform(Task(table, method, 0, 5.0), table.pose(0)) for method in ("exact", PLAIN))

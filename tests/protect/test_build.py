@@ -270,6 +270,7 @@ def built(case: Asked) -> sv.ProtectionProblem:
         raise
 
 
+@pytest.mark.slow
 @given(asked(), st.data())
 @settings(max_examples=200, deadline=None)
 def test_the_problem_accepts_what_the_audit_passes_and_nothing_else(case: Asked, data: st.DataObject) -> None:
@@ -287,6 +288,7 @@ def interesting(problem: sv.ProtectionProblem, cell: int) -> st.SearchStrategy[i
     return st.sampled_from(sorted({int(problem.value[cell]) + edge + step for edge in near for step in (-1, 0, 1)}))
 
 
+@pytest.mark.slow
 @given(asked())
 @settings(max_examples=40, deadline=None)
 def test_whatever_a_method_finds_passes_the_audit(case: Asked) -> None:

@@ -38,12 +38,14 @@ def test_rounding_is_told_apart_from_errors(tmp_path: Path) -> None:
         sv.read_jj(written(tmp_path, ("32", "20", "10")))
 
 
+@pytest.mark.slow
 def test_decimals_that_doubles_cannot_hold_are_not_errors(tmp_path: Path) -> None:
     """0.1 + 0.2 is 0.3, and 0.7 + 0.2 is 0.9."""
     assert released(written(tmp_path, ("0.3", "0.1", "0.2"), levels="0.1 0.1"))
     assert released(written(tmp_path, ("0.9", "0.7", "0.2"), levels="0.1 0.1"))
 
 
+@pytest.mark.slow
 def test_what_is_missing_in_the_input_is_there_in_the_release(tmp_path: Path) -> None:
     total, one, two = released(written(tmp_path, ("31", "20", "10")), non_additive=True)
     assert total == one + two
@@ -70,6 +72,7 @@ def test_cells_already_published_stay_and_the_new_ones_move(tmp_path: Path) -> N
     assert (one, two) in {(15, 15), (25, 5)}
 
 
+@pytest.mark.slow
 def test_a_revision_keeps_what_was_published_of_a_sensitive_cell() -> None:
     """20 went out as 26; its neighbour is revised from 10 to 11, and the new table keeps the 26."""
     revised = problem_of([31, 20, 11], [[-1, 1, 1]], levels={1: 5}, lower=np.array([0, 26, 0]), upper=np.array([99, 26, 99]))
@@ -78,6 +81,7 @@ def test_a_revision_keeps_what_was_published_of_a_sensitive_cell() -> None:
     assert audit_system(system_of(revised), revised.value + found.deviation).passed
 
 
+@pytest.mark.slow
 def test_a_revision_that_undoes_a_published_protection_is_explained() -> None:
     """20 went out as 26; now it is 25: one unit away is not safe, and what was published cannot be kept."""
     undone = problem_of([35, 25, 10], [[-1, 1, 1]], levels={1: 5}, lower=np.array([0, 26, 0]), upper=np.array([99, 26, 99]))

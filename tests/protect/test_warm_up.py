@@ -22,6 +22,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "marks"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["search", "network"])
 def test_compiles_once_and_leaves_a_mark(fresh: Path, part: warm_up.KernelSet) -> None:
     (fresh / f"ready-{part}-0").touch()  # of an older version
@@ -78,6 +79,7 @@ def test_compiling_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -
     assert run.seconds == 3
 
 
+@pytest.mark.slow
 def test_a_table_is_adjusted_after_its_part_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     parts: list[str] = []
     monkeypatch.setattr(adjust, "make_ready", lambda part, tell: parts.append(part))

@@ -120,6 +120,7 @@ def test_a_key_cannot_be_dropped_and_the_original_not_overwritten(data: sv.Micro
             sv.apply_plan(data, plan, **wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_second_release_that_fills_the_blanks_of_the_first_is_refused(data: sv.Microdata, tmp_path: Path) -> None:
     first = sv.apply_plan(data, sv.plan_recoding(data, keys(ties={"region": 1.0, "job": 2.0, "sex": 3.0})), tmp_path / "first.csv")
     assert first.plan.suppression.total > 0
@@ -197,6 +198,7 @@ def test_diversity_of_classes() -> None:
     assert classes_after(plan).records == 4
 
 
+@pytest.mark.slow
 def test_diversity_after_is_that_of_the_written_classes(tmp_path: Path) -> None:
     """Keys that are blanked in part lie in several classes of the written file."""
     rng, split = np.random.default_rng(3), 0

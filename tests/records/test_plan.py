@@ -32,6 +32,7 @@ def random_story(seed: int, **settings: Any) -> tuple[sv.Microdata, sv.KeyVariab
     return microdata(rows), sv.KeyVariables(fields=menus, **{**options, **settings})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(RANDOM_FILES))
 def test_every_method_and_rule_gives_a_file_that_a_recount_calls_safe(seed: int) -> None:
     for rule in ("original", "recount", "wildcard"):
@@ -46,6 +47,7 @@ def test_every_method_and_rule_gives_a_file_that_a_recount_calls_safe(seed: int)
             assert plan.bound <= plan.cost + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(RANDOM_FILES))
 def test_boxes_prove_the_best_of_all_recodings(seed: int) -> None:
     """Listing every recoding finds nothing better than the exact method, and no bound lies above it."""
@@ -85,6 +87,7 @@ def test_menus_that_are_not_nested_are_proved_too() -> None:
     assert sv.plan_recoding(coded).cost == pytest.approx(best)
 
 
+@pytest.mark.slow
 def test_caps_are_priced_when_recodings_are_compared() -> None:
     """Blanks alone would need field a five times; with a cap the recoding that makes them needless is worth its price."""
     rows = [(f"v{n}", "x") for n in range(5)] + [("v5", "y")] * 3
@@ -102,6 +105,7 @@ WITH_CAPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "objective"), WITH_CAPS)
 def test_every_method_keeps_the_caps_or_says_that_nothing_does(method: str, objective: str) -> None:
     """Two lone values and a cap of one: only the recoding that joins them helps, dear as it is. Under a cap of none nothing does."""
@@ -117,6 +121,7 @@ def test_every_method_keeps_the_caps_or_says_that_nothing_does(method: str, obje
         sv.plan_recoding(microdata(rows), nothing, method=method, search=sv.recode.RecodingSearchOptions(objective=objective))
 
 
+@pytest.mark.slow
 def test_a_search_that_was_cut_short_does_not_claim_that_nothing_exists() -> None:
     joined = sv.recode.Menu.own({"joined": {"x": "xz", "y": "y", "z": "xz"}})
     rows = [("x", "p"), ("z", "p"), *[("y", "q")] * 5]
@@ -125,6 +130,7 @@ def test_a_search_that_was_cut_short_does_not_claim_that_nothing_exists() -> Non
         sv.plan_recoding(microdata(rows), keys, limits=sv.Limits(seconds=1e-9))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_plan() -> None:
     data, keys = random_story(12)
     for method in PLANNING_METHODS:
@@ -160,6 +166,7 @@ def test_the_explorer_changes_undoes_and_plans() -> None:
         explorer.change_costs(rule="wildcard")
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(("threshold", "weight", "optimum"), [(5, 0.02, 2104.9), (5, 0.05, 4247.8), (5, 0.2, 8787.4), (3, 0.01, 1049.5)])
 def test_adult_is_solved_to_its_known_optimum(shared_data: Any, threshold: int, weight: float, optimum: float) -> None:

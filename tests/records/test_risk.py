@@ -26,6 +26,7 @@ def population(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     return np.stack(columns), rng.random(people) < share, share
 
 
+@pytest.mark.slow
 def test_the_estimate_is_within_a_fifth_of_the_truth_over_twenty_populations() -> None:
     errors = []
     for seed in range(POPULATIONS):
@@ -47,6 +48,7 @@ def test_a_whole_population_has_all_its_uniques_and_no_uniques_are_none() -> Non
     assert population_uniques(codes, np.array([2, 4, 3]), 90.0) == 0
 
 
+@pytest.mark.slow
 def test_no_unique_of_the_population_is_shown_on_the_declared_combinations_after_release() -> None:
     """The original sample shows uniques of the population; the released one shows no combination that one person has."""
     fields, sampled, share = population(3)

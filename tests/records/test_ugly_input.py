@@ -24,6 +24,7 @@ def make_safe(data: sv.Microdata, names: list[str], target: Path, **settings: An
     return sv.apply_plan(data, plan, target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_all_records_unique(tmp_path: Path, rule: Any) -> None:
     data = write(tmp_path / "f.csv", [f"a{n},b{n},{n}" for n in range(30)], "a,b,x")
@@ -40,6 +41,7 @@ def test_all_records_equal(tmp_path: Path, rule: Any) -> None:
     assert make_safe(data, ["a", "b"], tmp_path / "safe.csv", rule=rule).plan.suppression.total == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_one_column(tmp_path: Path, rule: Any) -> None:
     data = write(tmp_path / "f.csv", ["p"] * 5 + ["q"], "a")
@@ -68,6 +70,7 @@ def test_no_records(tmp_path: Path) -> None:
         make_safe(data, ["a"], tmp_path / "safe.csv")
 
 
+@pytest.mark.slow
 def test_forty_keys_are_handled_as_one_table_and_refused_up_to_three(tmp_path: Path) -> None:
     names = [f"c{n}" for n in range(40)]
     rows = [",".join(str((n * (f + 3)) % 2) for f in range(40)) for n in range(20)] + [",".join(["9"] * 40)]
@@ -133,6 +136,7 @@ def test_encodings_delimiters_quoted_numbers_and_missing_codes(tmp_path: Path, e
     assert release.path.read_text(encoding="utf-8").count("Köln") == 40
 
 
+@pytest.mark.slow
 def test_records_without_a_household_are_each_a_household(tmp_path: Path) -> None:
     """One of the four without a household is rare, and only it is blanked; the audit does not take them for one either."""
     rows = [",x,p", *[",y,p"] * 3, *["1,y,p"] * 2, *["2,y,q"] * 2]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_matrix
 
 from statveil.solve.highs import PackingProgram
+
+pytestmark = pytest.mark.slow
 
 
 def test_rows_that_are_added_bind_from_then_on() -> None:

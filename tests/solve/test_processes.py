@@ -24,6 +24,8 @@ from statveil_lab.generators.random_tables import random_problem
 from tests.protect.problems import problem_of
 from tests.solve import jobs
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
 """Seconds that no test comes near unless something hangs."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
 from statveil.tables.tabulate import tabulate
 from tests.reference.tabulate import PlainCell, plain_tabulate
+
+pytestmark = pytest.mark.slow
 
 COUNTIES = Hierarchy.from_dict({"North": ["a", "b"], "South": {"Coast": ["c"], "d": None}})
 TOURISM = Hierarchy.from_dict({"Beach": ["a", "c"], "Hills": ["b", "d"]})

@@ -181,6 +181,7 @@ def sums_by_records(table: sv.Table, specs: list[sv.TableSpec], data: pd.DataFra
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(records(), st.sets(st.sampled_from(DIMENSIONS), min_size=1), st.sets(st.sampled_from(DIMENSIONS), min_size=1))
 def test_a_cell_is_a_response_and_a_set_of_records(data: pd.DataFrame, one: set[str], other: set[str]) -> None:

@@ -42,6 +42,7 @@ def cell(table: Table, *codes: str, view: int = 0) -> int:
     return int(seen.cell[np.flatnonzero((seen.coordinates == wanted).all(axis=1))[0]])
 
 
+@pytest.mark.slow
 def test_values_are_exact_units() -> None:
     table = build()
     assert (table.scale, table.decimals) == (2, 2)

@@ -24,8 +24,8 @@ from statveil.jobs.record_job import FileJob, read_file_job
 from statveil.jobs.records.folder import CERTIFICATE, JOB, MAPPING
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
+from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes, settings_of
-from statveil.jobs.tables.protect import LinkedTables, assess_records
 from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, recheck_means, requirements_of
 from statveil.publish.file_release import promise
 from statveil.publish.formats.files import file_word, paths_of

@@ -19,7 +19,7 @@ from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.jobs.schema import DimensionPart, JobFile, ManualPart, RulePart, TablePart, check_job, rule_of
-from statveil.jobs.tables.protect import LinkedTables
+from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Bounds, GivingCells, Method, Options, TableRepair
 from statveil.risk.rules import Rule

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,60 @@ from statveil.risk.rules import Rule
 from statveil.risk.rules.base import Finding, RespondentRule, ceil_amount, exact, floor_amount, percent_of_value
 from statveil.risk.rules.manual import Manual, ManualCell, Waiver
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
-from statveil.tables.table import Table, find_cell, in_words
+from statveil.tables.linked import CellSet
+from statveil.tables.positions import Grid
+from statveil.tables.table import Table, View, find_cell, in_words
+
+
+def candidate_sets(table: Table, sensitivity: Sensitivity) -> list[CellSet]:
+    """Two or more sensitive parts of one total that share a leader, for every total, in the order of the table."""
+    leaders = np.zeros((0, 2), dtype=np.int64) if table.leaders is None else table.leaders
+    leaders = leaders[sensitivity.sensitive[leaders[:, 0]]]
+    found = [(view, rows) for view in table.views for rows in dict.fromkeys(_shared(view, leaders))]
+    return [CellSet(view=view.name, cells=[_labels(view, row) for row in rows]) for view, rows in found]
+
+
+def _shared(view: View, leaders: IntArray) -> Iterator[tuple[int, ...]]:
+    """Rows of the view's positions that have the same total and the same leader, one tuple per set."""
+    grid = Grid(dimensions=view.dimensions)
+    keys = grid.keys(view.coordinates)
+    first, last = (np.searchsorted(leaders[:, 0], view.cell, side=side) for side in ("left", "right"))
+    for axis, dimension in enumerate(view.dimensions):
+        codes = view.coordinates[:, axis]
+        for tree in range(len(dimension.trees)):
+            above = dimension.parents(tree)[codes]
+            groups: dict[tuple[int, int], list[int]] = {}
+            for row in np.flatnonzero((above >= 0) & (last > first)).tolist():
+                total = int(keys[row] + grid.strides[axis] * (above[row] - codes[row]))
+                for holding in leaders[first[row] : last[row], 1].tolist():
+                    groups.setdefault((total, holding), []).append(row)
+            yield from sorted({tuple(rows) for rows in groups.values() if len(rows) > 1})
+
+
+def _labels(view: View, row: int) -> dict[str, str]:
+    return {dimension.name: dimension.codes[code] for dimension, code in zip(view.dimensions, view.coordinates[row], strict=True)}
+
+
+def unsafe_sets(sets: Sequence[CellSet], judged: Table, sensitivity: Sensitivity) -> list[CellSet]:
+    """Those of these sets that are sensitive in a table tabulated with them, and that no table shows as a cell."""
+    unsafe: dict[int, CellSet] = {}
+    for each, union in zip(sets, judged.unions, strict=True):  # both by view, and within it in the order of the table
+        if sensitivity.sensitive[union.cell] and union.cell >= judged.shown:
+            unsafe.setdefault(union.cell, each)
+    return list(unsafe.values())
+
+
+def without_safe_unions(table: Table, sensitivity: Sensitivity) -> Table:
+    """The table with its sensitive sets of cells only."""
+    unions = [union for union in table.unions if sensitivity.sensitive[union.cell]]
+    cells = np.array([*range(table.shown), *sorted({union.cell for union in unions if union.cell >= table.shown})], dtype=np.int64)
+    arrays: dict[str, Any] = {
+        field.name: frozen_array(value[cells])
+        for field in fields(table)
+        if field.name != "leaders" and isinstance(value := getattr(table, field.name), np.ndarray)
+    }
+    renumbered = [replace(union, cell=int(np.searchsorted(cells, union.cell))) for union in unions]
+    return replace(table, **arrays, unions=tuple(renumbered))
 
 
 def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:

@@ -18,6 +18,8 @@ from statveil.audit.attacks.public import RequestAxis, TableRequest, Trace
 from statveil.core.errors import BackendError, DisclosureRefused, InputError, OutOfTime, ServerClosed
 from tests.audit.attacks.stories import village
 
+pytestmark = pytest.mark.slow
+
 TABLE = {
     "id": ["region", "form"],
     "size": [2, 2],

@@ -149,7 +149,7 @@ def test_a_server_that_refuses_what_it_gave_before_is_not_the_same() -> None:
 
 
 def test_equal_times_have_no_effect_size() -> None:
-    from statveil.audit.attacks.service.side_channels import cohen
+    from statveil.audit.attacks.side_channels import cohen
 
     assert cohen([1.0, 1.0], [1.0, 1.0]) == 0
     assert cohen([1.0, 3.0], [0.0, 2.0]) == pytest.approx(1 / 2**0.5)

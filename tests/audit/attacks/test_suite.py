@@ -41,6 +41,7 @@ def made(report: SuiteReport) -> dict[str, VerdictStatus]:
     return {each.threat.id: each.status for each in report.verdicts if each.status is not VerdictStatus.NOT_APPLICABLE}
 
 
+@pytest.mark.slow
 def test_the_closest_safe_table_is_safe_and_can_be_guessed() -> None:
     """270 + 510 + 220 = 1000: safe, but both sensitive parts lie exactly at their level."""
     report = attack_system(system([270, 510, 220, 1000]), target="small")
@@ -52,6 +53,7 @@ def test_the_closest_safe_table_is_safe_and_can_be_guessed() -> None:
     assert report.facts["sensitive cells"] == 2
 
 
+@pytest.mark.slow
 def test_the_reverse_problem_finds_the_original_of_a_table_in_balance() -> None:
     """From 270 + 500 + 230 the cheapest way back by 30 and 30 is there where it came from."""
     case = system([270, 500, 230, 1000])
@@ -62,17 +64,20 @@ def test_the_reverse_problem_finds_the_original_of_a_table_in_balance() -> None:
     assert report["T12"].figures["tables"] == 1
 
 
+@pytest.mark.slow
 def test_faults_are_counted() -> None:
     report = attack_system(system([299, 500, 180, 1000]), target="bad")
     assert report["T01"].figures == {"cells": 4, "under-protected": 1, "broken sums": 1, "negative": 0}
 
 
+@pytest.mark.slow
 def test_a_bound_of_the_file_narrows_the_interval() -> None:
     report = attack_system(system([270, 510, 220, 1000], high=305.0), target="bounded")
     assert report["T08"].status is VerdictStatus.FAILED
     assert "bounds known" in report["T08"].number
 
 
+@pytest.mark.slow
 def test_an_impossible_way_back_is_no_way_back() -> None:
     case = system([270, 510, 220, 1000], high=1000.0)
     still = dataclasses.replace(case.published, low=case.published.released * 1.0, high=case.published.released * 1.0)
@@ -111,6 +116,7 @@ def test_a_wide_cap_leaves_less_to_guess() -> None:
     assert allowance(1.1) == pytest.approx(0.52)
 
 
+@pytest.mark.slow
 def test_the_report_is_plain_json() -> None:
     report = attack_system(system([270, 510, 220, 1000]), target="small")
     content = report.as_json()

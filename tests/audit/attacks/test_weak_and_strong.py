@@ -37,16 +37,19 @@ def report(name: str) -> SuiteReport:
     return attack_all(case(server, reverse=REVERSE, operator=OperatorSide(server)), target=name, only=chosen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threat", "server"), WEAK)
 def test_the_attack_breaks_the_weak_server(threat: str, server: str) -> None:
     assert report(server)[threat].status is VerdictStatus.FAILED, report(server)[threat]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threat", [each for each in THREAT_BY_ID if each not in ("T19", "T23", "T24")])
 def test_no_attack_breaks_the_anchored_server(threat: str) -> None:
     assert report("Anchored")[threat].status is VerdictStatus.PASSED, report("Anchored")[threat]
 
 
+@pytest.mark.slow
 def test_consistent_senses_alone_withstand_averaging_and_nothing_else() -> None:
     """docs/science.md, section 8: the paper's scheme meets T02 and T03, and its sensitive releases sit exactly at the level."""
     found = report("Section4")
@@ -57,11 +60,13 @@ def test_consistent_senses_alone_withstand_averaging_and_nothing_else() -> None:
     assert found["T06"].figures["median error"] < 0.05
 
 
+@pytest.mark.slow
 def test_averaging_tells_everything_about_senses_drawn_anew() -> None:
     assert report("Naive")["T02"].figures["least rho, midrange"] == 0
     assert report("Naive")["T03"].figures["cells with both signs"] > 0
 
 
+@pytest.mark.slow
 def test_a_server_that_counts_zeros_gives_opposite_answers() -> None:
     assert report("WithZeros")["T05"].figures["opposite signs"] > 0
     assert report("Section4")["T05"].figures["opposite signs"] == 0

@@ -54,6 +54,7 @@ def test_adjust_has_help() -> None:
     assert "FILE.jj" in result.output
 
 
+@pytest.mark.slow
 def test_adjust_writes_a_solution_and_a_summary(village: Path) -> None:
     out, summary = village.with_name("out.sol"), village.with_name("out.json")
     result = run("adjust", village, "--out", out, "--summary", summary, "--weights", "unit")
@@ -74,6 +75,7 @@ def test_adjust_writes_a_solution_and_a_summary(village: Path) -> None:
     assert all(first is None or first >= objective for _, first, _ in figures["trace"])
 
 
+@pytest.mark.slow
 def test_the_solution_is_in_exact_decimals(village: Path) -> None:
     assert run("adjust", village).exit_code == 0
     lines = [line.split() for line in village.with_suffix(".sol").read_text().splitlines()]
@@ -83,6 +85,7 @@ def test_the_solution_is_in_exact_decimals(village: Path) -> None:
     assert sv.systems.audit_solution(village, village.with_suffix(".sol")).passed
 
 
+@pytest.mark.slow
 def test_json_is_the_summary_on_stdout(village: Path) -> None:
     result = run("adjust", village, "--json", "--variant", "exact", "--norm", "l2", "--seed", "7", "--seconds", "20", "--gap", "0.01")
     assert result.exit_code == 0, result.output
@@ -93,6 +96,7 @@ def test_json_is_the_summary_on_stdout(village: Path) -> None:
     assert [line["stage"] for line in (lines[0], lines[-1])] == ["reading", "auditing"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(village: Path) -> None:
     solutions = [village.with_name(name) for name in ("a.sol", "b.sol")]
     for solution in solutions:
@@ -100,6 +104,7 @@ def test_the_same_seed_gives_the_same_bytes(village: Path) -> None:
     assert solutions[0].read_bytes() == solutions[1].read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("direction", "released"), [("0", "55.50"), ("1", "67.75")])
 def test_a_start_is_kept_by_method_fixed(village: Path, direction: str, released: str) -> None:
     start = village.with_suffix(".dir")
@@ -109,6 +114,7 @@ def test_a_start_is_kept_by_method_fixed(village: Path, direction: str, released
     assert village.with_suffix(".sol").read_text().splitlines()[1].split()[2] == released
 
 
+@pytest.mark.slow
 def test_settings_reach_the_method(village: Path) -> None:
     assert run("adjust", village, "--method", "anneal", "--set", "sweeps=10").exit_code == 0
     result = run("adjust", village, "--method", "anneal", "--set", "swoops=10")
@@ -144,6 +150,7 @@ def test_a_wrong_option_is_told(village: Path, monkeypatch: pytest.MonkeyPatch, 
     assert village.read_text() == VILLAGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "flag", "words"),
     [
@@ -167,6 +174,7 @@ def test_a_wrong_file_is_told_with_its_line(village: Path) -> None:
     assert "FormatError: village.jj, line 8: " in told(result)
 
 
+@pytest.mark.slow
 def test_no_table_may_exist(village: Path) -> None:
     village.write_text(VILLAGE.replace("60.5 2 u 0 1000", "60.5 2 u 60 61"))
     result = run("adjust", village)
@@ -201,6 +209,7 @@ def tampered(monkeypatch: pytest.MonkeyPatch, cell: int) -> None:
     monkeypatch.setattr(statveil.jobs.adjust, "write_solution", write)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", range(4))
 def test_nothing_is_written_when_the_audit_fails(village: Path, monkeypatch: pytest.MonkeyPatch, cell: int) -> None:
     tampered(monkeypatch, cell)
@@ -210,6 +219,7 @@ def test_nothing_is_written_when_the_audit_fails(village: Path, monkeypatch: pyt
     assert names(village.parent) == ["village.jj"]
 
 
+@pytest.mark.slow
 def test_an_earlier_solution_survives_a_failed_audit(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("adjust", village).exit_code == 0
     before = village.with_suffix(".sol").read_bytes()
@@ -218,6 +228,7 @@ def test_an_earlier_solution_survives_a_failed_audit(village: Path, monkeypatch:
     assert village.with_suffix(".sol").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_audit_reads_the_original_again(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that changes while the solver works does not slip through."""
     honest = statveil.jobs.adjust.adjust_problem
@@ -231,6 +242,7 @@ def test_the_audit_reads_the_original_again(village: Path, monkeypatch: pytest.M
     assert names(village.parent) == ["village.jj"]
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_a_public_instance_with_its_own_solution_as_start(shared_data: Path, tmp_path: Path) -> None:
     path = Path(shutil.copy(shared_data / "csplib" / "targus.jj", tmp_path))
@@ -240,6 +252,7 @@ def test_a_public_instance_with_its_own_solution_as_start(shared_data: Path, tmp
     assert again.adjustment.objective <= outcome.adjustment.objective * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bound.json", "bound.json.gz"])
 def test_a_bound_is_certified_and_checked_again_from_files(village: Path, name: str) -> None:
     certificate = village.with_name(name)
@@ -253,6 +266,7 @@ def test_a_bound_is_certified_and_checked_again_from_files(village: Path, name: 
     assert json.loads(as_json.stdout) == {"certified": True, "bound": pytest.approx(10)}
 
 
+@pytest.mark.slow
 def test_a_certificate_does_not_hold_for_other_weights_or_levels(village: Path) -> None:
     certificate = village.with_name("bound.json")
     assert run("adjust", village, "--weights", "unit", "--certificate", certificate).exit_code == 0
@@ -263,6 +277,7 @@ def test_a_certificate_does_not_hold_for_other_weights_or_levels(village: Path) 
     assert "less than it claims" in told(result)
 
 
+@pytest.mark.slow
 def test_a_certificate_that_cannot_be_made_is_not_written(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("statveil.protect.adjust.certify", lambda *_: None)
     result = run("adjust", village, "--certificate", village.with_name("bound.json"))
@@ -270,6 +285,7 @@ def test_a_certificate_that_cannot_be_made_is_not_written(village: Path, monkeyp
     assert names(village.parent) == ["village.jj"]
 
 
+@pytest.mark.slow
 def test_statistics_before_and_after_are_told(village: Path) -> None:
     result = run("adjust", village, "--summary", village.with_suffix(".json"))
     figures = json.loads(village.with_suffix(".json").read_text(encoding="utf-8"))["utility"]

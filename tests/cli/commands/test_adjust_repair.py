@@ -34,6 +34,7 @@ def clash(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_clash_is_told_and_nothing_is_written(clash: Path) -> None:
     result = adjust(clash)
     assert result.exit_code == 3
@@ -42,6 +43,7 @@ def test_the_clash_is_told_and_nothing_is_written(clash: Path) -> None:
     assert [path.name for path in clash.parent.iterdir()] == ["clash.jj"]
 
 
+@pytest.mark.slow
 def test_a_repair_is_listed_in_the_file_the_summary_and_on_the_screen(clash: Path) -> None:
     result = adjust(clash, "--repair", "--summary", clash.with_suffix(".json"))
     assert result.exit_code == 0, result.output
@@ -57,6 +59,7 @@ def test_a_repair_is_listed_in_the_file_the_summary_and_on_the_screen(clash: Pat
     assert "WEAKENED" not in result.output
 
 
+@pytest.mark.slow
 def test_weakened_protection_is_shouted_about(clash: Path) -> None:
     given = clash.with_name("given.json")
     result = adjust(clash, "--repair", "--repair-order", "protection", "--weaken-protection", "--repairs", given)
@@ -65,6 +68,7 @@ def test_weakened_protection_is_shouted_about(clash: Path) -> None:
     assert json.loads(given.read_text())["protection_weakened"]
 
 
+@pytest.mark.slow
 def test_only_what_the_file_names_gives(clash: Path) -> None:
     named = clash.with_suffix(".rep")
     named.write_text("0\n1\n0\n0\n")
@@ -74,6 +78,7 @@ def test_only_what_the_file_names_gives(clash: Path) -> None:
     assert listed == [{"what": "upper", "place": 0, "by": "2"}]
 
 
+@pytest.mark.slow
 def test_lexmin_keeps_the_directions_given(clash: Path) -> None:
     directions = clash.with_suffix(".dir")
     for up in (0, 1):
@@ -102,6 +107,7 @@ def test_what_does_not_go_together_is_refused(clash: Path, options: list[str], w
     assert words in result.output
 
 
+@pytest.mark.slow
 def test_a_long_list_is_cut_on_the_screen_only(tmp_path: Path) -> None:
     """25 separate sums that each clash."""
     cells = [f"{3 * k + j} {line}" for k in range(25) for j, line in enumerate(["30 1 s 30 31 0 0", "20 1 u 0 99 5 5", "10 1 s 10 12 0 0"])]
@@ -115,6 +121,7 @@ def test_a_long_list_is_cut_on_the_screen_only(tmp_path: Path) -> None:
     assert f"and {count - 20} more" in result.output
 
 
+@pytest.mark.slow
 def test_the_labels_of_a_table_are_in_the_explanation() -> None:
     data = pa.table({"area": list("pppqqq"), "trade": list("uuvuuv"), "sales": [7, 3, 1, 50, 20, 9]})
     spec = sv.TableSpec(dimensions={"area": None, "trade": None}, measure="sales")

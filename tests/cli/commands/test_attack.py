@@ -32,6 +32,7 @@ def run(*arguments: object) -> tuple[int, str, str]:
     return found.exit_code, found.stdout, found.stderr
 
 
+@pytest.mark.slow
 def test_a_system_that_can_be_guessed_ends_with_the_exit_code_of_a_failed_check(tmp_path: Path) -> None:
     original = tmp_path / "small.jj"
     original.write_text(JJ, encoding="ascii")
@@ -103,6 +104,7 @@ def live(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_live_server_is_asked_through_the_web(server: Path, live: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It lets us in and refuses every table: then there is nothing to attack, and the report says so."""
     monkeypatch.setenv(command.KEY_VARIABLE, "known")
@@ -112,6 +114,7 @@ def test_a_live_server_is_asked_through_the_web(server: Path, live: str, monkeyp
     assert "Needs the operator's side" in told
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_know_the_key_was_not_attacked(server: Path, live: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(command.KEY_VARIABLE, "not-this-one")
     code, told, heard = run(server, "--url", live, "--only", "T02,T22", *LITTLE, "--out", server.with_name("a.html"))
@@ -123,6 +126,7 @@ def test_a_server_that_does_not_know_the_key_was_not_attacked(server: Path, live
     assert not server.with_name("a.html").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_was_not_attacked(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(command.KEY_VARIABLE, "known")
     code, told, heard = run(server, "--url", "http://127.0.0.1:9", *LITTLE, "--out", server.with_name("a.html"))

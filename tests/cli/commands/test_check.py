@@ -11,6 +11,7 @@ import pytest
 from tests.cli.stories import VILLAGE, run, told
 
 
+@pytest.mark.slow
 def test_a_release_passes_its_audit_again(released: Path) -> None:
     result = run("audit", released / "out")
     assert result.exit_code == 0, result.output
@@ -18,6 +19,7 @@ def test_a_release_passes_its_audit_again(released: Path) -> None:
     assert json.loads(run("audit", released / "out", "--json").stdout)["audit"]["passed"] is True
 
 
+@pytest.mark.slow
 def test_one_unit_in_the_public_file_is_found(released: Path) -> None:
     file = released / "out" / "public" / "income.csv"
     lines = file.read_text(encoding="utf-8").splitlines()

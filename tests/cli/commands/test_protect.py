@@ -15,6 +15,7 @@ from statveil.publish.release import Release
 from tests.cli.stories import JOB, VILLAGE, failing, run, told
 
 
+@pytest.mark.slow
 def test_protect_writes_what_may_be_published(village: Path) -> None:
     result = run("protect", village / "job.toml", "--out", village / "out")
     assert result.exit_code == 0, result.output
@@ -26,6 +27,7 @@ def test_protect_writes_what_may_be_published(village: Path) -> None:
         assert name in result.output
 
 
+@pytest.mark.slow
 def test_internal_files_come_only_on_request(released: Path, village: Path) -> None:
     internal = [path.name for path in (released / "out" / "internal").iterdir()]
     assert sorted(internal) == ["income-internal.csv", "report-internal.html"]
@@ -35,17 +37,20 @@ def test_internal_files_come_only_on_request(released: Path, village: Path) -> N
     assert not (village / "out" / "public" / "income.parquet").exists()
 
 
+@pytest.mark.slow
 def test_a_job_writes_the_older_sdmx_csv(village: Path) -> None:
     (village / "job.toml").write_text(JOB + '[output]\nformats = ["csv", "sdmx-csv"]\nsdmx_csv = "1.0"\n', encoding="utf-8")
     assert run("protect", village / "job.toml", "--out", village / "out").exit_code == 0
     assert (village / "out" / "public" / "income.sdmx.csv").read_text().startswith("DATAFLOW,")
 
 
+@pytest.mark.slow
 def test_the_folder_is_named_after_the_job_by_default(village: Path) -> None:
     assert run("protect", village / "job.toml").exit_code == 0
     assert (village / "job-release" / "public" / "income.csv").is_file()
 
 
+@pytest.mark.slow
 def test_json_is_one_object_on_stdout_and_lines_on_stderr(village: Path) -> None:
     result = run("protect", village / "job.toml", "--out", village / "out", "--json", "--seconds", "5")
     assert result.exit_code == 0
@@ -58,6 +63,7 @@ def test_json_is_one_object_on_stdout_and_lines_on_stderr(village: Path) -> None
     assert read_job(village / "out" / "job.toml").limits().seconds == 5
 
 
+@pytest.mark.slow
 def test_the_same_job_gives_the_same_bytes(released: Path) -> None:
     assert run("protect", released / "job.toml", "--out", released / "again").exit_code == 0
     for file in [*(released / "again" / "public").iterdir(), released / "again" / "provenance.json"]:
@@ -86,6 +92,7 @@ file = "apriori.csv"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [-1, 0, 2])
 def test_linked_tables_have_a_file_each_and_agree(village: Path, decimals: int) -> None:
     (village / "village.csv").write_text(VILLAGE.replace("A,", "=A,").replace(",vet", ',"vet, cattle"'), encoding="utf-8")
@@ -106,6 +113,7 @@ def test_linked_tables_have_a_file_each_and_agree(village: Path, decimals: int) 
     assert run("audit", village / "out").exit_code == 5
 
 
+@pytest.mark.slow
 def test_the_result_says_how_many_cells_are_sensitive(village: Path) -> None:
     result = run("protect", village / "job.toml", "--out", village / "out")
     assert re.match(r"Protected a table of 12 cells, \d+ of them sensitive, in [\d.]+ s: ", result.stdout), result.stdout
@@ -113,6 +121,7 @@ def test_the_result_says_how_many_cells_are_sensitive(village: Path) -> None:
     assert ": nothing to check\n" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_table_without_sensitive_cells_is_told_so(village: Path) -> None:
     (village / "job.toml").write_text(JOB.replace("p = 10", "p = 1").replace("n = 3", "n = 1"), encoding="utf-8")
     (village / "village.csv").write_text("street,trade,income\n" + "A,vet,9\nB,vet,9\n" * 9, encoding="utf-8")
@@ -121,6 +130,7 @@ def test_a_table_without_sensitive_cells_is_told_so(village: Path) -> None:
     assert "best possible" not in result.stdout
 
 
+@pytest.mark.slow
 def test_no_safe_table_exists_when_nothing_else_may_move(village: Path) -> None:
     (village / "job.toml").write_text(JOB + "[protection.bounds]\npercent_up = 0\npercent_down = 0\n", encoding="utf-8")
     result = run("protect", village / "job.toml")
@@ -139,6 +149,7 @@ def test_a_missing_package_is_told_before_the_work_begins(village: Path, monkeyp
 # -- where to write -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_earlier_release_is_replaced_only_by_force(released: Path) -> None:
     result = run("protect", released / "job.toml", "--out", released / "out")
     assert result.exit_code == 2
@@ -157,11 +168,13 @@ def test_a_folder_with_other_files_is_never_touched(released: Path) -> None:
     assert run("protect", released / "job.toml", "--out", released / "job.toml").exit_code == 2
 
 
+@pytest.mark.slow
 def test_an_empty_folder_is_used(village: Path) -> None:
     (village / "out").mkdir()
     assert run("protect", village / "job.toml", "--out", village / "out").exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [True, False])
 def test_nothing_is_left_when_the_last_file_fails(village: Path, monkeypatch: pytest.MonkeyPatch, existing: bool) -> None:
     def full(*_: Any, **__: Any) -> None:

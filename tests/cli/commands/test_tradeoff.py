@@ -84,6 +84,7 @@ def traded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_folder_holds_page_front_and_release(traded: Path) -> None:
     out = traded / "job-tradeoff"
     assert sorted(path.name for path in out.iterdir()) == ["internal", "release", "run.json"]
@@ -104,6 +105,7 @@ def test_the_release_is_audited_from_the_records_up(traded: Path) -> None:
     assert "The release is sound." in result.output
 
 
+@pytest.mark.slow
 def test_the_job_in_the_release_makes_it_again(traded: Path) -> None:
     release = traded / "job-tradeoff" / "release"
     job = traded / "again.toml"
@@ -114,6 +116,7 @@ def test_the_job_in_the_release_makes_it_again(traded: Path) -> None:
         assert (traded / "again" / "public" / name).read_bytes() == (release / "public" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_release_by_a_trade_off_says_what_became_of_its_statistics(traded: Path) -> None:
     """On the screen, in the internal report and in run.json, as where statistics are kept without a trade-off."""
     job = traded / "told.toml"
@@ -133,6 +136,7 @@ def test_a_release_by_a_trade_off_says_what_became_of_its_statistics(traded: Pat
     assert kept["sets"][0]["slope"] == pytest.approx(point["sets"][0]["slope"])
 
 
+@pytest.mark.slow
 def test_statistics_named_on_the_command_line_are_in_the_released_job(traded: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     asked = ["--over", "all", "--over", "sensitive", "--criteria", "slope,mean", "--publish", "1"]
@@ -153,6 +157,7 @@ def test_an_earlier_trade_off_is_replaced_only_by_force(traded: Path) -> None:
     assert "--force" in result.output
 
 
+@pytest.mark.slow
 def test_a_linear_system_has_a_front_and_a_solution(tmp_path: Path) -> None:
     (tmp_path / "s.jj").write_text(SYSTEM, encoding="utf-8")
     result = run(
@@ -186,6 +191,7 @@ def test_a_wrong_option_is_refused_before_the_search(traded: Path, tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_point_that_the_front_lacks_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "s.jj").write_text(SYSTEM, encoding="utf-8")
     result = run("tradeoff", tmp_path / "s.jj", "--points", "1", "--publish", "99", "--out", tmp_path / "out")

@@ -182,6 +182,7 @@ def descriptions(draw: st.DrawFn) -> Metadata:
     return Metadata(dialect=dialect, variables=tuple(found), separator=separator, safe=letters[0], unsafe=letters[1], protect=letters[2])
 
 
+@pytest.mark.slow
 @given(metadata=descriptions())
 def test_everything_a_metadata_file_can_hold_survives_writing_and_reading(
     tmp_path_factory: pytest.TempPathFactory, metadata: Metadata

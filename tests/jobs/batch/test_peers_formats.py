@@ -80,10 +80,12 @@ def test_us157_us130_no_unsafe_status_is_lost_when_totals_are_recomputed(tmp_pat
     assert (found["T"].value, found["T"].status, found["a"].status) == (30, ArgusStatus.UNSAFE_MANUAL, ArgusStatus.UNSAFE_MANUAL)
 
 
+@pytest.mark.slow
 def test_us312_weights_and_holdings_work_together(batch: Batch) -> None:
     assert run_batch(batch("P(0,0)|P(0,0)|P(10,1)|WGT(1)", CTA, OUT), settings=QUICK).releases[0].audit.passed
 
 
+@pytest.mark.slow
 def test_us156_acro19_negative_values_keep_their_sign_and_are_not_all_moved(tmp_path: Path) -> None:
     cells = "T;70;12;S;0;0\na;-40;4;U;8;8\nb;90;4;S;0;0\nc;20;4;S;0;0\n"
     run_batch(ready(tmp_path, cells, CTA, OUT), settings=QUICK)
@@ -93,6 +95,7 @@ def test_us156_acro19_negative_values_keep_their_sign_and_are_not_all_moved(tmp_
     assert sum(line.value != line.original for line in read(tmp_path / "out.txt").values()) == 2
 
 
+@pytest.mark.slow
 def test_us315_the_same_batch_gives_the_same_table_every_time(batch: Batch, village: Path) -> None:
     found = set()
     for _ in range(2):
@@ -101,6 +104,7 @@ def test_us315_the_same_batch_gives_the_same_table_every_time(batch: Batch, vill
     assert len(found) == 1
 
 
+@pytest.mark.slow
 def test_us261_codes_that_start_with_a_dot(tmp_path: Path) -> None:
     run_batch(ready(tmp_path, "T;30;9;S;0;0\n.a;10;4;U;2;2\n..b;20;5;S;0;0\n", CTA, OUT), settings=QUICK)
     assert set(read(tmp_path / "out.txt")) == {"T", ".a", "..b"}
@@ -112,6 +116,7 @@ def test_us265_us152_blanks_in_paths_and_paths_of_another_machine(batch: Batch, 
     assert (village / "the table.txt").exists()
 
 
+@pytest.mark.slow
 def test_us123_costs_of_the_apriori_file_are_used_in_a_batch(batch: Batch, village: Path) -> None:
     moved = []
     for cost in ("0.000001", "1000"):
@@ -136,11 +141,13 @@ def test_us122_holding_frequencies_are_not_zero_in_the_intermediate_file(batch: 
     assert line.split(";")[3] == count
 
 
+@pytest.mark.slow
 def test_us73_a_file_with_secondary_statuses_is_read_back(tmp_path: Path) -> None:
     """M is no obstacle: an adjusted table needs no secondary suppression."""
     assert run_batch(ready(tmp_path, "T;30;9;S;0;0\na;10;4;U;2;2\nb;20;5;M;0;0\n", CTA, OUT), settings=QUICK).releases[0].audit.passed
 
 
+@pytest.mark.slow
 def test_us177_protection_levels_with_many_decimals(tmp_path: Path) -> None:
     cells = "T;30;9;S;0;0\na;10;4;U;2.0000000000000001;2.123456789012345678\nb;20;5;S;0;0\n"
     run_batch(ready(tmp_path, cells, CTA, OUT), settings=QUICK)

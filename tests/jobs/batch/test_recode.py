@@ -12,8 +12,8 @@ from statveil.data.hierarchy import Hierarchy
 from statveil.formats.argus.metadata import ArgusVariable
 from statveil.formats.argus.outputs import read_code_value
 from statveil.formats.argus.trees import read_recoding
+from statveil.jobs.batch.recode import recoded
 from statveil.jobs.batch.run import run_batch
-from statveil.jobs.batch.tables import recoded
 
 Batch = Callable[..., Path]
 INTERNAL = '<WRITETABLE> (1, 3, AS+, "out.txt")'

@@ -85,6 +85,7 @@ def test_the_request_rule_reads_the_request_codes(batch: Batch, village: Path) -
     assert found["Total", "ba"].status is ArgusStatus.SAFE
 
 
+@pytest.mark.slow
 def test_two_request_codes_may_have_percentages_of_their_own(batch: Batch, village: Path) -> None:
     """In 2 x ba o5 (60 of 180, a third) asks by code 1; in 1 x ba o2 (90 of 270, a third) asks by code 2."""
     text = (village / "village.rda").read_text()
@@ -115,6 +116,7 @@ def test_counting_records(batch: Batch, village: Path) -> None:
     assert read(village / "out.txt")[" 2", "ve"].value == 2
 
 
+@pytest.mark.slow
 def test_cta_gives_an_audited_table_that_adds_up(batch: Batch, village: Path) -> None:
     result = run_batch(batch("P(10,1)", "<SUPPRESS> CTA(1)", '<WRITETABLE> (1, 3, AS+FL+, "out.txt")'), settings=QUICK)
     assert result.releases[0].audit.passed
@@ -130,6 +132,7 @@ def test_cta_gives_an_audited_table_that_adds_up(batch: Batch, village: Path) ->
     assert all(line.status is ArgusStatus.SECONDARY for line in changed)
 
 
+@pytest.mark.slow
 def test_all_tables_linked_tell_one_story(village: Path, batch: Batch) -> None:
     """Region by trade and region alone: what is one sum of records is published as one number."""
     lines = batch("P(10,1)", "<SUPPRESS> CTA(0)", '<WRITETABLE> (1, 3, , "both.txt")', '<WRITETABLE> (2, 3, , "alone.txt")').read_text()
@@ -196,6 +199,7 @@ def not_additive(folder: Path, readtable: str, total: int = 300) -> Path:
     return folder / "t.arb"
 
 
+@pytest.mark.slow
 def test_a_table_that_does_not_add_up_is_refused_or_adjusted_as_the_batch_says(tmp_path: Path) -> None:
     with pytest.raises(TableNotAdditive, match="All differences are small enough to come from rounding"):
         run_batch(not_additive(tmp_path, "0"))
@@ -243,6 +247,7 @@ def test_an_apriori_line_that_cannot_be_followed_is_told_or_refused(batch: Batch
     ]
 
 
+@pytest.mark.slow
 def test_an_intermediate_file_is_read_back_and_protected(batch: Batch, village: Path) -> None:
     run_batch(batch("P(10,1)|FREQ(2,20)", '<WRITETABLE> (1, 5, HI+, "out.tab")', '<WRITETABLE> (1, 6, TR+, "first.jj")'))
     again = ["<OPENTABLEDATA> out.tab", "<OPENMETADATA> out.rda", '<SPECIFYTABLE> "region""trade"|"turnover"', "<SAFETYRULE>"]
@@ -332,6 +337,7 @@ def test_several_sessions_and_a_log(village: Path, batch: Batch) -> None:
     assert "Table 1: 16 cells, 5 unsafe" in (out / "run log.txt").read_text()
 
 
+@pytest.mark.slow
 def test_the_command_line(batch: Batch, village: Path) -> None:
     path = batch("P(10,1)", "<SUPPRESS> CTA(1)", '<WRITETABLE> (1, 1, , "out.csv")')
     done = CliRunner().invoke(app, ["argus", str(path), "--seconds", "5", "--gap", "0.01", "--seed", "3", "--method", "flips", "--json"])

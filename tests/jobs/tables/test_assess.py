@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.jobs.tables.protect import LinkedTables, assess_records, find_sets
+from statveil.jobs.tables.assess import LinkedTables, assess_records, find_sets
 from statveil.protect.options import NO_LIMIT
 
 STREET = pd.DataFrame(
@@ -43,12 +43,14 @@ def protect(options: sv.Options | None = None, **links: Any) -> sv.Release:
     return sv.protect_table(STREET, linked, rules=RULES, options=options, limits=sv.Limits(seconds=10))
 
 
+@pytest.mark.slow
 def test_without_its_set_a_holding_is_published_as_it_is() -> None:
     """The cheapest table moves H's two cells against each other: what H sells in both is still 200."""
     numbers = released(protect())
     assert numbers["A", "x"] + numbers["A", "y"] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [{"sets": [PAIR]}, {"search_sets": True}])
 def test_a_set_moves_as_a_whole(links: dict[str, Any]) -> None:
     """The p% rule on the union: H has all of 200, so it must move by 20% of that."""
@@ -97,6 +99,7 @@ def test_bounds_on_published_numbers_do_not_bind_a_sum_that_is_not_published() -
     assert 0 < problem.weight[union] < problem.weight[0]
 
 
+@pytest.mark.slow
 def test_a_tampered_union_is_found() -> None:
     """One unit around a circle keeps every total of rows and columns, but not the sum of the set."""
     release = protect(sets=[PAIR])
@@ -108,6 +111,7 @@ def test_a_tampered_union_is_found() -> None:
         replace(release, protected=replace(release.protected, value=value))
 
 
+@pytest.mark.slow
 def test_the_reports_show_published_cells_only(tmp_path: Any) -> None:
     release = protect(sets=[PAIR])
     internal = release.to_report(tmp_path / "internal.html", edition="internal").read_text(encoding="utf-8")
@@ -122,6 +126,7 @@ def test_the_search_does_not_depend_on_the_order_of_records() -> None:
     assert find_sets(sv.read_microdata(shuffled), [table()], RULES) == find_sets(sv.read_microdata(STREET), [table()], RULES)
 
 
+@pytest.mark.slow
 def test_a_set_that_cannot_move_is_named_without_values() -> None:
     """Both cells may move by a fifth at most, and together they would have to move by a half."""
     impossible = replace(PAIR, level=50)

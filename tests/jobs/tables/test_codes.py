@@ -13,6 +13,7 @@ from tests.jobs.tables.stories import FIVE, original, protect, released, table
 UGLY = ["01.1", " 01.1", "01.1 ", "a b", "Ærø", "Łódź", "東京", "=1+1", "Total ", "null", "NaN", 'say "hi"', "x;y", "it's", "-1"]
 
 
+@pytest.mark.slow
 def test_ugly_codes_are_kept_apart_and_as_they_are(tmp_path: Path) -> None:
     data = {"area": UGLY * 2, "trade": ["u"] * len(UGLY) + ["v"] * len(UGLY), "sales": range(11, 11 + 2 * len(UGLY))}
     pd.DataFrame(data).to_csv(tmp_path / "ugly.csv", index=False)
@@ -28,6 +29,7 @@ def test_a_code_that_is_called_as_the_total_is_refused() -> None:
         protect({"area": ["Total", "p"], "sales": [1, 2]}, table("area"), sv.PPercent(10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-8-sig"])
 def test_letters_survive_every_encoding(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.csv").write_bytes("région;sales\nCôte-d'Or;10\nÎle;200\nÎle;300\n".encode(encoding))

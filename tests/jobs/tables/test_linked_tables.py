@@ -47,6 +47,7 @@ def released(release: sv.Release, name: str) -> dict[tuple[str, ...], int]:
     return dict(zip(labels, release.protected.value[view.cell].tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_two_tables_that_share_a_margin_agree_on_it() -> None:
     """By region and size, and by region and trade: the regions and the total stand in both."""
     release = protect(firms(), [by("region", "size"), by("region", "trade")])
@@ -55,6 +56,7 @@ def test_two_tables_that_share_a_margin_agree_on_it() -> None:
     assert release.sensitivity.sensitive.any()
 
 
+@pytest.mark.slow
 def test_turnover_is_domestic_plus_export_after_protection_too() -> None:
     release = protect(firms(14), [by("region", "size", measure=measure) for measure in MEASURES], equations=[SPLIT])
     turnover, domestic, export = (released(release, f"{measure} by region and size") for measure in MEASURES)
@@ -62,6 +64,7 @@ def test_turnover_is_domestic_plus_export_after_protection_too() -> None:
     assert turnover == {codes: domestic[codes] + export[codes] for codes in turnover}
 
 
+@pytest.mark.slow
 def test_the_only_exporter_is_not_found_by_subtraction() -> None:
     """Region p has one exporter with 40. Domestic sales of p are safe, so that turnover must move with export."""
     data = pd.DataFrame({"region": list("pppqqq"), "domestic": [50] * 6, "export": [40, 0, 0, 10, 10, 10]})
@@ -76,6 +79,7 @@ def test_the_only_exporter_is_not_found_by_subtraction() -> None:
     assert released(apart, "turnover by region")["p",] - released(apart, "domestic by region")["p",] == 40  # why the equation matters
 
 
+@pytest.mark.slow
 def test_a_sensitive_zero_lifts_the_zero_total_of_its_equation() -> None:
     """The lone firm of q sells nothing, at home or abroad: its zeros rise, and the turnover of q with them."""
     data = pd.DataFrame({"region": list("pppq"), "domestic": [50, 60, 70, 0], "export": [20, 30, 40, 0]})
@@ -94,6 +98,7 @@ def test_a_tampered_equation_is_found() -> None:
         replace(release, protected=replace(release.protected, value=value))
 
 
+@pytest.mark.slow
 def test_five_dimensions_are_protected_and_audited() -> None:
     rng = np.random.default_rng(3)
     data = pd.DataFrame({f"d{i}": rng.choice(list("xy"), 60) for i in range(5)} | {"turnover": rng.integers(1, 100, 60)})
@@ -103,6 +108,7 @@ def test_five_dimensions_are_protected_and_audited() -> None:
     assert numbers[("Total",) * 5] == sum(value for codes, value in numbers.items() if "Total" not in codes)
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(st.integers(2, 25), st.integers(0, 10_000), st.booleans())
 def test_whatever_stands_for_the_same_records_is_published_as_the_same_number(rows: int, seed: int, search: bool) -> None:
@@ -186,6 +192,7 @@ def numbers_in(file: Path) -> dict[tuple[str, ...], int]:
     return {tuple(row[:-1]): int(row[-1]) for row in rows}
 
 
+@pytest.mark.slow
 def test_a_job_of_linked_tables_is_protected_and_audited_again(job: Path) -> None:
     out = job.parent / "out"
     result = run("protect", job, "--out", out, "--json")
@@ -271,6 +278,7 @@ def enterprises(folder: Path) -> pd.DataFrame:
     return data.assign(to_lettuce=data.to_batavia + data.to_arugula)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_twelve_tables_of_pizza_and_lettuce_are_one_job(shared_data: Path, tmp_path: Path) -> None:
     folder, out = shared_data / "tables" / "rtauargus", tmp_path / "out"

@@ -51,12 +51,14 @@ def test_nothing_sensitive_changes_nothing() -> None:
     assert (release.gap, release.adjustment.objective) == (0, 0)
 
 
+@pytest.mark.slow
 def test_everything_sensitive_is_all_moved() -> None:
     release = protect(FIVE, table("area", "trade"), sv.MinimumFrequency(99))
     assert release.sensitivity.sensitive.all()
     assert (release.protected.value != release.table.value).all()
 
 
+@pytest.mark.slow
 def test_counts_with_only_a_minimum_frequency() -> None:
     data = {"area": list("ppqqqqqq"), "trade": list("uvuvvvvv")}
     release = protect(data, table("area", "trade", measure=None), sv.MinimumFrequency(3))
@@ -65,6 +67,7 @@ def test_counts_with_only_a_minimum_frequency() -> None:
     assert min(released(release).values()) >= 1
 
 
+@pytest.mark.slow
 def test_linked_tables_tell_one_story() -> None:
     """The total by area and the total by trade are one number, and so are the cells that both tables have."""
     specs = [table("area", "trade", name="both"), table("area", name="areas"), table("trade", name="trades")]
@@ -80,6 +83,7 @@ def test_linked_tables_that_do_not_fit_together_are_refused() -> None:
         protect(FIVE, [table("area", name="a"), table("trade", name="b", measure=None)], sv.MinimumFrequency(2))
 
 
+@pytest.mark.slow
 def test_alternative_trees_over_the_same_towns() -> None:
     towns = [f"t{i}" for i in range(6)]
     compass = sv.Hierarchy.from_dict({"north": towns[:3], "south": towns[3:]})
@@ -92,6 +96,7 @@ def test_alternative_trees_over_the_same_towns() -> None:
     assert sensitive(release)
 
 
+@pytest.mark.slow
 def test_records_of_one_holding_are_one_respondent() -> None:
     """T15: four records in p, but one owner; q has four owners."""
     data = {"area": list("ppppqqqq"), "owner": [*["acme"] * 4, *"wxyz"], "sales": [10, 11, 12, 13, 10, 11, 12, 13]}
@@ -99,6 +104,7 @@ def test_records_of_one_holding_are_one_respondent() -> None:
     assert sensitive(protect(data, table("area", holding="owner"), sv.MinimumFrequency(3))) == {("p",)}
 
 
+@pytest.mark.slow
 def test_a_ready_table_is_protected_by_the_offices_word() -> None:
     ready = sv.table_from_cells({"area": sv.Hierarchy.flat("pqr")}, {("p",): "10.5", ("q",): 20, ("r",): Decimal(30)}, decimals=1)
     said = sv.rules.Manual([ManualCell(cell={"area": "p"}, status="sensitive", lower=4, upper=3), ManualCell(cell={}, status="frozen")])
@@ -107,6 +113,7 @@ def test_a_ready_table_is_protected_by_the_offices_word() -> None:
     assert released(release)["Total",] == 605
 
 
+@pytest.mark.slow
 def test_several_thousand_cells() -> None:
     rng = np.random.default_rng(4)
     size = 6000
@@ -122,12 +129,14 @@ def test_several_thousand_cells() -> None:
     assert len(sensitive(release)) > 300
 
 
+@pytest.mark.slow
 def test_bounds_beyond_all_numbers_are_no_bounds() -> None:
     bounds = sv.Bounds(minimum=-1e300, maximum=1e300, percent_up=1e300, percent_down=1e300)
     release = protect(FIVE, table("area", "trade"), sv.MinimumFrequency(2), options=sv.Options(bounds=bounds, cap=1e300))
     assert release.audit.passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["at-least", "exact"])
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("weights", ["unit", "inverse", "inverse-sqrt"])
@@ -139,6 +148,7 @@ def test_every_combination_of_options_gives_a_safe_table(variant: Any, norm: Any
     assert released(release)["p", "u"] in ({5, 9} if variant == "exact" else {*range(1, 6), *range(9, 20)})
 
 
+@pytest.mark.slow
 def test_progress_is_told_stage_by_stage() -> None:
     stages: list[str] = []
     protect(FIVE, table("area", "trade"), sv.PPercent(10), on_progress=lambda progress: stages.append(progress.stage))

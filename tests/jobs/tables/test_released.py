@@ -13,6 +13,8 @@ import pytest
 import statveil as sv
 from tests.jobs.tables.stories import FIVE, protect, table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("number", [10, 10.5, "10.5", Decimal("10.5"), Fraction(21, 2), np.float64(10.5), np.int64(10)])
 def test_every_kind_of_number_is_a_parameter_and_is_written_down(number: Any) -> None:

@@ -13,6 +13,8 @@ import pytest
 from statveil.systems import write_jj
 from statveil_lab.generators.random_tables import random_problem
 
+pytestmark = pytest.mark.slow
+
 JOB = """
 [data]
 file = "firms.csv"

@@ -9,6 +9,8 @@ import statveil as sv
 from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, original, protect, released, sensitive, table
 
+pytestmark = pytest.mark.slow
+
 ZEROS = {"area": list("ppqqqr"), "trade": list("uvuvvv"), "sales": [0, 30, 10, 50, 20, 9]}
 """p has a record of nothing in u; r has no record in u."""
 

@@ -35,6 +35,7 @@ def front() -> sv.keep.Tradeoff:
     return sv.tradeoff(market(), points=3, limits=LIMITS)
 
 
+@pytest.mark.slow
 def test_no_point_of_the_front_is_beaten(front: sv.keep.Tradeoff) -> None:
     change, distortion = [point.change for point in front.points], [point.distortion for point in front.points]
     assert len(front.points) >= 2
@@ -68,6 +69,7 @@ def test_the_front_starts_at_the_least_change(front: sv.keep.Tradeoff) -> None:
     assert front.points[-1].distortion < 0.7 * front.points[0].distortion
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_front(front: sv.keep.Tradeoff) -> None:
     again = sv.tradeoff(market(), points=3, limits=LIMITS)
     assert front.complete
@@ -98,12 +100,14 @@ def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> 
     assert "no table was found with less distortion than the plain one" in " ".join(sentences(found))
 
 
+@pytest.mark.slow
 def test_a_front_of_one_table_has_nothing_to_trade(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.FINISHED))
     assert "there is nothing to trade" in sentences(sv.tradeoff(problem, limits=LIMITS))[0]
 
 
+@pytest.mark.slow
 def test_an_unsafe_table_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
@@ -112,6 +116,7 @@ def test_an_unsafe_table_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [point.by for point in found.points] == ["plain"]
 
 
+@pytest.mark.slow
 def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     class Yes(sv.ProtectionProblem):
         def accepts(self, deviation: Any) -> bool:
@@ -124,6 +129,7 @@ def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.Monke
         sv.tradeoff(Yes(**fields), limits=LIMITS)
 
 
+@pytest.mark.slow
 def test_progress_is_told_from_start_to_end() -> None:
     heard: list[Progress] = []
     sv.tradeoff(market(), points=1, limits=LIMITS, on_progress=heard.append)
@@ -134,6 +140,7 @@ def test_progress_is_told_from_start_to_end() -> None:
     assert stages[-1] == "auditing the front"
 
 
+@pytest.mark.slow
 def test_another_set_of_cells_and_other_criteria() -> None:
     found = sv.tradeoff(market(), keep=Keep(slope=["all", "sensitive"]), points=1, limits=LIMITS)
     assert found.words == ("slope of all cells", "slope of the sensitive cells")
@@ -173,6 +180,7 @@ def test_where_nothing_is_sensitive_there_is_one_table_and_nothing_to_trade() ->
     assert len(front_csv(found).splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_one_sensitive_cell_has_a_mean_to_trade_and_dashes_for_the_rest() -> None:
     found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.arange(25) == 6), points=1, limits=LIMITS)
     assert found.words == ("mean of the sensitive cells",)
@@ -212,6 +220,7 @@ def test_the_page_is_confidential_whole_and_loads_nothing(front: sv.keep.Tradeof
     assert "nan" not in html.split('id="page-data"')[0].lower().replace("provenance", "")
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_front_of_s1s_table_reaches_the_least_distortion_of_all_senses(shared_data: Path) -> None:
     """4 x 9 cells, seven of them sensitive: all 128 choices of senses are tried one by one."""

@@ -62,6 +62,7 @@ def test_a_case_about_a_cell_that_goes_opposite_to_its_group() -> None:
     assert certified.bound == cheapest_cost(problem) == 3.0
 
 
+@pytest.mark.slow
 @given(small_problems())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_tree_closes_on_the_continuous_optimum(problem: ProtectionProblem) -> None:
@@ -71,6 +72,7 @@ def test_the_tree_closes_on_the_continuous_optimum(problem: ProtectionProblem) -
         assert certified.bound == pytest.approx(cheapest_cost(problem), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_report_says_what_its_bound_rests_on() -> None:
     adjustment = adjust_problem(table(3), limits=Limits(seconds=20))
     assert adjustment.ending is Ending.OPTIMAL
@@ -95,6 +97,7 @@ def test_a_solver_s_word_is_called_that(monkeypatch: pytest.MonkeyPatch) -> None
     assert watch.settle(60.0, certified) == (pytest.approx(50.0 + reduction.fixed_cost), "solver")
 
 
+@pytest.mark.slow
 def test_two_tables_side_by_side_are_certified_together() -> None:
     from tests.protect.presolve.test_components import beside
 
@@ -105,6 +108,7 @@ def test_two_tables_side_by_side_are_certified_together() -> None:
     assert check_bound(both, adjustment.certificate) == adjustment.bound
 
 
+@pytest.mark.slow
 def test_a_tree_cut_short_still_proves_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branch_and_bound, "TUNING", branch_and_bound.TUNING._replace(most_nodes=4, first_news=2))
     for seed in range(4):
@@ -155,6 +159,7 @@ def test_a_proof_of_a_part_is_renumbered_for_the_whole() -> None:
     assert leaves(proof) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_a_public_table_is_certified(shared_data: Path) -> None:
     problem = sv.read_jj(shared_data / "csplib" / "cox3.jj", weights="unit")

@@ -52,6 +52,7 @@ STUCK_NEIGHBOUR = problem_of(
 """20 must move by 5, but its total may move by 1 and its only neighbour by 2."""
 
 
+@pytest.mark.slow
 def test_names_the_cell_its_neighbours_and_the_relation_and_nothing_else() -> None:
     found = told(STUCK_NEIGHBOUR)
     assert found.minimal
@@ -59,6 +60,7 @@ def test_names_the_cell_its_neighbours_and_the_relation_and_nothing_else() -> No
     assert kinds_and_places(found) == {("protection", 1), ("relation", 0), *bounds}
 
 
+@pytest.mark.slow
 def test_the_public_words_hold_no_value_and_the_internal_ones_do() -> None:
     found = told(STUCK_NEIGHBOUR)
     public = found.public()
@@ -70,6 +72,7 @@ def test_the_public_words_hold_no_value_and_the_internal_ones_do() -> None:
     assert "from 2.0 to 1.5 or below" in found.internal(CellNumbers(STUCK_NEIGHBOUR, decimals=1))
 
 
+@pytest.mark.slow
 def test_a_cell_that_cannot_reach_its_own_levels_clashes_alone() -> None:
     alone = problem_of([20, 20], [[-1, 1]], levels={1: 5}, lower=np.array([0, 18]), upper=np.array([99, 23]))
     found = told(alone)
@@ -81,12 +84,14 @@ def test_a_cell_that_cannot_reach_its_own_levels_clashes_alone() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_number_told_is_that_of_the_lines() -> None:
     headline, *lines = told(STUCK_NEIGHBOUR).public().splitlines()
     assert headline == "These 4 requirements cannot be met together, but any one fewer can:"
     assert len([line for line in lines if line.startswith("- ")]) == 4
 
 
+@pytest.mark.slow
 def test_levels_that_clash_only_together_are_found_by_trying_senses() -> None:
     """4 and 7 must cancel in a fixed total: they never do, though each alone could be balanced by the other."""
     clashing = problem_of(
@@ -98,6 +103,7 @@ def test_levels_that_clash_only_together_are_found_by_trying_senses() -> None:
     assert "variant at-least" in found.public()
 
 
+@pytest.mark.slow
 def test_no_whole_table_though_there_is_one_with_halves() -> None:
     """2 z = 1: no bound is in the way."""
     odd = problem_of([0], [[2]], levels={}, rhs=np.array([1]))
@@ -107,6 +113,7 @@ def test_no_whole_table_though_there_is_one_with_halves() -> None:
     assert {("relation", row) for row in range(3)} <= kinds_and_places(found)
 
 
+@pytest.mark.slow
 def test_a_feasible_problem_has_nothing_to_explain() -> None:
     free = dataclasses.replace(STUCK_NEIGHBOUR, upper=np.array([100, 100, 100]))
     assert explain(free) is None
@@ -120,6 +127,7 @@ def test_a_table_too_large_to_search_is_not_explained(monkeypatch: pytest.Monkey
     assert explain(STUCK_NEIGHBOUR) is None
 
 
+@pytest.mark.slow
 def test_input_that_does_not_add_up_is_part_of_the_words() -> None:
     broken = problem_of([31, 20, 10], [[-1, 1, 1]], levels={}, lower=np.array([31, 20, 10]), upper=np.array([31, 20, 10]))
     words = told(broken).public()
@@ -140,6 +148,7 @@ def test_a_search_without_tries_left_gives_up(monkeypatch: pytest.MonkeyPatch) -
     assert not minimal_clash(STUCK_NEIGHBOUR, found.requirements, tries=0)[1]
 
 
+@pytest.mark.slow
 def test_the_error_of_an_adjustment_carries_the_explanation() -> None:
     with pytest.raises(InfeasibleProblem, match="No safe table exists") as failure:
         adjust_problem(STUCK_NEIGHBOUR, limits=Limits(seconds=5))

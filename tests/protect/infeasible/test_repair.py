@@ -41,6 +41,7 @@ def audited(problem: ProtectionProblem, found: Adjustment) -> bool:
     return audit_system(system_of(problem), released, variant=problem.variant, repairs=found.relaxations).passed
 
 
+@pytest.mark.slow
 def test_a_table_that_needs_no_repair_gets_none() -> None:
     free = story(upper=np.array([99, 99, 99]))
     found = repaired(free)
@@ -48,6 +49,7 @@ def test_a_table_that_needs_no_repair_gets_none() -> None:
     assert free.accepts(found.deviation)
 
 
+@pytest.mark.slow
 def test_by_default_the_inner_cell_gives_two_and_the_margin_nothing() -> None:
     found = repaired(story())
     assert [(each.what, each.place, each.by) for each in found.relaxations] in ([("upper", 2, 2)], [("lower", 2, 2)])
@@ -55,18 +57,21 @@ def test_by_default_the_inner_cell_gives_two_and_the_margin_nothing() -> None:
     assert not weakened(found.relaxations)
 
 
+@pytest.mark.slow
 def test_in_another_order_the_margin_gives_instead() -> None:
     found = repaired(story(), Repair(order=("margins", "inner")))
     assert [(each.place, each.by) for each in found.relaxations] == [(0, 2)]
     assert audited(story(), found)
 
 
+@pytest.mark.slow
 def test_relations_alone_are_off_by_what_is_missing() -> None:
     found = repaired(story(), Repair(order=("relations",)))
     assert [(each.what, abs(each.by)) for each in found.relaxations] == [("relation", 2)]
     assert audited(story(), found)
 
 
+@pytest.mark.slow
 def test_protection_gives_only_with_the_flag_and_never_all_of_it() -> None:
     for refused in ({"order": ("protection",)}, {"order": ("inner",), "weaken_protection": True}):
         with pytest.raises(InputError, match="Protection gives only"):
@@ -81,6 +86,7 @@ def test_protection_gives_only_with_the_flag_and_never_all_of_it() -> None:
         repaired(stuck, flagged)
 
 
+@pytest.mark.slow
 def test_the_cap_gives_first_and_further_than_exactly_the_level() -> None:
     """20 and 30 must move by exactly 4 and 7 within a fixed total: 4 goes on to 7."""
     exact = problem_of([50, 20, 30], [[-1, 1, 1]], levels={1: 4, 2: 7}, variant="exact", lower=np.array([50, 0, 0]))
@@ -90,6 +96,7 @@ def test_the_cap_gives_first_and_further_than_exactly_the_level() -> None:
     assert audited(exact, found)
 
 
+@pytest.mark.slow
 def test_cells_that_may_not_move_do_not_give_unless_named_and_signs_stay() -> None:
     frozen = story(lower=np.array([30, 0, 10]), upper=np.array([30, 100, 10]))
     with pytest.raises(InfeasibleProblem, match="No repair in the order") as failure:
@@ -103,6 +110,7 @@ def test_cells_that_may_not_move_do_not_give_unless_named_and_signs_stay() -> No
     assert audited(small, found)
 
 
+@pytest.mark.slow
 def test_only_what_is_named_gives() -> None:
     found = repaired(story(), Repair(may_give=MayGive(relations=frozenset([0]))))
     assert [each.what for each in found.relaxations] == ["relation"]
@@ -110,6 +118,7 @@ def test_only_what_is_named_gives() -> None:
         repaired(story(), Repair(may_give=MayGive()))
 
 
+@pytest.mark.slow
 def test_fixed_senses_are_kept_in_the_repair() -> None:
     for sense in (1, -1):
         found = repaired(story(), method="fixed", start=np.array([0, sense, 0]))
@@ -159,6 +168,7 @@ def ends_well(seed: int, largest: int, *, method: str = "exact") -> str:
     return "repaired" if found.relaxations else "safe"
 
 
+@pytest.mark.slow
 def test_sixty_tables_that_ask_too_much_all_end_well() -> None:
     endings = [ends_well(seed, 3) for seed in range(60)]
     assert endings.count("repaired") >= 15

@@ -41,12 +41,14 @@ def gave(release: sv.Release) -> set[str]:
     return set(release.repairs_in_words())
 
 
+@pytest.mark.slow
 def test_without_a_repair_the_table_is_refused_with_a_reason() -> None:
     with pytest.raises(sv.InfeasibleProblem, match="No safe table") as failure:
         protect()
     assert "area q x trade v must move" in failure.value.hint
 
 
+@pytest.mark.slow
 def test_inner_cells_give_before_margins_and_all_of_it_is_listed() -> None:
     release = protect(sv.repair.TableRepair())
     assert release.audit.passed
@@ -57,11 +59,13 @@ def test_inner_cells_give_before_margins_and_all_of_it_is_listed() -> None:
     assert "but for the repairs listed" in str(release.audit)
 
 
+@pytest.mark.slow
 def test_margins_give_alone_where_only_they_may() -> None:
     release = protect(sv.repair.TableRepair(order=("margins", "inner")))
     assert all("Total" in words for words in gave(release))
 
 
+@pytest.mark.slow
 def test_only_the_cells_named_give() -> None:
     named = sv.repair.GivingCells(cells=[{"area": "q"}, {"trade": "v"}, {}])
     release = protect(sv.repair.TableRepair(order=("margins",), only=(named,)))
@@ -74,6 +78,7 @@ def test_only_the_cells_named_give() -> None:
         protect(sv.repair.TableRepair(order=("inner",), only=(sv.repair.GivingCells(cells=[{"area": "p", "trade": "u"}]),)))
 
 
+@pytest.mark.slow
 def test_protection_gives_only_with_the_flag_and_never_all_of_it() -> None:
     with pytest.raises(sv.InputError, match="Protection gives only"):
         sv.repair.TableRepair(order=("protection",))
@@ -84,6 +89,7 @@ def test_protection_gives_only_with_the_flag_and_never_all_of_it() -> None:
     assert release.protected.value[given.place] != release.table.value[given.place]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [sv.Options(cap=1), sv.Options(variant="exact")])
 def test_a_cap_gives_first(options: sv.Options) -> None:
     """q x v must move by 100, p x v by 7 to 14 (or 7), and their total stays: p x v goes further than it was to."""
@@ -98,6 +104,7 @@ def test_a_cap_gives_first(options: sv.Options) -> None:
     assert release.relaxations[0].what in ("overshoot", "lower", "upper")
 
 
+@pytest.mark.slow
 def test_frozen_cells_give_only_if_they_are_named() -> None:
     corner = {"area": "p", "trade": "v"}
     frozen = sv.rules.Manual([ManualCell(cell=corner, status="frozen"), ManualCell(cell={"area": "q"}, status="frozen")])
@@ -135,6 +142,7 @@ def test_cells_are_named_by_labels() -> None:
         protect("all of it")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_release_cannot_hide_or_invent_a_repair() -> None:
     release = protect(sv.repair.TableRepair())
     for wrong in (
@@ -149,6 +157,7 @@ def test_a_release_cannot_hide_or_invent_a_repair() -> None:
             replace(release, relaxations=wrong)
 
 
+@pytest.mark.slow
 def test_a_weaker_number_than_the_job_allows_is_not_released() -> None:
     """The same list, put to a job that never allowed protection to give, or that allowed no repair."""
     weak = protect(sv.repair.TableRepair(order=("protection",), weaken_protection=True))
@@ -158,6 +167,7 @@ def test_a_weaker_number_than_the_job_allows_is_not_released() -> None:
             replace(weak, requirements=requirements)
 
 
+@pytest.mark.slow
 def test_true_values_are_not_released_by_a_list_that_gives_protection_up() -> None:
     weak = protect(sv.repair.TableRepair(order=("protection",), weaken_protection=True))
     bare = replace(weak.protected, value=weak.table.value.copy())
@@ -172,6 +182,7 @@ def test_true_values_are_not_released_by_a_list_that_gives_protection_up() -> No
         )
 
 
+@pytest.mark.slow
 def test_the_report_shouts_inside_and_is_silent_outside() -> None:
     quiet, loud = protect(sv.repair.TableRepair()), protect(sv.repair.TableRepair(order=("protection",), weaken_protection=True))
     free = protect(options=sv.Options())
@@ -190,6 +201,7 @@ def _checks(html: str) -> str:
     return html[html.index("<h2>Checks</h2>") : html.index("<h2>Provenance</h2>")]
 
 
+@pytest.mark.slow
 def test_linked_tables_are_repaired_together_and_cells_named_by_table() -> None:
     """Turnover is domestic and export sales; only turnover's total may give, which is a margin by the equation alone."""
     data = FIRMS.assign(export=FIRMS["sales"] // 3, domestic=FIRMS["sales"] - FIRMS["sales"] // 3)
@@ -248,12 +260,14 @@ def job(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_job_without_repair_ends_with_the_reason(job: Path) -> None:
     result = run("protect", job)
     assert result.exit_code == 3
     assert "area q x trade v must move by its protection level or more" in result.output
 
 
+@pytest.mark.slow
 def test_a_repaired_job_lists_what_gave_and_is_audited_again(job: Path) -> None:
     job.write_text(JOB + "[repair]\n")
     result = run("protect", job, "--internal")
@@ -268,6 +282,7 @@ def test_a_repaired_job_lists_what_gave_and_is_audited_again(job: Path) -> None:
     assert run("audit", folder).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_job_that_needs_no_repair_says_so_in_an_empty_list(job: Path) -> None:
     job.write_text(JOB.replace("percent_down = 1\npercent_up = 1", "") + "[repair]\n")
     result = run("protect", job)
@@ -276,6 +291,7 @@ def test_a_job_that_needs_no_repair_says_so_in_an_empty_list(job: Path) -> None:
     assert json.loads((job.with_name("job-release") / "repairs.json").read_text())["repairs"] == []
 
 
+@pytest.mark.slow
 def test_weakened_protection_is_shouted_about(job: Path) -> None:
     job.write_text(JOB + '[repair]\norder = ["protection"]\nweaken_protection = true\n')
     result = run("protect", job)
@@ -284,6 +300,7 @@ def test_weakened_protection_is_shouted_about(job: Path) -> None:
     assert json.loads((job.with_name("job-release") / "run.json").read_text())["protection_weakened"]
 
 
+@pytest.mark.slow
 def test_single_cells_are_named_in_the_job(job: Path) -> None:
     job.write_text(JOB + '[repair]\norder = ["margins"]\n[[repair.only]]\ncells = [{ area = "q" }, { trade = "v" }, {}]\n')
     result = run("protect", job)
@@ -291,6 +308,7 @@ def test_single_cells_are_named_in_the_job(job: Path) -> None:
     assert run("audit", job.with_name("job-release")).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_list_of_repairs_that_was_changed_or_is_gone_is_found(job: Path) -> None:
     job.write_text(JOB + "[repair]\n")
     assert run("protect", job).exit_code == 0
@@ -367,6 +385,7 @@ def ending(seed: int) -> str:
     return "repaired"
 
 
+@pytest.mark.slow
 def test_fourteen_tables_that_ask_too_much_are_repaired_and_audited_or_explained() -> None:
     endings = [ending(seed) for seed in range(14)]
     assert endings.count("repaired") >= 7

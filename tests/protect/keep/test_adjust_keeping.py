@@ -39,6 +39,7 @@ def search_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "_plain", looked_for)
 
 
+@pytest.mark.slow
 def test_the_mean_is_kept_to_the_unit() -> None:
     problem = small_table()
     found = sv.adjust(problem, keep=sv.keep.Keep(mean=S, by="programs"), limits=AMPLE)
@@ -50,6 +51,7 @@ def test_the_mean_is_kept_to_the_unit() -> None:
     assert "mean kept exactly" in found.quality.in_words()[0]
 
 
+@pytest.mark.slow
 def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
     problem = small_table()
     found = sv.adjust(problem, keep=sv.keep.Keep(slope=S), limits=AMPLE, method=sv.Method(seed=1))
@@ -60,6 +62,7 @@ def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
     assert found.bound <= found.quality.plain_objective
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_a_mean_that_cannot_be_kept_is_named_with_what_to_widen(shared_data: Path) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
@@ -68,6 +71,7 @@ def test_a_mean_that_cannot_be_kept_is_named_with_what_to_widen(shared_data: Pat
     assert "further than exactly their levels" in failure.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_caps_are_widened_step_by_step_and_that_is_said(shared_data: Path) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
@@ -90,12 +94,14 @@ def narrow_table() -> sv.ProtectionProblem:
     )
 
 
+@pytest.mark.slow
 def test_a_slope_out_of_reach_is_named() -> None:
     """Levels of half the value and bounds at the levels: each of the eight choices of senses leaves the slope far from one."""
     with pytest.raises(InfeasibleProblem, match="slope of the sensitive cells cannot be kept"):
         sv.adjust(narrow_table(), keep=sv.keep.Keep(slope=S, within=0.001), limits=AMPLE)
 
 
+@pytest.mark.slow
 def test_a_search_starts_from_any_safe_table_and_refuses_others() -> None:
     problem = small_table()
     plain = sv.adjust(problem, limits=AMPLE)
@@ -105,6 +111,7 @@ def test_a_search_starts_from_any_safe_table_and_refuses_others() -> None:
         adjust_keeping(problem, sv.keep.Keep(slope=S), limits=AMPLE, table=np.zeros(12, dtype=np.int64))
 
 
+@pytest.mark.slow
 def test_a_function_of_the_users_own_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     end_soon(monkeypatch)
 
@@ -137,6 +144,7 @@ class Scripted:
 CLOSE = sv.keep.Keep(slope=S, within=0.001, widen=(2, 3))
 
 
+@pytest.mark.slow
 def test_lack_of_time_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each cap that the user allows has its share of the time; where all are used up, that is what is said."""
     child = Scripted(KeepingMessage("tabu search"))  # it stops itself at its limit, so it has finished, but it has not tried all
@@ -146,6 +154,7 @@ def test_lack_of_time_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) 
     assert [int(upper[0]) for upper in child.caps] == [110, 120, 130]
 
 
+@pytest.mark.slow
 def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     child = Scripted(KeepingMessage(ENDED))
     monkeypatch.setattr(keeping, "run_isolated", child)
@@ -154,6 +163,7 @@ def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.Monke
     assert [int(upper[0]) for upper in child.caps] == [110, 120, 130]
 
 
+@pytest.mark.slow
 def test_a_hint_does_not_repeat_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "run_isolated", Scripted(KeepingMessage(ENDED)))
     with pytest.raises(InfeasibleProblem) as tried:
@@ -166,6 +176,7 @@ def test_a_hint_does_not_repeat_what_was_tried(monkeypatch: pytest.MonkeyPatch) 
     assert together.value.hint.startswith("Give the options wider bounds or a wider cap.")
 
 
+@pytest.mark.slow
 def test_ctrl_c_does_not_go_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     child = Scripted(halt=Halt.INTERRUPTED)
     monkeypatch.setattr(keeping, "run_isolated", child)
@@ -174,6 +185,7 @@ def test_ctrl_c_does_not_go_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) ->
     assert len(child.caps) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "seconds", "ended"), [("programs", 300.0, True), ("programs", 0.0, False), ("tabu", 0.0, False)])
 def test_a_child_says_whether_it_ended_by_itself(by: Any, seconds: float, ended: bool) -> None:
     problem, keep = small_table(), sv.keep.Keep(slope=S, by=by)
@@ -186,6 +198,7 @@ def test_a_child_says_whether_it_ended_by_itself(by: Any, seconds: float, ended:
 AS_CLOSE_AS_CAN_BE = sv.keep.Keep(slope=S, by="programs")
 
 
+@pytest.mark.slow
 def test_a_child_says_that_no_solution_could_be_made_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "make_whole", lambda *_, **__: None)
     problem, keep = small_table(), AS_CLOSE_AS_CAN_BE
@@ -196,6 +209,7 @@ def test_a_child_says_that_no_solution_could_be_made_whole(monkeypatch: pytest.M
     assert all(each.table is None for each in heard)
 
 
+@pytest.mark.slow
 def test_a_solution_that_cannot_be_made_whole_is_an_error_and_not_the_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "run_isolated", Scripted(KeepingMessage(NOT_WHOLE), KeepingMessage(ENDED)))
     with pytest.raises(OutOfTime, match="no whole table was found next to their solution") as failure:
@@ -205,12 +219,14 @@ def test_a_solution_that_cannot_be_made_whole_is_an_error_and_not_the_plain_tabl
         sv.adjust(narrow_table(), keep=sv.keep.Keep(slope=S, within=0.001), limits=AMPLE)
 
 
+@pytest.mark.slow
 def test_programs_that_came_to_nothing_in_time_are_an_error_and_not_the_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "run_isolated", Scripted(KeepingMessage("linear programs"), halt=Halt.OUT_OF_TIME))
     with pytest.raises(OutOfTime, match="No table that keeps what is asked was found within 300 seconds"):
         sv.adjust(small_table(), keep=AS_CLOSE_AS_CAN_BE, limits=AMPLE)
 
 
+@pytest.mark.slow
 def test_a_table_found_without_the_programs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "run_isolated", Scripted(KeepingMessage(NOT_WHOLE), KeepingMessage("tabu search"), KeepingMessage(ENDED)))
     found = sv.adjust(small_table(), keep=sv.keep.Keep(slope=S), limits=AMPLE)
@@ -218,6 +234,7 @@ def test_a_table_found_without_the_programs_says_so(monkeypatch: pytest.MonkeyPa
     assert any("WITHOUT THE LINEAR PROGRAMS" in line for line in found.quality.in_words())
 
 
+@pytest.mark.slow
 def test_where_the_table_of_the_programs_is_no_better_the_plain_one_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small_table()
     plain = sv.adjust(problem, limits=AMPLE)
@@ -241,6 +258,7 @@ def all_changes(true: np.ndarray, released: np.ndarray) -> float:
     return float(np.abs(released - true).sum()) / 1000
 
 
+@pytest.mark.slow
 def test_an_own_function_whose_search_ended_is_no_lack_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     end_soon(monkeypatch)
     keep = sv.keep.Keep(slope=S, within=0.001, measures=[all_changes], by="tabu")
@@ -248,6 +266,7 @@ def test_an_own_function_whose_search_ended_is_no_lack_of_time(monkeypatch: pyte
         sv.adjust(narrow_table(), keep=keep, limits=AMPLE)
 
 
+@pytest.mark.slow
 def test_a_slow_function_of_the_users_own_keeps_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock is the function's own: each call takes two hundredths of a second of it."""
     calls = 0
@@ -265,6 +284,7 @@ def test_a_slow_function_of_the_users_own_keeps_the_limit(monkeypatch: pytest.Mo
     assert problem.accepts(found.deviation)
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_function_of_the_users_own_keeps_what_was_found() -> None:
     calls = 0
 
@@ -320,6 +340,7 @@ def test_an_own_function_that_fails_at_once_is_named_and_its_words_are_not_repea
     assert "secret" not in str(failure.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", ["raises", "nan"])
 def test_an_own_function_that_fails_late_leaves_the_best_table_found(late: str) -> None:
     """After 150 calls it fails for good: the table found so far is kept, with its figures, and the measure is named."""
@@ -343,6 +364,7 @@ def test_an_own_function_that_fails_late_leaves_the_best_table_found(late: str) 
     assert calls < 160
 
 
+@pytest.mark.slow
 def test_a_function_that_fails_before_a_table_was_found_is_the_reason_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain table misses the slope; the programs' table, which would do, cannot be judged."""
     calls = 0
@@ -387,6 +409,7 @@ def test_nothing_to_keep_is_a_plain_table() -> None:
     assert (found.objective, found.quality) == (0.0, None)
 
 
+@pytest.mark.slow
 def test_the_mean_of_one_sensitive_cell_is_refused_with_the_reason() -> None:
     one = dataclasses.replace(small_table(), sensitive=np.arange(12) == 4)
     with pytest.raises(InfeasibleProblem, match="one cell, which must move"):

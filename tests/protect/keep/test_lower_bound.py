@@ -55,6 +55,7 @@ def test_no_table_that_keeps_the_statistics_changes_less_than_the_bound(asked: d
     assert 0 < bound <= least + 1e-6
 
 
+@pytest.mark.slow
 def test_a_ceiling_below_every_such_table_is_proved_to_be_too_low() -> None:
     """Cells that all move one way, as they must here, take more of the rest than senses that cancel out."""
     asked = {"variance": S, "correlation": S, "slope": S}
@@ -109,6 +110,7 @@ def test_likely_senses_are_those_that_the_statistics_need() -> None:
     assert all(abs(int(senses.sum())) == 4 for senses in found)
 
 
+@pytest.mark.slow
 def test_a_correlation_that_the_plain_tables_senses_spoil_is_kept_by_others() -> None:
     """A table that turns neighbours against each other; asked for the correlation, the search finds senses that do not."""
     rng = np.random.Generator(np.random.PCG64(3))
@@ -137,6 +139,7 @@ def test_a_correlation_that_the_plain_tables_senses_spoil_is_kept_by_others() ->
         search_keeping(KeepingTask(problem, [target], keep, plain, problem.cost(plain), 300.0, 0), enough)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_hier13x13x13d_has_no_table_within_ten_percent_that_keeps_all_three(shared_data: Path) -> None:
     """The least change is 88,773 or less: a table of that change is known. No table of 1.1 times that keeps all within 0.005."""

@@ -133,6 +133,7 @@ def test_products_of_deviations_that_moved_are_not_settled() -> None:
     assert program._settled(np.zeros(2 * size, dtype=np.int64), same, same)
 
 
+@pytest.mark.slow
 def test_three_way_tables_of_more_than_fifty_thousand_cells_are_made_whole() -> None:
     """All values up by 7% is additive, but not whole in most cells, and an integer program over so many comes to nothing in its time."""
     table = protect_within(random_table((36, 36, 36), seed=1, sensitive=0.1, percent=5), percent=5)

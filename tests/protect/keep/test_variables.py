@@ -18,6 +18,7 @@ def second_variable() -> sv.ProtectionProblem:
     return problem_of(value, two_way_relations(2, 3), levels={1: 50, 4: 90}, **bounds)
 
 
+@pytest.mark.slow
 def test_two_variables_are_kept_together() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
     found = sv.adjust(problems, limits=AMPLE)
@@ -59,6 +60,7 @@ def test_what_variables_do_not_take_is_refused_at_once() -> None:
         sv.adjust({"a": small_table(), "b": small_table()}, method=sv.Method(settings={"groups": 3}))
 
 
+@pytest.mark.slow
 def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
     keep = sv.keep.Keep(variance="all", within=0.02, by="programs")
@@ -67,6 +69,7 @@ def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
     assert found.slope_change <= 0.02
 
 
+@pytest.mark.slow
 def test_variables_of_records_are_released_one_by_one() -> None:
     rng = np.random.Generator(np.random.PCG64(1))
     people = rng.integers(1, 60, 90)

@@ -18,8 +18,8 @@ from statveil.cli.options import keep_from
 from statveil.core.errors import AuditFailed, InputError
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
+from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import protect_to_folder
-from statveil.jobs.tables.protect import LinkedTables, assess_records
 from statveil.jobs.tables.released import keep_as_json
 from statveil.protect.keep.wishes import cells_at, cells_of, keep_of, several, targets_of
 from tests.protect.keep.tables import AMPLE, small_table
@@ -185,6 +185,7 @@ def test_chi_square_is_laid_out_on_a_table_with_two_dimensions() -> None:
     assert measure.function.cells.shape == (4, 2)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_records_to_a_release_that_keeps_means() -> None:
     keep = sv.keep.Keep(mean=["sensitive", {"region": 1}], slope="all", by="programs")
     release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=keep, limits=AMPLE)
@@ -196,6 +197,7 @@ def test_records_to_a_release_that_keeps_means() -> None:
     assert release.provenance.parameters["keep"]["mean"][0] == "sensitive"
 
 
+@pytest.mark.slow
 def test_a_cap_that_had_to_be_widened_is_what_the_audit_checks() -> None:
     options = sv.Options(variant="exact")
     keep = sv.keep.Keep(mean="sensitive", widen=(1.5, 3, 8), by="programs")
@@ -217,6 +219,7 @@ def test_keep_and_repair_exclude_each_other_and_a_cap_is_needed_to_be_widened() 
         sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], keep=sv.keep.Keep(mean="all", widen=(2,)))
 
 
+@pytest.mark.slow
 def test_a_job_file_says_what_to_keep(tmp_path: Path) -> None:
     from pyarrow.csv import write_csv
 
@@ -276,6 +279,7 @@ def record_as_widened(folder: Path, cap: float) -> None:
     (folder / "provenance.json").write_text(json.dumps(told), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_release_that_needed_no_wider_cap_is_audited_against_what_was_asked(tmp_path: Path) -> None:
     """Exact levels do for a slope over all cells. One unit further is less than the caps that might have been tried."""
     job = read_job(two_sales(tmp_path, 'slope = "all"\nwiden = [8, 50]', protection='variant = "exact"'))
@@ -288,6 +292,7 @@ def test_a_release_that_needed_no_wider_cap_is_audited_against_what_was_asked(tm
     assert "overshoot" in wrong_in(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_command_line_says_that_a_cap_was_widened(tmp_path: Path) -> None:
     job = two_sales(tmp_path, 'mean = "sensitive"\nwiden = [8, 50]', protection='variant = "exact"')
     ran = CliRunner().invoke(app, ["protect", str(job), "--out", str(tmp_path / "out")])
@@ -319,6 +324,7 @@ def largest(true: np.ndarray, released: np.ndarray) -> float:
     return float(np.abs(released - true).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("front", ["", "[tradeoff]\npoints = 1"])
 def test_a_job_without_sensitive_cells_has_nothing_to_keep_and_is_released(tmp_path: Path, front: str) -> None:
     job = read_job(
@@ -375,6 +381,7 @@ def two_sales(folder: Path, keep: str, *, by: str = 'by = "programs"', rule: str
     return folder / "job.toml"
 
 
+@pytest.mark.slow
 def test_linked_tables_keep_a_mean_of_one_of_them_and_the_folder_is_checked_for_it(tmp_path: Path) -> None:
     job = read_job(two_sales(tmp_path, 'mean = ["sensitive", {table = "by_trade", region = "A1"}]'))
     release = protect_to_folder(job, tmp_path / "out").release
@@ -409,12 +416,14 @@ def wrong_in(folder: Path) -> dict[str, tuple[str, ...]]:
     return {check.name: tuple(check.findings) for check in audit_folder(folder).checks if not check.passed}
 
 
+@pytest.mark.slow
 def test_a_mean_that_a_public_file_no_longer_keeps_is_found(tmp_path: Path) -> None:
     protect_to_folder(read_job(two_sales(tmp_path, 'mean = "sensitive"')), tmp_path / "out")
     move_a_sensitive_cell(next((tmp_path / "out" / "public").glob("*trade*.csv")), 5)
     assert wrong_in(tmp_path / "out")["means"] == ("the sensitive cells",)
 
 
+@pytest.mark.slow
 def test_the_command_line_keeps_a_mean(tmp_path: Path) -> None:
     sv.systems.write_jj(small_table(), tmp_path / "t.jj")
     ran = CliRunner().invoke(
@@ -428,6 +437,7 @@ def test_the_command_line_keeps_a_mean(tmp_path: Path) -> None:
     assert "slope" in plain.stdout
 
 
+@pytest.mark.slow
 def test_widened_caps_are_listed_as_repairs_are(tmp_path: Path) -> None:
     problem = small_table()
     narrow = small_table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from statveil.protect.network.bounds.capacity_bound import CoarseBound
@@ -71,6 +72,7 @@ def test_the_coarse_table_costs_at_most_what_the_whole_does(problem: ProtectionP
         assert cheapest_coarse(coarse_of(problem)) <= cheapest_cost(problem) * (1 + 1e-9) + 1e-9
 
 
+@pytest.mark.slow
 @RELAXED
 @given(problem=small_hierarchies())
 def test_the_coarse_bound_holds_for_the_whole_table(problem: ProtectionProblem) -> None:

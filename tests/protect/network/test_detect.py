@@ -228,6 +228,7 @@ def test_each_relation_is_divided_by_what_it_has_in_common_with_its_right_hand_s
     assert lowest.rhs.tolist() == [2, 1, 3, 0]
 
 
+@pytest.mark.slow
 def test_a_table_in_multiplied_relations_costs_the_same_and_its_certificate_proves_the_same():
     problem = small_hierarchy(levels={9: 5, 13: 7, 21: 9})
     factor = np.arange(problem.rhs.size) % 3 + 1

@@ -52,6 +52,7 @@ def medium_table(*, norm: str = "l1", transposed: bool = False) -> ProtectionPro
     return problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [small_problems(), small_hierarchies()])
 def test_answers_are_safe_and_between_bound_and_optimum(source):
     @RELAXED
@@ -68,6 +69,7 @@ def test_answers_are_safe_and_between_bound_and_optimum(source):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [small_problems(), small_hierarchies()])
 def test_answers_are_close_to_the_optimum(source):
     """Always the same tables: how close a heuristic comes is no promise about every table there is."""
@@ -84,6 +86,7 @@ def test_answers_are_close_to_the_optimum(source):
     check()
 
 
+@pytest.mark.slow
 def test_a_medium_table_is_nearly_solved():
     search = searched(medium_table())
     assert search.objective <= 1.02 * search.bound
@@ -148,6 +151,7 @@ def test_auto_comes_here_for_large_networks_only():
     assert not engine.fits(dataclasses.replace(many, weight=np.where(np.arange(many.size) == 3, 1e-15, 1.0)))
 
 
+@pytest.mark.slow
 def test_least_squares_are_served_too():
     problem = medium_table(norm="l2")
     search = searched(problem, seconds=5)
@@ -220,6 +224,7 @@ def test_a_table_is_told_before_any_flow_is_priced(monkeypatch, where):
     assert problem.accepts(next(news.deviation for news in told if news.deviation is not None))
 
 
+@pytest.mark.slow
 def test_bounds_that_add_up_to_too_much_are_none_in_the_coarse_table():
     problem = hierarchy(60, seed=1, sensitive=60, filling=Filling(where="any"))
     problem = dataclasses.replace(problem, upper=np.full(problem.size, 10**15, dtype=np.int64))
@@ -280,6 +285,7 @@ def heard(problem, role, gap=0.0):
     return search
 
 
+@pytest.mark.slow
 def test_one_process_can_look_for_tables_and_another_raise_the_bound(monkeypatch):
     """Beyond the cover, only the second raises the bound; only the first goes on from its first table."""
     problem = with_sensitive_totals()
@@ -289,6 +295,7 @@ def test_one_process_can_look_for_tables_and_another_raise_the_bound(monkeypatch
     assert both.bound >= bound.bound * (1 - 1e-6)
 
 
+@pytest.mark.slow
 def test_where_a_gap_is_asked_for_who_looks_for_tables_raises_the_bound_too():
     """When to stop must not depend on another process."""
     problem = with_sensitive_totals()

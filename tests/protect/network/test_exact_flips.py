@@ -85,6 +85,7 @@ def test_the_totals_come_before_the_others():
     assert [group.tolist() for group in groups_of(np.array([1, 3]), totals)] == [[1, 3]]
 
 
+@pytest.mark.slow
 def test_method_network_leaves_no_total_whose_turning_would_help():
     problem = mixed()
     search = Search(problem, Limits(seconds=6), 0, lambda _: None)
@@ -100,6 +101,7 @@ def test_method_network_leaves_no_total_whose_turning_would_help():
         assert table is None or problem.cost(table) >= search.objective * (1 - 1e-4)
 
 
+@pytest.mark.slow
 def test_a_table_with_tight_bounds_is_not_called_infeasible():
     problem = tight_and_heavy(3)
     search = Search(problem, Limits(seconds=20), 0, lambda _: None)

@@ -88,6 +88,7 @@ def test_duals_prove_the_flow_optimal(problem, seed):
     assert sum(terms) + program.duals @ problem.residual == pytest.approx(problem.cost(deviation), abs=1e-6)
 
 
+@pytest.mark.slow
 @RELAXED
 @given(problem=small_hierarchies(), seed=st.integers(0, 9))
 def test_a_flip_from_the_last_tree_ends_where_a_fresh_start_does(problem, seed):

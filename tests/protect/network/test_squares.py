@@ -119,6 +119,7 @@ def test_where_newton_does_not_end_the_flow_still_gives_a_table(monkeypatch):
     assert problem.cost(found) <= problem.cost(program.solve(senses))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=small_hierarchies(), seed=st.integers(0, 9))
 def test_there_is_a_table_where_the_flow_has_one_and_none_elsewhere(problem, seed):

@@ -90,6 +90,7 @@ def test_cells_without_relations_take_the_cheaper_way() -> None:
     assert parts.settled.tolist() == [-4, 4, 7, 0]
 
 
+@pytest.mark.slow
 def test_a_stuck_cell_is_left_to_the_method_which_says_so() -> None:
     problem = beside(row(), problem_of([3], np.zeros((0, 1)), levels={0: 5}, upper=np.array([4])))
     with pytest.raises(InfeasibleProblem):
@@ -110,6 +111,7 @@ def test_multipliers_keep_their_cells_and_relations() -> None:
 # -- solving ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "exact", "bcd"])
 def test_objective_and_bound_are_sums(method: str) -> None:
     problems = [square(1), row(), square(2), problem_of([50], np.zeros((0, 1)), levels={0: 9})]
@@ -120,12 +122,14 @@ def test_objective_and_bound_are_sums(method: str) -> None:
     assert np.array_equal(together.deviation, np.concatenate([each.deviation for each in apart]))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_table_whoever_is_quicker() -> None:
     problem = beside(*(square(seed) for seed in range(6)))
     tables = [adjust_problem(problem, seed=3, limits=Limits(seconds=30)).deviation for _ in range(2)]
     assert np.array_equal(*tables)
 
 
+@pytest.mark.slow
 def test_a_start_reaches_every_component() -> None:
     start = np.array([-1, 0, 0, 0, 1, 0, 0, 0])
     adjustment = adjust_problem(beside(row(), row(5)), method="fixed", start=start)
@@ -146,12 +150,14 @@ def test_an_unknown_method_is_refused_even_where_there_is_nothing_to_do() -> Non
         adjust_problem(problem_of([1, 2, 3], [[1, 1, -1]], levels={}), method="luck")
 
 
+@pytest.mark.slow
 def test_one_infeasible_component_makes_the_whole_infeasible() -> None:
     clash = problem_of([3, 3, 6], [[1, 1, -1]], levels={0: 5, 1: 5}, lower=np.array([0, 0, 6]), upper=np.array([99, 99, 6]))
     with pytest.raises(InfeasibleProblem, match="No safe table exists"):
         adjust_problem(beside(square(1), clash), limits=Limits(seconds=20))
 
 
+@pytest.mark.slow
 def test_what_preprocessing_found_is_told() -> None:
     told: list[Progress] = []
     small = problem_of([3, 20, 23], [[1, 1, -1]], levels={0: 5})
@@ -198,6 +204,7 @@ def test_a_lone_relation_is_solved_like_the_reference(problem: ProtectionProblem
         assert best == np.inf
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(problems=st.lists(small_problems(), min_size=2, max_size=3))
 def test_apart_is_as_good_as_together(problems: list[ProtectionProblem]) -> None:

@@ -202,6 +202,7 @@ def test_tightened_bounds_lose_no_table(problem: ProtectionProblem) -> None:
             assert np.array_equal(shown, senses) or (deviation[cells] == 0).any()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(problem=small_problems())
 def test_the_reduced_problem_costs_the_same(problem: ProtectionProblem) -> None:
@@ -214,6 +215,7 @@ def test_the_reduced_problem_costs_the_same(problem: ProtectionProblem) -> None:
     assert rest + reduction.fixed_cost == pytest.approx(best)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(problem=tied_problems())
 def test_tied_cells_with_levels_of_zero_lose_and_gain_no_table(problem: ProtectionProblem) -> None:

@@ -32,6 +32,7 @@ def test_a_truncated_program_proves_neither_a_bound_nor_infeasibility(monkeypatc
     assert search.bound == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small_problems())
 def test_with_squares_no_choice_of_senses_does_better(problem: ProtectionProblem) -> None:

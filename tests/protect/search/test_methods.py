@@ -41,6 +41,7 @@ def one_row() -> ProtectionProblem:
     return problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", SENSE_METHODS)
 def test_one_sensitive_cell_costs_its_level_twice(method: str) -> None:
     heard = Heard(one_row(), method)

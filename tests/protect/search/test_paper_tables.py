@@ -53,12 +53,14 @@ def test_a_group_or_a_turn_for_each_cell_reaches_the_optimum(method: str, six_by
     assert problem.cost(heard.best) == pytest.approx(optimum)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PAPER_METHODS)
 def test_the_same_seed_gives_the_same_table(method: str, six_by_six: tuple[ProtectionProblem, float]) -> None:
     first, second = (Heard(six_by_six[0], method, seed=5) for _ in range(2))
     assert np.array_equal(first.best, second.best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PAPER_METHODS)
 def test_a_start_is_never_made_worse(method: str, six_by_six: tuple[ProtectionProblem, float]) -> None:
     problem, optimum = six_by_six

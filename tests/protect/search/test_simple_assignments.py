@@ -56,6 +56,7 @@ def test_alternate_has_no_table_where_its_senses_have_none() -> None:
     assert search.best is None
 
 
+@pytest.mark.slow
 def test_a_method_without_a_table_tells_whether_the_clock_stopped_it() -> None:
     """1 + 2 + 4 + ... + 2^20 against 2^21 - 1 with a fixed total: all the small ones go against the large one, which no coin finds."""
     levels = [2**power for power in range(21)] + [2**21 - 1]

@@ -225,6 +225,7 @@ def test_public_statistics_by_hand(streets: Any) -> None:
     assert found["top"] == [["d", "40"], ["c", "30"], ["b", "16"], ["a", "14"]]
 
 
+@pytest.mark.slow
 def test_three_hundred_thousand_cells_take_seconds() -> None:
     rng = np.random.Generator(np.random.PCG64(3))
     codes = [[f"{name}{place}" for place in range(size)] for name, size in (("r", 550), ("c", 550))]

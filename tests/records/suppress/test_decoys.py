@@ -32,6 +32,7 @@ def measured(data: sv.Microdata, **settings: Any) -> tuple[sv.FilePlan, dict[str
     return plan, {each.name: each.value for each in attack_file(exposed(plan))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["original", "recount"])
 def test_extra_blanks_make_the_attack_no_better_than_a_plain_guess(rule: Any) -> None:
     data = town(8000)
@@ -47,6 +48,7 @@ def test_extra_blanks_make_the_attack_no_better_than_a_plain_guess(rule: Any) ->
     assert guarded.gap == plain.gap == 0
 
 
+@pytest.mark.slow
 def test_extra_blanks_leave_the_file_safe_and_repeat_with_the_seed() -> None:
     data = town(300)
     wanted = sv.KeyVariables(fields=dict.fromkeys(data.columns), threshold=3, order=2, rule="recount", candidates=3)
@@ -57,6 +59,7 @@ def test_extra_blanks_leave_the_file_safe_and_repeat_with_the_seed() -> None:
     assert unsafe(*released(one), tables_up_to(5, 2, 3), "recount") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["original", "recount"])
 def test_extra_blanks_keep_the_caps(rule: Any, tmp_path: Any) -> None:
     data = town(300)

@@ -57,6 +57,7 @@ def claimed_and_least(
     return found.cost, least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["original", "recount", "wildcard"])
 @pytest.mark.parametrize("seed", range(5))
 def test_records_of_one_key_that_cost_differently_are_told_apart(rule: Any, seed: int) -> None:
@@ -64,6 +65,7 @@ def test_records_of_one_key_that_cost_differently_are_told_apart(rule: Any, seed
     assert claimed == pytest.approx(least)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["original", "recount"])
 @pytest.mark.parametrize("living", [False, True])
 @pytest.mark.parametrize("seed", range(8))
@@ -79,6 +81,7 @@ AT_HOME = (["xp", "yq", "xp", "yp", "xp", "xq"], ["2", "1", "3", "1", "3", "3"],
 """Files that rounds of added blanks leave no room for under their caps, though they can be made safe."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("letters", "homes", "caps"), [ONE_AWAY, AT_HOME, (ONE_AWAY[0], None, {"a": 0, "b": 1})])
 def test_a_recount_under_caps_is_impossible_only_where_nothing_exists(letters: list[str], homes: Any, caps: dict[str, int]) -> None:
     rows: list[Record] = [tuple(each) for each in letters]
@@ -86,6 +89,7 @@ def test_a_recount_under_caps_is_impossible_only_where_nothing_exists(letters: l
     assert claimed == pytest.approx(least)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("letters", "homes", "caps"), [ONE_AWAY, AT_HOME])
 def test_rounds_that_use_up_the_caps_prove_nothing(
     letters: list[str], homes: Any, caps: dict[str, int], monkeypatch: pytest.MonkeyPatch
@@ -102,6 +106,7 @@ def test_rounds_that_use_up_the_caps_prove_nothing(
         sv.plan_recoding(data, keys, recoding={})
 
 
+@pytest.mark.slow
 def test_rounds_are_good_enough_where_the_caps_leave_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_program, "TUNING", joint_program.TUNING._replace(most_columns=0))
     rows = random_records(3, records=40, sizes=(5, 4))
@@ -111,6 +116,7 @@ def test_rounds_are_good_enough_where_the_caps_leave_room(monkeypatch: pytest.Mo
     assert found.cost >= found.bound
 
 
+@pytest.mark.slow
 def test_what_is_missing_needs_no_blank_and_no_room_under_a_cap() -> None:
     """The other member's town is unknown anyway: one blank is enough, and the cap allows one."""
     rows: list[Record] = [("x", "p"), (None, "p"), ("y", "p"), ("y", "p")]
@@ -136,18 +142,21 @@ def test_too_many_ways_to_blank_are_refused_with_caps_and_left_to_rounds_without
     assert sv.recode.suppress(data, wanted(rule="recount", household="home", shared=["a"])).blanks == {"a": 1, "b": 0}
 
 
+@pytest.mark.slow
 def test_a_file_with_too_many_cells_is_blanked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recount, "TUNING", recount.TUNING._replace(most_cells=0))
     data = as_data([("x", "p"), ("y", "p"), ("y", "p")], [1.0] * 3, ["1", "2", "3"])
     assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 3})).blanks == {"a": 1, "b": 0}
 
 
+@pytest.mark.slow
 def test_a_solver_that_leaves_a_cell_short_again_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_program.DoubtfulCells, "enter", lambda *_: 1)
     data = as_data([("x", "p")] * 3 + [("y", "p")], [1.0] * 4, ["1"] * 4)
     assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 4})).blanks == {"a": 1, "b": 0}
 
 
+@pytest.mark.slow
 def test_time_that_ends_in_a_grown_program_leaves_it_to_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     solve = joint_program.JointProgram.solve
 
@@ -165,6 +174,7 @@ def test_time_that_ends_in_a_grown_program_leaves_it_to_rounds(monkeypatch: pyte
         sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"caps": {"a": 6}}, {"household": "home", "shared": ["a"]}, {"candidates": 3}])
 @pytest.mark.parametrize("seed", range(3))
 def test_records_of_one_key_that_weigh_differently_are_told_apart(settings: dict[str, Any], seed: int, tmp_path: Any) -> None:
@@ -177,6 +187,7 @@ def test_records_of_one_key_that_weigh_differently_are_told_apart(settings: dict
     assert sv.apply_plan(data, sv.plan_recoding(data, keys), tmp_path / "safe.csv").unsafe["recount"] == 0
 
 
+@pytest.mark.slow
 def test_the_written_file_costs_what_the_plan_says(tmp_path: Any) -> None:
     """The dear one of two equal records keeps what the cheap one loses."""
     rows: list[Record] = [("x", "p"), ("x", "p"), *[("x", "q")] * 3, *[("z", "p")] * 3]

@@ -36,6 +36,7 @@ def test_a_blank_that_would_leave_others_rare_is_made_elsewhere() -> None:
         assert unsafe(*released(found), tables_up_to(2, 2, 2), "recount") == 0
 
 
+@pytest.mark.slow
 def test_ties_between_answers_that_hang_together_go_to_the_field_of_lower_second_cost() -> None:
     """r and z are rare, so (y, r) loses r and (z, q) loses z; the only (y, q) loses one of its values, and the one that is left alone then,
     the q of the one or the y of the other, goes too. That makes four blanks either way: three of them in a, or three in b."""
@@ -45,6 +46,7 @@ def test_ties_between_answers_that_hang_together_go_to_the_field_of_lower_second
         assert (found.blanks, found.second_cost, found.ties_settled) == (blanks, 1.0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_no_answer_found_for_other_second_costs_is_better_by_these(seed: int) -> None:
     rows = random_records(seed, records=150, sizes=(6, 5, 4, 2))
@@ -56,6 +58,7 @@ def test_no_answer_found_for_other_second_costs_is_better_by_these(seed: int) ->
             assert own.second_cost <= replace(other, problem=own.problem).second_cost
 
 
+@pytest.mark.slow
 def test_second_costs_that_are_not_settled_in_time_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(7, records=150, sizes=(6, 5, 4, 2))
     monkeypatch.setattr(recount, "settle_ties", lambda _models, _second, found, **_limits: list(found))
@@ -70,6 +73,7 @@ def test_covers_hit_what_they_must_and_hold_nothing_needless() -> None:
     assert useful_covers([], [1 << unit for unit in range(8)], most=10) is None
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), records=st.integers(3, 5), threshold=st.integers(2, 3))
 @settings(max_examples=8, deadline=None, derandomize=True)
 def test_no_cheaper_blanks_exist(seed: int, records: int, threshold: int) -> None:
@@ -78,6 +82,7 @@ def test_no_cheaper_blanks_exist(seed: int, records: int, threshold: int) -> Non
     assert found.cost == least_by_trying(rows, tables_up_to(3, 2, threshold), "recount", [1.0] * 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value"), [("most_columns", 0), ("most_masks", 0), ("most_cells", 0), ("rounds", 1)])
 def test_a_program_cut_short_still_gives_a_safe_file_and_a_bound(name: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = random_records(7, records=150, sizes=(6, 5, 4, 2))
@@ -90,6 +95,7 @@ def test_a_program_cut_short_still_gives_a_safe_file_and_a_bound(name: str, valu
     assert unsafe(*released(found), tables_up_to(4, 3, 3), "recount") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_recoding_is_the_best_under_the_rule_itself(seed: int) -> None:
     """Listing every recoding and blanking each exactly finds nothing better."""
@@ -105,6 +111,7 @@ def test_the_recoding_is_the_best_under_the_rule_itself(seed: int) -> None:
     assert str(plan.ending) == "optimal"
 
 
+@pytest.mark.slow
 def test_a_quick_price_is_never_below_the_exact_one() -> None:
     rows = random_records(3, records=200, sizes=(7, 5, 4))
     coded = code_file(microdata(rows), keys(3, threshold=3, order=3))

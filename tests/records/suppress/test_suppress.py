@@ -39,6 +39,7 @@ def test_ties_go_to_the_field_of_lower_second_cost() -> None:
         assert found.blanks[preferred] == found.total == 1
 
 
+@pytest.mark.slow
 def test_a_cap_moves_blanks_to_another_field_and_is_kept() -> None:
     records = [(f"v{n // 2}", f"w{(n + 1) // 2 % 4}") for n in range(8)]
     free = sv.recode.suppress(microdata(records), keys(2, threshold=2, order=2, ties={"a": 1.0, "b": 2.0}))
@@ -48,6 +49,7 @@ def test_a_cap_moves_blanks_to_another_field_and_is_kept() -> None:
     assert (capped.total, str(capped.ending)) == (free.total, "optimal")
 
 
+@pytest.mark.slow
 def test_caps_that_do_not_bind_leave_ties_to_the_second_cost() -> None:
     records = [(f"v{n // 2}", f"w{(n + 1) // 2 % 4}") for n in range(8)]
     for preferred in ("a", "b"):
@@ -57,6 +59,7 @@ def test_caps_that_do_not_bind_leave_ties_to_the_second_cost() -> None:
         assert found.ties_settled
 
 
+@pytest.mark.slow
 def test_caps_that_nothing_keeps_are_refused() -> None:
     with pytest.raises(sv.InfeasibleProblem):
         sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, caps={"b": 0}))
@@ -67,6 +70,7 @@ def test_linked_fields_are_blanked_together() -> None:
     assert found.blanks == {"a": 1, "b": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["original", "recount", "wildcard"])
 def test_a_linked_group_costs_the_same_where_some_of_it_is_missing(rule: Any) -> None:
     """The rare "x" goes, and "b" with it, which is missing in that record: one value is blanked, and the group is paid for."""
@@ -91,12 +95,14 @@ def test_a_shared_blank_is_made_for_the_whole_household() -> None:
     assert (found.blanks, found.cost) == ({"a": 0, "b": 1}, 1.5)
 
 
+@pytest.mark.slow
 def test_households_keep_caps_too() -> None:
     settings_: dict[str, Any] = {"threshold": 2, "order": 2, "household": "home", "shared": ["a"], "costs": {"a": 1.0, "b": 1.5}}
     found = sv.recode.suppress(household(FAMILIES), keys(2, caps={"b": 0}, **settings_))
     assert found.blanks == {"a": 2, "b": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["original", "recount", "wildcard"])
 @given(seed=st.integers(0, 10_000), records=st.integers(2, 4), threshold=st.integers(2, 3), missing=st.sampled_from([0.0, 0.2]))
 @settings(max_examples=12, deadline=None, derandomize=True)
@@ -117,6 +123,7 @@ def test_no_cheaper_blanks_exist(rule: Any, seed: int, records: int, threshold: 
     assert unsafe(*released(found), tables, rule) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings_", [{"candidates": 2}, {"caps": {"a": 500}}, {"counting": "records"}, {"costs": "entropy"}, {"order": "full"}]
 )
@@ -129,18 +136,21 @@ def test_larger_files_are_safe_by_a_plain_recount(settings_: dict[str, Any], rul
     assert int(found.records.sum()) == 120
 
 
+@pytest.mark.slow
 def test_a_wildcard_file_is_safe_by_a_plain_recount() -> None:
     rows = random_records(8, records=150, sizes=(6, 4, 3, 2))
     found = sv.recode.suppress(microdata(rows), keys(4, threshold=3, order=3, rule="wildcard"))
     assert unsafe(*released(found), tables_up_to(4, 3, 3), "wildcard") == 0
 
 
+@pytest.mark.slow
 def test_a_listed_single_table_is_made_safe_under_wildcards_too() -> None:
     rows = random_records(9, records=60, sizes=(6, 4, 3))
     wanted = keys(3, threshold=3, combinations=[["a", "b", "c"]], rule="wildcard")
     assert unsafe(*released(sv.recode.suppress(microdata(rows), wanted)), [((0, 1, 2), 3)], "wildcard") == 0
 
 
+@pytest.mark.slow
 def test_the_order_of_the_records_does_not_matter() -> None:
     rows = random_records(10, records=80, sizes=(5, 4, 3))
     there, back = (sv.recode.suppress(microdata(each), keys(3, rule="recount")) for each in (rows, rows[::-1]))
@@ -176,6 +186,7 @@ def test_missing_as_a_category_can_be_rare() -> None:
     assert sv.find_unsafe(microdata(rows), keys(2, threshold=2, order=1, missing="category")).records == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threshold", "order", "original", "peer"), [(3, 3, 126, 184), (3, "full", 283, 333), (5, "full", 461, 609)])
 @pytest.mark.shared
 def test_testdata_needs_these_blanks(shared_data: Any, threshold: int, order: Any, original: int, peer: int) -> None:

@@ -25,6 +25,7 @@ def problem(rows: list[Record], **more: Any) -> SuppressionProblem:
     return problem_of(code_file(microdata(rows), wanted), (0,) * len(rows[0]))
 
 
+@pytest.mark.slow
 def test_unique_records_cost_two_that_are_blank_altogether() -> None:
     """Sixty records that differ in both fields, threshold 3: a record blank in one field helps one other, blank in both it helps all."""
     found = wildcard_bound(problem([(f"a{n}", f"b{n}") for n in range(60)], threshold=3, order=2), worth=4.0, seconds=10)
@@ -35,6 +36,7 @@ def test_a_file_without_rare_combinations_has_no_prices() -> None:
     assert covering_of(problem([("x", "p")] * 5, threshold=3, order=2)) is None
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 100_000), records=st.integers(3, 4), threshold=st.integers(2, 3), missing=st.sampled_from([0.0, 0.2]),
        order=st.integers(1, 3), costs=st.sampled_from([(1.0, 1.0, 1.0), (1.0, 2.0, 3.0), (0.7, 1.3, 1.0)]))  # fmt: skip
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -45,6 +47,7 @@ def test_no_safe_file_costs_less(seed: int, records: int, threshold: int, missin
     assert bound <= fewest_blanks(rows, tables_up_to(3, order, threshold), "wildcard", costs) + 1e-9
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 100_000), threshold=st.integers(2, 3), missing=st.sampled_from([0.0, 0.2]))
 @settings(max_examples=20, deadline=None, derandomize=True)
 def test_no_safe_file_has_less_of_both_costs(seed: int, threshold: int, missing: float) -> None:
@@ -55,6 +58,7 @@ def test_no_safe_file_has_less_of_both_costs(seed: int, threshold: int, missing:
     )
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 100_000), records=st.integers(4, 9), threshold=st.integers(2, 4))
 @settings(max_examples=6, deadline=None, derandomize=True)
 def test_no_proved_optimum_of_a_larger_file_is_below(seed: int, records: int, threshold: int) -> None:
@@ -90,6 +94,7 @@ def greatest_share(covering: Covering, prices: np.ndarray[Any, Any]) -> float:
     return most
 
 
+@pytest.mark.slow
 def test_linked_fields_and_record_costs_are_paid_as_they_are() -> None:
     """Three unique values, threshold 2: one record blank in a, and in b with it, and the cheapest record costs 2."""
     data = microdata([("x", "p", "5"), ("y", "p", "2"), ("z", "p", "9")], names=("a", "b", "importance"))
@@ -112,6 +117,7 @@ def test_testdata_needs_as_many_blanks_as_k_less_one_records_have_fields(
     assert (found.total, found.bound, str(found.ending)) == (optimum, optimum, "optimal")
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_adult_is_proved_too_recodings_and_all(shared_data: Any) -> None:
     folder = shared_data / "microdata" / "adult"

@@ -88,6 +88,7 @@ def test_names_that_spss_does_not_know_are_refused(names: list[str]) -> None:
         refuse_spss_names(Path("x.sav"), names)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_is_written_is_read(tmp_path: Path, data: st.DataObject) -> None:

@@ -53,6 +53,7 @@ def record(store: Store, rows: list[CellRow]) -> None:
         recording.add_cells(rows)
 
 
+@pytest.mark.slow
 def test_the_first_to_publish_a_cell_decides(opener: Opener) -> None:
     store = opener()
     record(store, [row(1, value=10), row(2, value=20)])

@@ -7,6 +7,7 @@ from types import ModuleType
 
 import numpy as np
 
+from statveil.audit.attacks import key_rotation, side_channels
 from statveil.audit.attacks.case import Case, SystemCase
 from statveil.audit.attacks.many_tables import (
     averaging,
@@ -33,7 +34,6 @@ from statveil.audit.attacks.one_table import (
     singletons,
     zeros,
 )
-from statveil.audit.attacks.service import key_rotation, side_channels
 from statveil.audit.attacks.verdict import Number, SuiteReport, Verdict, judged, not_applicable
 from statveil.core.errors import InputError
 

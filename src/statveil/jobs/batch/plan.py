@@ -32,8 +32,8 @@ from statveil.formats.argus.lines import ArgusLine, base_name, find_file
 from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRole, read_metadata
 from statveil.formats.argus.tab import FREQUENCY_RESPONSE
 from statveil.formats.argus.trees import read_recoding
+from statveil.jobs.batch.recode import Recoder
 from statveil.jobs.batch.rules import RuleSet, rule_set
-from statveil.jobs.batch.tables import Recoder
 
 FORMATS = {1: "CSV", 2: "pivot", 3: "code-value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
 INTERMEDIATE = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, overload
@@ -11,6 +11,7 @@ from statveil.core.errors import InfeasibleProblem, InputError, RuleError
 from statveil.core.limits import Limits, OnProgress, check_kind, stages
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
+from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.released import (
     as_json,
     keep_as_json,
@@ -32,77 +33,11 @@ from statveil.protect.keep.wishes import Keep, keep_of
 from statveil.protect.options import AdjustArguments, Method, Options, method_of
 from statveil.protect.problem import ProtectionProblem
 from statveil.publish.release import Release
-from statveil.risk.assess import assess, check_rules
-from statveil.risk.rules import Rule, contributions_needed
+from statveil.risk.assess import check_rules
+from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.risk.unions import candidate_sets, unsafe_sets, without_safe_unions
-from statveil.tables.linked import CellSet, Equation
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
-from statveil.tables.tabulate import listed_specs, tabulate
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkedTables:
-    """Tables protected together, and what links them beyond the cells they share.
-
-    tables: one or several. equations: between measures. sets: cells to be judged as if they were one cell.
-    search_sets: also look for such sets, those that one holding dominates.
-
-    >>> specs = [TableSpec(dimensions={"region": None}, measure=name, name=name) for name in ("turnover", "domestic", "export")]
-    >>> linked = LinkedTables(tables=specs, equations=[Equation(total="turnover", parts=["domestic", "export"])])
-    >>> [spec.name for spec in linked.specs]
-    ['turnover', 'domestic', 'export']
-    """
-
-    tables: TableSpec | Sequence[TableSpec]
-    equations: Sequence[Equation] = ()
-    sets: Sequence[CellSet] = ()
-    search_sets: bool = False
-
-    def __post_init__(self) -> None:
-        listed_specs(self.tables)
-        if not isinstance(self.search_sets, bool):
-            raise InputError("search_sets must be True or False.", hint="Sets that are known are given as sets=[CellSet(...)].")
-
-    @property
-    def specs(self) -> list[TableSpec]:
-        return listed_specs(self.tables)
-
-
-def assess_records(
-    data: Microdata, linked: LinkedTables, rules: Sequence[Rule], *, tell: Callable[[str], None] = lambda _: None
-) -> tuple[Table, Sensitivity]:
-    """The tables that the records add up to, and what is sensitive in them; sets of cells that are safe are left out."""
-    tell("tabulating")
-    specs, sets = linked.specs, list(linked.sets)
-    if linked.search_sets:
-        sets += [found for found in find_sets(data, specs, rules) if found not in sets]
-    table = tabulate(data, specs, top=_top(rules), equations=linked.equations, sets=sets)
-    tell("assessing")
-    sensitivity = assess(table, rules)
-    if table.unions:
-        table = without_safe_unions(table, sensitivity)
-        sensitivity = assess(table, rules)
-    return table, sensitivity
-
-
-def find_sets(data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> list[CellSet]:
-    """Sets that the rules call unsafe: parts of one total that are sensitive and have the same largest holding."""
-    if any(spec.holding is None for spec in specs):
-        raise RuleError(
-            "Sets of cells are searched for by the holding that is the largest in each, and no holding is given.",
-            hint="Give the tables a holding column, or name the sets.",
-        )
-    table = tabulate(data, specs, top=_top(rules), leaders=True)
-    sets = candidate_sets(table, assess(table, rules))
-    judged = tabulate(data, specs, top=_top(rules), sets=sets)
-    return unsafe_sets(sets, judged, assess(judged, rules))
-
-
-def _top(rules: Sequence[Rule]) -> int:
-    return max(1, contributions_needed(rules))
-
 
 Specs = TableSpec | Sequence[TableSpec] | LinkedTables
 

@@ -21,7 +21,7 @@ from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits
 from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
-from statveil.jobs.tables.protect import LinkedTables
+from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.build import build_problem
 from statveil.protect.keep.adjust_keeping import adjust_keeping

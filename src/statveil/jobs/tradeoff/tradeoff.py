@@ -17,7 +17,8 @@ from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_kind, check_seed
 from statveil.core.provenance import Provenance
 from statveil.formats.system import LinearSystem
-from statveil.jobs.tables.protect import LinkedTables, Specs, assess_records, in_labels, records_of, require_rules, settled
+from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.protect import Specs, in_labels, records_of, require_rules, settled
 from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
 from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, StageMessage, explore
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out

@@ -80,6 +80,7 @@ def test_every_table_on_the_way_is_safe_and_the_gain_is_what_was_said(seed: int,
     assert after - before == pytest.approx(gained, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_best_slope_of_all() -> None:
     """Every whole table of the two sensitive cells of a row of three, by enumeration."""
     problem = small_table()
@@ -105,6 +106,7 @@ def test_the_same_seed_gives_the_same_table() -> None:
     assert np.array_equal(first.table, second.table)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("what", "printed"),
@@ -123,6 +125,7 @@ def test_the_printed_values_of_cox_and_kelly_are_reached(shared_data: Path, what
     assert off <= printed
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_least_change_of_cox_and_kelly_is_reached(shared_data: Path) -> None:
     problem = sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj")

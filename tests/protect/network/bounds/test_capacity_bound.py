@@ -39,6 +39,7 @@ def test_a_cell_without_room_to_fall_cannot_take_up_a_rise():
     assert cheapest_cost(problem) == 10 + 1 + 45
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problem=small_hierarchies())
 def test_bounds_stay_below_the_optimum(problem):

@@ -84,6 +84,7 @@ def test_the_same_seed_brings_the_same_senses_and_another_one_others() -> None:
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_in_three_dimensions_messages_leave_less_than_annealing(seed: int) -> None:
     """20 x 20 x 20, 2,400 sensitive, the better of two: eight times the sweeps of a first table still leave some 5% more."""

@@ -94,6 +94,7 @@ def test_a_block_step_never_worsens(problem: ProtectionProblem, chosen: int) -> 
     assert problem.accepts(search.best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [bcd.run, tree_bcd.run])
 @given(problem=small_problems())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -108,6 +108,7 @@ def test_the_fallback_finds_the_nearest_table() -> None:
     assert search.best is not None
 
 
+@pytest.mark.slow
 @given(small_problems())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_sat_finds_a_table_just_when_there_is_one(problem: ProtectionProblem) -> None:

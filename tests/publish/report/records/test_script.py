@@ -39,6 +39,7 @@ def everything(folder: Path, **more: Any) -> tuple[sv.Microdata, sv.KeyVariables
     return sv.read_microdata(town(folder / "town.parquet")), sv.KeyVariables(fields=menus, **{**settings, **more})
 
 
+@pytest.mark.slow
 def test_the_explorer_writes_a_job_that_gives_its_plan(tmp_path: Path) -> None:
     data, keys = everything(tmp_path)
     explorer = sv.explore_recoding(data, keys)
@@ -79,6 +80,7 @@ def in_folder(folder: Path, text: str, job: str) -> tuple[str, str]:
 LISTED = {"combinations": {("region", "job"): 3, ("sex",): 5}, "linked": [["job", "id"]]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"rule": "recount", "candidates": 2, "caps": {}}, LISTED], ids=["plain", "recount", "listed"])
 def test_the_report_repeats_itself(tmp_path: Path, more: dict[str, Any]) -> None:
     data, keys = everything(tmp_path, **more)
@@ -88,6 +90,7 @@ def test_the_report_repeats_itself(tmp_path: Path, more: dict[str, Any]) -> None
     assert hashes == (release.file_hash, release.file_hash)
 
 
+@pytest.mark.slow
 def test_delimiter_encoding_secret_and_waiver_are_repeated(tmp_path: Path) -> None:
     rows = [f"{20 + n % 7}#{'jörg' if n % 9 else 'Æ'}#{n % 4}#x;{n}" for n in range(80)]
     (tmp_path / "people.txt").write_bytes("\n".join(["age#job name#part#note", *rows]).encode("latin-1") + b"\n")
@@ -131,6 +134,7 @@ def test_a_forced_recoding_leaves_the_others_to_the_planner() -> None:
     assert sv.plan_recoding(data, keys, recoding={}).recoding == best.recoding
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "rule"), [(0, "original"), (1, "recount"), (2, "original")])
 def test_no_recoding_of_the_free_fields_is_cheaper(seed: int, rule: Any) -> None:
     data = microdata(random_records(seed, records=50, sizes=(5, 4, 3), missing=0.05), ("a", "b", "c"))
@@ -143,6 +147,7 @@ def test_no_recoding_of_the_free_fields_is_cheaper(seed: int, rule: Any) -> None
     assert plan.gap == 0
 
 
+@pytest.mark.slow
 def test_forced_fields_keep_their_costs_by_entropy() -> None:
     data, keys = crossed()
     keys = replace(keys, costs="entropy")

@@ -208,6 +208,7 @@ def test_the_halves_of_a_pair_cannot_be_published_at_once(tmp_path: Path, monkey
     assert slow.stored(slow.check(some("N1", "S1", "S2"))) is None
 
 
+@pytest.mark.slow
 def test_a_population_leaves_what_others_will_ask_for_where_it_is(tmp_path: Path) -> None:
     """Whatever the key is: plain tables after a population are what they are before it."""
     rows: tuple[Record, ...] = tuple(

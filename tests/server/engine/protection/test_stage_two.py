@@ -70,6 +70,7 @@ def test_the_village_is_protected(tmp_path: Path, mode: Mode, measure: str, smal
     assert faults(cells, solved, smallest=smallest, zeros=measure == "units" and mode == "anchored") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=records)

@@ -1,1 +1,0 @@
-"""Attacks on the server itself: its key and its side channels."""
