@@ -28,6 +28,7 @@ def test_every_public_name_is_documented() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.slow
 def test_an_example_tells_the_truth(name: str) -> None:
     each = EXAMPLES[name]
     names = vars(sys.modules[each.__module__])

@@ -63,6 +63,7 @@ def test_us46_a_table_that_does_not_add_up_is_refused_by_its_cell(tmp_path: Path
         run_batch(ready(tmp_path, "T;30.1;9;S;0;0\na;10;4;S;0;0\nb;20;5;S;0;0\n", OUT))
 
 
+@pytest.mark.slow
 def test_us153_us140_weights_with_decimals_add_up(batch: Batch, village: Path) -> None:
     """Weights of a third and of a sixth, times turnover, sum up exactly; the release has the measure's decimals."""
     text = (village / "village.asc").read_text()
