@@ -13,71 +13,12 @@ from statveil.risk.assess import assess
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule, contributions_needed
 from tests.reference.rules import Respondent
 from tests.risk.cells import firms, table_of, without_respondents
-
-
-def levels(cells, rule, **options):
-    """(lower, upper) of each cell, None where it is safe."""
-    found = assess(table_of(cells, **options), [rule])
-    pairs = zip(found.sensitive, found.lower_level, found.upper_level, strict=True)
-    return [(int(lower), int(upper)) if sensitive else None for sensitive, lower, upper in pairs]
-
-
-def test_s1_example_rule_takes_one_respondent_above_seventy_percent():
-    # S1: p = x1/0.7 - T. 80/0.7 - 100 = 14.28..., rounded up.
-    assert levels([firms(80, 15, 5), firms(70, 20, 10), firms(50)], Dominance(1, 70)) == [(15, 15), None, (22, 22)]
-
-
-def test_two_firms_that_dominate_together():
-    # 60 + 35 = 95 > 90% of 100; 95/0.9 - 100 = 5.55...
-    assert levels([firms(60, 35, 5), firms(50, 40, 10)], Dominance(2, 90)) == [(6, 6), None]
-
-
-def test_the_second_largest_firm_subtracts_itself():
-    # 100 - 60 - 35 = 5 < 6 = 10% of 60. One unit is missing.
-    assert levels([firms(60, 35, 5), firms(60, 34, 6)], PPercent(10)) == [(1, 1), None]
-
-
-def test_the_only_firm_of_a_cell_is_unsafe():
-    assert levels([firms(200)], PPercent(10)) == [(20, 20)]
-
-
-def test_two_firms_that_conspire_learn_more():
-    cell = firms(60, 30, 25, 5)
-    assert levels([cell], PPercent(10)) == [None]
-    assert levels([cell], PPercent(10, coalition=2)) == [(1, 1)]
-    assert levels([firms(100, 5)], PPercent(10, coalition=0)) == [(5, 5)]
-
-
-def test_knowing_each_other_to_half_is_worth_twice_the_percentage():
-    assert levels([firms(60, 30, 10)], PPercent(10)) == [None]
-    # 50% of 10 = 5 < 6 = 10% of 60; 10/50 x 60 - 10 = 2
-    assert levels([firms(60, 30, 10)], PriorPosterior(10, 50)) == [(2, 2)]
+from tests.risk.rules.stories import levels
 
 
 def test_lower_level_may_differ_from_the_upper():
     assert levels([firms(200)], PPercent(10, lower_factor=0.25)) == [(5, 20)]
     assert levels([firms(200)], MinimumFrequency(3, level=(5, 12.5))) == [(10, 25)]
-
-
-def test_a_tenth_is_a_tenth():
-    # in doubles 0.1% of 3000 is a little more than 3
-    assert levels([firms(1000, 1000, 1000)], MinimumFrequency(4, level=0.1)) == [(3, 3)]
-
-
-def test_few_respondents():
-    assert levels([firms(10, 10), firms(10, 10, 10), []], MinimumFrequency(3)) == [(4, 4), None, None]
-
-
-def test_a_zero_cell_of_few_respondents_is_unsafe_and_moves_by_one_published_unit():
-    assert levels([firms(0, 0)], MinimumFrequency(3)) == [(1, 1)]
-    assert levels([firms(0, 0)], MinimumFrequency(3), scale=2, decimals=0) == [(100, 100)]
-    assert levels([firms(0, 0)], MinimumFrequency(3), scale=0, decimals=-3) == [(1000, 1000)]
-    assert levels([firms(0, 0)], MinimumFrequency(3), scale=0, decimals=2) == [(1, 1)]
-
-
-def test_a_zero_that_tells_is_unsafe_only_where_somebody_responded():
-    cells = [firms(0, 0), [], firms(5, 0), [Respondent(0, waived=True)]]
-    assert levels(cells, ZeroRule(2.5), scale=1, decimals=1) == [(25, 25), None, None, None]
 
 
 def test_losses_count_by_their_size():
@@ -99,14 +40,6 @@ def test_all_waived_is_safe():
     cell = [Respondent(1000, waived=True), Respondent(10, waived=True)]
     for rule in (PPercent(10), Dominance(1, 70), MinimumFrequency(3)):
         assert levels([cell], rule) == [None]
-
-
-def test_only_those_who_ask_are_protected():
-    asks = Respondent(80, requested=True)
-    assert levels([[asks, *firms(20)], firms(80, 20)], Request(70)) == [(20, 20), None]
-    assert levels([[asks, *firms(200)]], Request(70)) == [None]
-    assert levels([[asks, *firms(200)]], Request(70, minimum=3, level=(10, 50))) == [(28, 140)]
-    assert levels([firms(80, 20)], Request(70, minimum=3)) == [None]
 
 
 def test_a_shadow_variable_gives_the_share_of_the_value():
