@@ -126,3 +126,9 @@ def test_every_entry_has_an_anchor_of_its_own() -> None:
     assert {paper.lower() for paper in PAPERS} <= anchors(PAGES["science"])
     for page in PAGES.values():
         assert {f"section-{number}" for number in sections(page)} <= anchors(page)
+
+
+def test_every_test_that_a_page_names_is_there() -> None:
+    there = {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
+    named = {word for page in (ROOT / "docs").glob("*.md") for word in re.findall(r"`(test_\w+)`", page.read_text(encoding="utf-8"))}
+    assert named - there == set()

@@ -50,8 +50,12 @@ HOMES = {
     "explain": Home("statveil.cli.app:explain"),
     # What `protect` and `check` become, once they know what they were given.
     "protect-table": Home("statveil.cli.commands.protect:protect_table", hidden=True),
+    "protect-records": Home("statveil.cli.commands.protect:anonymise", hidden=True),
+    "protect-system": Home("statveil.cli.commands.adjust:adjust", hidden=True),
+    "protect-batch": Home("statveil.cli.commands.protect:argus", hidden=True),
     "check-release": Home("statveil.cli.commands.check:check_release", hidden=True),
     "check-system": Home("statveil.cli.commands.check:check_system", hidden=True),
+    "check-server": Home("statveil.cli.commands.check:attack", hidden=True),
     # The words of earlier versions.
     "adjust": _old("statveil.cli.commands.adjust:adjust"),
     "anonymise": _old("statveil.cli.commands.protect:anonymise"),

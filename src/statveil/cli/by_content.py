@@ -42,13 +42,6 @@ class OldGroup(TyperGroup):
         return super().make_context(info_name, args, parent, **extra)
 
 
-def quietly(command: Any, info_name: str | None, args: list[str], parent: Any) -> Any:
-    """The context of a command that was reached by its new word."""
-    if isinstance(command, OldCommand):
-        return super(OldCommand, command).make_context(info_name, args, parent)
-    return command.make_context(info_name, args, parent)
-
-
 def _say(word: str | None, args: list[str]) -> None:
     if "--json" in args:  # the error stream then holds JSON lines and nothing else
         return
@@ -68,7 +61,7 @@ class ByContent(TyperCommand):
             return super().make_context(info_name, args, parent, **extra)
         with polite(as_json="--json" in args, debug=False):
             name = self._command_for(Path(thing))
-        return quietly(commands[name], info_name, args, parent)
+        return commands[name].make_context(info_name, args, parent)
 
     def _command_for(self, thing: Path) -> str:
         from statveil.core.errors import InputError
@@ -82,12 +75,12 @@ class ByContent(TyperCommand):
 
 class Protect(ByContent):
     verb = "protect"
-    kinds: ClassVar = {"table job": "protect-table", "record job": "anonymise", "system": "adjust", "batch": "argus"}
+    kinds: ClassVar = {"table job": "protect-table", "record job": "protect-records", "system": "protect-system", "batch": "protect-batch"}
 
 
 class Check(ByContent):
     verb = "check"
-    kinds: ClassVar = {"release": "check-release", "file release": "check-release", "system": "check-system", "server": "attack"}
+    kinds: ClassVar = {"release": "check-release", "file release": "check-release", "system": "check-system", "server": "check-server"}
 
 
 def first_argument(args: Sequence[str], valued: Callable[[], frozenset[str]]) -> str | None:

@@ -1,4 +1,4 @@
-"""`statveil adjust`: a linear system from a file to a solution file."""
+"""`statveil protect FILE.jj`: a linear system from a file to a solution file."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def check_bound(
     file: Annotated[Path, typer.Argument(metavar="FILE.jj", help="The linear system that the bound is about.")],
-    certificate: Annotated[Path, typer.Argument(metavar="CERT.json", help="What `statveil adjust --certificate` wrote.")],
+    certificate: Annotated[Path, typer.Argument(metavar="CERT.json", help="What `statveil protect --certificate` wrote.")],
     *,
     norm: Annotated[str, typer.Option("--norm", metavar="l1|l2", help="Sum of absolute or of squared changes.")] = "l1",
     weights: WeightsOption = "file",

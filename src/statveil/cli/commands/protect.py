@@ -1,4 +1,4 @@
-"""`statveil protect`: whatever can be protected, told by its content; and the command for the job of a table."""
+"""`statveil protect`: whatever can be protected, told by its content; jobs of tables and of records, and batches of tau-ARGUS."""
 
 from __future__ import annotations
 

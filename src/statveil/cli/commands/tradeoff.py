@@ -1,4 +1,4 @@
-"""`statveil tradeoff`: what keeping statistics costs, as a front of safe tables."""
+"""`statveil lab tradeoff`: what keeping statistics costs, as a front of safe tables."""
 
 from __future__ import annotations
 
