@@ -28,7 +28,7 @@
 #
 #   docker run --rm --volume statveil-key:/key statveil --new-key /key/secret.key
 #   docker run --rm --volume ./config:/config:ro --volume statveil-state:/state --entrypoint statveil statveil \
-#     serve-keys add /config/server.toml --name "Statistics desk" --role officer
+#     serve keys add /config/server.toml --name "Statistics desk" --role officer
 #
 # The server listens on all addresses of its container. It refuses to do so without TLS, so give it one of two:
 #
@@ -55,6 +55,7 @@ RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --
 WORKDIR /build
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
+COPY benchmarks/statveil_lab benchmarks/statveil_lab
 RUN pip install --no-cache-dir '.[server,postgres]' && rm -rf /build/*
 
 # The user may write neither the package nor a home: what is compiled at the first start is kept here.

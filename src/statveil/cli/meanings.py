@@ -51,7 +51,7 @@ MEANINGS = {
     "AuditFailed": Meaning(
         "The independent check found a fault in the numbers, or could not be made in full. Nothing is released.",
         "After `statveil protect`: report it, it is a fault in statveil. After `statveil check`: the files, the job or the data "
-        "changed since the release, or are not where they were.",
+        "changed since the release, or are not where they were; or an attack learns more than it may: its line says how much.",
     ),
     "BackendError": Meaning(
         "A solver or the data engine let statveil down.",

@@ -122,7 +122,7 @@ class TableRepair:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """variant: move sensitive cells by `at-least` their level, or by `exact`-ly it (S0, S1).
+    """variant: move sensitive cells by `at-least` their level, or by `exact`-ly it.
     norm: least sum of weighted absolute (`l1`) or squared (`l2`) changes.
     weights: cost of a unit's change: `unit`, `inverse` of the value, `inverse-sqrt`; a cost given for a cell replaces it.
     bounds: how far any cell may move.

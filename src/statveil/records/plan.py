@@ -108,8 +108,8 @@ def plan_recoding(
 ) -> FilePlan:
     """Choose a recoding and blanks.
 
-    method: `auto` and `exact` prove their answer by boxes; `iterative-improvement`, `repeated-improvement`, `tabu`, `annealing` are S4's
-    searches; `lagrangean` is S4's s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
+    method: `auto` and `exact` prove their answer by boxes; `iterative-improvement`, `repeated-improvement`, `tabu`, `annealing` are the
+    searches of Hurkens and Tiourine (S4); `lagrangean` is its s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
     search: on which cost the searches work and where they begin (`auto` begins with no recoding).
     recoding: what these fields get, which may be "as it is"; the others are planned.
 

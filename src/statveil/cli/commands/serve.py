@@ -25,6 +25,11 @@ class ServeGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if args and args[0] in self.commands else [RUN, *args])
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The server is run without a word of its own: its usage shows none."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return ("" if name == RUN else name), command, rest
+
 
 serving = typer.Typer(help="Serve any table on request; its keys and its log.", cls=ServeGroup)
 

@@ -44,7 +44,7 @@ also {dimension: code} (a row) and {dimension: level} (0 is the total). Dimensio
 
 
 class Coefficients(NamedTuple):
-    """What each term of the objective counts for: `change` in shares of the plain table's cost, the others as in S1 section 4."""
+    """What each term of the objective counts for: `change` in shares of the plain table's cost, the others as Cox and Kelly have them."""
 
     change: float = 1.0
     correlation: float = 1000.0

@@ -16,7 +16,7 @@ from statveil.tables.table import Table
 class Dominance(RespondentRule):
     """The (n, k) rule: unsafe if x1 + ... + xn > k% of T and one of those n has not waived protection.
 
-    Upper level: 100/k (x1 + ... + xn) - T. With n = 1, k = 70 that is S1's x1/0.7 - T.
+    Upper level: 100/k (x1 + ... + xn) - T. With n = 1, k = 70 that is x1/0.7 - T, the rule of Cox and Kelly (S1).
     Lower level: `lower_factor` times the upper.
     """
 
