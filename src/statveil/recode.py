@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statveil.jobs.records.explore import RecodingExplorer
-from statveil.publish.file_release import EarlierReleases
+from statveil.publish.audited_file import EarlierReleases
 from statveil.records.keys import EditRule
 from statveil.records.plan import RecodingSearchOptions
 from statveil.records.recode.recodings import Extremes, Intervals, Menu, Recoding

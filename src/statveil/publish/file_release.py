@@ -1,17 +1,17 @@
-"""The gate for files: a `FileRelease` exists only if the independent audit of the written file passed."""
+"""Only a `FileRelease` can be published: a safe file that was audited as it was written."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from statveil.audit.attacks.file_attacks import Edit, ExposedFile, FileAttack, attack_file
+from statveil.audit.attacks.file_attacks import Edit, ExposedFile, attack_file
 from statveil.audit.file_audit import FileStatement, audit_file, compare_releases
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
@@ -21,7 +21,9 @@ from statveil.core.limits import known
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.data.textfiles import require_file
+from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
+from statveil.publish.report.file_report import write_file_report
 from statveil.records.keys import MISSING_LABEL, KeyVariables
 from statveil.records.plan import FilePlan
 from statveil.records.risk import released_codes
@@ -73,41 +75,10 @@ def _alone(plan: FilePlan, place: int) -> BoolArray:
     return np.asarray(alone)
 
 
-@dataclass(frozen=True)
-class EarlierReleases:
-    """Safe files of the same records that are out already. `waiver` says why a value may all the same be blank in one and open in the
-    other; it is written into the certificate."""
-
-    files: Sequence[str | Path]
-    waiver: str | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
-class FileRelease:
-    """A safe file that lies at `path`, with the audit that it passed. The plan is confidential and never shows up in `repr`."""
-
-    path: Path
-    file_hash: str
-    audit: AuditReport
-    unsafe: Mapping[str, int | None]
-    """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
-    attacks: tuple[FileAttack, ...] = field(repr=False)
-    """What somebody who knows the method could still find out, in figures with their limits (M03 to M05)."""
-    plan: FilePlan = field(repr=False)
-    data: Microdata = field(repr=False)
-    dropped: Sequence[str] = ()
-    sensitive: Sequence[str] = ()
-    """Columns whose diversity within classes the report tells."""
-    earlier: Sequence[str] = ()
-    """Releases of the same records that this one was compared with."""
-    waiver: str | None = None
-    key: str | None = field(default=None, repr=False)
-    """The secret of the shuffle, as it was given."""
-    job: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.audit.passed:
-            raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(self.audit))
+class FileRelease(AuditedFile):
+    """A safe file that lies at `path`, with the audit that it passed; it cannot be made unless it did. Each `to_...` writes what goes
+    with it. The plan is confidential and never shows up in `repr`."""
 
     def certificate(self) -> dict[str, Any]:
         """What was done and what was checked, as JSON. It holds the rule and the threshold: for the office, not for readers."""
@@ -145,8 +116,6 @@ class FileRelease:
         return target
 
     def to_report(self, path: str | Path) -> Path:
-        from statveil.publish.report.records.file_report import write_file_report
-
         return write_file_report(self, Path(path))
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from statveil.core.toml import to_toml
-from statveil.publish.file_release import EarlierReleases, FileRelease
+from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import percent
+from statveil.publish.report import file_charts
+from statveil.publish.report.file_script import has_file, job_content, python_script
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
-from statveil.publish.report.records import file_charts
-from statveil.publish.report.records.script import has_file, job_content, python_script
 from statveil.records import risk
 from statveil.records.frequencies import unsafe_patterns
 from statveil.records.plan import FilePlan
@@ -31,15 +31,15 @@ MEANINGS = (
 )
 
 
-def write_file_report(release: FileRelease, path: Path) -> Path:
+def write_file_report(release: AuditedFile, path: Path) -> Path:
     return write_bytes(path, file_report_html(release).encode())
 
 
-def file_report_html(release: FileRelease) -> str:
+def file_report_html(release: AuditedFile) -> str:
     return render("file.html", _context(release))
 
 
-def _context(release: FileRelease) -> dict[str, Any]:
+def _context(release: AuditedFile) -> dict[str, Any]:
     plan = release.plan
     before, after = risk.classes_before(plan.coded), risk.classes_after(plan)
     unsafe = find_unsafe(plan.coded)
@@ -123,7 +123,7 @@ def _mosaic_title(plan: FilePlan, drawn: dict[str, Any]) -> str:
     return f"{encoding['x']['title']} and {encoding['y']['title']}"
 
 
-def _sentences(release: FileRelease, unsafe: UnsafeCombinations) -> list[str]:
+def _sentences(release: AuditedFile, unsafe: UnsafeCombinations) -> list[str]:
     plan = release.plan
     recoded = [name for name, level in zip(plan.keys.names, plan.levels, strict=True) if level]
     words = f"{', '.join(recoded)} {'were' if len(recoded) > 1 else 'was'} recoded" if recoded else "No field was recoded"
@@ -136,7 +136,7 @@ def _sentences(release: FileRelease, unsafe: UnsafeCombinations) -> list[str]:
     ]
 
 
-def _figures(release: FileRelease, unsafe: UnsafeCombinations) -> list[tuple[str, str, str]]:
+def _figures(release: AuditedFile, unsafe: UnsafeCombinations) -> list[tuple[str, str, str]]:
     plan = release.plan
     values = plan.coded.records * len(plan.keys.names)
     return [
@@ -149,7 +149,7 @@ def _figures(release: FileRelease, unsafe: UnsafeCombinations) -> list[tuple[str
     ]
 
 
-def _by_rule(release: FileRelease) -> list[tuple[str, str, str, str]]:
+def _by_rule(release: AuditedFile) -> list[tuple[str, str, str, str]]:
     declared, rows = release.plan.keys.rule, list[tuple[str, str, str, str]]()
     for rule, meaning in MEANINGS:
         found = release.unsafe[rule]
@@ -157,7 +157,7 @@ def _by_rule(release: FileRelease) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _risks(release: FileRelease, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str, str]]:
+def _risks(release: AuditedFile, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str, str]]:
     first, last = risk.risk(before), risk.risk(after)
     rows = [
         ("Smallest class of the full key (k-anonymity)", f"{first.smallest_class:,}", f"{last.smallest_class:,}"),
@@ -223,7 +223,7 @@ def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list
     ]
 
 
-def _python(release: FileRelease) -> str:
+def _python(release: AuditedFile) -> str:
     plan, options = release.plan, _output(release)
     waiver = options.pop("waiver")
     if waiver:
@@ -231,7 +231,7 @@ def _python(release: FileRelease) -> str:
     return python_script(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name, options=options)
 
 
-def _job(release: FileRelease) -> str:
+def _job(release: AuditedFile) -> str:
     """The job as it was given; of a release that was made without one, a job that gives the same."""
     if release.job:
         return to_toml(release.job)
@@ -241,7 +241,7 @@ def _job(release: FileRelease) -> str:
     return to_toml(job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output))
 
 
-def _output(release: FileRelease) -> dict[str, Any]:
+def _output(release: AuditedFile) -> dict[str, Any]:
     """What `apply_plan` was told. The secret of the shuffle is in it: the report stays in the office."""
     return {
         "drop": list(release.dropped),

@@ -10,7 +10,7 @@ from typing import Any
 
 from statveil.core.errors import InputError
 from statveil.data.microdata import Microdata
-from statveil.publish.file_release import EarlierReleases
+from statveil.publish.audited_file import EarlierReleases
 from statveil.records.coding import CodedFile
 from statveil.records.keys import EditRule, KeyVariables
 from statveil.records.recode.recodings import AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding

@@ -1,0 +1,51 @@
+"""The gate for files: an audited file exists only if the independent audit of the written file passed. The report is in report/."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from statveil.audit.attacks.file_attacks import FileAttack
+from statveil.audit.report import AuditReport
+from statveil.core.errors import AuditFailed
+from statveil.data.microdata import Microdata
+from statveil.records.plan import FilePlan
+
+
+@dataclass(frozen=True)
+class EarlierReleases:
+    """Safe files of the same records that are out already. `waiver` says why a value may all the same be blank in one and open in the
+    other; it is written into the certificate."""
+
+    files: Sequence[str | Path]
+    waiver: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedFile:
+    """A safe file that lies at `path`, with the audit that it passed. The plan is confidential and never shows up in `repr`."""
+
+    path: Path
+    file_hash: str
+    audit: AuditReport
+    unsafe: Mapping[str, int | None]
+    """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
+    attacks: tuple[FileAttack, ...] = field(repr=False)
+    """What somebody who knows the method could still find out, in figures with their limits (M03 to M05)."""
+    plan: FilePlan = field(repr=False)
+    data: Microdata = field(repr=False)
+    dropped: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    """Columns whose diversity within classes the report tells."""
+    earlier: Sequence[str] = ()
+    """Releases of the same records that this one was compared with."""
+    waiver: str | None = None
+    key: str | None = field(default=None, repr=False)
+    """The secret of the shuffle, as it was given."""
+    job: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.audit.passed:
+            raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(self.audit))
