@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -21,10 +23,29 @@ def public() -> dict[str, object]:
 
 
 EXAMPLES = {name: each for name, each in public().items() if ">>>" in (each.__doc__ or "")}
+AT_THE_TOP: dict[str, Callable[..., object]] = {
+    name: each
+    for name in sv.__all__
+    if (inspect.isclass(each := getattr(sv, name)) and not issubclass(each, Exception)) or inspect.isfunction(each)
+}
 
 
 def test_every_public_name_is_documented() -> None:
     assert [name for name, each in public().items() if not inspect.getdoc(each)] == []
+
+
+def test_every_public_verb_and_type_has_an_example() -> None:
+    assert [name for name in AT_THE_TOP if name not in EXAMPLES] == []
+
+
+@pytest.mark.parametrize("name", AT_THE_TOP)
+def test_every_parameter_is_documented(name: str) -> None:
+    """In the words above the example, or in those below a field."""
+    each = AT_THE_TOP[name]
+    homes = [home for home in getattr(each, "__mro__", (each,)) if home.__module__.startswith("statveil")]
+    words, source = (inspect.getdoc(each) or "").split(">>>")[0], "".join(map(inspect.getsource, homes))
+    below = re.findall(r'(?m)^    (\w+): .*\n    """', source)
+    assert [one for one in inspect.signature(each).parameters if one not in below and not re.search(rf"\b{one}\b", words)] == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -10,7 +10,13 @@ FINDINGS_SHOWN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One kind of check: `checked` times done, `findings` in words (labels, never confidential values)."""
+    """One kind of check: `checked` times done, `findings` in words (labels, never confidential values).
+
+    name: one word for it. words: what must hold. faults: how often it does not.
+
+    >>> Check(name="sums", words="Every total is the sum of its parts", checked=4, faults=1, findings=("region = A",)).passed
+    False
+    """
 
     name: str
     words: str
@@ -27,6 +33,8 @@ class Check:
 @dataclass(frozen=True, kw_only=True)
 class AuditReport:
     """Everything that was checked, and whether all of it is as it must be.
+
+    checks: one of each kind.
 
     >>> AuditReport(checks=(Check(name="sums", words="Every total is the sum of its parts", checked=4, faults=0),)).passed
     True

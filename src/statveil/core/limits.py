@@ -48,7 +48,9 @@ def is_finite(number: object) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When to stop: after so many seconds, or once the certified gap is this small (0.01 is 1%).
+    """When to stop.
+
+    seconds: after so many. gap: or once the certified gap is this small (0.01 is 1%).
 
     >>> Limits(seconds=10, gap=0.01).gap
     0.01
@@ -65,7 +67,14 @@ class Limits:
 
 
 class Progress(NamedTuple):
-    """Where a run stands. Objective and bound are infinite until there is one."""
+    """Where a run stands.
+
+    stage: what it does now. seconds, seconds_left: since it began, and until its limit.
+    objective, bound: the best so far; infinite until there is one.
+
+    >>> Progress(stage="adjusting", seconds=1.0, objective=12.0, bound=10.0, seconds_left=59.0).stage
+    'adjusting'
+    """
 
     stage: str
     seconds: float

@@ -23,8 +23,8 @@ _CODES_SHOWN = 10
 class Hierarchy:
     """A tree of codes, of any depth, balanced or not.
 
-    `parent` maps every code but the total to its parent. Codes are text, taken as they are: blanks, dots and
-    leading zeros count. They keep the order in which they were given.
+    `parent` maps every code but the `total` to its parent; `labels` are words for codes. Codes are text, taken as they are:
+    blanks, dots and leading zeros count. They keep the order in which they were given.
 
     >>> Hierarchy.from_dict({"north": ["A", "B"], "south": ["C"]}).children["north"]
     ('A', 'B')

@@ -81,7 +81,11 @@ class Microdata:
     """Records behind an engine, read when a table asks for them.
 
     `decimal` is the mark in numbers written as text; None takes a comma in columns that use commas and no points. `delimiter` and
-    `encoding` are those that a user named for a text file, and None where they were found.
+    `encoding` are those that a user named for a text file, and None where they were found. origin: the file, or what else it came from.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> sv.read_microdata(pa.table({"region": ["A", "B"], "turnover": [10, 20]})).columns
+    ('region', 'turnover')
     """
 
     engine: Engine

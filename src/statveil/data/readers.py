@@ -66,6 +66,7 @@ def read_microdata(
 ) -> Microdata:
     """Records from a CSV, Parquet, SPSS, Stata, SAS or Excel file, or from a pandas, polars, pyarrow or DuckDB frame.
 
+    source: a path or a frame.
     For CSV, delimiter and encoding (UTF-8, Latin-1, cp1252) are detected unless given, and all columns are text:
     the code "01" stays "01". Decimal commas are understood where the delimiter is not a comma; otherwise say
     `decimal=","`. CSV and Parquet files are read when a table asks for them, so they must stay where they are.

@@ -62,7 +62,16 @@ class Conversion:
 
 
 def convert(source: str | Path, target: str | Path, how: Conversion | None = None) -> list[Path]:
-    """Write `source` anew as `target`, by the endings of the two names; the files written."""
+    """Write `source` anew as `target`, by the endings of the two names; the files written.
+
+    how: what the source does not say about itself, and what may be dropped.
+
+    >>> import tempfile
+    >>> tree = Path(tempfile.mkdtemp()) / "region.hrc"
+    >>> _ = tree.write_text("north\\n@A\\n@B\\nsouth\\n")
+    >>> convert(tree, tree.with_suffix(".csv"))[0].read_text().split()
+    ['code,parent,label', 'Total,,', 'north,Total,', 'A,north,', 'B,north,', 'south,Total,']
+    """
     source, target, how = require_file(Path(source)), Path(target), how or Conversion()
     step = _step(source, target)
     check_targets([target], sources=[source])

@@ -35,6 +35,14 @@ class ProtectionProblem:
     `lower` and `upper` bound the released value (minus or plus `NO_LIMIT`: none). The levels are distances from the value and
     mean something only where `sensitive`. `variant="exact"` moves sensitive cells by exactly their level.
     `weight` is the cost of one unit of change (of its square when norm is l2).
+    relations, rhs: what must hold of released values: relations @ released = rhs. lower_level, upper_level: the least move down, and up.
+
+    >>> levels = {"lower_level": np.array([5, 0, 0]), "upper_level": np.array([5, 0, 0])}
+    >>> bounds = {"lower": np.zeros(3, dtype=int), "upper": np.full(3, 1000)}
+    >>> problem = ProtectionProblem(relations=csr_matrix([[1, 1, -1]]), rhs=np.zeros(1, dtype=int), value=np.array([20, 80, 100]),
+    ...     weight=np.ones(3), sensitive=np.array([True, False, False]), **bounds, **levels)
+    >>> problem.all_up().tolist()
+    [1, 0, 0]
     """
 
     relations: csr_matrix

@@ -49,7 +49,9 @@ def read_jj(
     non_additive: bool = False,
     negative_levels: bool = False,
 ) -> ProtectionProblem:
-    """The problem that a JJ file describes; the options are those of `SystemOptions`.
+    """The problem that a JJ file describes.
+
+    path: the file. weights, variant, norm, non_additive, negative_levels: as in `sv.systems.SystemOptions`.
 
     >>> import tempfile
     >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]

@@ -78,7 +78,17 @@ def _alone(plan: FilePlan, place: int) -> BoolArray:
 @dataclass(frozen=True, kw_only=True)
 class FileRelease(AuditedFile):
     """A safe file that lies at `path`, with the audit that it passed; it cannot be made unless it did. Each `to_...` writes what goes
-    with it. The plan is confidential and never shows up in `repr`."""
+    with it. The plan is confidential and never shows up in `repr`.
+
+    file_hash: SHA-256 of the file. plan, data: what was done, to which records. dropped: columns left out. waiver: why an earlier release
+    may differ. job: the job that repeats it. `apply_plan` makes one.
+
+    >>> import pyarrow as pa, statveil as sv, tempfile
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> plan = sv.plan_recoding(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1))
+    >>> sv.apply_plan(people, plan, Path(tempfile.mkdtemp()) / "safe.csv").certificate()["blanks"]
+    {'job': 1}
+    """
 
     def certificate(self) -> dict[str, Any]:
         """What was done and what was checked, as JSON. It holds the rule and the threshold: for the office, not for readers."""
@@ -132,9 +142,18 @@ def apply_plan(
 ) -> FileRelease:
     """Write the safe file, audit what was written, and put it in place only if the audit passed.
 
-    The ending of `to` decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). `drop` leaves columns out;
-    `key` is the secret of the shuffle; `earlier` names safe files of the same records that are out already. Attacks by somebody who
-    knows the method are made and reported; with `attacks="refuse"` nothing is released where one exceeds its limit.
+    data: the records. plan: made of them by `plan_recoding`. to: where; its ending decides the format: .csv, .parquet, .sav (SPSS),
+        .dta (Stata).
+    drop: columns to leave out. key: the secret of the shuffle.
+    sensitive: columns whose diversity within classes the report tells.
+    earlier: safe files of the same records that are out already.
+    attacks: those by somebody who knows the method are made and "report"-ed; "refuse" releases nothing where one exceeds its limit.
+
+    >>> import pyarrow as pa, statveil as sv, tempfile
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> plan = sv.plan_recoding(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1))
+    >>> apply_plan(people, plan, Path(tempfile.mkdtemp()) / "safe.csv").audit.passed
+    True
     """
     known("way with attacks", attacks, ("report", "refuse"))
     target = Path(to)

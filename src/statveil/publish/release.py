@@ -24,6 +24,16 @@ class Release(AuditedTable):
     """A protected table with the proof that it is safe, ready to be published; it cannot be made unless its audit passes.
 
     Each `to_...` writes one file a view. The internal edition also holds originals, statuses and reasons: it stays in the office.
+    protected: the numbers to publish. adjustment: how they were found. provenance: from what, by what.
+    table, sensitivity, requirements, relaxations: what was protected, what in it is sensitive, what was asked, what gave. Confidential.
+    job: the job that repeats it. `protect_table` makes one.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> spec = sv.TableSpec(dimensions={"area": None}, measure="sales")
+    >>> release = sv.protect_table(pa.table({"area": list("ppq"), "sales": [7, 3, 50]}), spec, rules=[sv.MinimumFrequency(2)])
+    >>> total, *parts = release.protected.value.tolist()
+    >>> total == sum(parts)
+    True
     """
 
     def to_csv(self, path: str | Path, *, edition: Edition = "external") -> list[Path]:

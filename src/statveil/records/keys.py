@@ -54,10 +54,11 @@ class KeyVariables:
     order: all combinations of up to so many fields, or "full" for the whole key and whatever a blank leaves of it.
     combinations: the user's own list instead, or a mapping of each to its threshold.
     levels: mu-ARGUS identification levels (1 most identifying) instead: one field of level 1, one of level 2 or less, and so on.
-    counting: "records", or "weights" to compare the sum of the weights (the population estimate) with the threshold.
+    counting: "records", or "weights" to compare the sum of column `weight` (the population estimate) with the threshold.
     rule: what a blank means. `original`: a combination with a blank is safe, the others keep their counts. `recount`: a blank
         matches nothing and the released file is counted again. `wildcard`: a blank matches everything (weak; for comparison).
     missing: a missing value in the data is "unknown" (as good as blank) or a "category" of its own.
+    missing_codes: by field, the codes that mean a missing value.
     costs: of a blank, by field; record_cost is a column that multiplies them. ties: second objective among equal costs.
     recoding_costs: "entropy" (recoding_weight x records x share of the field's entropy lost), or by field and recoding.
     household, shared: a blank in a shared field is made for all members of the household.

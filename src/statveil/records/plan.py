@@ -43,6 +43,13 @@ class FilePlan:
     """What will be done to a file: a recoding for each field, and blanks. Confidential: it knows every key.
 
     `cost` is recoding plus blanks; `bound` is a proved lower bound on it under the plan's rule; `facts` holds the figures of the method.
+    coded: the file's keys, as numbers. levels: the recoding of each field, by number; suppression: the blanks. recoding_cost: without them.
+    method, seed, seconds, evaluations: how it was looked for, how long, and how many recodings were priced.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> plan_recoding(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1))
+    FilePlan({'job': 'as it is'}, 1 blanks, cost 1, bound 1)
     """
 
     coded: CodedFile
@@ -108,10 +115,12 @@ def plan_recoding(
 ) -> FilePlan:
     """Choose a recoding and blanks.
 
+    data: records, or a file coded already. keys: the key fields and the rule.
     method: `auto` and `exact` prove their answer by boxes; `iterative-improvement`, `repeated-improvement`, `tabu`, `annealing` are the
     searches of Hurkens and Tiourine (S4); `lagrangean` is its s.3.3, `dual-cuts` repeats the dual weights (s.3.2).
     search: on which cost the searches work and where they begin (`auto` begins with no recoding).
     recoding: what these fields get, which may be "as it is"; the others are planned.
+    limits: when to stop. seed: of the searches. on_progress: called with a `Progress` now and then.
 
     >>> import pyarrow as pa, statveil as sv
     >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook", "cook"], "town": ["Urk"] * 4}))

@@ -20,7 +20,11 @@ from statveil.tables.spec import Dimension
 
 @dataclass(frozen=True, kw_only=True)
 class ProtectedTable:
-    """Released numbers: `value[view.cell[i]]` stands at position i of a view, in units of 10**-decimals."""
+    """Released numbers: `value[view.cell[i]]` stands at position i of a view (one of `views`), in units of 10**-decimals.
+
+    >>> ProtectedTable(views=(), value=np.array([420, 120, 300]), decimals=1).decimals
+    1
+    """
 
     views: tuple[View, ...]
     value: IntArray = field(repr=False)
@@ -69,7 +73,12 @@ class Table:
     `value` is an exact integer in units of 10**-scale (measure decimals plus weight decimals); the table is
     published with `decimals` decimals. The rules see respondents: holdings when the spec names a holding
     column, records otherwise. Their contributions are absolute values of the shadow variable if there is one
-    (else of the measure), in units of 10**-rule_scale.
+    (else of the measure), in units of 10**-rule_scale. views: the tables that show the cells. equations: between measures.
+    frequency_scale: decimals of `frequency`.
+
+    >>> import statveil as sv
+    >>> sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B"])}, {("A",): 12, ("B",): 30}).size
+    3
     """
 
     views: tuple[View, ...]
@@ -91,6 +100,7 @@ class Table:
     """Largest contribution of a respondent who asked for protection; -1 when none did."""
     rule_scale: int
     has_shadow: bool
+    """Whether the rules look at a shadow variable."""
     input_hash: str
     """Hash of the records used, the same in whatever order they came."""
     equations: tuple[EquationRows, ...] = ()

@@ -46,10 +46,10 @@ def tabulate(
 ) -> Table:
     """The table, or several linked tables, that the records add up to.
 
-    Linked tables share weight, holding and the like; positions that aggregate the same records of the same measure are one cell.
-    `equations` hold between their measures. `sets` of cells become cells of their own, shown nowhere, or the cell that has the same
-    records. `top` is the number of largest contributions kept per cell: as many as the strictest rule looks at; `leaders` keeps
-    whose the largest is.
+    data: the records. specs: one or several; linked tables share weight, holding and the like, and positions that aggregate the same
+        records of the same measure are one cell.
+    top: the number of largest contributions kept per cell: as many as the strictest rule looks at. leaders: keep whose the largest is.
+    equations: hold between measures. sets: of cells become cells of their own, shown nowhere, or the cell that has the same records.
 
     >>> import pyarrow as pa, statveil as sv
     >>> firms = sv.read_microdata(pa.table({"region": ["A", "B", "B"], "turnover": [12, 10, 20]}))

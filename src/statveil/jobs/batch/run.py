@@ -57,7 +57,18 @@ def run_batch(
     data: str | Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> BatchResult:
-    """Run a .arb file. Its files are looked for beside it and in `data`; what it writes goes beside it, or into `out`."""
+    """Run a .arb file. Its files are looked for beside it and in `data`; what it writes goes beside it, or into `out`.
+
+    path: the .arb file. settings: what it cannot say of the adjustment. on_progress: called with a `Progress` now and then.
+
+    >>> home = Path(tempfile.mkdtemp())
+    >>> _ = (home / "shops.asc").write_text("p;7\\np;3\\nq;50\\n")
+    >>> _ = (home / "shops.rda").write_text('<SEPARATOR> ";"\\narea 1\\n<RECODEABLE>\\nsales 2\\n<NUMERIC>\\n')
+    >>> _ = (home / "shops.arb").write_text('<OPENMICRODATA> shops.asc\\n<OPENMETADATA> shops.rda\\n<SPECIFYTABLE> "area"|"sales"\\n'
+    ...     '<SAFETYRULE> FREQ(2,20)\\n<READMICRODATA>\\n<SUPPRESS> CTA(1)\\n<WRITETABLE> (1, 3, AS+, "safe.txt")\\n')
+    >>> run_batch(home / "shops.arb").notes[0]
+    'Table 1: 3 cells, 1 unsafe'
+    """
     plan = make_plan(read_batch(path), out=Path(out) if out else None, data=Path(data) if data else None)
     check_targets(plan.targets, sources=plan.sources)
     with _outbox() as box:

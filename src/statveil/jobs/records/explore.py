@@ -157,5 +157,13 @@ _COSTS = ("costs", "ties", "recoding_costs", "recoding_weight", "threshold", "at
 
 
 def explore_recoding(data: Microdata, keys: KeyVariables) -> RecodingExplorer:
-    """Begin with no recoding; nothing is written and nothing is decided until `plan()`."""
+    """Begin with no recoding; nothing is written and nothing is decided until `plan()`.
+
+    data: the records. keys: the key fields, their menus, and the rule.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> explore_recoding(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1)).look().unsafe_records
+    1
+    """
     return RecodingExplorer(data, code_file(data, keys))

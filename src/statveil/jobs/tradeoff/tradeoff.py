@@ -123,6 +123,17 @@ def tradeoff(
 
     Without `keep`: mean, variance, correlation and slope of the sensitive cells. Caps are free within the problem's bounds; each point
     tells the percentages it needs. Every point is whole, safe, additive and audited. Ctrl-C ends the search with the front so far.
+    problem: the table to protect. points: at most so many. method, seed: of the plain adjustment, where the search begins.
+    limits: when to stop. on_progress: called with a `Progress` now and then.
+
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> level = np.array([5, 0, 0])
+    >>> problem = ProtectionProblem(relations=csr_matrix([[1, 1, -1]]), rhs=np.zeros(1, dtype=int), value=np.array([20, 80, 100]),
+    ...     weight=np.ones(3), sensitive=level > 0, lower=np.zeros(3, dtype=int), upper=np.full(3, 200),
+    ...     lower_level=level, upper_level=level)
+    >>> tradeoff(problem, points=2, limits=Limits(seconds=600)).points[0].change
+    10.0
     """
     limits, keep = Limits() if limits is None else limits, DEFAULT if keep is None else keep
     _check(problem, keep, points, limits, seed)
@@ -338,7 +349,12 @@ def tradeoff_table(
 ) -> TableTradeoff:
     """Records to a front of safe tables: tabulate, assess, then `tradeoff`, whose arguments it takes.
 
-    data, spec, rules, options: as for `protect_table`.
+    data, spec, rules, options: as for `protect_table`. asked: as for `tradeoff`.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> shops, spec = pa.table({"area": list("ppq"), "sales": [7, 3, 50]}), sv.TableSpec(dimensions={"area": None}, measure="sales")
+    >>> tradeoff_table(shops, spec, rules=[sv.MinimumFrequency(2)], points=2).release().audit.passed
+    True
     """
     method = Method(name=asked.get("method", "auto"), seed=asked.get("seed", 0))
     how = settled(options, method=method, limits=asked.get("limits"), on_progress=asked.get("on_progress"))

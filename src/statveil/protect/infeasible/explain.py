@@ -112,7 +112,19 @@ class _Sentences:
 def explain(problem: ProtectionProblem, *, seconds: float = TUNING.explanation_seconds) -> Explanation | None:
     """A minimal set of clashing requirements; None if there is a safe table, or if no proof was found that there is none.
 
-    It works in a process of its own for at most so many seconds. Where those end early, what is known to clash is told all the same.
+    problem: the table to protect. seconds: it works in a process of its own for at most so many; where those end early, what is known
+        to clash is told all the same.
+
+    >>> import numpy as np, statveil as sv
+    >>> from scipy.sparse import csr_matrix
+    >>> level = np.array([5, 0, 0])  # of 20 + 80 = 100, where the other two may not move
+    >>> problem = sv.ProtectionProblem(relations=csr_matrix([[1, 1, -1]]), rhs=np.zeros(1, dtype=int), value=np.array([20, 80, 100]),
+    ...     weight=np.ones(3), sensitive=level > 0, lower=np.array([0, 80, 100]), upper=np.array([99, 80, 100]),
+    ...     lower_level=level, upper_level=level)
+    >>> print(explain(problem).public())
+    These ... requirements cannot be met together, but any one fewer can:
+    - cell 0 must move by its protection level or more
+    ...
     """
     if problem.relations.nnz > TUNING.most_terms:
         return None
