@@ -74,7 +74,7 @@ class Table:
     published with `decimals` decimals. The rules see respondents: holdings when the spec names a holding
     column, records otherwise. Their contributions are absolute values of the shadow variable if there is one
     (else of the measure), in units of 10**-rule_scale. views: the tables that show the cells. equations: between measures.
-    frequency_scale: decimals of `frequency`.
+    records, respondents: how many each cell has (-1: not known). frequency_scale: decimals of `frequency`.
 
     >>> import statveil as sv
     >>> sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B"])}, {("A",): 12, ("B",): 30}).size

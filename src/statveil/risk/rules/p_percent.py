@@ -14,6 +14,7 @@ class PPercent(RespondentRule):
     """The p% rule: unsafe if the `coalition` largest others can learn the target's contribution to within p%.
 
     It is the (p, 100) rule: nothing but the total is known beforehand. Coalition 0 is an attacker from outside.
+    p: in percent of the target's contribution. coalition: how many respondents attack together.
     lower_factor: the lower level, in multiples of the upper one.
 
     >>> PPercent(10, coalition=2).coalition
