@@ -41,7 +41,7 @@ def test_a_wrong_command_line_exits_with_2() -> None:
 
 @pytest.mark.slow
 def test_the_demo_writes_everything_and_can_be_audited_and_repeated(tmp_path: Path) -> None:
-    result = run("demo", "--out", tmp_path / "demo", "--records", "120", "--seconds", "8", "--json")
+    result = run("demo", "--out", tmp_path / "demo", "--records", "60", "--seconds", "60", "--json")
     assert result.exit_code == 0, result.output
     paths = {name: Path(path) for name, path in json.loads(result.stdout)["paths"].items()}
     assert set(paths) == {
@@ -59,8 +59,8 @@ def test_the_demo_writes_everything_and_can_be_audited_and_repeated(tmp_path: Pa
     }
     assert all(path.is_file() for path in paths.values())
     assert run("audit", tmp_path / "demo").exit_code == 0
-    assert run("demo", "--out", tmp_path / "demo", "--records", "120", "--seconds", "8").exit_code == 2
-    assert run("protect", tmp_path / "demo" / "job.toml", "--out", tmp_path / "mine", "--seconds", "8").exit_code == 0
+    assert run("demo", "--out", tmp_path / "demo", "--records", "60", "--seconds", "60").exit_code == 2
+    assert run("protect", tmp_path / "demo" / "job.toml", "--out", tmp_path / "mine", "--seconds", "60").exit_code == 0
 
 
 def test_init_writes_a_job_once(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ level = 10
 [protection]
 {protection}
 [limits]
-seconds = 5
+seconds = 60
 """
 P_PERCENT = '[[rule]]\ntype = "p-percent"\np = 10\n'
 BOTH = 'street = { hierarchy = "streets.csv" }\ntrade = "flat"'
@@ -69,7 +69,7 @@ def release(village: Path, name: str, *, dimensions: str = BOTH, more: str = "",
 
 
 def attacked(*folders: Path, only: tuple[str, ...] = ()) -> SuiteReport:
-    reverse = reverse_by_adjustment(seconds=5, method="alternate")
+    reverse = reverse_by_adjustment(seconds=60, method="exact")
     return attack_all(folder_case(folders, effort=Effort(cells=20), reverse=reverse), target="village", only=only)
 
 
@@ -160,7 +160,7 @@ def test_a_solution_file_is_attacked_with_the_bounds_of_its_system(tmp_path: Pat
     original = tmp_path / "small.jj"
     original.write_text(JJ, encoding="ascii")
     solution = adjust(original, method="exact").solution
-    case = system_case(original, solution, effort=Effort(), reverse=reverse_by_adjustment(seconds=5, method="alternate"))
+    case = system_case(original, solution, effort=Effort(), reverse=reverse_by_adjustment(seconds=60, method="exact"))
     report = attack_system(case, target="small")
     assert case.published.known_bounds
     assert report["T01"].passed

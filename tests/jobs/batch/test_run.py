@@ -340,7 +340,7 @@ def test_several_sessions_and_a_log(village: Path, batch: Batch) -> None:
 @pytest.mark.slow
 def test_the_command_line(batch: Batch, village: Path) -> None:
     path = batch("P(10,1)", "<SUPPRESS> CTA(1)", '<WRITETABLE> (1, 1, , "out.csv")')
-    done = CliRunner().invoke(app, ["argus", str(path), "--seconds", "5", "--gap", "0.01", "--seed", "3", "--method", "flips", "--json"])
+    done = CliRunner().invoke(app, ["argus", str(path), "--seconds", "60", "--gap", "0.01", "--seed", "3", "--method", "flips", "--json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["tables"][0]["method"] == "flips"

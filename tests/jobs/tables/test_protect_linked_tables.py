@@ -102,7 +102,7 @@ def test_a_tampered_equation_is_found() -> None:
 def test_five_dimensions_are_protected_and_audited() -> None:
     rng = np.random.default_rng(3)
     data = pd.DataFrame({f"d{i}": rng.choice(list("xy"), 60) for i in range(5)} | {"turnover": rng.integers(1, 100, 60)})
-    release = protect(data, [by(*(f"d{i}" for i in range(5)))], limits=sv.Limits(seconds=5, gap=0.5))
+    release = protect(data, [by(*(f"d{i}" for i in range(5)))], limits=sv.Limits(seconds=60, gap=0.5))
     assert release.audit.passed
     numbers = released(release, release.protected.views[0].name)
     assert numbers[("Total",) * 5] == sum(value for codes, value in numbers.items() if "Total" not in codes)
@@ -119,7 +119,7 @@ def test_whatever_stands_for_the_same_records_is_published_as_the_same_number(ro
         for measure in MEASURES
         for dimensions in crossings
     ]
-    release = protect(data, specs, equations=[SPLIT], search_sets=search, limits=sv.Limits(seconds=3, gap=0.5))
+    release = protect(data, specs, equations=[SPLIT], search_sets=search, limits=sv.Limits(seconds=60, gap=0.5))
     shown: dict[tuple[str, bytes], int] = {}
     for spec in specs:
         for codes, number in released(release, spec.name).items():

@@ -102,10 +102,11 @@ def test_a_slope_out_of_reach_is_named() -> None:
 
 
 @pytest.mark.slow
-def test_a_search_starts_from_any_safe_table_and_refuses_others() -> None:
+def test_a_search_starts_from_any_safe_table_and_refuses_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    end_soon(monkeypatch)
     problem = small_table()
     plain = sv.adjust(problem, limits=AMPLE)
-    found = adjust_keeping(problem, sv.keep.Keep(slope=S, by="tabu"), limits=sv.Limits(seconds=2), table=plain.deviation)
+    found = adjust_keeping(problem, sv.keep.Keep(slope=S, by="tabu"), limits=AMPLE, table=plain.deviation)
     assert problem.accepts(found.deviation)
     with pytest.raises(InputError, match="not a safe table"):
         adjust_keeping(problem, sv.keep.Keep(slope=S), limits=AMPLE, table=np.zeros(12, dtype=np.int64))
