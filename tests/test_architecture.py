@@ -286,5 +286,6 @@ def test_there_are_four_recipes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("title", "code"), RECIPES, ids=[title for title, _ in RECIPES])
 def test_a_recipe_works(title: str, code: str) -> None:
+    assert "assert " in code, "a recipe ends with what it brought about"
     with undone():
         exec(compile(code, f"docs/architecture.md, {title}", "exec", dont_inherit=True), {"__name__": "recipe"})
