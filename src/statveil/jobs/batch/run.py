@@ -24,6 +24,7 @@ from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
 from statveil.protect.options import Method, Options
 from statveil.publish.release import Release
+from statveil.risk.levels import AS_GIVEN
 from statveil.tables.relations import relations
 from statveil.tables.table import ProtectedTable
 from statveil.version import VERSION
@@ -37,7 +38,7 @@ class BatchSettings:
 
     limits: Limits = field(default_factory=Limits)
     method: str | Method = "auto"
-    options: Options = field(default_factory=Options)
+    options: Options = field(default_factory=lambda: Options(floors=AS_GIVEN))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from statveil.core.errors import InputError, RuleError
 from statveil.data.microdata import Microdata
+from statveil.protect.build import nearest
+from statveil.protect.singletons import Singletons
 from statveil.risk.assess import assess, candidate_sets, unsafe_sets, without_safe_unions
+from statveil.risk.levels import TUNING as LEVELS
+from statveil.risk.levels import opponents
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.linked import CellSet, Equation
@@ -75,4 +81,12 @@ def find_sets(data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule]
 
 
 def _top(rules: Sequence[Rule]) -> int:
-    return max(1, contributions_needed(rules))
+    """Contributions as many as the rules look at, and as are needed to withstand coalitions."""
+    return max(LEVELS.contributions, contributions_needed(rules))
+
+
+def singletons_of(table: Table, sensitivity: Sensitivity, rules: Sequence[Rule]) -> Singletons:
+    """The sensitive cells of a single respondent, in published units."""
+    near, _ = opponents(rules)
+    single = np.asarray(sensitivity.sensitive & (table.respondents == 1) & (table.value > 0))
+    return Singletons(single=single, value=nearest(table.value, 10 ** (table.scale - table.decimals)), near=near)

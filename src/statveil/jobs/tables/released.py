@@ -20,6 +20,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits
 from statveil.core.provenance import Provenance
+from statveil.core.secret import SecretKey
 from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.adjustment import Adjustment, released_values
@@ -135,6 +136,8 @@ def as_json(thing: Any) -> Any:
         return {str(key): as_json(content) for key, content in thing.items()}
     if isinstance(thing, list | tuple):
         return [as_json(part) for part in thing]
+    if isinstance(thing, SecretKey):
+        return {"fingerprint": thing.fingerprint}
     thing = thing.item() if isinstance(thing, np.generic) else thing
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
