@@ -9,19 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from statveil.audit.attacks.attacker import Answered, Attacker, AttackJournal, Effort
-from statveil.audit.attacks.case import Case, ReverseProblem, ReverseSolver, SystemCase, SystemOriginals, Truth, read_records
+from statveil.audit.attacks.case import Case, ReverseSolver, SystemCase, SystemOriginals, Truth, read_records
 from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, ReleasedSystem, RequestAxis, TableRequest
-from statveil.core.arrays import FloatArray, IntArray
-from statveil.core.errors import InputError, StatveilError
-from statveil.core.limits import Limits
+from statveil.core.errors import InputError
 from statveil.formats.rcta import read_solution
 from statveil.formats.system import read_system
 from statveil.jobs.recheck import read_protected, read_run
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.folder import JOB_FILE, PUBLIC
-from statveil.protect.adjust import adjust_problem
-from statveil.protect.options import NO_LIMIT, Options
-from statveil.protect.problem import ProtectionProblem
+from statveil.protect.options import Options
 from statveil.protect.system import problem_of
 from statveil.publish.formats.files import file_word, paths_of
 from statveil.risk.rules import PPercent, Rule
@@ -29,40 +25,6 @@ from statveil.risk.rules.base import RespondentRule
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.table import ProtectedTable, View
 from statveil.tables.tabulate import tabulate
-
-
-def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed: int = 0) -> ReverseSolver:
-    """Adjust with weights 1/x; a table that no adjustment is found for gives None."""
-
-    def solve(task: ReverseProblem) -> IntArray | None:
-        try:
-            found = adjust_problem(_problem(task), method=method, limits=Limits(seconds=seconds), seed=seed)
-        except StatveilError:
-            return None
-        return np.asarray(task.published.released + found.deviation, dtype=np.int64)
-
-    return solve
-
-
-def _problem(task: ReverseProblem) -> ProtectionProblem:
-    published = task.published
-    return ProtectionProblem(
-        relations=published.relations,
-        rhs=published.rhs,
-        value=published.released,
-        weight=1.0 / np.maximum(np.abs(published.released), 1),
-        lower=np.minimum(_whole(np.floor(published.low)), published.released),
-        upper=np.maximum(_whole(np.ceil(published.high)), published.released),
-        sensitive=task.sensitive,
-        lower_level=np.where(task.sensitive, task.lower, 0),
-        upper_level=np.where(task.sensitive, task.upper, 0),
-    )
-
-
-def _whole(bound: FloatArray) -> IntArray:
-    limited = np.clip(bound, -float(2**53), float(2**53))
-    return np.where(np.isfinite(bound), limited, np.sign(bound) * NO_LIMIT).astype(np.int64)
-
 
 NO_BOUND = 2.0**61
 USUAL_CAP = 2.0

@@ -21,6 +21,8 @@ from statveil.data.readers import read_microdata
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
 from statveil.tables.spec import Trees
 
+DEFAULT_ATTACKS: Literal["report", "refuse"] = "report"
+"""What becomes of a release that an attack breaks beyond its mark: it is told, or nothing is released."""
 FileFormat = Literal["csv", "parquet", "json-stat", "sdmx-csv", "sdmx-ml", "pc-axis", "excel"]
 
 
@@ -234,6 +236,7 @@ class ProtectionPart(Part):
     method: Literal["auto", "exact"] = "auto"
     seed: Annotated[int, Field(ge=0)] = 0
     search_sets: bool = False
+    attacks: Literal["report", "refuse"] = DEFAULT_ATTACKS
 
 
 class EquationPart(Part):

@@ -321,14 +321,47 @@ ReverseSolver = Callable[[ReverseProblem], IntArray | None]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Contributions:
+    """Secret: what each respondent gives to a cell, and who of them has not waived protection."""
+
+    amount: IntArray = field(repr=False)
+    protected: BoolArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Respondents:
+    """Secret: who is behind each cell, as the rules see it. `protected`: somebody in it has not waived protection.
+
+    `percent` is the p of the p% rule as a share, `coalition` the largest that a rule speaks of. `contributions` gives those of cells.
+    """
+
+    number: IntArray = field(repr=False)
+    protected: BoolArray = field(repr=False)
+    percent: float
+    coalition: int
+    contributions: Callable[[IntArray], Sequence[Contributions]] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SystemCase:
-    """A released system, its originals, and how far (in levels) its sensitive cells may have moved."""
+    """A released system, its originals, and how far (in levels) its sensitive cells may have moved.
+
+    Amounts have `decimals` decimals, and `unit` of them make one published unit. Of a table from records more is known: the `level`
+    that each cell lies on, whether it is `shown` (a set of cells judged as one is not), and its `respondents`.
+    """
 
     published: ReleasedSystem
     originals: SystemOriginals
     cap: float
     effort: Effort
     reverse: ReverseSolver | None = None
+    unit: int = 1
+    decimals: int = 0
+    level: IntArray | None = field(default=None, repr=False)
+    shown: BoolArray | None = field(default=None, repr=False)
+    respondents: Respondents | None = field(default=None, repr=False)
+    most_reversed: int = TUNING.most_reversed_cells
+    """Cells that are adjusted backwards (T12); of a larger system a part."""
 
     def rng(self, name: str) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64([self.effort.seed, *name.encode()]))

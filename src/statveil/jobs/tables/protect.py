@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from statveil.core.errors import InfeasibleProblem, InputError, RuleError
@@ -129,12 +129,14 @@ class ProtectionSettings:
     method: Method
     limits: Limits
     on_progress: OnProgress | None
+    reserved: float = 0.0
+    """Seconds of the limit that the search leaves to what comes after it."""
 
     @property
     def run(self) -> AdjustArguments:
-        chosen = self.method
+        chosen, within = self.method, replace(self.limits, seconds=self.limits.seconds - self.reserved)
         run: AdjustArguments = {"method": chosen.name, "settings": chosen.settings, "seed": chosen.seed}
-        return run | {"limits": self.limits, "on_progress": self.on_progress}
+        return run | {"limits": within, "on_progress": self.on_progress}
 
     def tell(self, stage: str) -> None:
         stages(self.on_progress, self.limits)(stage)
