@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -117,6 +117,10 @@ class Truth:
         assert known is not None
         return known.take(np.searchsorted(known.key, key))
 
+    def blind(self, register: Register) -> Truth:
+        """The same judged by who belongs together in another register."""
+        return Truth(register, self.values, self.rules, zeros_count=self.zeros_count, counts=self.counts)
+
     def rules_of(self, measure: str) -> tuple[Rule, ...]:
         return self.rules if measure != self.counts else tuple(rule for rule in self.rules if isinstance(rule, MinimumFrequency))
 
@@ -158,6 +162,41 @@ class Truth:
             top=part.top,
             leader=part.leader,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedCells:
+    """Secret: the office's own table in the shape of an answer, flat: values, what is sensitive, and how far it must move."""
+
+    value: IntArray = field(repr=False)
+    respondents: IntArray = field(repr=False)
+    sensitive: BoolArray = field(repr=False)
+    lower: IntArray = field(repr=False)
+    upper: IntArray = field(repr=False)
+
+
+class TabulatedTruth(Truth):
+    """The truth on releases at rest, as the jobs that made them judged their tables: by weights, shadow variables, requests, waivers,
+    cells named by hand. Values of records (weighted, where the table is) only say who is large in a cell."""
+
+    def __init__(
+        self,
+        register: Register,
+        values: Mapping[str, IntArray],
+        judged: Sequence[tuple[AnswerTable, JudgedCells]],
+        *,
+        by_record: Callable[[], Sequence[tuple[AnswerTable, JudgedCells]]],
+    ) -> None:
+        """`judged` has an entry for every answer; `by_record` gives the same by someone who does not know the holdings."""
+        super().__init__(register, values, (), zeros_count=True)
+        self._judged, self._by_record = judged, by_record
+
+    def cells(self, request: TableRequest, table: AnswerTable, key: AnyArray | None = None) -> TrueCells:
+        judged = next(cells for answer, cells in self._judged if answer is table)
+        return replace(super().cells(request, table, key), **vars(judged))
+
+    def blind(self, register: Register) -> Truth:
+        return TabulatedTruth(register, self.values, self._by_record(), by_record=self._by_record)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,9 +52,7 @@ THREAT_BY_ID = {module.THREAT.id: module.THREAT for module in sorted(_MODULES, k
 
 def attack_all(case: Case, *, target: str, only: Sequence[str] = (), on_progress: Callable[[str], object] | None = None) -> SuiteReport:
     """Make the attacks (all, or those named) and report them in the order of the catalogue."""
-    unknown = [name for name in only if name not in ATTACKS]
-    if unknown:
-        raise InputError(f"There is no attack {unknown[0]!r}.", hint=f"Known: {', '.join(THREAT_BY_ID)}.")
+    check_names(only)
     found: dict[str, Verdict] = {}
     for name, attack in ATTACKS.items():
         if not only or name in only:
@@ -63,6 +61,12 @@ def attack_all(case: Case, *, target: str, only: Sequence[str] = (), on_progress
             found[name] = attack(case)
     verdicts = tuple(found[name] for name in THREAT_BY_ID if name in found)
     return SuiteReport(target=target, verdicts=verdicts, facts=_facts(case))
+
+
+def check_names(only: Sequence[str]) -> None:
+    unknown = [name for name in only if name not in ATTACKS]
+    if unknown:
+        raise InputError(f"There is no attack {unknown[0]!r}.", hint=f"Known: {', '.join(THREAT_BY_ID)}.")
 
 
 def _facts(case: Case) -> Mapping[str, Number]:

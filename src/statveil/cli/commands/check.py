@@ -113,10 +113,7 @@ def _attack(
         from statveil.jobs.attack_targets import system_case
 
         return attack_system(system_case(*targets, effort=effort, reverse=reverse), target=targets[1].name)
-    from statveil.jobs.attack_targets import folder_case
-
-    name = ", ".join(target.name or str(target) for target in targets)
-    return _run(folder_case(targets, effort=effort, reverse=reverse), name, only)
+    return _attacked_folders(targets, only, effort)
 
 
 def _attack_server(
@@ -279,21 +276,23 @@ def check_system(
         _tell(report, bound, attacked, as_json=as_json, page=out)
 
 
-def _attacked_folders(folders: Sequence[Path], only: Sequence[str]) -> SuiteReport | str:
+def _attacked_folders(folders: Sequence[Path], only: Sequence[str], effort: Effort | None = None) -> SuiteReport:
+    """Attack releases of tables, or releases of files: both kinds together tell nothing more."""
     from statveil.audit.attacks.attacker import Effort
-    from statveil.audit.attacks.suite import attack_all
-    from statveil.jobs.attack_targets import folder_case
     from statveil.jobs.kinds import kind_of
-    from statveil.jobs.reverse import reverse_by_adjustment
 
-    if any(kind_of(folder) == "file release" for folder in folders):
-        return "a safe file is attacked when it is made; its certificate.json holds what was found."
-    try:
-        case = folder_case(folders, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))
-    except InputError as error:  # weights, shadow variables and the like: what is released is sound, but was not attacked
-        return error.message
-    name = ", ".join(folder.name or str(folder) for folder in folders)
-    return attack_all(case, target=name, only=only, on_progress=lambda words: typer.echo(words, err=True))
+    effort, kinds = effort or Effort(), {kind_of(folder) for folder in folders}
+    if kinds == {"release"}:
+        from statveil.jobs.attack_targets import attack_folders
+        from statveil.jobs.reverse import reverse_by_adjustment
+
+        reverse = reverse_by_adjustment(seed=effort.seed)
+        return attack_folders(folders, effort=effort, reverse=reverse, only=only, on_progress=_teller())
+    if kinds == {"file release"} and len(folders) == 1:
+        from statveil.jobs.records.attack_folder import attack_file_folder
+
+        return attack_file_folder(folders[0], only=only)
+    raise InputError("Several folders are attacked together only if all are releases of tables.", hint="Attack each by itself.")
 
 
 def _attacked_system(file: Path, solution: Path) -> SuiteReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import binom
 
 from statveil.audit.attacks.case import Case, SystemOriginals
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
@@ -43,21 +44,28 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     exact = float(((np.abs(moved) >= level) & (np.abs(moved) < level + unit)).mean())
     hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
+    chance = by_chance(released.size, allowed)
     figures: dict[str, Number] = {
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
         "exactly at the level": exact,
         "guesses within 0.1 p": hit,
         "guesses allowed": allowed,
+        "guesses that chance explains": chance,
         "cap q / p": cap,
     }
     number = f"{percent(exact)} exactly at p, {percent(hit)} guessed (allowed {percent(allowed)})"
-    return judged(THREAT, passed=exact <= 0.01 and hit <= allowed, number=number, figures=figures)
+    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance / released.size), number=number, figures=figures)
 
 
 def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
     """x - upper level if the cell went up, x + lower level if it went down, and nobody knows which: half a guess each."""
     return released - upper, released + lower
+
+
+def by_chance(cells: int, allowed: float) -> int:
+    """Hits that one release in a hundred has by luck alone among so few cells, were each hit as often as is allowed less two points."""
+    return int(binom.ppf(0.99, cells, allowed - 0.02))
 
 
 def allowance(cap: float) -> float:

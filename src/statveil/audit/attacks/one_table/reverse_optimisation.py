@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.audit.attacks.attacker import TUNING, crossings, plain
 from statveil.audit.attacks.case import Case, ReverseProblem, ReverseSolver, SystemOriginals
-from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance
+from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance, by_chance
 from statveil.audit.attacks.public import ReleasedSystem, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import BoolArray
@@ -42,7 +42,7 @@ def reversed_verdict(
     """Solve backwards and count what comes out near the truth; `unit` amounts make one published unit."""
     if reverse is None:
         return not_applicable(THREAT, "No solver of adjustment problems was given.")
-    hits, solved, failed = [np.zeros(0, dtype=np.bool_)], 0, 0
+    hits, solved, failed, cells = [np.zeros(0, dtype=np.bool_)], 0, 0, 0
     for published, secret in systems:
         if not secret.sensitive.any():
             continue
@@ -50,17 +50,18 @@ def reversed_verdict(
         if guess is None:
             failed += 1
             continue
-        solved += 1
+        solved, cells = solved + 1, cells + secret.value.size
         level = np.where(published.released >= secret.value, secret.upper, secret.lower)
         hits.append((np.abs(guess * unit - secret.value) <= 0.1 * level)[secret.sensitive & (level >= SMALLEST_LEVEL * unit)])
     hit = np.concatenate(hits)
-    figures: dict[str, Number] = {"tables": solved, "tables without a solution": failed, "sensitive cells": int(hit.size)}
+    figures: dict[str, Number] = {"tables": solved, "tables without a solution": failed, "cells": cells, "sensitive cells": int(hit.size)}
     if not hit.size:
         return not_applicable(THREAT, "No table with sensitive cells could be adjusted backwards.", figures)
     allowed = allowance(cap)
-    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed}
+    chance = by_chance(hit.size, allowed)
+    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that chance explains": chance}
     number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered (allowed {percent(allowed)})"
-    return judged(THREAT, passed=float(hit.mean()) <= allowed, number=number, figures=figures)
+    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, chance / hit.size), number=number, figures=figures)
 
 
 def in_published_units(published: ReleasedSystem, secret: SystemOriginals, unit: int) -> ReverseProblem:
