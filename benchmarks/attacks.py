@@ -26,7 +26,7 @@ from statveil.audit.attacks.attacker import AttackJournal, Effort
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.suite import THREAT_BY_ID, attack_all
 from statveil.audit.attacks.verdict import SuiteReport, Verdict, VerdictStatus
-from statveil.jobs.attack_targets import reverse_by_adjustment
+from statveil.jobs.reverse import reverse_by_adjustment
 from statveil.jobs.server_config import ServerConfig, read_config
 from statveil.publish.report.attacks import write_attack_report
 from statveil.server.attack_target import private_copy, service_case

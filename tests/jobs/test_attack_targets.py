@@ -14,7 +14,8 @@ from statveil.core.errors import InputError
 from statveil.formats.rcta import Solution, write_solution
 from statveil.formats.system import read_system
 from statveil.jobs.adjust import adjust
-from statveil.jobs.attack_targets import folder_case, reverse_by_adjustment, system_case
+from statveil.jobs.attack_targets import folder_case, system_case
+from statveil.jobs.reverse import reverse_by_adjustment
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.folder import protect_to_folder
 

@@ -20,6 +20,7 @@ from statveil.core.limits import Ending, OnProgress, Progress
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from statveil.audit.attacks.verdict import SuiteReport
     from statveil.jobs.adjust import AdjustedSystem
     from statveil.jobs.tables.folder import FolderRelease
     from statveil.protect.adjustment import Adjustment
@@ -149,7 +150,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     """What came out and where it lies."""
     from statveil.jobs.tables.folder import figures
 
-    release, numbers = outcome.release, figures(outcome.release)
+    release, numbers = outcome.release, figures(outcome.release, outcome.attacks)
     if as_json:
         paths = {words: str(path) for words, path in outcome.files.items()}
         typer.echo(
@@ -162,6 +163,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     _show_stop()
     _show_kept(release.adjustment)
     typer.echo(f"{audit_in_words(release.audit)}\n")
+    typer.echo(f"{attacks_in_words(outcome.attacks)}\n")
     _show_repairs(release.repairs_in_words(), weakened=release.protection_weakened)
     width = max(len(words) for words in outcome.files)
     for words, path in outcome.files.items():
@@ -236,6 +238,15 @@ def _rests_on(adjustment: Adjustment) -> str:
 def _cells(cells: int, sensitive: int) -> str:
     words = f"{cells:,} {'cell' if cells == 1 else 'cells'}"
     return f"{words}, {sensitive:,} of them sensitive," if sensitive else words
+
+
+def attacks_in_words(report: SuiteReport) -> str:
+    """A line for each attack: its code, the verdict, and the number found."""
+    return "\n".join(
+        f"{each.threat.id}  {str(each.status).upper() if not each.passed and not each.reason else each.status!s:<15} {each.threat.name}: "
+        f"{each.reason or each.number}"
+        for each in report.verdicts
+    )
 
 
 def audit_in_words(report: AuditReport) -> str:

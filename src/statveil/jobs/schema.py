@@ -22,6 +22,8 @@ from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
 from statveil.tables.spec import Trees
 
+DEFAULT_ATTACKS: Literal["report", "refuse"] = "report"
+"""What becomes of a release that an attack breaks beyond its mark: it is told, or nothing is released."""
 FileFormat = Literal["csv", "parquet", "json-stat", "sdmx-csv", "sdmx-ml", "pc-axis", "excel"]
 
 
@@ -240,6 +242,7 @@ class ProtectionPart(Part):
     key: str | None = None
     tiny: bool = True
     coalitions: bool = True
+    attacks: Literal["report", "refuse"] = DEFAULT_ATTACKS
 
 
 class EquationPart(Part):

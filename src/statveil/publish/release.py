@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from statveil.audit.attacks.verdict import SuiteReport
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats.export import (
     write_csv,
@@ -57,5 +58,5 @@ class Release(AuditedTable):
     def to_pc_axis(self, path: str | Path) -> list[Path]:
         return write_pc_axis(self, Path(path))
 
-    def to_report(self, path: str | Path, *, edition: Edition = "external") -> Path:
-        return write_report(self, Path(path), edition=edition)
+    def to_report(self, path: str | Path, *, edition: Edition = "external", attacks: SuiteReport | None = None) -> Path:
+        return write_report(self, Path(path), edition=edition, attacks=attacks)

@@ -16,7 +16,7 @@ from statveil.audit.attacks.one_table.reverse_optimisation import reversed_verdi
 from statveil.audit.attacks.public import ReleasedSystem, around
 from statveil.audit.attacks.suite import attack_system
 from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus, percent
-from statveil.jobs.attack_targets import reverse_by_adjustment
+from statveil.jobs.reverse import reverse_by_adjustment
 
 TRUE = np.array([300, 500, 200, 1000])
 LEVELS = np.array([30, 0, 20, 0])

@@ -9,7 +9,7 @@ import pytest
 from statveil.audit.attacks.suite import ATTACKS, THREAT_BY_ID, attack_all
 from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus
 from statveil.core.errors import InputError
-from statveil.jobs.attack_targets import reverse_by_adjustment
+from statveil.jobs.reverse import reverse_by_adjustment
 from tests.audit.attacks.stories import LITTLE, OperatorSide, case, village
 from tests.reference import servers
 from tests.reference.servers import Server

@@ -44,6 +44,14 @@ class AttackTuning(NamedTuple):
     """Tables in which single respondents are looked for (T14)."""
     most_holding_tables: int = 50
     """Tables in which holdings are looked for (T15)."""
+    most_pairs: int = 2_000_000
+    """Pairs of single respondents that are looked at (T14)."""
+    most_tiny_cells: int = 20_000
+    """Sensitive cells that are compared with their neighbours (T27)."""
+    most_neighbours: int = 40_000_000
+    """Neighbours that all of these together may have (T27)."""
+    neighbours_at_once: int = 4_000_000
+    """Neighbours that are held in memory (T27)."""
     most_digits: int = 50_000
     """Numbers whose last digits are compared (T19)."""
     fewest_digits: int = 100
@@ -262,6 +270,13 @@ def summed_up(seen: Sightings) -> Releases:
         highest=highest,
         first=order[start],
     )
+
+
+def expanded(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
+    """The numbers of all ranges one after the other (each from `start[i]`, `count[i]` of them), and the number i of the range of each."""
+    owner = np.repeat(np.arange(count.size), count)
+    within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return owner, np.repeat(start, count) + within
 
 
 def _starts(key: AnyArray) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -117,6 +117,10 @@ class Truth:
         assert known is not None
         return known.take(np.searchsorted(known.key, key))
 
+    def blind(self, register: Register) -> Truth:
+        """The same judged by who belongs together in another register."""
+        return Truth(register, self.values, self.rules, zeros_count=self.zeros_count, counts=self.counts)
+
     def rules_of(self, measure: str) -> tuple[Rule, ...]:
         return self.rules if measure != self.counts else tuple(rule for rule in self.rules if isinstance(rule, MinimumFrequency))
 
@@ -158,6 +162,41 @@ class Truth:
             top=part.top,
             leader=part.leader,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedCells:
+    """Secret: the office's own table in the shape of an answer, flat: values, what is sensitive, and how far it must move."""
+
+    value: IntArray = field(repr=False)
+    respondents: IntArray = field(repr=False)
+    sensitive: BoolArray = field(repr=False)
+    lower: IntArray = field(repr=False)
+    upper: IntArray = field(repr=False)
+
+
+class TabulatedTruth(Truth):
+    """The truth on releases at rest, as the jobs that made them judged their tables: by weights, shadow variables, requests, waivers,
+    cells named by hand. Values of records (weighted, where the table is) only say who is large in a cell."""
+
+    def __init__(
+        self,
+        register: Register,
+        values: Mapping[str, IntArray],
+        judged: Sequence[tuple[AnswerTable, JudgedCells]],
+        *,
+        by_record: Callable[[], Sequence[tuple[AnswerTable, JudgedCells]]],
+    ) -> None:
+        """`judged` has an entry for every answer; `by_record` gives the same by someone who does not know the holdings."""
+        super().__init__(register, values, (), zeros_count=True)
+        self._judged, self._by_record = judged, by_record
+
+    def cells(self, request: TableRequest, table: AnswerTable, key: AnyArray | None = None) -> TrueCells:
+        judged = next(cells for answer, cells in self._judged if answer is table)
+        return replace(super().cells(request, table, key), **vars(judged))
+
+    def blind(self, register: Register) -> Truth:
+        return TabulatedTruth(register, self.values, self._by_record(), by_record=self._by_record)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,14 +360,47 @@ ReverseSolver = Callable[[ReverseProblem], IntArray | None]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Contributions:
+    """Secret: what each respondent gives to a cell, and who of them has not waived protection."""
+
+    amount: IntArray = field(repr=False)
+    protected: BoolArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Respondents:
+    """Secret: who is behind each cell, as the rules see it. `protected`: somebody in it has not waived protection.
+
+    `percent` is the p of the p% rule as a share, `coalition` the largest that a rule speaks of. `contributions` gives those of cells.
+    """
+
+    number: IntArray = field(repr=False)
+    protected: BoolArray = field(repr=False)
+    percent: float
+    coalition: int
+    contributions: Callable[[IntArray], Sequence[Contributions]] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SystemCase:
-    """A released system, its originals, and how far (in levels) its sensitive cells may have moved."""
+    """A released system, its originals, and how far (in levels) its sensitive cells may have moved.
+
+    Amounts have `decimals` decimals, and `unit` of them make one published unit. Of a table from records more is known: the `level`
+    that each cell lies on, whether it is `shown` (a set of cells judged as one is not), and its `respondents`.
+    """
 
     published: ReleasedSystem
     originals: SystemOriginals
     cap: float
     effort: Effort
     reverse: ReverseSolver | None = None
+    unit: int = 1
+    decimals: int = 0
+    level: IntArray | None = field(default=None, repr=False)
+    shown: BoolArray | None = field(default=None, repr=False)
+    respondents: Respondents | None = field(default=None, repr=False)
+    most_reversed: int = TUNING.most_reversed_cells
+    """Cells that are adjusted backwards (T12); of a larger system a part."""
 
     def rng(self, name: str) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64([self.effort.seed, *name.encode()]))

@@ -236,6 +236,16 @@ def sums_of(table: AnswerTable, dimensions: Mapping[str, Dimension]) -> list[Axi
     return found
 
 
+def parts_of_sums(table: AnswerTable, dimensions: Mapping[str, Dimension]) -> tuple[IntArray, IntArray]:
+    """The same, flat: the number of a sum, and a cell that is a part of it."""
+    rows, parts, count = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for sums in sums_of(table, dimensions):
+        rows.append(np.tile(count + np.arange(sums.total.size), sums.parts.shape[0]))
+        parts.append(sums.parts.reshape(-1))
+        count += sums.total.size
+    return np.concatenate(rows), np.concatenate(parts)
+
+
 def _whole_families(axis: AnswerAxis, dimension: Dimension) -> Iterator[tuple[int, tuple[int, ...]]]:
     """(place of a code, places of the nearest shown codes below it), tree by tree, where nothing below it is left out."""
     place = {code: number for number, code in enumerate(axis.codes)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from types import ModuleType
 
 import numpy as np
 
 from statveil.audit.attacks import key_rotation, side_channels
-from statveil.audit.attacks.case import Case, SystemCase
+from statveil.audit.attacks.case import Case, SystemCase, SystemOriginals
 from statveil.audit.attacks.many_tables import (
     averaging,
     complement,
@@ -32,6 +33,7 @@ from statveil.audit.attacks.one_table import (
     reverse_optimisation,
     single_table,
     singletons,
+    tiny_cells,
     zeros,
 )
 from statveil.audit.attacks.verdict import Number, SuiteReport, Verdict, judged, not_applicable
@@ -40,7 +42,7 @@ from statveil.core.errors import InputError
 _MODULES: Sequence[ModuleType] = (
     averaging, complement, contradicting_senses, zero_value_records, overlapping_sets, differencing, cell_intervals, levels, partitions,
     reverse_optimisation, ratios, frequency_tables, side_channels, periods, minimal_safe_value, coalitions, singletons, holdings, zeros,
-    lower_sense, last_digits, single_table, key_rotation,
+    tiny_cells, lower_sense, last_digits, single_table, key_rotation,
 )  # fmt: skip
 """Those that ask come first; those that read everything that was answered come last, and the other key last of all."""
 Attack = Callable[[Case], Verdict]
@@ -50,9 +52,7 @@ THREAT_BY_ID = {module.THREAT.id: module.THREAT for module in sorted(_MODULES, k
 
 def attack_all(case: Case, *, target: str, only: Sequence[str] = (), on_progress: Callable[[str], object] | None = None) -> SuiteReport:
     """Make the attacks (all, or those named) and report them in the order of the catalogue."""
-    unknown = [name for name in only if name not in ATTACKS]
-    if unknown:
-        raise InputError(f"There is no attack {unknown[0]!r}.", hint=f"Known: {', '.join(THREAT_BY_ID)}.")
+    check_names(only)
     found: dict[str, Verdict] = {}
     for name, attack in ATTACKS.items():
         if not only or name in only:
@@ -61,6 +61,12 @@ def attack_all(case: Case, *, target: str, only: Sequence[str] = (), on_progress
             found[name] = attack(case)
     verdicts = tuple(found[name] for name in THREAT_BY_ID if name in found)
     return SuiteReport(target=target, verdicts=verdicts, facts=_facts(case))
+
+
+def check_names(only: Sequence[str]) -> None:
+    unknown = [name for name in only if name not in ATTACKS]
+    if unknown:
+        raise InputError(f"There is no attack {unknown[0]!r}.", hint=f"Known: {', '.join(THREAT_BY_ID)}.")
 
 
 def _facts(case: Case) -> Mapping[str, Number]:
@@ -78,9 +84,11 @@ def _facts(case: Case) -> Mapping[str, Number]:
 UNKNOWN = "A linear system tells neither records nor respondents, and nobody answers requests."
 
 
-def attack_system(case: SystemCase, *, target: str) -> SuiteReport:
-    """Every attack that a system can be tried with; the others are listed as not applicable."""
-    verdicts = tuple(_ATTACKS[name](case) if name in _ATTACKS else not_applicable(threat, UNKNOWN) for name, threat in THREAT_BY_ID.items())
+def attack_system(
+    case: SystemCase, *, target: str, only: Sequence[str] = (), on_progress: Callable[[str], object] | None = None
+) -> SuiteReport:
+    """Every attack (or those named) that a system can be tried with; the others are listed as not applicable."""
+    verdicts = tuple(_tried(case, name, on_progress) for name in THREAT_BY_ID if not only or name in only)
     facts = {
         "cells": int(case.originals.value.size),
         "sensitive cells": int(case.originals.sensitive.sum()),
@@ -88,6 +96,14 @@ def attack_system(case: SystemCase, *, target: str) -> SuiteReport:
         "seed": case.effort.seed,
     }
     return SuiteReport(target=target, verdicts=verdicts, facts=facts)
+
+
+def _tried(case: SystemCase, name: str, on_progress: Callable[[str], object] | None) -> Verdict:
+    if name not in _ATTACKS:
+        return not_applicable(THREAT_BY_ID[name], UNKNOWN)
+    if on_progress is not None:
+        on_progress(f"{name} {THREAT_BY_ID[name].name}")
+    return _ATTACKS[name](case)
 
 
 def _safety(case: SystemCase) -> Verdict:
@@ -107,22 +123,66 @@ def _intervals(case: SystemCase) -> Verdict:
 
 
 def _minimal(case: SystemCase) -> Verdict:
-    secret, at = case.originals, case.originals.sensitive
-    released = case.published.released[at]
-    return minimal_safe_value.guessed(released, secret.value[at], secret.lower[at], secret.upper[at], cap=case.cap, rng=case.rng("minimal"))
+    at = case.originals.sensitive
+    sensitive = SystemOriginals(**{each.name: getattr(case.originals, each.name)[at] for each in fields(SystemOriginals)})
+    return minimal_safe_value.guessed(case.published.released[at], sensitive, cap=case.cap, unit=case.unit)
 
 
 def _backwards(case: SystemCase) -> Verdict:
-    return reverse_optimisation.reversed_verdict([(case.published, case.originals)], case.reverse, case.cap)
+    part = reverse_optimisation.part_of(case.published, case.originals, case.most_reversed, case.rng("backwards"))
+    return reverse_optimisation.reversed_verdict([part], case.reverse, case.cap, unit=case.unit)
+
+
+def _coalitions(case: SystemCase) -> Verdict:
+    if case.respondents is None:
+        return not_applicable(coalitions.THREAT, UNKNOWN)
+    return coalitions.of_cells(case.published.released, case.originals.sensitive, case.respondents, case.rng("coalitions"))
+
+
+def _singletons(case: SystemCase) -> Verdict:
+    if case.respondents is None:
+        return not_applicable(singletons.THREAT, UNKNOWN)
+    secret, who = case.originals, case.respondents
+    single = (who.number == 1) & (secret.value != 0)
+    victim = single & secret.sensitive & who.protected
+    cells = singletons.Singles(released=case.published.released, value=secret.value, single=single, victim=victim)
+    families = _families(case)
+    error = singletons.errors(families.row, families.part, cells, case.rng("singletons"))
+    return singletons.beside(error, near=who.percent, tables=1)
+
+
+def _families(case: SystemCase) -> tiny_cells.Families:
+    """By the sums that readers see."""
+    relations = case.published.relations
+    if case.shown is not None:
+        hidden = relations.astype(bool).astype(np.int64) @ (~case.shown).astype(np.int64)
+        relations = relations[np.flatnonzero(hidden == 0)]
+    return tiny_cells.families_of_relations(relations, case.level)
+
+
+def _of_shown(case: SystemCase) -> SystemOriginals:
+    secret = case.originals
+    return secret if case.shown is None else replace(secret, sensitive=secret.sensitive & case.shown)
+
+
+def _zeros(case: SystemCase) -> Verdict:
+    return zeros.zeros_of_cells(case.published.released, _of_shown(case), _families(case), case.rng("zeros"))
+
+
+def _tiny(case: SystemCase) -> Verdict:
+    secret = _of_shown(case)
+    found = tiny_cells.counted(case.published.released, secret.value, secret.sensitive, _families(case), case.rng("tiny"))
+    return tiny_cells.tiny_verdict(*found.tolist())
 
 
 def _lower_sense(case: SystemCase) -> Verdict:
     secret = case.originals
-    return lower_sense.lowered(case.published.released, secret.value, secret.lower, secret.sensitive)
+    return lower_sense.lowered(case.published.released, secret.value, secret.lower, secret.sensitive, unit=case.unit)
 
 
 def _digits(case: SystemCase) -> Verdict:
-    return last_digits.last_digits(case.published.released, case.originals.value, case.originals.sensitive, constant=True)
+    secret, released = case.originals, case.published.released
+    return last_digits.last_digits(released, secret.value, secret.sensitive, constant=True, decimals=case.decimals, unit=case.unit)
 
 
 _ATTACKS: Mapping[str, Callable[[SystemCase], Verdict]] = {
@@ -130,6 +190,10 @@ _ATTACKS: Mapping[str, Callable[[SystemCase], Verdict]] = {
     "T08": _intervals,
     "T11": _minimal,
     "T12": _backwards,
+    "T13": _coalitions,
+    "T14": _singletons,
+    "T17": _zeros,
     "T18": _lower_sense,
     "T19": _digits,
+    "T27": _tiny,
 }

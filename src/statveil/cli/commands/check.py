@@ -86,13 +86,14 @@ def attack(
     """Attack releases or a table server as in the catalogue of threats, and report what an attacker learns."""
     with polite(as_json=as_json, debug=debug):
         from statveil.audit.attacks.attacker import Effort
+        from statveil.cli.display import attacks_in_words
         from statveil.publish.report.attacks import write_attack_report
 
         effort = Effort(tables=tables, sets=sets, pairs=pairs, cells=cells, seed=seed)
         names = [name.strip() for name in only.split(",") if name.strip()]
         report = _attack(targets, effort, names, dataset=dataset, mode=mode, url=url)
         page, _ = write_attack_report(report, out)
-        typer.echo(json.dumps(report.as_json(), ensure_ascii=False) if as_json else f"{in_words(report)}\n\nReport: {page}")
+        typer.echo(json.dumps(report.as_json(), ensure_ascii=False) if as_json else f"{attacks_in_words(report)}\n\nReport: {page}")
         if report.failed:
             raise typer.Exit(FAILED)
 
@@ -100,7 +101,7 @@ def attack(
 def _attack(
     targets: Sequence[Path], effort: Effort, only: Sequence[str], *, dataset: str | None, mode: str | None, url: str | None
 ) -> SuiteReport:
-    from statveil.jobs.attack_targets import reverse_by_adjustment
+    from statveil.jobs.reverse import reverse_by_adjustment
 
     reverse, kinds = reverse_by_adjustment(seed=effort.seed), [target.suffix.lower() for target in targets]
     if kinds == [".toml"]:
@@ -112,17 +113,14 @@ def _attack(
         from statveil.jobs.attack_targets import system_case
 
         return attack_system(system_case(*targets, effort=effort, reverse=reverse), target=targets[1].name)
-    from statveil.jobs.attack_targets import folder_case
-
-    name = ", ".join(target.name or str(target) for target in targets)
-    return _run(folder_case(targets, effort=effort, reverse=reverse), name, only)
+    return _attacked_folders(targets, only, effort)
 
 
 def _attack_server(
     path: Path, effort: Effort, only: Sequence[str], *, dataset: str | None, mode: str | None, url: str | None
 ) -> SuiteReport:
     """In process on a private copy of the configuration, or the live server over HTTP."""
-    from statveil.jobs.attack_targets import reverse_by_adjustment
+    from statveil.jobs.reverse import reverse_by_adjustment
     from statveil.jobs.server_config import read_config
     from statveil.server.attack_target import dataset_part, private_copy, service_case
     from statveil.server.engine.modes import keep_scores
@@ -178,15 +176,6 @@ def _run(case: Case, target: str, only: Sequence[str]) -> SuiteReport:
 
 def _teller() -> Callable[[str], None]:
     return lambda words: typer.echo(words, err=True)
-
-
-def in_words(report: SuiteReport) -> str:
-    """A line for each attack: its code, the verdict, and the number found."""
-    return "\n".join(
-        f"{each.threat.id}  {str(each.status).upper() if not each.passed and not each.reason else each.status!s:<15} {each.threat.name}: "
-        f"{each.reason or each.number}"
-        for each in report.verdicts
-    )
 
 
 AttacksOption = Annotated[bool, typer.Option("--attacks/--no-attacks", help="Attack it as well.")]
@@ -287,26 +276,30 @@ def check_system(
         _tell(report, bound, attacked, as_json=as_json, page=out)
 
 
-def _attacked_folders(folders: Sequence[Path], only: Sequence[str]) -> SuiteReport | str:
+def _attacked_folders(folders: Sequence[Path], only: Sequence[str], effort: Effort | None = None) -> SuiteReport:
+    """Attack releases of tables, or releases of files: both kinds together tell nothing more."""
     from statveil.audit.attacks.attacker import Effort
-    from statveil.audit.attacks.suite import attack_all
-    from statveil.jobs.attack_targets import folder_case, reverse_by_adjustment
     from statveil.jobs.kinds import kind_of
 
-    if any(kind_of(folder) == "file release" for folder in folders):
-        return "a safe file is attacked when it is made; its certificate.json holds what was found."
-    try:
-        case = folder_case(folders, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))
-    except InputError as error:  # weights, shadow variables and the like: what is released is sound, but was not attacked
-        return error.message
-    name = ", ".join(folder.name or str(folder) for folder in folders)
-    return attack_all(case, target=name, only=only, on_progress=lambda words: typer.echo(words, err=True))
+    effort, kinds = effort or Effort(), {kind_of(folder) for folder in folders}
+    if kinds == {"release"}:
+        from statveil.jobs.attack_targets import attack_folders
+        from statveil.jobs.reverse import reverse_by_adjustment
+
+        reverse = reverse_by_adjustment(seed=effort.seed)
+        return attack_folders(folders, effort=effort, reverse=reverse, only=only, on_progress=_teller())
+    if kinds == {"file release"} and len(folders) == 1:
+        from statveil.jobs.records.attack_folder import attack_file_folder
+
+        return attack_file_folder(folders[0], only=only)
+    raise InputError("Several folders are attacked together only if all are releases of tables.", hint="Attack each by itself.")
 
 
 def _attacked_system(file: Path, solution: Path) -> SuiteReport:
     from statveil.audit.attacks.attacker import Effort
     from statveil.audit.attacks.suite import attack_system
-    from statveil.jobs.attack_targets import reverse_by_adjustment, system_case
+    from statveil.jobs.attack_targets import system_case
+    from statveil.jobs.reverse import reverse_by_adjustment
 
     case = system_case(file, solution, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))
     return attack_system(case, target=solution.name)
@@ -338,11 +331,12 @@ def _tell_bound(bound: float | None) -> None:
 
 
 def _tell_attacks(attacked: SuiteReport | str | None) -> None:
+    from statveil.cli.display import attacks_in_words
 
     if isinstance(attacked, str):
         typer.echo(f"Not attacked: {attacked}")
     elif attacked is not None:
-        typer.echo(f"\n{in_words(attacked)}")
+        typer.echo(f"\n{attacks_in_words(attacked)}")
         typer.echo("The attacks learn more than they may." if attacked.failed else "No attack learns more than it may.")
 
 

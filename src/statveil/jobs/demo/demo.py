@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ def run_demo(
     with staged(folder, force=force) as place:
         inputs = write_inputs(place, records=records)
         job = read_job(place / "job.toml").within(seconds)
-        release, taken, files = run_in(place, job, internal=True, paths_from=".", on_progress=on_progress)
-    return FolderRelease(release=release, folder=folder, files=moved(inputs | files, place, folder), seconds=taken)
+        written = run_in(place, job, internal=True, paths_from=".", on_progress=on_progress)
+    return replace(written, folder=folder, files=moved({**inputs, **written.files}, place, folder))
 
 
 def write_inputs(place: Path, *, records: int) -> dict[str, Path]:

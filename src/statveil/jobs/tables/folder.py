@@ -14,20 +14,22 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from statveil.audit.attacks.verdict import SuiteReport
 from statveil.audit.report import AuditReport
 from statveil.core.errors import BackendMissing, InputError
-from statveil.core.limits import OnProgress
+from statveil.core.limits import OnProgress, stages
 from statveil.formats.rcta import write_repairs
 from statveil.jobs.adjust import finite, quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
+from statveil.jobs.tables.own_attacks import ReleaseOrigin, attack_release, refuse_if_broken, seconds_for_attacks
 from statveil.jobs.tables.protect import ProtectionSettings, protect_records, settled
 from statveil.jobs.tables.released import as_json, keep_as_json
 from statveil.jobs.tradeoff.tradeoff import TableTradeoff, tradeoff_table
@@ -50,6 +52,8 @@ class FolderRelease:
     folder: Path
     files: Mapping[str, Path]
     seconds: float
+    attacks: SuiteReport
+    """What attacks on the release found before it was written. Confidential."""
 
 
 def protect_to_folder(
@@ -57,33 +61,41 @@ def protect_to_folder(
 ) -> FolderRelease:
     """Protect the job's table, audit it, and write everything into the folder."""
     with staged(folder, force=force) as place:
-        release, seconds, files = run_in(place, job, internal=internal, paths_from=relative(job.base, folder), on_progress=on_progress)
-    return FolderRelease(release=release, folder=folder, files=moved(files, place, folder), seconds=seconds)
+        written = run_in(place, job, internal=internal, paths_from=relative(job.base, folder), on_progress=on_progress)
+    return replace(written, folder=folder, files=moved(written.files, place, folder))
 
 
-def run_in(
-    place: Path, job: TableJob, *, internal: bool, paths_from: str, on_progress: OnProgress | None
-) -> tuple[Release, float, dict[str, Path]]:
-    """Protect the job's table and write its files into `place`, which lies on the way to its folder."""
+def run_in(place: Path, job: TableJob, *, internal: bool, paths_from: str, on_progress: OnProgress | None) -> FolderRelease:
+    """Protect the job's table, attack it, and write its files into `place`, which lies on the way to its folder."""
     _check_formats(job)
     started, clock = datetime.now(UTC), time.monotonic()
     release = protect(job, on_progress=on_progress)
-    files = write_release(place, job, release, internal=internal, paths_from=paths_from, started=started, clock=clock)
-    return release, time.monotonic() - clock, files
+    attacks = attack_own(job, release, on_progress=on_progress)
+    files = write_release(place, job, release, attacks, internal=internal, paths_from=paths_from, started=started, clock=clock)
+    return FolderRelease(release=release, folder=place, files=files, seconds=time.monotonic() - clock, attacks=attacks)
+
+
+def attack_own(job: TableJob, release: Release, *, on_progress: OnProgress | None = None) -> SuiteReport:
+    """Attack what the job made; refused where an attack breaks it and the job does not say that this is only to be told."""
+    origin = ReleaseOrigin(data=job.microdata, linked=job.linked(), rules=job.rules(), options=job.options())
+    report = attack_release(release, origin, seconds=seconds_for_attacks(job.limits()), tell=stages(on_progress, job.limits()))
+    if job.parts.protection.attacks == "refuse":
+        refuse_if_broken(report)
+    return report
 
 
 def write_release(
-    place: Path, job: TableJob, release: Release, *, internal: bool, paths_from: str, started: datetime, clock: float
+    place: Path, job: TableJob, release: Release, attacks: SuiteReport, *, internal: bool, paths_from: str, started: datetime, clock: float
 ) -> dict[str, Path]:
     """Write all files of a release of the job, which was begun at `started` (`clock` on the monotonic clock)."""
     files = _write_public(release, job, place / PUBLIC)
     if internal or job.parts.output.internal:
-        files |= _write_internal(release, job, place / "internal")
+        files |= _write_internal(release, job, place / "internal", attacks)
     if job.parts.repair is not None:
         files["repairs"] = _write_repairs(release, job.parts.repair.order, place / REPAIRS_FILE)
     files["provenance"] = write_text(place / PROVENANCE_FILE, release.provenance.to_json())
     files["job"] = write_text(place / JOB_FILE, job.text)
-    told = {"paths_from": paths_from, **figures(release), "software": {"statveil": VERSION}, "files": file_hashes(place)}
+    told = {"paths_from": paths_from, **figures(release, attacks), "software": {"statveil": VERSION}, "files": file_hashes(place)}
     files["run"] = write_run(place, started=started, seconds=time.monotonic() - clock, **told)
     return files
 
@@ -97,7 +109,8 @@ def protect(job: TableJob, *, on_progress: OnProgress | None = None) -> Release:
 
 def settings_of(job: TableJob, *, on_progress: OnProgress | None = None) -> ProtectionSettings:
     """How the job wants its table protected."""
-    return settled(job.options(), job.keep(), job.method(), job.limits(), on_progress)
+    how = settled(job.options(), job.keep(), job.method(), job.limits(), on_progress)
+    return replace(how, reserved=seconds_for_attacks(how.limits))
 
 
 def front_of(job: TableJob, *, on_progress: OnProgress | None = None) -> TableTradeoff:
@@ -129,7 +142,7 @@ def tradeoff_part(job: TableJob) -> TradeoffPart:
     return job.parts.tradeoff or TradeoffPart()
 
 
-def figures(release: Release) -> dict[str, Any]:
+def figures(release: Release, attacks: SuiteReport | None = None) -> dict[str, Any]:
     """The result in numbers for the one who ran the job (they hint at the sensitive cells: not for publication); infinite ones are None."""
     adjustment = release.adjustment
     return {
@@ -144,6 +157,7 @@ def figures(release: Release) -> dict[str, Any]:
         "protection_weakened": release.protection_weakened,
         "audit": audit_figures(release.audit),
         **quality_figures(adjustment),
+        **({} if attacks is None else {"attacks": attacks.as_json()}),
     }
 
 
@@ -174,10 +188,10 @@ def _write_public(release: Release, job: TableJob, folder: Path) -> dict[str, Pa
     return files
 
 
-def _write_internal(release: Release, job: TableJob, folder: Path) -> dict[str, Path]:
+def _write_internal(release: Release, job: TableJob, folder: Path, attacks: SuiteReport) -> dict[str, Path]:
     folder.mkdir(mode=0o700)
     files = _write_tables(release, job, folder, "internal", ["csv"])
-    files["internal report"] = release.to_report(folder / "report-internal.html", edition="internal")
+    files["internal report"] = release.to_report(folder / "report-internal.html", edition="internal", attacks=attacks)
     return files
 
 

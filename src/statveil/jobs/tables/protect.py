@@ -133,12 +133,14 @@ class ProtectionSettings:
     method: Method
     limits: Limits
     on_progress: OnProgress | None
+    reserved: float = 0.0
+    """Seconds of the limit that the search leaves to what comes after it."""
 
     @property
     def run(self) -> AdjustArguments:
-        chosen = self.method
+        chosen, within = self.method, replace(self.limits, seconds=self.limits.seconds - self.reserved)
         run: AdjustArguments = {"method": chosen.name, "settings": chosen.settings, "seed": chosen.seed}
-        return run | {"limits": self.limits, "on_progress": self.on_progress}
+        return run | {"limits": within, "on_progress": self.on_progress}
 
     def shorter(self, share: float) -> ProtectionSettings:
         """The same with less time: by that share of it."""

@@ -27,7 +27,7 @@ from statveil.formats.system import read_system
 from statveil.jobs.schema import check_job
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
-from statveil.jobs.tables.folder import front_of, relative, released_point, write_release
+from statveil.jobs.tables.folder import attack_own, front_of, relative, released_point, write_release
 from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, tradeoff_html
 from statveil.jobs.tradeoff.tradeoff import FrontArguments, Tradeoff, tradeoff
 from statveil.protect.system import SystemOptions, problem_of
@@ -64,7 +64,10 @@ def tradeoff_job_to_folder(
         if number is not None:
             (place / RELEASE).mkdir()
             paths_from, release = relative(job.base, folder / RELEASE), released_point(job, found)
-            written = write_release(place / RELEASE, job, release, internal=False, paths_from=paths_from, started=started, clock=clock)
+            attacks = attack_own(job, release, on_progress=on_progress)
+            written = write_release(
+                place / RELEASE, job, release, attacks, internal=False, paths_from=paths_from, started=started, clock=clock
+            )
             files |= {f"release: {words}": path for words, path in written.items()}
         files["run"] = _write_run(place, started, found.front)
     return FolderTradeoff(front=found.front, folder=folder, files=moved(files, place, folder), published=number)

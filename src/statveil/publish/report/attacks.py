@@ -52,6 +52,12 @@ def _sentences(report: SuiteReport, count: dict[VerdictStatus, int]) -> list[str
     return [f"{count[VerdictStatus.FAILED]} of {made} attacks succeeded beyond their mark: {names}."]
 
 
+def attack_rows(report: SuiteReport | None) -> list[tuple[str, str, str, str]]:
+    """Attack, verdict, what it found (or why it could not be made), and its mark."""
+    verdicts = () if report is None else report.verdicts
+    return [(f"{e.threat.id} {e.threat.name}", str(e.status), e.reason or e.number, e.threat.mark) for e in verdicts]
+
+
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {
         "id": verdict.threat.id,

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from statveil.audit.attacks.verdict import SuiteReport
 from statveil.audit.report import AuditReport
 from statveil.core.errors import InputError
 from statveil.core.toml import to_toml
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import grouped, percent
+from statveil.publish.report.attacks import attack_rows
 from statveil.publish.report.changes import (
     TUNING,
     CellChanges,
@@ -57,16 +59,17 @@ def repair_section(release: AuditedTable) -> dict[str, Any]:
     return {"rows": rows, "all": len(words), "weakened": release.protection_weakened}
 
 
-def write_report(release: AuditedTable, path: Path, *, edition: Edition = "external") -> Path:
+def write_report(release: AuditedTable, path: Path, *, edition: Edition = "external", attacks: SuiteReport | None = None) -> Path:
     """Write the report and return its path."""
-    return write_bytes(path, report_html(release, edition).encode())
+    return write_bytes(path, report_html(release, edition, attacks).encode())
 
 
-def report_html(release: AuditedTable, edition: Edition) -> str:
+def report_html(release: AuditedTable, edition: Edition, attacks: SuiteReport | None = None) -> str:
+    """The page. What attacks found is in the internal edition alone."""
     if edition == "external":
         return render("external.html", _external(release))
     if edition == "internal":
-        return render("internal.html", _internal(release))
+        return render("internal.html", _internal(release) | {"attacks": attack_rows(attacks)})
     raise InputError(f"Unknown edition {edition!r}. Known: external, internal.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statveil.audit.attacks.attacker import TUNING
-from statveil.audit.attacks.case import Case, Truth
+from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.public import Register
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable
 from statveil.core.arrays import BoolArray
@@ -22,7 +22,7 @@ def attack(case: Case) -> Verdict:
     journal, register = case.attacker.journal, case.attacker.register
     if np.unique(register.owner).size == register.size:
         return not_applicable(THREAT, "No holding has two records.")
-    blind = Truth(_one_by_one(register), case.truth.values, case.truth.rules, zeros_count=case.truth.zeros_count, counts=case.truth.counts)
+    blind = case.truth.blind(_one_by_one(register))
     only, unsafe, tables = 0, 0, 0
     for number in journal.cell_answers(case.measure)[: TUNING.most_holding_tables]:
         answered = journal.answers[number]

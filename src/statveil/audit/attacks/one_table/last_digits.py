@@ -14,7 +14,7 @@ THREAT = Threat(
     id="T19",
     name="last digits",
     does="Compares the last digits of numbers that were changed with those of numbers that were not, and of sensitive cells with others.",
-    mark="the number of decimals is constant; chi-square p > 0.01",
+    mark="the number of decimals is constant, and not more than the true values have; chi-square p > 0.01",
 )
 LARGE_ENOUGH = 1_000
 """Last digits of smaller numbers are not uniform anyway."""
@@ -26,20 +26,32 @@ def attack(case: Case) -> Verdict:
     seen = case.seen(measure=case.measure)
     if seen.truth is None:
         return not_applicable(THREAT, "No table was released.")
-    return last_digits(seen.releases.mode, seen.truth.value, seen.sensitive, constant=constant)
+    most = max(decimal for _, decimal in decimals)
+    return last_digits(seen.releases.mode, seen.truth.value, seen.sensitive, constant=constant, decimals=most)
 
 
-def last_digits(released: IntArray, value: IntArray, sensitive: BoolArray, *, constant: bool) -> Verdict:
-    large = np.flatnonzero(released >= LARGE_ENOUGH)[: TUNING.most_digits]
-    digit, touched = released[large] % 10, (released != value)[large]
+def last_digits(released: IntArray, value: IntArray, sensitive: BoolArray, *, constant: bool, decimals: int = 0, unit: int = 1) -> Verdict:
+    """Amounts have `decimals` decimals; `unit` of them make one published unit."""
+    large = np.flatnonzero(released >= LARGE_ENOUGH * unit)[: TUNING.most_digits]
+    digit, touched = released[large] // unit % 10, (np.abs(released - value) >= unit)[large]
     compared = {"touched against untouched": _chance(digit, touched), "sensitive against other": _chance(digit, sensitive[large])}
+    finer = finer_than(released, value, decimals)
     figures: dict[str, Number] = {"cells": int(large.size), "touched": int(touched.sum()), "decimals constant": "yes" if constant else "no"}
+    figures |= {"numbers with more decimals than the values": finer}
     figures |= {f"p of {words}": "too few" if chance is None else chance for words, chance in compared.items()}
     chances = [chance for chance in compared.values() if chance is not None]
+    if finer:
+        return judged(THREAT, passed=False, number=f"{finer:,} numbers have more decimals than the values", figures=figures)
     if constant and not chances:
         return not_applicable(THREAT, f"Fewer than {TUNING.fewest_digits} numbers on one side of each comparison.", figures)
     worst = min(chances, default=0.0)
     return judged(THREAT, passed=constant and worst > 0.01, number=f"chi-square p = {worst:.2g}", figures=figures)
+
+
+def finer_than(released: IntArray, value: IntArray, decimals: int) -> int:
+    """Released numbers with more decimals than any true value has, where amounts may have so many."""
+    spare = max((power for power in range(decimals + 1) if not (value % 10**power).any()), default=0)
+    return int(np.count_nonzero(released % 10**spare))
 
 
 def _chance(digit: IntArray, group: BoolArray) -> float | None:

@@ -22,10 +22,11 @@ def attack(case: Case) -> Verdict:
     return lowered(seen.releases.lowest, truth.value, truth.lower, truth.sensitive)
 
 
-def lowered(released: IntArray, value: IntArray, lower: IntArray, sensitive: AnyArray) -> Verdict:
+def lowered(released: IntArray, value: IntArray, lower: IntArray, sensitive: AnyArray, *, unit: int = 1) -> Verdict:
+    """`unit` amounts make one published unit; what rounds to zero may be published as zero."""
     small = sensitive & (value - lower < 0)
     down = small & (released < value)
-    vanished = (value > 0) & (released == 0)
+    vanished = (value > unit // 2) & (released == 0)
     figures: dict[str, Number] = {
         "cells smaller than their level": int(small.sum()),
         "of those released below the truth": int(down.sum()),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import binom
 
-from statveil.audit.attacks.case import Case
+from statveil.audit.attacks.case import Case, SystemOriginals
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
-from statveil.core.arrays import AnyArray, IntArray
+from statveil.core.arrays import IntArray
 
 THREAT = Threat(
     id="T11",
     name="minimal safe value",
-    does="Knows the rule and the level p of every sensitive cell, and guesses x - p or x + p by the toss of a coin.",
+    does="Knows the rule and the level p of every sensitive cell, and guesses x - p or x + p by the toss of a coin; what is counted is "
+    "what such guesses hit on average.",
     mark="at most 1% of the sensitive releases lie exactly at p; guesses within 0.1 p at most 0.5 min(1, 0.2 p / (q - p)) + 2 pp",
 )
 
+LEAST_CAP = 2.0
 SMALLEST_LEVEL = 10
 """In units: below it a tenth of the level is less than a unit, and whole numbers meet the level by chance."""
 
@@ -26,38 +29,48 @@ def attack(case: Case) -> Verdict:
     truth = seen.truth.take(seen.sensitive)
     released = seen.releases.mode[seen.sensitive]
     attacker = case.attacker
-    return guessed(released, truth.value, truth.lower, truth.upper, cap=attacker.catalogue.cap, rng=attacker.rng("minimal"))
+    return guessed(released, truth.originals, cap=attacker.catalogue.cap)
 
 
-def guessed(released: IntArray, value: IntArray, lower: IntArray, upper: IntArray, *, cap: float, rng: np.random.Generator) -> Verdict:
-    tellable = np.minimum(lower, upper) >= SMALLEST_LEVEL
+def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: int = 1) -> Verdict:
+    """The verdict on sensitive cells; `unit` amounts make one published unit, and levels between two of those are met by the next."""
+    value, lower, upper = secret.value, secret.lower, secret.upper
+    tellable = np.minimum(lower, upper) >= SMALLEST_LEVEL * unit
     if not tellable.any():
         return not_applicable(THREAT, f"No sensitive cell has a level of {SMALLEST_LEVEL} units or more.")
     released, value, lower, upper = (each[tellable] for each in (released, value, lower, upper))
-    guess = guesses(released, lower, upper, rng)
     moved = released - value
     level = np.where(moved >= 0, upper, lower)
-    exact = float((np.abs(moved) == level).mean())
-    hit = float((np.abs(guess - value) <= 0.1 * level).mean())
+    exact = float(((np.abs(moved) >= level) & (np.abs(moved) < level + unit)).mean())
+    hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
+    chance = by_chance(released.size, allowed)
     figures: dict[str, Number] = {
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
         "exactly at the level": exact,
         "guesses within 0.1 p": hit,
         "guesses allowed": allowed,
+        "guesses that chance explains": chance,
         "cap q / p": cap,
     }
     number = f"{percent(exact)} exactly at p, {percent(hit)} guessed (allowed {percent(allowed)})"
-    return judged(THREAT, passed=exact <= 0.01 and hit <= allowed, number=number, figures=figures)
+    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance / released.size), number=number, figures=figures)
 
 
-def guesses(released: IntArray, lower: IntArray, upper: IntArray, rng: np.random.Generator) -> AnyArray:
-    """x - upper level if the cell went up, x + lower level if it went down, and nobody knows which."""
-    up = rng.random(released.size) < 0.5
-    return np.where(up, released - upper, released + lower)
+def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
+    """x - upper level if the cell went up, x + lower level if it went down, and nobody knows which: half a guess each."""
+    return released - upper, released + lower
+
+
+def by_chance(cells: int, allowed: float) -> int:
+    """Hits that one release in a hundred has by luck alone among so few cells, were each hit as often as is allowed less two points."""
+    return int(binom.ppf(0.99, cells, allowed - 0.02))
 
 
 def allowance(cap: float) -> float:
-    """What a guess would hit anyway were the floor uniform between p and q, plus two points."""
-    return 0.5 * min(1.0, 0.2 / (cap - 1)) + 0.02 if cap > 1 else 0.52
+    """What a guess would hit anyway were the floor uniform between p and q, plus two points.
+
+    A cap below 2p excuses nothing: who leaves a release less room than that is measured by what 2p would allow.
+    """
+    return 0.5 * min(1.0, 0.2 / (max(cap, LEAST_CAP) - 1)) + 0.02
