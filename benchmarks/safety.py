@@ -81,7 +81,7 @@ def _falling(count: int) -> np.ndarray[Any, Any]:
 
 
 def _job(shape: Shape, seconds: float) -> str:
-    dimensions = ['region = { digits = [2, 1] }', 'trade = { digits = [2, 1] }', *(["size = {}"] if shape.sizes > 1 else [])]
+    dimensions = ["region = { digits = [2, 1] }", "trade = { digits = [2, 1] }", *(["size = {}"] if shape.sizes > 1 else [])]
     options = [*(['holding = "holding"'] if shape.holdings else []), *(['weight = "weight"'] if shape.weights else [])]
     return "\n".join(
         [
@@ -140,7 +140,9 @@ def main() -> None:
 def _show(name: str, row: dict[str, Any]) -> None:
     exact, drawn = row["exact"], row["drawn"]
     price = drawn["objective"] / exact["objective"] - 1 if exact["objective"] else 0.0
-    print(f"{name}: {drawn['cells']:,} cells, {drawn['sensitive']:,} sensitive; gap {exact['gap']:.2%} -> {drawn['gap']:.2%}; price {price:.1%}")
+    print(
+        f"{name}: {drawn['cells']:,} cells, {drawn['sensitive']:,} sensitive; gap {exact['gap']:.2%} -> {drawn['gap']:.2%}; price {price:.1%}"
+    )
     for threat, (passed, number) in drawn["attacks"].items():
         print(f"    {threat} {passed}: {number}   [exact: {exact['attacks'][threat][1]}]", flush=True)
 

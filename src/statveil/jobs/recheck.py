@@ -107,8 +107,8 @@ def audit_folder(folder: Path) -> AuditReport:
     recorded = {part: words for part, words in provenance.parameters.items() if part != WIDENED}
     same_job = _check_job(asked_for(job, linked, rules, how), recorded)
     repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
-    found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
-    return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))
+    audited = audit_table(table, sensitivity, asked, protected, provenance, repairs)
+    return AuditReport(checks=(contents, same_job, placed, *audited.checks, *_check_means(job, table, sensitivity, protected)))
 
 
 def _keyed(job: TableJob, provenance: Provenance) -> ProtectionSettings:

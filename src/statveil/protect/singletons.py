@@ -9,32 +9,37 @@ sets of cells with a level of their own, and the amounts are found anew for the 
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import bmat, csr_matrix, identity
+from scipy.sparse import csr_matrix, hstack, identity, vstack
 
 from statveil.core.arrays import BoolArray, IntArray
-from statveil.core.errors import InfeasibleProblem, OutOfTime, SolverFailed
+from statveil.core.errors import SolverFailed, StatveilError
 from statveil.core.limits import Ending, Limits
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.options import NO_LIMIT, AdjustArguments
+from statveil.protect.fixed_senses import FixedSenses, adjust_with_senses
+from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
+from statveil.solve.processes import Send, run_isolated
 
 
 class SingletonTuning(NamedTuple):
     """How long pairs are looked for. By judgement."""
 
-    rounds: int = 12
+    rounds: int = 30
+    """Two to four were needed."""
     block: int = 2_000
     """Single respondents of one sum that are compared with all others at once."""
-    share: float = 0.25
-    """Of the time limit, in all."""
-    fewest_seconds: float = 2.0
+    gap: float = 0.05
+    """Near enough, where other senses must be found."""
+    grace: float = 1.0
+    """Seconds a child may overrun before it is killed."""
 
 
 TUNING = SingletonTuning()
@@ -66,7 +71,7 @@ class Singletons:
                 pairs = np.stack([mine[first], cells[second]], axis=1)
                 found.append(pairs[pairs[:, 0] != pairs[:, 1]])
         pairs = np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
-        return pairs[np.abs(deviation[pairs].sum(axis=1)) < self.levels(pairs[:, 0], pairs[:, 1])]
+        return np.asarray(pairs[np.abs(deviation[pairs].sum(axis=1)) < self.levels(pairs[:, 0], pairs[:, 1])])
 
 
 def _parts_of_sums(relations: csr_matrix, single: BoolArray) -> Iterator[IntArray]:
@@ -78,51 +83,65 @@ def _parts_of_sums(relations: csr_matrix, single: BoolArray) -> Iterator[IntArra
         yield parts.indices[parts.indptr[row] : parts.indptr[row + 1]].astype(np.int64)
 
 
-def keep_apart(problem: ProtectionProblem, found: Adjustment, singletons: Singletons, run: AdjustArguments) -> Adjustment:
+def keep_apart(problem: ProtectionProblem, found: Adjustment, singletons: Singletons, *, seconds: float) -> Adjustment:
     """The adjustment with no clash left, at the same senses; or as far as that can be had in time."""
-    pairs, best = np.zeros((0, 2), dtype=np.int64), found
-    if problem.variant == "exact":
+    end, pairs = time.monotonic() + seconds, np.zeros((0, 2), dtype=np.int64)
+    if problem.variant == "exact":  # amounts are what they are
         return found
     for _ in range(TUNING.rounds):
-        clashes = singletons.clashes(problem.relations, best.deviation)
+        clashes = singletons.clashes(problem.relations, found.deviation)
         if not clashes.size:
-            return best
+            break
         pairs = np.unique(np.concatenate([pairs, clashes]), axis=0)
-        deviation = _apart(problem, best.deviation, singletons, pairs, run)
+        larger = with_pairs(problem, pairs, singletons.levels(pairs[:, 0], pairs[:, 1]))
+        deviation = cheapest(larger, _senses(problem, found.deviation, pairs), seconds=end - time.monotonic())
+        if deviation is None:  # these senses leave no room
+            deviation = _searched(larger, seconds=end - time.monotonic())
         if deviation is None:
-            return best
-        best = _with_deviation(problem, best, deviation)
-    return best
+            break
+        found = _with_deviation(problem, found, deviation[: problem.size])
+    return found
 
 
-def _apart(problem: ProtectionProblem, deviation: IntArray, singletons: Singletons, pairs: IntArray, run: AdjustArguments) -> IntArray | None:
-    """The cheapest amounts with the same senses for which these pairs do not clash; None if none were found."""
-    larger = with_pairs(problem, pairs, singletons.levels(pairs[:, 0], pairs[:, 1]))
-    senses = problem.senses_of(deviation)
+def _senses(problem: ProtectionProblem, deviation: IntArray, pairs: IntArray) -> IntArray:
+    """The senses of the table; a pair goes where the larger of its changes goes."""
     moved = deviation[pairs]
-    which = np.argmax(np.abs(moved), axis=1)
-    start = np.concatenate([senses, np.where(np.take_along_axis(moved, which[:, np.newaxis], axis=1)[:, 0] >= 0, 1, -1)])
-    limits = run.get("limits") or Limits()
-    seconds = max(TUNING.share * limits.seconds / TUNING.rounds, TUNING.fewest_seconds)
-    try:
-        answer = adjust_problem(larger, method="fixed", start=start, limits=Limits(seconds=seconds), seed=run.get("seed", 0))
-    except (InfeasibleProblem, OutOfTime, SolverFailed):
+    larger = np.take_along_axis(moved, np.argmax(np.abs(moved), axis=1)[:, np.newaxis], axis=1)[:, 0]
+    return np.concatenate([problem.senses_of(deviation), np.where(larger >= 0, 1, -1)])
+
+
+def cheapest(problem: ProtectionProblem, senses: IntArray, *, seconds: float) -> IntArray | None:
+    """The cheapest whole table with these senses, found in a process of its own; None if none was found in time."""
+    heard: list[IntArray | None] = []
+    if seconds <= 0:
         return None
-    return answer.deviation[: problem.size]
+    try:
+        run_isolated([(_cheapest, (problem, senses, seconds))], seconds=seconds + TUNING.grace, on_message=heard.append)
+    except SolverFailed:
+        return None
+    return next((found for found in heard if found is not None and problem.accepts(found)), None)
 
 
-def undrawn_cost(problem: ProtectionProblem, plain: ProtectionProblem, found: Adjustment, run: AdjustArguments) -> float | None:
+def _cheapest(problem: ProtectionProblem, senses: IntArray, seconds: float, send: Send) -> None:
+    send(adjust_with_senses(FixedSenses(problem), senses, seconds=seconds))
+
+
+def _searched(problem: ProtectionProblem, *, seconds: float) -> IntArray | None:
+    """A table with whatever senses; None if none was found in time."""
+    if seconds <= 0:
+        return None
+    try:
+        return adjust_problem(problem, limits=Limits(seconds=seconds, gap=TUNING.gap)).deviation
+    except StatveilError:
+        return None
+
+
+def undrawn_cost(problem: ProtectionProblem, plain: ProtectionProblem, found: Adjustment, *, seconds: float) -> float | None:
     """What the same senses cost at the levels of the plain problem, counted in the costs of the problem itself."""
     levels = {name: getattr(plain, name) for name in ("lower_level", "upper_level", "lower", "upper")}
-    limits = run.get("limits") or Limits()
-    seconds = max(TUNING.share * limits.seconds / TUNING.rounds, TUNING.fewest_seconds)
-    try:
-        answer = adjust_problem(
-            dataclasses.replace(problem, **levels), method="fixed", start=found.senses, limits=Limits(seconds=seconds), seed=run.get("seed", 0)
-        )
-    except (InfeasibleProblem, OutOfTime, SolverFailed):
-        return None
-    return answer.objective
+    looser = dataclasses.replace(problem, **levels)
+    deviation = cheapest(looser, found.senses, seconds=seconds)
+    return None if deviation is None else looser.cost(deviation)
 
 
 def with_pairs(problem: ProtectionProblem, pairs: IntArray, level: IntArray) -> ProtectionProblem:
@@ -130,9 +149,13 @@ def with_pairs(problem: ProtectionProblem, pairs: IntArray, level: IntArray) -> 
     count = len(pairs)
     rows = np.repeat(np.arange(count), 2)
     members = csr_matrix((np.ones(2 * count, dtype=np.int64), (rows, pairs.reshape(-1))), shape=(count, problem.size))
-    relations = bmat([[problem.relations, None], [members, -identity(count, dtype=np.int64)]], format="csr")
+    minus_one = csr_matrix(-identity(count, dtype=np.int64))
+    none = np.zeros(0, dtype=np.int64)
+    beside = csr_matrix((none, (none, none)), shape=(problem.relations.shape[0], count))
+    blocks = [hstack([problem.relations, beside], format="csr"), hstack([members, minus_one], format="csr")]
+    relations = csr_matrix(vstack(blocks, format="csr"))
     everywhere = np.full(count, NO_LIMIT, dtype=np.int64)
-    further = {
+    further: dict[str, Any] = {
         "value": problem.value[pairs].sum(axis=1),
         "weight": np.full(count, float(problem.weight.min(initial=1.0)) * NEXT_TO_NOTHING),
         "lower": -everywhere,
@@ -141,7 +164,7 @@ def with_pairs(problem: ProtectionProblem, pairs: IntArray, level: IntArray) -> 
         "lower_level": level,
         "upper_level": level,
     }
-    arrays = {name: np.concatenate([getattr(problem, name), array]) for name, array in further.items()}
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(problem, name), array]) for name, array in further.items()}
     rhs = np.concatenate([problem.rhs, np.zeros(count, dtype=np.int64)])
     return dataclasses.replace(problem, relations=relations, rhs=rhs, **arrays)
 

@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -49,6 +49,8 @@ class LevelTuning(NamedTuple):
     """Largest contributions known of each cell; of smaller ones it is known that they are no larger."""
     percent: int = 10
     """The p that coalitions must miss by where no p% rule gives one: what the attacks assume too."""
+    rounds: int = 20
+    """How often lifted cells are looked at again; they were settled after two to five rounds."""
     chunk: int = 20_000
     """Cells worked on at once."""
 
@@ -108,14 +110,23 @@ def raise_levels(table: Table, found: Sensitivity, rules: Sequence[Rule], floors
 
 
 def lift_tiny(table: Table, found: Sensitivity) -> Sensitivity:
-    """Raise the levels of sensitive cells that are next to nothing beside their neighbours to the size of the small ones of those."""
+    """Raise the levels of sensitive cells that are next to nothing beside their neighbours to the size of the small ones of those.
+
+    A cell that was lifted is a larger neighbour than before, so it is looked at again until none is lifted any more.
+    """
     cells = np.flatnonzero(found.sensitive[: table.shown])
-    size = neighbours_size(table, cells)
-    tiny = np.abs(table.value[cells]) <= size * float(TUNING.tiny)
-    cells, size = cells[tiny], size[tiny]
     lower, upper = found.lower_level.copy(), found.upper_level.copy()
-    for level in (lower, upper):
-        level[cells] = np.maximum(level[cells], size)
+    size, neighbours = np.abs(table.value), Neighbours(table)
+    for _ in range(TUNING.rounds):
+        around = neighbours.low_quantile(cells, size)
+        lifted = (np.abs(table.value[cells]) <= around * float(TUNING.tiny)) & (np.minimum(lower, upper)[cells] < around)
+        if not lifted.any():
+            break
+        at = cells[lifted]
+        for level in (lower, upper):
+            level[at] = np.maximum(level[at], around[lifted])
+        size = size.copy()
+        size[at] = np.abs(table.value[at]) + upper[at]
     rising = _beside_rising_zeros(table, found)
     lower[rising] = np.maximum(lower[rising], np.abs(table.value[rising]) + 1)
     return replace(found, lower_level=frozen_array(lower), upper_level=frozen_array(upper))
@@ -132,22 +143,27 @@ def _beside_rising_zeros(table: Table, found: Sensitivity) -> IntArray:
     return np.flatnonzero((np.asarray(touched).reshape(-1) > 0) & found.sensitive & (table.value > 0))
 
 
-def neighbours_size(table: Table, cells: IntArray) -> IntArray:
-    """For each of the cells, the low quantile of the non-zero |values| of all other parts of the sums that it is a part of."""
-    part = (relations(table) > 0).astype(np.int8).tocsc()
-    size = np.abs(table.value)
-    level = _levels(table)
-    found = np.zeros(cells.size, dtype=np.int64)
-    for start in range(0, cells.size, TUNING.chunk):
-        chosen = cells[start : start + TUNING.chunk]
-        near: csr_matrix = (part[:, chosen].T @ part).tocsr()
-        row, other = np.repeat(np.arange(chosen.size), np.diff(near.indptr)), near.indices
-        kept = (other != chosen[row]) & (size[other] > 0)
-        found[start : start + chosen.size] = _low_of_groups(row[kept], size[other[kept]], chosen.size)
-    lonely = np.flatnonzero(found < 0)
-    by_level = {mark: _low(size[(level == mark) & (size > 0)]) for mark in np.unique(level[cells[lonely]]).tolist()}
-    found[lonely] = [by_level[mark] for mark in level[cells[lonely]].tolist()]
-    return found
+class Neighbours:
+    """The other parts of all sums that a cell is a part of; where they are too few, the cells of its level."""
+
+    def __init__(self, table: Table) -> None:
+        self._part = (relations(table) > 0).astype(np.int32).tocsc()
+        self._level = _levels(table)
+
+    def low_quantile(self, cells: IntArray, size: IntArray) -> IntArray:
+        """For each of the cells, the low quantile of the sizes that are not zero among its neighbours."""
+        found = np.zeros(cells.size, dtype=np.int64)
+        for start in range(0, cells.size, TUNING.chunk):
+            chosen = cells[start : start + TUNING.chunk]
+            near: csr_matrix = (self._part[:, chosen].T @ self._part).tocsr()
+            row, other = np.repeat(np.arange(chosen.size), np.diff(near.indptr)), near.indices
+            kept = (other != chosen[row]) & (size[other] > 0)
+            found[start : start + chosen.size] = _low_of_groups(row[kept], size[other[kept]], chosen.size)
+        lonely = np.flatnonzero(found < 0)
+        level = self._level[cells[lonely]]
+        by_level = {mark: _low(size[(self._level == mark) & (size > 0)]) for mark in np.unique(level).tolist()}
+        found[lonely] = [by_level[mark] for mark in level.tolist()]
+        return found
 
 
 def _levels(table: Table) -> IntArray:
@@ -192,7 +208,9 @@ def draw_levels(table: Table, found: Sensitivity, cap: float, key: SecretKey | N
     most = Fraction(str(cap)) - 1
     raised = [_raised(key, int(name), most) for name in names.tolist()]
     factor = np.array(raised, dtype=object)[which] if raised else np.zeros(0, dtype=object)
-    levels = {name: frozen_array(_multiplied(getattr(found, name), cells, factor)) for name in ("lower_level", "upper_level")}
+    levels: dict[str, Any] = {
+        name: frozen_array(_multiplied(getattr(found, name), cells, factor)) for name in ("lower_level", "upper_level")
+    }
     return replace(found, **levels)
 
 
@@ -234,8 +252,8 @@ def withstand_coalitions(table: Table, found: Sensitivity, near: Fraction, coali
         upper[chosen] = np.maximum(upper[chosen], -left.min(axis=1, initial=0))
         lower[chosen], last = _past(lower[chosen], left, right)
         minimum[chosen] = np.maximum(minimum[chosen], table.value[chosen] - last)
-    kept = {"lower_level": lower, "upper_level": upper, "minimum": minimum}
-    return replace(found, **{name: frozen_array(array) for name, array in kept.items()})
+    lower, upper, minimum = (frozen_array(array) for array in (lower, upper, minimum))
+    return replace(found, lower_level=lower, upper_level=upper, minimum=minimum)
 
 
 def _adds_up(table: Table) -> BoolArray:

@@ -68,6 +68,13 @@ def raise_flagged(largest: Any, flags: int, contribution: int) -> None:
         largest[1] = max(largest[1], contribution)
 
 
+@numba.njit(cache=True, nogil=True)
+def lead(leader: Any, where: int, largest: int, contribution: int, name: Any, respondent: int) -> None:
+    """Who leads there once this contribution is known: of equal ones the larger name; nothing where there are no names."""
+    if name.size and (contribution > largest or (contribution == largest and name[respondent] > leader[where])):
+        leader[where] = name[respondent]
+
+
 class ContributionRows(NamedTuple):
     """The arrays of `Contributions`, for compiled code."""
 
@@ -119,8 +126,7 @@ def rank_respondents(rows: ContributionRows, position: Any, size: int, top: int)
             contribution = abs(given[where])
             respondents[where] += 1
             magnitude[where] += contribution
-            if name.size and (contribution > largest[where, 0] or (contribution == largest[where, 0] and name[respondent] > leader[where])):
-                leader[where] = name[respondent]
+            lead(leader, where, largest[where, 0], contribution, name, respondent)
             place = place_among(largest[where], contribution)
             if copies.size:
                 insert_at(largest_copies[where], place, copies[start[respondent]])

@@ -41,8 +41,8 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
 
-FOR_HIDING = 0.1
-"""The share of the time that is kept for what follows the search: single respondents kept apart, the cost of drawn levels."""
+FOR_HIDING, LEAST_FOR_HIDING = 0.15, 2.0
+"""The share of the time, and the least seconds, for what follows the search: single respondents kept apart, the cost of drawn levels."""
 Specs = TableSpec | Sequence[TableSpec] | LinkedTables
 
 
@@ -245,10 +245,12 @@ def _hidden(
 ) -> Adjustment:
     """The adjustment with single respondents kept apart, and what it would cost at the rules' own levels."""
     plain = how.keep is None and how.options.repair is None
+    seconds = max(FOR_HIDING * how.limits.seconds * 2 / 3, LEAST_FOR_HIDING)
     if plain and how.options.floors.coalitions:
-        adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), how.run)
+        adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds)
     if plain and how.options.floors.scheme == "drawn":
-        adjustment = replace(adjustment, undrawn=undrawn_cost(problem, build_problem(table, found, how.options), adjustment, how.run))
+        undrawn = build_problem(table, raise_levels(table, found, rules, replace(how.options.floors, scheme="exact")), how.options)
+        adjustment = replace(adjustment, undrawn=undrawn_cost(problem, undrawn, adjustment, seconds=seconds / 2))
     return adjustment
 
 

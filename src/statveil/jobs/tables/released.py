@@ -136,13 +136,11 @@ def as_json(thing: Any) -> Any:
         return {str(key): as_json(content) for key, content in thing.items()}
     if isinstance(thing, list | tuple):
         return [as_json(part) for part in thing]
-    if isinstance(thing, SecretKey):
-        return {"fingerprint": thing.fingerprint}
     thing = thing.item() if isinstance(thing, np.generic) else thing
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
-    if isinstance(thing, Decimal | Fraction):
-        return str(thing)
+    if isinstance(thing, Decimal | Fraction | SecretKey):
+        return thing.fingerprint if isinstance(thing, SecretKey) else str(thing)
     raise InputError(f"A setting of type {type(thing).__name__} cannot be written into the provenance.")
 
 
