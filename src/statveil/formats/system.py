@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
+from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray, fewest_decimals
 from statveil.core.errors import FormatError, InputError
 from statveil.formats.amounts import NO_BOUND
 
@@ -48,19 +48,13 @@ def check_decimals(decimals: Decimals) -> None:
         raise InputError(f'decimals must be a number from 0 to {MOST_DECIMALS}, "all" or None, not {decimals!r}.')
 
 
-def decimals_of_values(system: LinearSystem) -> int:
-    """The fewest decimals that write every value and every right-hand side."""
-    amounts = np.concatenate([system.value, system.rhs])
-    return next((d for d in range(system.decimals) if not (amounts % 10 ** (system.decimals - d)).any()), system.decimals)
-
-
 def in_decimals(system: LinearSystem, decimals: Decimals, *, file: str = "The system") -> LinearSystem:
     """The system in units of so many decimals: levels rounded up, bounds inwards; values are never rounded.
 
     The decimals of a level may not become those of a release: only the numbers that moved would have them (T19).
     """
     check_decimals(decimals)
-    needed = decimals_of_values(system)
+    needed = fewest_decimals(np.concatenate([system.value, system.rhs]), system.decimals)
     wanted = system.decimals if decimals == "all" else needed if decimals is None else int(decimals)
     if wanted < needed:
         raise InputError(

@@ -142,7 +142,11 @@ def _counts(ready: ReadyTable) -> str:
     unsafe = sum(ArgusStatus(int(status)).unsafe for status in ready.statuses)
     read = ready.plan.read
     off = int(np.count_nonzero(relations(ready.table) @ ready.table.value)) if read and read.totals == 2 else 0
-    return f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
+    words = f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
+    response = ready.plan.metadata.find(ready.plan.spec.response)
+    if response and response.decimals > ready.table.decimals:
+        words += f"; published with {ready.table.decimals} decimals, as its values have, not the {response.decimals} declared"
+    return words
 
 
 class _Outbox:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import FloatArray, IntArray, frozen_array
+from statveil.core.arrays import FloatArray, IntArray, fewest_decimals, frozen_array
 from statveil.core.errors import FormatError, InputError, RuleError
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
@@ -220,11 +220,19 @@ def _tabulated(plan: TablePlan, data: Microdata) -> ReadyTable:
     holding = metadata.of_role(VariableRole.HOLDING)[0].name if any(rule.holdings for rule in rules.asked) else None
     groups = [(rules.of_records(), None, False), (rules.of_holdings(), holding, False)]
     groups += [(rules.of_records(second=True), None, True), (rules.of_holdings(second=True), holding, True)]
-    judged = [
-        Judged(tabulate(data, replace(spec, holding=owner, request=_request_column(rules, second=second)), top=top), asked)
-        for asked, owner, second in groups
-        if asked
-    ]
+
+    def judge(spec: TableSpec) -> list[Judged]:
+        return [
+            Judged(tabulate(data, replace(spec, holding=owner, request=_request_column(rules, second=second)), top=top), asked)
+            for asked, owner, second in groups
+            if asked
+        ]
+
+    judged = judge(spec)
+    own_decimals = fewest_decimals(judged[0].table.value, judged[0].table.scale)
+    if own_decimals < (spec.decimals or 0):  # more are declared than the values have: numbers that move would tell themselves
+        spec = replace(spec, decimals=own_decimals)
+        judged = judge(spec)
     table, own = judged[0]
     missing = _missing_cells(plan, table) if rules.missing_is_safe else ()
     return ReadyTable(
