@@ -110,9 +110,12 @@ class _Runner:
                     self._write(step, tables[step.table], protected.get(step.table))
 
     def _decide(self, step: AprioriStep, ready: ReadyTable) -> ReadyTable:
-        decided, faults = decide(ready, step.lines, ignore_errors=step.command.ignore_errors)
+        asked = step.command
+        decided, faults = decide(ready, step.lines, ignore_errors=asked.ignore_errors, expand=asked.expand)
         self.notes.append(f"Table {step.table}: {len(step.lines) - len(faults)} of {len(step.lines)} a-priori lines followed")
         self.notes += [f"  not followed: {fault}" for fault in faults]
+        before = set(ready.sensitivity.spread)
+        self.notes += [f"  {each.words}" for each in decided.sensitivity.spread if each not in before]
         return decided
 
     def _protect(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:

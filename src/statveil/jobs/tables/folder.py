@@ -144,6 +144,7 @@ def figures(release: Release) -> dict[str, Any]:
         "protection_weakened": release.protection_weakened,
         "audit": audit_figures(release.audit),
         **quality_figures(adjustment),
+        **({"safe_by_spread": [each.words for each in release.sensitivity.spread]} if release.sensitivity.spread else {}),
     }
 
 
