@@ -38,7 +38,9 @@ def test_the_story() -> None:
 
 @pytest.mark.parametrize("office", [safe(SOUTH), Waiver([SOUTH])])
 def test_a_total_declared_safe_does_not_free_its_only_child_in_silence(office: Manual | Waiver) -> None:
-    with pytest.raises(RuleError, match="The cell area = south is declared safe. It has few respondents, and area = s1 is the same") as caught:
+    with pytest.raises(
+        RuleError, match=r"The cell area = south is declared safe\. It has few respondents, and area = s1 is the same"
+    ) as caught:
         assess(table(), [*RULES, office])
     assert "spread=True" in str(caught.value)
     assert "60" not in str(caught.value)
