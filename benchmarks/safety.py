@@ -2,7 +2,8 @@
 
     python benchmarks/safety.py [--seconds 20] [--seed 0] [--tables 10] [--json FILE]
 
-Tables differ in size, tails, zeros, holdings, weights and decimals; `--seed` makes ten others. Each is protected twice within the same limit.
+Tables differ in size, tails, zeros, holdings, weights and decimals; `--seed` makes ten others.
+Each is protected twice within the same limit.
 """
 
 from __future__ import annotations
@@ -140,8 +141,9 @@ def main() -> None:
 def _show(name: str, row: dict[str, Any]) -> None:
     exact, drawn = row["exact"], row["drawn"]
     price = drawn["objective"] / exact["objective"] - 1 if exact["objective"] else 0.0
+    cells = f"{drawn['cells']:,} cells, {drawn['sensitive']:,} sensitive"
     print(
-        f"{name}: {drawn['cells']:,} cells, {drawn['sensitive']:,} sensitive; gap {exact['gap']:.2%} -> {drawn['gap']:.2%}; price {price:.1%}"
+        f"{name}: {cells}; gap {exact['gap']:.2%} -> {drawn['gap']:.2%}; price {price:.1%}"
     )
     for threat, (passed, number) in drawn["attacks"].items():
         print(f"    {threat} {passed}: {number}   [exact: {exact['attacks'][threat][1]}]", flush=True)

@@ -190,12 +190,14 @@ class ManualPart(Part):
     type: Literal["manual"]
     file: str
     level: Level | None = None
+    spread: bool = False
 
 
 class WaiverPart(Part):
     type: Literal["waiver"]
     cells: list[dict[str, str]]
     view: str | None = None
+    spread: bool = False
 
 
 RulePart = Annotated[

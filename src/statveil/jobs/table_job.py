@@ -139,7 +139,7 @@ class TableJob:
     def _rule(self, part: RulePart) -> Rule:
         if isinstance(part, ManualPart):
             level = {} if part.level is None else {"level": part.level}
-            return Manual.from_csv(_existing(self.path(part.file), written=part.file), **level)
+            return Manual.from_csv(_existing(self.path(part.file), written=part.file), spread=part.spread, **level)
         return rule_of(part)
 
 

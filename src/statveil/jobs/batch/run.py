@@ -111,9 +111,12 @@ class _Runner:
                     self._write(step, tables[step.table], protected.get(step.table))
 
     def _decide(self, step: AprioriStep, ready: ReadyTable) -> ReadyTable:
-        decided, faults = decide(ready, step.lines, ignore_errors=step.command.ignore_errors)
+        asked = step.command
+        decided, faults = decide(ready, step.lines, ignore_errors=asked.ignore_errors, expand=asked.expand)
         self.notes.append(f"Table {step.table}: {len(step.lines) - len(faults)} of {len(step.lines)} a-priori lines followed")
         self.notes += [f"  not followed: {fault}" for fault in faults]
+        before = set(ready.sensitivity.spread)
+        self.notes += [f"  {each.words}" for each in decided.sensitivity.spread if each not in before]
         return decided
 
     def _protect(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
@@ -143,7 +146,11 @@ def _counts(ready: ReadyTable) -> str:
     unsafe = sum(ArgusStatus(int(status)).unsafe for status in ready.statuses)
     read = ready.plan.read
     off = int(np.count_nonzero(relations(ready.table) @ ready.table.value)) if read and read.totals == 2 else 0
-    return f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
+    words = f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
+    response = ready.plan.metadata.find(ready.plan.spec.response)
+    if response and response.decimals > ready.table.decimals:
+        words += f"; published with {ready.table.decimals} decimals, as its values have, not the {response.decimals} declared"
+    return words
 
 
 class _Outbox:
