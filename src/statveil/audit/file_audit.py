@@ -102,6 +102,15 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
     return FileAudit(AuditReport(checks=tuple(checks)), unsafe)
 
 
+def both_records(original: Microdata, released: Microdata, statement: FileStatement) -> tuple[pa.Table, pa.Table]:
+    """All records of both files in their order: key fields as released (w0, w1, ...), a hash of the other columns, and the amount."""
+    ending = Path(released.origin).suffix.lower()
+    with original.engine.session() as session:
+        before = _file_records(session, original, statement, made=False, ending=ending).in_order()
+    with released.engine.session() as session:
+        return before, _file_records(session, released, statement, made=True, ending=ending).in_order()
+
+
 def _file_records(session: Session, data: Microdata, statement: FileStatement, *, made: bool, ending: str) -> FileRecords:
     watched = Watched(
         fields=statement.fields,

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +38,31 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table, View
 
 
-def audit_file_folder(folder: Path) -> AuditReport:
-    """Every check anew: the file's hash, and a recount of the file as it lies there."""
+@dataclass(frozen=True, kw_only=True)
+class FileFolderParts:
+    """What lies in the folder of a safe file: the job, where the file is, its certificate, and what was promised of it."""
+
+    job: FileJob
+    path: Path
+    certificate: Mapping[str, Any]
+    statement: FileStatement
+
+
+def read_file_folder(folder: Path) -> FileFolderParts:
     run = read_run(folder)
     job = read_file_job(folder / JOB, base=folder.resolve() / run["paths_from"])
     certificate = _certificate(folder)
     path = folder / "public" / certificate["file"]["name"]
     if not path.is_file():
         raise AuditFailed(f"{path.name} is not in the folder, so no check could be made.", hint="Take it from the release again.")
-    found = audit_file(job.microdata, read_microdata(path), _statement(job, certificate, folder / MAPPING))
-    return AuditReport(checks=(_same_bytes(path, certificate), *found.report.checks))
+    return FileFolderParts(job=job, path=path, certificate=certificate, statement=_statement(job, certificate, folder / MAPPING))
+
+
+def audit_file_folder(folder: Path) -> AuditReport:
+    """Every check anew: the file's hash, and a recount of the file as it lies there."""
+    parts = read_file_folder(folder)
+    found = audit_file(parts.job.microdata, read_microdata(parts.path), parts.statement)
+    return AuditReport(checks=(_same_bytes(parts.path, parts.certificate), *found.report.checks))
 
 
 def _certificate(folder: Path) -> Mapping[str, Any]:

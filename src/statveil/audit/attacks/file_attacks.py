@@ -143,7 +143,7 @@ def _suspects(exposed: ExposedFile, place: int, rows: IntArray) -> tuple[IntArra
     """The rows looked at, the class of each, and for each class and value: would it be rare, and is it shown elsewhere?"""
     size = int(exposed.truth[place].max(initial=-1)) + 1
     every = range(len(exposed.fields))
-    _, first, inverse = np.unique(_mixed(exposed.released[:, rows], every), return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(mixed(exposed.released[:, rows], every), return_index=True, return_inverse=True)
     classes = exposed.released[:, rows[first]]
     chosen = _spaced(classes.shape[1], TUNING.most_looks // max(1, size * len(_counted(exposed))))
     looked = np.full(classes.shape[1], -1)
@@ -174,7 +174,7 @@ def _rare_values(exposed: ExposedFile, place: int, classes: IntArray, size: int)
         asked = np.flatnonzero((classes[others] >= 0).all(axis=0)) if place in places else np.zeros(0, dtype=np.int64)
         if not asked.size:
             continue
-        found = counts.of(_mixed(classes[others][:, asked], others)[:, None] + _digit(np.arange(size), place)[None, :])
+        found = counts.of(mixed(classes[others][:, asked], others)[:, None] + _digit(np.arange(size), place)[None, :])
         rare[asked] |= found < threshold
         shown[asked] |= found > 0
     return rare, shown
@@ -187,7 +187,8 @@ def _digit(codes: IntArray, place: int) -> NDArray[np.uint64]:
         return np.asarray((codes + 1).astype(np.uint64) * factor)
 
 
-def _mixed(codes: IntArray, places: Sequence[int]) -> NDArray[np.uint64]:
+def mixed(codes: IntArray, places: Sequence[int]) -> NDArray[np.uint64]:
+    """One number for each column that stands for its codes of these fields."""
     total = np.zeros(codes.shape[1], dtype=np.uint64)
     for row, place in zip(codes, places, strict=True):
         total += _digit(row, place)
@@ -200,7 +201,7 @@ class _CombinationCounts:
     def __init__(self, exposed: ExposedFile, places: Sequence[int]) -> None:
         codes = exposed.released[list(places)]
         here = (codes >= 0).all(axis=0)
-        self.cells, inverse = np.unique(_mixed(codes[:, here], places), return_inverse=True)
+        self.cells, inverse = np.unique(mixed(codes[:, here], places), return_inverse=True)
         self.total = np.bincount(inverse.ravel(), weights=exposed.amount[here], minlength=self.cells.size)
 
     def of(self, wanted: NDArray[np.uint64]) -> FloatArray:
@@ -258,8 +259,8 @@ def _by_rules(exposed: ExposedFile, place: int, rows: IntArray) -> IntArray:
         if not asked.size or not learnt.size:
             continue
         learnt = learnt[_spaced(learnt.size, TUNING.most_learnt)]
-        cells, value, confidence = _learn(_mixed(codes[:, learnt], places), exposed.released[place, learnt], exposed.records[learnt])
-        wanted = _mixed(codes[:, rows[asked]], places)
+        cells, value, confidence = _learn(mixed(codes[:, learnt], places), exposed.released[place, learnt], exposed.records[learnt])
+        wanted = mixed(codes[:, rows[asked]], places)
         found = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
         better = (cells[found] == wanted) & (confidence[found] >= sure[asked])
         guess[asked[better]], sure[asked[better]] = value[found[better]], confidence[found[better]]

@@ -141,6 +141,12 @@ class FileRecords:
         sums = f"count(*) AS records, CAST(sum(amount) AS BIGINT) AS amount, {halves}"
         return self.session.query(f"SELECT {self._listed}, {sums} FROM ({self._rows}) GROUP BY {self._listed}")
 
+    def in_order(self) -> pa.Table:
+        """Every record in the order of the file."""
+        numbered = "FROM (SELECT *, row_number() OVER () AS line FROM records) AS records"
+        rows = self._rows.replace("FROM records", numbered, 1).replace("SELECT ", "SELECT line, ", 1)
+        return self.session.query(f"SELECT {self._listed}, rest, amount FROM ({rows}) ORDER BY line")
+
     def unsettled(self, settled: pa.Table) -> pa.Table:
         """The different records whose key is not settled, with the bits of the watched columns that are blank."""
         self.session.lend("settled", settled)
