@@ -142,9 +142,7 @@ def _show(name: str, row: dict[str, Any]) -> None:
     exact, drawn = row["exact"], row["drawn"]
     price = drawn["objective"] / exact["objective"] - 1 if exact["objective"] else 0.0
     cells = f"{drawn['cells']:,} cells, {drawn['sensitive']:,} sensitive"
-    print(
-        f"{name}: {cells}; gap {exact['gap']:.2%} -> {drawn['gap']:.2%}; price {price:.1%}"
-    )
+    print(f"{name}: {cells}; gap {exact['gap']:.2%} -> {drawn['gap']:.2%}; price {price:.1%}")
     for threat, (passed, number) in drawn["attacks"].items():
         print(f"    {threat} {passed}: {number}   [exact: {exact['attacks'][threat][1]}]", flush=True)
 
