@@ -14,6 +14,9 @@ from hypothesis import settings
 settings.register_profile("statveil", deadline=None)  # how long an example takes says more of the machine than of the code
 settings.load_profile("statveil")
 
+os.environ["STATVEIL_KEY"] = "5e" * 32
+"""Levels are drawn by a key; the tests have one of their own, and so have the processes that they start."""
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
