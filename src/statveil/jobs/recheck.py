@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from statveil.audit.file_audit import FileStatement, audit_file
+from statveil.audit.kept import KeptStatistic
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import audit_table, labels
 from statveil.core.arrays import BoolArray, IntArray
@@ -26,7 +27,9 @@ from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes, settings_of
-from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, recheck_means, requirements_of
+from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, promises_of, requirements_of
+from statveil.protect.build import build_problem
+from statveil.protect.options import Options
 from statveil.publish.file_release import promise
 from statveil.publish.formats.files import file_word, paths_of
 from statveil.publish.formats.read_back import PublicTable, read_public_csv
@@ -92,8 +95,9 @@ def audit_folder(folder: Path) -> AuditReport:
     provenance = read_provenance(folder / PROVENANCE_FILE)
     try:
         rules, options = job.rules(), options_with(job.options(), job.keep(), provenance.parameters.get(WIDENED))
-        linked, asked = job.linked(), requirements_of(options)
+        linked = job.linked()
         table, sensitivity = assess_records(job.microdata, linked, rules)
+        asked = requirements_of(options, _promises(job, table, sensitivity, options))
     except InputError as error:
         raise AuditFailed(
             f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",
@@ -104,15 +108,14 @@ def audit_folder(folder: Path) -> AuditReport:
     same_job = _check_job(asked_for(job, linked, rules), recorded)
     repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
     found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
-    return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))
+    return AuditReport(checks=(contents, same_job, placed, *found.checks))
 
 
-def _check_means(job: TableJob, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
-    """The means that the job asks to be kept, where it asks for any; in a trade-off a mean is weighed, not kept."""
-    keep = job.keep()
-    if keep is None or keep.mean is None or job.parts.tradeoff is not None:
-        return []
-    return [recheck_means(table, sensitivity, job.options(), keep, protected.value)]
+def _promises(job: TableJob, table: Table, sensitivity: Sensitivity, options: Options) -> tuple[KeptStatistic, ...]:
+    """The statistics that the job's release promises to keep; in a trade-off they are weighed, not kept."""
+    if job.keep() is None or job.parts.tradeoff is not None:
+        return ()
+    return promises_of(job.keep(), table, sensitivity, build_problem(table, sensitivity, options))
 
 
 def _check_contents(written: Any, present: Mapping[str, str]) -> Check:

@@ -19,7 +19,6 @@ from statveil.jobs.tables.released import (
     links_as_json,
     release_of,
     repair_as_json,
-    require_means,
     run_as_json,
     widened_as_json,
 )
@@ -205,7 +204,7 @@ def protect_assessed(
     with in_labels(problem, table):
         adjustment, needed = _adjusted(table, sensitivity, problem, how)
     parameters = {**(asked or {}), **how.as_json(), **widened_as_json(adjustment)}
-    return release_of(table, sensitivity, problem, adjustment, options=needed, parameters=parameters, job=job)
+    return release_of(table, sensitivity, problem, adjustment, options=needed, parameters=parameters, keep=how.keep, job=job)
 
 
 def _adjusted(table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, how: ProtectionSettings) -> tuple[Adjustment, Options]:
@@ -244,9 +243,8 @@ def _protect_variables(
     releases = {}
     for spec in specs:
         (table, sensitivity), problem, adjustment = judged[spec.name], problems[spec.name], together.adjustments[spec.name]
-        require_means(problem, keep_of(keep, table), adjustment)
         parameters = {"tables": as_json(spec), "rules": as_json(rules[spec.name]), **asked}
-        releases[spec.name] = release_of(table, sensitivity, problem, adjustment, options=how.options, parameters=parameters)
+        releases[spec.name] = release_of(table, sensitivity, problem, adjustment, options=how.options, parameters=parameters, keep=keep)
     return ReleasesTogether(releases=releases, together=together)
 
 
