@@ -19,7 +19,7 @@ import pytest
 from statveil.core.errors import BackendMissing, FormatError, InputError
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.formats import export, frames
-from statveil.publish.formats.read_back import PublicTable, read_public_csv
+from statveil.publish.read_back.csv_file import PublicTable, read_public_csv
 
 MakeRelease = Callable[..., Any]
 WRITERS = [export.write_csv, export.write_parquet, export.write_excel, export.write_json_stat, export.write_sdmx_csv]
