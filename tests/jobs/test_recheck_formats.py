@@ -1,7 +1,7 @@
 """One changed unit is found in every public format, whatever hashes the forger writes anew; what nobody changed passes.
 
-The market has what formats stumble over: Latin-1 records, negative numbers and decimals, a combination that cannot exist, an empty one, codes and
-labels with quotation marks, commas, formula signs and blanks, and two linked tables.
+The market has what formats stumble over: Latin-1 records, negative numbers and decimals, a combination that cannot exist, an empty one,
+codes and labels with quotation marks, commas, formula signs and blanks, and two linked tables.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Cell:
 
     def __init__(self, out: Path, wanted: str, view: int, *codes: str) -> None:
         table, files = public_side(out)
-        protected, _ = read_protected(table, files["csv"] if "csv" in files else files[wanted])
+        protected = read_protected(table, read_job(out / "job.toml", base=out.parent), out)
         self.view: View = table.views[view]
         self.path = files[wanted][view] if wanted in files else out / "public" / "report.html"
         self.codes = codes
@@ -252,8 +252,8 @@ def test_one_unit_in_the_csv_file_is_found_though_it_is_the_table_audited(out: P
     """The forger writes the hash of the changed numbers into the provenance too."""
     cell = Cell(out, "csv", view, *codes)
     in_csv(cell)
-    table, files = public_side(out)
-    protected, _ = read_protected(table, files["csv"])
+    table, _ = public_side(out)
+    protected = read_protected(table, read_job(out / "job.toml", base=out.parent), out)
     told = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
     (out / "provenance.json").write_text(json.dumps({**told, "release": release_hash(protected)}), encoding="utf-8")
     forge(out)

@@ -18,12 +18,11 @@ from statveil.formats.rcta import read_solution
 from statveil.formats.system import read_system
 from statveil.jobs.recheck import read_protected, read_run
 from statveil.jobs.table_job import TableJob, read_job
-from statveil.jobs.tables.folder import JOB_FILE, PUBLIC
+from statveil.jobs.tables.folder import JOB_FILE
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import problem_of
-from statveil.publish.formats.files import file_word, paths_of
 from statveil.risk.rules import PPercent, Rule
 from statveil.risk.rules.base import RespondentRule
 from statveil.tables.spec import Dimension, TableSpec
@@ -139,8 +138,7 @@ def _read(folder: Path) -> _ReadRelease:
                 hint="Write the system with `statveil protect` or `statveil convert` and attack its .jj and .sol files.",
             )
     table = tabulate(job.microdata, linked.specs, equations=linked.equations, sets=linked.sets)
-    protected, _ = read_protected(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
-    return _ReadRelease(job=job, specs=linked.specs, protected=protected)
+    return _ReadRelease(job=job, specs=linked.specs, protected=read_protected(table, job, folder))
 
 
 def _check_same(releases: Sequence[_ReadRelease]) -> None:

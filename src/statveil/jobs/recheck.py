@@ -36,9 +36,7 @@ from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, optio
 from statveil.protect.build import build_problem
 from statveil.protect.options import Options
 from statveil.publish.file_release import promise
-from statveil.publish.read_back.compare import table_shown
-from statveil.publish.read_back.public_files import format_of, read_format, read_released
-from statveil.publish.read_back.shown import ShownTable
+from statveil.publish.read_back.public_files import audited_table, read_released
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table
@@ -208,7 +206,8 @@ def read_provenance(path: Path) -> Provenance:
         ) from None
 
 
-def read_protected(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable, tuple[ShownTable, ...]]:
-    """The table that files of one format show, one for each view, and what is in them."""
-    shown = read_format(format_of(files[0]), files, table.views, table.decimals)
-    return table_shown(table, shown), shown
+def read_protected(table: Table, job: TableJob, folder: Path) -> ProtectedTable:
+    """The table that a release folder's public files show."""
+    public = folder / PUBLIC
+    protected, _ = audited_table(table, public_files(public, job, table.views), public / REPORT_FILE)
+    return protected

@@ -36,7 +36,7 @@ def test_every_kind_of_number_is_a_parameter_and_is_written_down(number: Any) ->
 
 def test_a_release_that_keeps_statistics_is_held_to_them_by_its_own_audit() -> None:
     """A shift of one unit between two rows leaves all sums but that which was to be kept."""
-    keep = sv.keep.Keep(mean=[{"area": "p"}], slope="all", within=0.3)
+    keep = sv.keep.Keep(mean=[{"area": "p"}], slope="all", within=0.3, by="programs")
     release = sv.protect_table(SHOPS, SPEC, rules=[sv.MinimumFrequency(2)], keep=keep, limits=sv.Limits(seconds=60))
     assert [(each.what, each.words, each.within) for each in release.requirements.kept] == [
         ("mean", "the cells of area p", 0),

@@ -117,8 +117,9 @@ def _units(number: Any, decimals: int) -> tuple[IntArray, BoolArray]:
     whole = r"(0|[1-9][0-9]*)"
     pattern = f"{whole}\\.[0-9]{{{decimals}}}" if decimals > 0 else whole if decimals == 0 else f"(0|[1-9][0-9]*0{{{-decimals}}})"
     right = pc.fill_null(pc.match_substring_regex(number, f"^-?{pattern}$"), False)
-    bare = pc.replace_substring(number, ".", "") if decimals > 0 else pc.replace_substring_regex(number, f"0{{{-decimals}}}$", "")
-    digits = bare if decimals else number
+    digits = pc.replace_substring(number, ".", "") if decimals > 0 else number
+    if decimals < 0:
+        digits = pc.replace_substring_regex(number, f"^(-?[1-9][0-9]*)0{{{-decimals}}}$", r"\1")
     right = pc.and_(right, pc.fill_null(pc.less_equal(pc.binary_length(digits), MOST_DIGITS), False))
     units = pc.if_else(right, digits, pa.scalar("0", pa.large_string())).cast(pa.int64()).to_numpy(zero_copy_only=False)
     signed = pc.fill_null(pc.starts_with(number, "-"), False).to_numpy(zero_copy_only=False)

@@ -43,19 +43,23 @@ NAMES = {
 REPORT = "report"
 
 
-def read_released(table: Table, written: Mapping[str, Sequence[Path]], report: Path) -> tuple[ProtectedTable, tuple[Check, ...]]:
-    """The table that the public files show, and a check of each format against it.
+def audited_table(table: Table, written: Mapping[str, Sequence[Path]], report: Path) -> tuple[ProtectedTable, str]:
+    """The table that the public files show, and the format that it is read from: CSV or, without it, the first that was written.
 
-    `written`: the files of each format, one for each view. The table is that of the CSV file or, without one, of the first format written.
+    `written`: the files of each format, one for each view. Where there are none, the report is all there is.
     """
     base = "csv" if "csv" in written else next(iter(written), REPORT)
     if base == REPORT:
-        protected = table_shown(table, _whole(read_report(report, table.views, table.decimals).shown))
-        return protected, (_check_report(report, protected),)
-    shown = read_format(base, written[base], table.views, table.decimals)
-    protected = table_shown(table, shown)
-    others = [_check_format(name, files, protected) for name, files in written.items() if name != base]
-    return protected, (_check_base(base, written[base], shown, protected), *others, _check_report(report, protected))
+        return table_shown(table, _whole(read_report(report, table.views, table.decimals).shown)), base
+    return table_shown(table, read_format(base, written[base], table.views, table.decimals)), base
+
+
+def read_released(table: Table, written: Mapping[str, Sequence[Path]], report: Path) -> tuple[ProtectedTable, tuple[Check, ...]]:
+    """The table that the public files show, and a check of each format against it."""
+    protected, base = audited_table(table, written, report)
+    first = {base: written[base]} if base != REPORT else {}
+    checks = [_check_format(name, files, protected, is_base=name == base) for name, files in {**first, **written}.items()]
+    return protected, (*checks, _check_report(report, protected))
 
 
 def _whole(shown: Sequence[ShownTable]) -> Sequence[ShownTable]:
@@ -70,33 +74,21 @@ def read_format(name: str, files: Sequence[Path], views: Sequence[View], decimal
     return tuple(read(file, view, decimals) for file, view in zip(files, views, strict=True))
 
 
-def format_of(path: Path) -> str:
-    """The format of a file by how its name ends, the longer ending first."""
-    endings = sorted(((ending, name) for name, (_, ending) in READERS.items()), key=lambda each: -len(each[0]))
-    return next(name for ending, name in endings if path.name.endswith(ending))
-
-
-def _check_base(name: str, files: Sequence[Path], shown: Sequence[ShownTable], protected: ProtectedTable) -> Check:
-    words = f"Every number of the {NAMES[name]} files has its place, once, and is the same wherever its cell is shown"
-    return _compared(name, words, files, shown, protected, ELSEWHERE)
-
-
-def _check_format(name: str, files: Sequence[Path], protected: ProtectedTable) -> Check:
-    words = f"The {NAMES.get(name, name)} files show the table audited, cell by cell"
+def _check_format(name: str, files: Sequence[Path], protected: ProtectedTable, *, is_base: bool) -> Check:
+    """The files of one format beside the table; those that it was read from are compared with themselves, place by place."""
+    called = NAMES.get(name, name)
+    words = f"The {called} files show the table audited, cell by cell"
+    if is_base:
+        words = f"Every number of the {called} files has its place, once, and is the same wherever its cell is shown"
     if name not in READERS:
         return Check(name=name, words=words, checked=0, faults=1, findings=("there is no reader for this format, so it was not checked",))
     try:
         shown = read_format(name, files, protected.views, protected.decimals)
     except InputError as error:
         return Check(name=name, words=words, checked=0, faults=1, findings=(error.message,))
-    return _compared(name, words, files, shown, protected)
-
-
-def _compared(
-    name: str, words: str, files: Sequence[Path], shown: Sequence[ShownTable], protected: ProtectedTable, other: str = ANOTHER
-) -> Check:
     release, found, rows = release_hash(protected), Findings(), 0
     for file, view, each in zip(files, protected.views, shown, strict=True):
+        other = ELSEWHERE if is_base else ANOTHER
         found.include(file.name, differences(view, each, protected, release=release, other=other))
         rows += len(each.index)
     return Check(name=name, words=words, checked=rows, faults=found.count, findings=tuple(found.first))
