@@ -16,13 +16,13 @@ import pyarrow.csv as pa_csv
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import FormatError, InputError
 from statveil.publish.read_back.shown import (
-    Labelled,
     ShownTable,
     check_size,
     each_once,
     expected_header,
     is_labelled,
     nothing_shown,
+    pairs_of,
 )
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
@@ -59,17 +59,11 @@ def _shown(table: Any, places: Sequence[_DimensionColumns], number: int, **more:
         index=np.stack([index for _, index in coded], axis=1),
         number=pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text),
         labels=tuple(
-            frozenset() if place.labels is None else _pairs(code, _encoded(table[place.labels]))
+            frozenset() if place.labels is None else pairs_of(code, _encoded(table[place.labels]))
             for place, code in zip(places, coded, strict=True)
         ),
         **more,
     )
-
-
-def _pairs(codes: tuple[tuple[str, ...], IntArray], labels: tuple[tuple[str, ...], IntArray]) -> Labelled:
-    """Every (code, label) that stands side by side in some row."""
-    both = np.unique(np.stack([codes[1], labels[1]], axis=1), axis=0)
-    return frozenset((codes[0][code], labels[0][label]) for code, label in both.tolist())
 
 
 def read_sdmx_csv(path: Path, view: View, decimals: int) -> ShownTable:

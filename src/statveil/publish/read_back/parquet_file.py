@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from statveil.core.arrays import IntArray
-from statveil.publish.read_back.shown import TUNING, Labelled, ShownTable, check_size, expected_header, is_labelled, not_ours, nothing_shown
+from statveil.publish.read_back.shown import TUNING, ShownTable, check_size, expected_header, is_labelled, not_ours, nothing_shown, pairs_of
 from statveil.tables.table import View
 
 _RELEASE = b"statveil.release"
@@ -50,13 +50,12 @@ def _shown(table: Any, view: View) -> ShownTable:
     codes, labels = [], []
     for dimension in view.dimensions:
         codes.append(_encoded(next(columns)))
-        labels.append(_pairs(codes[-1], _encoded(next(columns))) if is_labelled(dimension) else frozenset())
-    number = ["" if each is None else format(each, "f") for each in table.columns[-1].to_pylist()]
-    text = pa.array(number, pa.large_string())
+        labels.append(pairs_of(codes[-1], _encoded(next(columns))) if is_labelled(dimension) else frozenset())
+    number = [None if each is None else format(each, "f") for each in table.columns[-1].to_pylist()]
     return ShownTable(
         codes=tuple(words for words, _ in codes),
         index=np.stack([index for _, index in codes], axis=1),
-        number=pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text),
+        number=pa.array(number, pa.large_string()),
         labels=tuple(labels),
         release=(table.schema.metadata or {}).get(_RELEASE, b"").decode("utf-8", "replace"),
     )
@@ -65,8 +64,3 @@ def _shown(table: Any, view: View) -> ShownTable:
 def _encoded(column: Any) -> tuple[tuple[str, ...], IntArray]:
     coded = pc.fill_null(column, "").combine_chunks().dictionary_encode()
     return tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)
-
-
-def _pairs(codes: tuple[tuple[str, ...], IntArray], labels: tuple[tuple[str, ...], IntArray]) -> Labelled:
-    both = np.unique(np.stack([codes[1], labels[1]], axis=1), axis=0)
-    return frozenset((codes[0][code], labels[0][label]) for code, label in both.tolist())

@@ -80,6 +80,12 @@ def _pairs(codes: Column, labels: Column | None) -> Labelled:
     return frozenset((known[code], called[label]) for code, label in set(zip(codes.places, labels.places, strict=True)))
 
 
+def pairs_of(codes: tuple[tuple[str, ...], IntArray], labels: tuple[tuple[str, ...], IntArray]) -> Labelled:
+    """Every (code, label) that stands side by side in some row; each column is its different words and their places."""
+    both = np.unique(np.stack([codes[1], labels[1]], axis=1), axis=0)
+    return frozenset((codes[0][code], labels[0][label]) for code, label in both.tolist())
+
+
 def shown_grid(codes: Sequence[Sequence[str]], number: Sequence[str | None], **more: Any) -> ShownTable:
     """Every combination of codes in order, the last dimension fastest."""
     shape = [len(each) for each in codes]
