@@ -119,6 +119,8 @@ def test_a_missing_and_an_extra_public_file_are_found(out: Path) -> None:
     (out / "public" / "draft" / "notes.txt").write_text("", encoding="utf-8")
     assert findings(audit_folder(out)) == {
         "contents": ("public/draft/notes.txt: not part of the release", "public/income.json: missing"),
+        "files": ("public/draft/notes.txt: not a file that the job writes",),
+        "json-stat": ("income.json is missing.",),
     }
 
 

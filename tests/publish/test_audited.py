@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
+from statveil.audit.kept import KeptStatistic
 from statveil.audit.tables import release_hash
 from statveil.core.limits import Ending
 
@@ -101,3 +102,10 @@ def test_the_gap_of_a_table_proved_optimal_is_zero(release: sv.Release) -> None:
     proved = replace(release.adjustment, objective=1.0 + 2**-50, bound=1.0, ending=Ending.OPTIMAL)
     assert proved.gap == 0
     assert replace(proved, ending=Ending.FEASIBLE).gap > 0
+
+
+def test_a_table_that_does_not_keep_the_mean_it_promises_cannot_be_released(release: sv.Release) -> None:
+    vet = int(np.flatnonzero(release.sensitivity.sensitive)[0])
+    promise = KeptStatistic(what="mean", words="the vet of the north", cells=(vet,))
+    with pytest.raises(sv.AuditFailed, match="FAILED  Every mean that is said to be kept is kept to the unit"):
+        replace(release, requirements=replace(release.requirements, kept=(promise,)))

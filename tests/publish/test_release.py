@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
-from statveil.publish.formats.read_back import read_public_csv
+from statveil.publish.read_back.csv_file import read_public_csv
 
 
 @pytest.fixture(scope="module")

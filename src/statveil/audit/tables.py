@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from statveil.audit.kept import KeptStatistic, check_kept
 from statveil.audit.repairs import BOUNDS, PROTECTION, CellEnds, CellKinds, ListedRepairs, RepairAsked
 from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
@@ -22,16 +23,9 @@ from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.table import ProtectedTable, Table, View
 
 
-def check_means(value: IntArray, released: IntArray, sets: Sequence[tuple[str, IntArray]]) -> Check:
-    """Whether the values over each named set of cells add up to the same before and after, to the unit."""
-    wrong = [words for words, cells in sets if sum(map(int, value[cells])) != sum(map(int, released[cells]))]
-    words = "Every mean that is said to be kept is kept to the unit"
-    return Check(name="means", words=words, checked=len(sets), faults=len(wrong), findings=tuple(wrong))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Requirements:
-    """What the user asked of every cell, as plain numbers (None: nothing asked)."""
+    """What the user asked of every cell, as plain numbers (None: nothing asked), and of the statistics of sets of cells."""
 
     exact: bool = False
     percent_down: Fraction | None = None
@@ -40,6 +34,7 @@ class Requirements:
     maximum: Fraction | None = None
     cap: Fraction | None = None
     repair: RepairAsked | None = None
+    kept: tuple[KeptStatistic, ...] = ()
 
 
 def audit_table(
@@ -65,6 +60,7 @@ def audit_table(
         _zeros(cells),
         _signs(cells),
         _frozen(cells, given),
+        *check_kept(asked.kept, cells.nearest, cells.published),
     )
     listed = (_repairs(cells, asked, given),) if repairs or asked.repair is not None else ()
     return AuditReport(checks=(*checks, *listed, _hashes(table, protected, provenance)))

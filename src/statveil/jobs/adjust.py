@@ -343,9 +343,9 @@ def _write(
         write_repairs(adjustment.relaxations, order, files["repairs"], decimals=decimals)
     audit = asked_files.audit(files)
     if asked.keep is not None:
-        from statveil.jobs.tables.released import require_means
+        from statveil.jobs.tables.released import require_kept
 
-        audit = AuditReport(checks=(*audit.checks, *require_means(problem, asked.keep, adjustment).checks))
+        audit = AuditReport(checks=(*audit.checks, *require_kept(problem, asked.keep, adjustment)))
     figures = summary_of(problem, asked_files.options, adjustment, audit) | {"decimals": decimals} | utility_of(problem, released, decimals)
     if "summary" in files:
         files["summary"].write_text(json_lines(figures), encoding="utf-8", newline="\n")

@@ -29,10 +29,9 @@ from statveil.formats.system import Decimals, read_system
 from statveil.jobs.recheck import read_protected, read_run
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
-from statveil.jobs.tables.folder import JOB_FILE, PUBLIC
+from statveil.jobs.tables.folder import JOB_FILE
 from statveil.jobs.tables.own_attacks import ReleaseOrigin, most_change, percent_of, release_case
 from statveil.protect.system import problem_of
-from statveil.publish.formats.files import file_word, paths_of
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.table import ProtectedTable, Table, View
@@ -203,7 +202,7 @@ def read_release(folder: Path) -> ReadRelease:
     job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
     origin = ReleaseOrigin(data=job.microdata, linked=job.linked(), rules=job.rules(), options=job.options())
     table, sensitivity = assess_records(origin.data, origin.linked, origin.rules)
-    protected, _ = read_protected(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
+    protected = read_protected(table, job, folder)
     name = folder.name or str(folder)
     return ReadRelease(name=name, job=job, origin=origin, table=table, sensitivity=sensitivity, protected=protected)
 

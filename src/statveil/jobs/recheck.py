@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from statveil.audit.file_audit import FileStatement, audit_file
+from statveil.audit.kept import KeptStatistic
 from statveil.audit.report import AuditReport, Check
-from statveil.audit.tables import audit_table, labels
-from statveil.core.arrays import BoolArray, IntArray
+from statveil.audit.tables import audit_table
 from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.core.provenance import Provenance
 from statveil.data.readers import read_microdata
@@ -26,16 +23,26 @@ from statveil.jobs.records.folder import CERTIFICATE, JOB, MAPPING
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
-from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes, settings_of
+from statveil.jobs.tables.folder import (
+    JOB_FILE,
+    PROVENANCE_FILE,
+    PUBLIC,
+    REPAIRS_FILE,
+    REPORT_FILE,
+    file_hashes,
+    public_files,
+    settings_of,
+)
 from statveil.jobs.tables.protect import ProtectionSettings, keyed
-from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, recheck_means, requirements_of
+from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, promises_of, requirements_of
+from statveil.protect.build import build_problem
+from statveil.protect.options import Options
 from statveil.publish.file_release import promise
-from statveil.publish.formats.files import file_word, paths_of
-from statveil.publish.formats.read_back import PublicTable, read_public_csv
+from statveil.publish.read_back.public_files import audited_table, read_released
 from statveil.risk.levels import raise_levels
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.tables.table import ProtectedTable, Table, View
+from statveil.tables.table import ProtectedTable, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,34 +104,33 @@ def _same_bytes(path: Path, certificate: Mapping[str, Any]) -> Check:
 
 NEED_RECORDS = "sums, protection, overshoot, bounds, zeros, signs, frozen cells, hashes"
 SHOWN = 10
-WORDS = "Every number in the public CSV has its place, once, and is the same wherever its cell is shown"
+BELONGING = "Every public file is one that the job writes"
 
 
 def audit_folder(folder: Path) -> AuditReport:
-    """Every check anew, on the numbers in the public CSV files, from the records up."""
+    """Every check anew, on the numbers in the public files, from the records up; and every public file against all others."""
     run = read_run(folder)
     contents = _check_contents(run.get("files"), file_hashes(folder))
     job = read_job(folder / JOB_FILE, base=folder.resolve() / run["paths_from"])
-    if "csv" not in job.parts.output.formats:
-        raise AuditFailed("The release has no public CSV file, so no check could be made.", hint="Add csv to output.formats.")
     provenance = read_provenance(folder / PROVENANCE_FILE)
+    how = _keyed(job, provenance)
     try:
-        how = _keyed(job, provenance)
         rules, options = job.rules(), options_with(how.options, job.keep(), provenance.parameters.get(WIDENED))
-        linked, asked = job.linked(), requirements_of(options)
+        linked = job.linked()
         table, found = assess_records(job.microdata, linked, rules)
         sensitivity = raise_levels(table, found, rules, options.floors)
+        asked = requirements_of(options, _promises(job, table, sensitivity, options))
     except InputError as error:
         raise AuditFailed(
             f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",
             hint=f"These checks could not be made: {NEED_RECORDS}. {error.hint}",
         ) from None
-    protected, placed = _read_public(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
+    protected, shown = _read_public(folder / PUBLIC, job, table)
     recorded = {part: words for part, words in provenance.parameters.items() if part != WIDENED}
     same_job = _check_job(asked_for(job, linked, rules, how), recorded)
     repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
     audited = audit_table(table, sensitivity, asked, protected, provenance, repairs)
-    return AuditReport(checks=(contents, same_job, placed, *audited.checks, *_check_means(job, table, sensitivity, protected)))
+    return AuditReport(checks=(contents, same_job, *shown, *audited.checks))
 
 
 def _keyed(job: TableJob, provenance: Provenance) -> ProtectionSettings:
@@ -140,12 +146,11 @@ def _keyed(job: TableJob, provenance: Provenance) -> ProtectionSettings:
     return how
 
 
-def _check_means(job: TableJob, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
-    """The means that the job asks to be kept, where it asks for any; in a trade-off a mean is weighed, not kept."""
-    keep = job.keep()
-    if keep is None or keep.mean is None or job.parts.tradeoff is not None:
-        return []
-    return [recheck_means(table, sensitivity, job.options(), keep, protected.value)]
+def _promises(job: TableJob, table: Table, sensitivity: Sensitivity, options: Options) -> tuple[KeptStatistic, ...]:
+    """The statistics that the job's release promises to keep; in a trade-off they are weighed, not kept."""
+    if job.keep() is None or job.parts.tradeoff is not None:
+        return ()
+    return promises_of(job.keep(), table, sensitivity, build_problem(table, sensitivity, options))
 
 
 def _check_contents(written: Any, present: Mapping[str, str]) -> Check:
@@ -181,11 +186,17 @@ def _check(name: str, words: str, checked: int, findings: Sequence[str]) -> Chec
     return Check(name=name, words=words, checked=checked, faults=len(findings), findings=tuple(findings[:SHOWN]))
 
 
-def _read_public(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable, Check]:
+def _read_public(folder: Path, job: TableJob, table: Table) -> tuple[ProtectedTable, tuple[Check, ...]]:
+    """The table that the public files show, every one of them compared with it."""
+    written = public_files(folder, job, table.views)
+    own = {*(path for paths in written.values() for path in paths), folder / REPORT_FILE}
+    strangers = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir() and path not in own)
+    belonging = _check("files", BELONGING, len(own), [f"{PUBLIC}/{name}: not a file that the job writes" for name in strangers])
     try:
-        return read_protected(table, files)
+        protected, checks = read_released(table, written, folder / REPORT_FILE)
     except InputError as error:
         raise AuditFailed(f"The public files cannot be read: {error.message}", hint=error.hint) from None
+    return protected, (belonging, *checks)
 
 
 def _read_repairs(path: Path, decimals: int) -> tuple[Relaxation, ...]:
@@ -228,83 +239,8 @@ def read_provenance(path: Path) -> Provenance:
         ) from None
 
 
-def read_protected(table: Table, files: Sequence[Path]) -> tuple[ProtectedTable, Check]:
-    """The table that the files show (one per view), and a check of how they show it."""
-    value = np.zeros(table.size, dtype=np.int64)
-    known = np.zeros(table.size, dtype=np.bool_)
-    checked, findings = 0, list[str]()
-    for view, file in zip(table.views, files, strict=True):
-        shown = _ShownView(view, read_public_csv(file, view.dimensions), table.decimals)
-        fresh = ~known[view.cell]
-        value[view.cell[fresh]] = shown.released[fresh]
-        known[view.cell] = True
-        clash = value[view.cell] != shown.released
-        clashes = [f"{labels(view, view.coordinates[row])} of {view.name}: differs from its other place" for row in np.flatnonzero(clash)]
-        checked += shown.rows
-        findings += [*shown.findings, *clashes]
-    for union in table.unions:
-        if union.cell >= table.shown:
-            value[union.cell] = value[union.members].sum()
-    return ProtectedTable(views=table.views, value=value, decimals=table.decimals), _check("files", WORDS, checked, findings)
-
-
-class _ShownView:
-    """What one file shows of one view: `released` at the view's positions, and `findings` on anything out of place."""
-
-    def __init__(self, view: View, public: PublicTable, decimals: int) -> None:
-        self.rows = public.units.size
-        self.findings: list[str] = []
-        self.released = np.zeros(view.cell.size, dtype=np.int64)
-        if public.dimensions != tuple(dimension.name for dimension in view.dimensions):
-            self.findings.append(f"{view.name}: the columns are not the table's dimensions")
-            return
-        units, whole = _published_units(public, decimals)
-        keys, placed = _keys(view, public)
-        self._place(view, keys, units, placed & whole & ~public.missing)
-        self._complain(view, "codes that the table lacks", ~placed)
-        self._complain(view, "a number with other decimals", ~whole)
-        self._complain(view, "a position more than once", placed & _repeated(keys))
-        self._complain(view, "a missing number where the table has a cell", placed & public.missing & np.isin(keys, _own_keys(view)))
-
-    def _place(self, view: View, keys: IntArray, units: IntArray, usable: BoolArray) -> None:
-        own = _own_keys(view)
-        at = np.searchsorted(own, keys)
-        inside = np.minimum(at, max(own.size - 1, 0))
-        hit = usable & (own[inside] == keys) if own.size else np.zeros(keys.size, dtype=np.bool_)
-        self.released[inside[hit]] = units[hit]
-        self._complain(view, "a number where the table is empty", usable & ~hit & (units != 0))
-
-    def _complain(self, view: View, words: str, rows: BoolArray) -> None:
-        self.findings += [f"line {int(row) + 2} of {view.name}: {words}" for row in np.flatnonzero(rows)]
-
-
-def _published_units(public: PublicTable, decimals: int) -> tuple[IntArray, BoolArray]:
-    """The numbers in units of 10**-decimals, and which of them are whole in these units."""
-    if public.decimals != max(decimals, 0):
-        return public.units, public.missing
-    unit = 10 ** max(-decimals, 0)
-    return public.units // unit, (public.units % unit == 0) | public.missing
-
-
-def _keys(view: View, public: PublicTable) -> tuple[IntArray, BoolArray]:
-    """One number per row that stands for its position, and whether all its codes are the table's."""
-    keys = np.zeros(public.units.size, dtype=np.int64)
-    placed = np.ones(public.units.size, dtype=np.bool_)
-    for axis, dimension in enumerate(view.dimensions):
-        positions = np.array([dimension.position.get(code, -1) for code in public.codes[axis]], dtype=np.int64)[public.index[:, axis]]
-        placed &= positions >= 0
-        keys = keys * len(dimension.codes) + positions
-    return np.where(placed, keys, -1), placed
-
-
-def _own_keys(view: View) -> IntArray:
-    shape = [len(dimension.codes) for dimension in view.dimensions]
-    strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
-    return np.asarray(view.coordinates @ strides)
-
-
-def _repeated(keys: IntArray) -> BoolArray:
-    _, first = np.unique(keys, return_index=True)
-    repeated = np.ones(keys.size, dtype=np.bool_)
-    repeated[first] = False
-    return repeated
+def read_protected(table: Table, job: TableJob, folder: Path) -> ProtectedTable:
+    """The table that a release folder's public files show."""
+    public = folder / PUBLIC
+    protected, _ = audited_table(table, public_files(public, job, table.views), public / REPORT_FILE)
+    return protected

@@ -19,7 +19,7 @@ import pytest
 from statveil.core.errors import BackendMissing, FormatError, InputError
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.formats import export, frames
-from statveil.publish.formats.read_back import PublicTable, read_public_csv
+from statveil.publish.read_back.csv_file import PublicTable, read_public_csv
 
 MakeRelease = Callable[..., Any]
 WRITERS = [export.write_csv, export.write_parquet, export.write_excel, export.write_json_stat, export.write_sdmx_csv]
@@ -300,3 +300,20 @@ def test_a_number_too_long_for_excel_is_written_as_text(make_release: MakeReleas
     release = make_release({"r": Hierarchy.flat("a")}, {("a",): 12345678901234567})
     [path] = export.write_excel(release, tmp_path / "x.xlsx")
     assert fastexcel.read_excel(path).load_sheet(0).to_arrow()["value"].to_pylist()[0] == "12345678901234567"
+
+
+def test_decimals_are_stored_in_excel_as_they_are_published(make_release: MakeRelease, tmp_path: Path) -> None:
+    """The double next to 9.95, written with sixteen digits, is 9.949999999999999."""
+    release = make_release({"r": Hierarchy.flat("ab")}, {("a",): 995, ("b",): -12345678901234}, scale=2, decimals=2)
+    [path] = export.write_excel(release, tmp_path / "x.xlsx")
+    sheet = zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml")
+    assert b"<v>9.95</v>" in sheet
+    assert b"<v>-123456789012.34</v>" in sheet
+
+
+@pytest.mark.parametrize("word", ["<r><t>x</t></r>", "x" * 32_768, "𝄞" * 16_384])
+def test_a_word_that_excel_would_not_keep_is_refused(make_release: MakeRelease, tmp_path: Path, word: str) -> None:
+    release = make_release({"r": Hierarchy(parent={"a": "Total"}, labels={"a": word})}, {("a",): 1})
+    with pytest.raises(InputError, match="Excel keeps"):
+        export.write_excel(release, tmp_path / "x.xlsx")
+    assert list(tmp_path.iterdir()) == []

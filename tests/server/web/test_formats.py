@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from statveil.publish.formats.read_back import read_public_csv
+from statveil.publish.read_back.csv_file import read_public_csv
 from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.web.formats import BY_NAME, FORMATS, choose, dimension_of, title

@@ -34,14 +34,16 @@ from statveil.jobs.tables.protect import ProtectionSettings, protect_records, se
 from statveil.jobs.tables.released import as_json, keep_as_json
 from statveil.jobs.tradeoff.tradeoff import TableTradeoff, tradeoff_table
 from statveil.publish.audited import Edition
-from statveil.publish.formats.files import ending, file_word
+from statveil.publish.formats.files import ending, file_word, paths_of
 from statveil.publish.release import Release
+from statveil.tables.table import View
 from statveil.version import VERSION
 
 JOB_FILE = "job.toml"
 PROVENANCE_FILE = "provenance.json"
 REPAIRS_FILE = "repairs.json"
 PUBLIC = "public"
+REPORT_FILE = "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +187,7 @@ def relative(base: Path, folder: Path) -> str:
 def _write_public(release: Release, job: TableJob, folder: Path) -> dict[str, Path]:
     folder.mkdir()
     files = _write_tables(release, job, folder, "external", job.parts.output.formats)
-    files["report"] = release.to_report(folder / "report.html")
+    files["report"] = release.to_report(folder / REPORT_FILE)
     return files
 
 
@@ -229,6 +231,13 @@ _PUBLIC_ONLY: Mapping[str, tuple[Callable[..., list[Path]], str]] = {
     "sdmx-ml": (Release.to_sdmx_ml, ".xml"),
     "pc-axis": (Release.to_pc_axis, ".px"),
 }
+
+
+def public_files(folder: Path, job: TableJob, views: Sequence[View]) -> dict[str, list[Path]]:
+    """The files of each format that the job writes into its public folder, one for each view; the report is beside them."""
+    endings = {name: ending_ for name, (_, ending_) in {**_OF_BOTH_EDITIONS, **_PUBLIC_ONLY}.items()}
+    stem = file_word(job.name)
+    return {wanted: paths_of(folder / f"{stem}{endings[wanted]}", views) for wanted in dict.fromkeys(job.parts.output.formats)}
 
 
 def _write_repairs(release: Release, order: Sequence[str], path: Path) -> Path:

@@ -19,7 +19,6 @@ from statveil.jobs.tables.released import (
     links_as_json,
     release_of,
     repair_as_json,
-    require_means,
     run_as_json,
     widened_as_json,
 )
@@ -237,7 +236,7 @@ def protect_assessed(
     if found is not None:
         adjustment = _hidden(table, found, problem, adjustment, rules, how)
     parameters = {**(asked or {}), **how.as_json(), **widened_as_json(adjustment)}
-    return release_of(table, sensitivity, problem, adjustment, options=needed, parameters=parameters, job=job)
+    return release_of(table, sensitivity, problem, adjustment, options=needed, parameters=parameters, keep=how.keep, job=job)
 
 
 def _hidden(
@@ -292,9 +291,8 @@ def _protect_variables(
     releases = {}
     for spec in specs:
         (table, sensitivity), problem, adjustment = judged[spec.name], problems[spec.name], together.adjustments[spec.name]
-        require_means(problem, keep_of(keep, table), adjustment)
         parameters = {"tables": as_json(spec), "rules": as_json(rules[spec.name]), **asked}
-        releases[spec.name] = release_of(table, sensitivity, problem, adjustment, options=how.options, parameters=parameters)
+        releases[spec.name] = release_of(table, sensitivity, problem, adjustment, options=how.options, parameters=parameters, keep=keep)
     return ReleasesTogether(releases=releases, together=together)
 
 

@@ -1,4 +1,4 @@
-"""An adjustment as a release: the values to publish, what the audit requires, the means it keeps, and what was asked as JSON.
+"""An adjustment as a release: the values to publish, what the audit requires (the statistics kept among it), and what was asked as JSON.
 
 What was asked goes into the provenance: what decides the numbers, in an order that does not depend on the run.
 """
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from statveil.audit.kept import KeptStatistic, check_kept
 from statveil.audit.repairs import NamedCell, RepairAsked
 from statveil.audit.report import AuditReport, Check
-from statveil.audit.tables import Requirements, check_means, release_hash
-from statveil.core.arrays import IntArray
+from statveil.audit.tables import Requirements, release_hash
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits
 from statveil.core.provenance import Provenance
@@ -26,6 +26,7 @@ from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.build import build_problem
 from statveil.protect.keep.adjust_keeping import adjust_keeping
+from statveil.protect.keep.result import promised
 from statveil.protect.keep.wishes import Keep, keep_of, targets_of
 from statveil.protect.options import AdjustArguments, Method, Options, TableRepair
 from statveil.protect.problem import ProtectionProblem
@@ -37,7 +38,8 @@ WIDENED = "widened"
 """The cap that had to be widened, in the provenance."""
 
 
-def requirements_of(options: Options) -> Requirements:
+def requirements_of(options: Options, kept: tuple[KeptStatistic, ...] = ()) -> Requirements:
+    """What the audit holds a release to: the options it is made by, and the statistics it promises to keep."""
     bounds, repair = options.bounds, options.repair
     return Requirements(
         exact=options.variant == "exact",
@@ -47,7 +49,13 @@ def requirements_of(options: Options) -> Requirements:
         maximum=_exactly(bounds.maximum),
         cap=_exactly(options.cap),
         repair=None if repair is None else _repair_asked(repair),
+        kept=kept,
     )
+
+
+def promises_of(keep: Keep | None, table: Table, sensitivity: Sensitivity, problem: ProtectionProblem) -> tuple[KeptStatistic, ...]:
+    """The statistics that a release of the table promises to keep, over its own cells."""
+    return () if keep is None else promised(keep, targets_of(keep_of(keep, table, sensitivity.sensitive), problem))
 
 
 def _repair_asked(repair: TableRepair) -> RepairAsked:
@@ -67,9 +75,10 @@ def release_of(
     *,
     options: Options,
     parameters: Mapping[str, Any],
+    keep: Keep | None = None,
     job: Mapping[str, Any] | None = None,
 ) -> Release:
-    """The adjusted table with all that its audit and its provenance need; it is audited as it is made."""
+    """The adjusted table with all that its audit and its provenance need; it is audited as it is made, with all it promises to keep."""
     protected = ProtectedTable(views=table.views, value=released_values(problem, adjustment), decimals=table.decimals)
     return Release(
         protected=protected,
@@ -77,7 +86,7 @@ def release_of(
         provenance=Provenance(parameters=parameters, input_hash=table.input_hash, release_hash=release_hash(protected)),
         table=table,
         sensitivity=sensitivity,
-        requirements=requirements_of(options),
+        requirements=requirements_of(options, promises_of(keep, table, sensitivity, problem)),
         job=job or {},
         relaxations=adjustment.relaxations,
     )
@@ -86,11 +95,10 @@ def release_of(
 def keep_statistics(
     table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, options: Options, keep: Keep, run: AdjustArguments
 ) -> tuple[Adjustment, Options]:
-    """A table whose statistics are kept, its means checked in exact integers; and the options with what had to be widened."""
+    """A table whose statistics are kept; and the options with what had to be widened. The release's audit checks what is promised."""
     if keep.widen and options.variant == "at-least" and (options.cap is None or min(keep.widen) <= options.cap):
         raise InputError("Keep: widen lists caps wider than that of the options.", hint="Give the options a cap, and wider ones here.")
     adjustment = adjust_keeping(problem, keep, wider=lambda cap: build_problem(table, sensitivity, _widened(options, cap)), **run)
-    require_means(problem, keep, adjustment)
     quality = adjustment.quality
     return adjustment, options if quality is None or quality.cap is None else _widened(options, quality.cap)
 
@@ -108,21 +116,13 @@ def _widened(options: Options, cap: float) -> Options:
     return dataclasses.replace(options, variant="at-least", cap=cap)
 
 
-def recheck_means(table: Table, sensitivity: Sensitivity, options: Options, keep: Keep, released: IntArray) -> Check:
-    """The means that a job asks for, added up again in released numbers of the table."""
-    problem = build_problem(table, sensitivity, options)
-    return _means(problem, keep_of(keep, table, sensitivity.sensitive), released)
-
-
-def _means(problem: ProtectionProblem, keep: Keep, released: IntArray) -> Check:
-    return check_means(problem.value, released, [(target.words, target.cells) for target in targets_of(keep, problem) if target.mean])
-
-
-def require_means(problem: ProtectionProblem, keep: Keep, adjustment: Adjustment) -> AuditReport:
-    report = AuditReport(checks=(_means(problem, keep, released_values(problem, adjustment)),))
-    if not report.passed:
-        raise AuditFailed("A mean that was to be kept is not; nothing is released.", hint=str(report))
-    return report
+def require_kept(problem: ProtectionProblem, keep: Keep, adjustment: Adjustment) -> tuple[Check, ...]:
+    """What a linear system's solution promises to keep, checked; refused where it does not hold."""
+    promises = promised(keep, targets_of(keep, problem))
+    checks = check_kept(promises, problem.value, released_values(problem, adjustment))
+    if not all(check.passed for check in checks):
+        raise AuditFailed("A statistic that was to be kept is not; nothing is released.", hint=str(AuditReport(checks=checks)))
+    return checks
 
 
 def as_json(thing: Any) -> Any:

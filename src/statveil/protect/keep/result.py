@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple
 
+from statveil.audit.kept import KeptStatistic, Statistic, is_kept
 from statveil.core.arrays import IntArray
 from statveil.core.statistics import correlation_of, covariance_of, variance_of
-from statveil.protect.keep.tabu.objective import TUNING, Outcome, Pair, outcomes
+from statveil.protect.keep.tabu.objective import TUNING, Outcome, Pair
 from statveil.protect.keep.wishes import Keep, Target
 
+STATISTICS: tuple[Statistic, ...] = ("mean", "variance", "correlation", "slope")
 NOTHING_TO_TELL = "-"
 """In place of a statistic that means nothing: of cells that do not differ."""
 
@@ -88,28 +91,31 @@ def _figure(value: float | None) -> str:
     return NOTHING_TO_TELL if value is None else f"{value:.4f}"
 
 
+def promised(keep: Keep, targets: Sequence[Target]) -> tuple[KeptStatistic, ...]:
+    """What is promised of each set of cells: its mean to the unit and, where a distance is asked, the other statistics within it."""
+    within = Fraction(0) if keep.within is None else Fraction(str(keep.within))
+    return tuple(
+        KeptStatistic(what=what, words=target.words, cells=tuple(target.cells.tolist()), within=Fraction(0) if what == "mean" else within)
+        for target in targets
+        for what in STATISTICS
+        if getattr(target, what) and (what == "mean" or keep.within is not None)
+    )
+
+
 def missed(keep: Keep, targets: Sequence[Target], deviation: IntArray, pairs: Sequence[Pair] = ()) -> list[str]:
-    """The criteria asked for that a table does not meet, in words; those without a distance asked are met by any table."""
+    """The criteria asked for that a table does not meet, in words; those without a distance asked are met by any table.
+
+    By the audit's own exact arithmetic: a table that its gate would refuse is not taken for an answer.
+    """
     found: list[str] = []
     if keep.within is not None and any(max(changes_of(pair, targets, deviation)) > keep.within for pair in pairs):
         found.append("the relations of the variables to one another")
-    for outcome in outcomes(targets, deviation):
-        if "mean" in outcome.asked and outcome.mean_off != 0:
-            found.append(f"the mean of {outcome.words}")
-        if keep.within is None:
-            continue
-        off = {
-            "variance": _from_one(outcome.variance_ratio),
-            "correlation": _from_one(outcome.correlation),
-            "slope": _from_one(outcome.slope),
-        }
-        found += [f"the {what} of {outcome.words}" for what, by in off.items() if what in outcome.asked and by > keep.within]
+    for target in targets:
+        true = [int(value) for value in target.value.tolist()]
+        released = [value + change for value, change in zip(true, deviation[target.cells].tolist(), strict=True)]
+        wrong = (each for each in promised(keep, [target]) if not is_kept(each.what, each.within, true, released))
+        found += [f"the {each.what} of {each.words}" for each in wrong]
     return found
-
-
-def _from_one(statistic: float | None) -> float:
-    """How far a statistic is from one; where it means nothing, all of it is lost."""
-    return 1.0 if statistic is None else abs(statistic - 1)
 
 
 def changes_of(pair: Pair, targets: Sequence[Target], deviation: IntArray) -> tuple[float, float, float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from statveil.core.errors import BackendMissing
+from statveil.core.errors import BackendMissing, InputError
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats import json_stat, pc_axis
 from statveil.publish.formats.files import csv_field, paths_of, write_bytes, write_whole
@@ -26,6 +27,7 @@ from statveil.tables.table import View
 
 ROWS_PER_SHEET = 1_000_000
 EXACT_IN_EXCEL = 10**15
+LONGEST_IN_EXCEL = 32_767
 FIXED_DATE = datetime(2000, 1, 1)
 
 
@@ -38,6 +40,7 @@ def write_workbook(columns: list[Column], path: Path, name: str) -> None:
     """A table longer than a sheet goes on in further sheets."""
     import xlsxwriter
 
+    _refuse_words(columns)
     book = xlsxwriter.Workbook(str(path), {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
     book.set_properties({"title": name, "created": FIXED_DATE})
     bold = book.add_format({"bold": True, "bottom": 1})
@@ -46,6 +49,16 @@ def write_workbook(columns: list[Column], path: Path, name: str) -> None:
         sheet = book.add_worksheet(f"Table {number}")
         _write_sheet(sheet, columns, range(start, stop), bold, formats)
     book.close()
+
+
+def _refuse_words(columns: list[Column]) -> None:
+    """A cell would cut a word that is too long, and take one that looks like formatted text for that: both are lost without a word."""
+    words = [word for column in columns for word in (column.name, *(column.words if isinstance(column, Text) else ()))]
+    if any(len(word.encode("utf-16-le")) > 2 * LONGEST_IN_EXCEL or (word.startswith("<r>") and word.endswith("</r>")) for word in words):
+        raise InputError(
+            f"A code or label is longer than the {LONGEST_IN_EXCEL:,} letters that Excel keeps, or looks like formatted text to it.",
+            hint="Rename it, or leave excel out of the formats.",
+        )
 
 
 def _length(columns: list[Column]) -> int:
@@ -76,7 +89,7 @@ def _write_sheet(sheet: Any, columns: list[Column], rows: range, bold: Any, form
                 sheet.write_number(line, place, field, formats[place])
 
 
-def _fields(column: Column, rows: range) -> Iterator[str | float | None]:
+def _fields(column: Column, rows: range) -> Iterator[str | int | Decimal | None]:
     stretch = slice(rows.start, rows.stop)
     if isinstance(column, Text):
         return (column.words[place] for place in column.index[stretch].tolist())
@@ -84,11 +97,11 @@ def _fields(column: Column, rows: range) -> Iterator[str | float | None]:
     return (None if missing else _number(units, column.decimals) for units, missing in numbers)
 
 
-def _number(units: int, decimals: int) -> float | str:
-    """A number of more digits than Excel keeps is written as text rather than rounded."""
+def _number(units: int, decimals: int) -> int | Decimal | str:
+    """A number as it is published, not as the double next to it; of more digits than Excel keeps, as text rather than rounded."""
     if abs(units) * 10 ** max(-decimals, 0) >= EXACT_IN_EXCEL:
         return grouped(units, decimals).replace(",", "")
-    return units / 10**decimals if decimals > 0 else units * int(10**-decimals)
+    return Decimal(units).scaleb(-decimals) if decimals > 0 else units * int(10**-decimals)
 
 
 def write_csv(release: AuditedTable, path: Path, *, edition: Edition = "external") -> list[Path]:

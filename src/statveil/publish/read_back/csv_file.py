@@ -1,4 +1,4 @@
-"""Our own public files read back, labels and numbers exactly as they were."""
+"""Public CSV files read back, SDMX-CSV among them: labels and numbers exactly as they were."""
 
 from __future__ import annotations
 
@@ -15,11 +15,81 @@ import pyarrow.csv as pa_csv
 
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import FormatError, InputError
-from statveil.publish.formats.files import unguard
-from statveil.publish.formats.frames import distinct_names, has_labels
+from statveil.publish.read_back.shown import (
+    ShownTable,
+    check_size,
+    each_once,
+    expected_header,
+    is_labelled,
+    nothing_shown,
+    pairs_of,
+)
 from statveil.tables.spec import Dimension
+from statveil.tables.table import View
 
 NUMBER = r"^-?[0-9]+(\.[0-9]+)?$"
+SIGNS = "=+-@＝＋－＠"
+_DATAFLOW = ("DATAFLOW",)
+_STRUCTURE = ("STRUCTURE", "STRUCTURE_ID", "ACTION")
+_OBSERVATION = ("OBS_VALUE", "OBS_STATUS", "CONF_STATUS", "DECIMALS")
+
+
+def unguarded(text: str) -> str:
+    """A text without the apostrophe that keeps a spreadsheet from taking it for a formula."""
+    bare = text.lstrip("'")
+    blank = bare[: len(bare) - len(bare.lstrip())]
+    formula = "\t" in blank or "\r" in blank or bare[len(blank) :][:1] in tuple(SIGNS)
+    return text[1:] if formula and len(bare) < len(text) else text
+
+
+def read_csv(path: Path, view: View, decimals: int) -> ShownTable:
+    """Codes, labels and numbers of a view, by the order of the columns."""
+    table = _text_table(check_size(path))
+    if [unguarded(name) for name in table.column_names] != expected_header(view, "value"):
+        return nothing_shown(view, "the columns are not the table's dimensions")
+    places = _placed(view.dimensions)
+    return _shown(table, places, table.num_columns - 1)
+
+
+def _shown(table: Any, places: Sequence[_DimensionColumns], number: int, **more: Any) -> ShownTable:
+    coded = [_encoded(table[place.codes]) for place in places]
+    text = table[number].combine_chunks().cast(pa.large_string())
+    return ShownTable(
+        codes=tuple(words for words, _ in coded),
+        index=np.stack([index for _, index in coded], axis=1),
+        number=pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text),
+        labels=tuple(
+            frozenset() if place.labels is None else pairs_of(code, _encoded(table[place.labels]))
+            for place, code in zip(places, coded, strict=True)
+        ),
+        **more,
+    )
+
+
+def read_sdmx_csv(path: Path, view: View, decimals: int) -> ShownTable:
+    """Codes and observations of a view; every attribute must be what a release says of all its cells."""
+    table = _text_table(check_size(path))
+    header = list(table.column_names)
+    names = each_once(sdmx_id(dimension.name) for dimension in view.dimensions)
+    start = next((each for each in (_STRUCTURE, _DATAFLOW) if tuple(header[: len(each)]) == each), ())
+    if header != [*start, *names, *_OBSERVATION] or not start:
+        return nothing_shown(view, "the columns are not the table's dimensions and attributes")
+    flow = f"STATVEIL:{sdmx_id(view.name)}(1.0)"
+    told = {"DATAFLOW": flow, "STRUCTURE": "dataflow", "STRUCTURE_ID": flow, "ACTION": "I"}
+    fixed = {name: told[name] for name in start} | {"CONF_STATUS": "F", "DECIMALS": str(max(decimals, 0))}
+    missing = pc.equal(table["OBS_VALUE"], "")
+    wrong = [name for name, word in fixed.items() if not pc.all(pc.equal(table[name], word), min_count=0).as_py()]
+    if not pc.all(pc.equal(table["OBS_STATUS"], pc.if_else(missing, "M", "A")), min_count=0).as_py():
+        wrong.append("OBS_STATUS")
+    places = [_DimensionColumns(name, len(start) + axis, None) for axis, name in enumerate(names)]
+    return _shown(table, places, header.index("OBS_VALUE"), faults=tuple(f"{name}: another word than the release has" for name in wrong))
+
+
+def sdmx_id(name: str) -> str:
+    """A name as an SDMX identifier: capital letters, digits and underscores, a letter first."""
+    letters = "".join(letter if letter.isascii() and (letter.isalnum() or letter == "_") else " " for letter in name)
+    word = "_".join(part for part in letters.split(" ") if part).strip("_").upper() or "X"
+    return word if word[0].isalpha() else f"X_{word}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +119,7 @@ def read_public_csv(path: str | Path, dimensions: Sequence[Dimension] = ()) -> P
     With the table's dimensions given, the columns are known by their order, even if one dimension is called like the labels of another.
     """
     table = _text_table(Path(path))
-    header = [unguard(name) for name in table.column_names]
+    header = [unguarded(name) for name in table.column_names]
     places = _known_places(header, dimensions) or _guessed_places(header)
     coded = [_encoded(table[place.codes]) for place in places]
     units, missing, decimals = _numbers(table[table.num_columns - 1].combine_chunks(), Path(path).name)
@@ -69,12 +139,18 @@ def read_public_csv(path: str | Path, dimensions: Sequence[Dimension] = ()) -> P
 def _known_places(header: list[str], dimensions: Sequence[Dimension]) -> list[_DimensionColumns]:
     """Where the dimensions stand in a header that is exactly theirs; nothing if it is another."""
     names: list[str] = []
+    for dimension in dimensions:
+        names += [dimension.name, *([f"{dimension.name}_label"] if is_labelled(dimension) else [])]
+    return _placed(dimensions) if each_once([*names, "value"]) == header else []
+
+
+def _placed(dimensions: Sequence[Dimension]) -> list[_DimensionColumns]:
+    """Codes, and labels right behind them where a dimension has any."""
     places: list[_DimensionColumns] = []
     for dimension in dimensions:
-        labels = [f"{dimension.name}_label"] if has_labels(dimension) else []
-        places.append(_DimensionColumns(dimension.name, len(names), len(names) + 1 if labels else None))
-        names += [dimension.name, *labels]
-    return places if distinct_names([*names, "value"]) == header else []
+        start = sum(1 if place.labels is None else 2 for place in places)
+        places.append(_DimensionColumns(dimension.name, start, start + 1 if is_labelled(dimension) else None))
+    return places
 
 
 def _guessed_places(header: list[str]) -> list[_DimensionColumns]:
@@ -104,12 +180,12 @@ def _text_table(path: Path) -> Any:
 
 def _encoded(column: Any) -> tuple[tuple[str, ...], IntArray]:
     coded = column.combine_chunks().dictionary_encode()
-    return tuple(unguard(word) for word in coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)
+    return tuple(unguarded(word) for word in coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)
 
 
 def _labels(column: Any, words: tuple[str, ...], places: IntArray) -> dict[str, str]:
     _, first = np.unique(places, return_index=True)
-    return {words[places[row]]: unguard(column[int(row)].as_py()) for row in first}
+    return {words[places[row]]: unguarded(column[int(row)].as_py()) for row in first}
 
 
 def _numbers(text: Any, name: str) -> tuple[IntArray, BoolArray, int]:
