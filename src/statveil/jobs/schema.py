@@ -22,7 +22,7 @@ from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
 from statveil.tables.spec import Trees
 
-DEFAULT_ATTACKS: Literal["report", "refuse"] = "report"
+DEFAULT_ATTACKS: Literal["report", "refuse"] = "refuse"
 """What becomes of a release that an attack breaks beyond its mark: it is told, or nothing is released."""
 FileFormat = Literal["csv", "parquet", "json-stat", "sdmx-csv", "sdmx-ml", "pc-axis", "excel"]
 

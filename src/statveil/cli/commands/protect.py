@@ -148,6 +148,8 @@ def protect_table(
 
         chosen = read_job(job).within(seconds)
         folder = out or job.with_name(f"{job.stem}-release")
-        with narrator(as_json=as_json) as tell:
+        with narrator(as_json=as_json) as tell, warnings.catch_warnings(record=True, category=UserWarning, action="always") as told:
             outcome = protect_to_folder(chosen, folder, internal=internal, force=force, on_progress=tell)
+        for words in dict.fromkeys(str(each.message) for each in told):
+            typer.echo(f"Warning: {words}", err=True)
         show_release(outcome, as_json=as_json)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from statveil.jobs.adjust import finite, quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
+from statveil.jobs.tables.earlier import refuse_other_key, table_print
 from statveil.jobs.tables.own_attacks import ReleaseOrigin, attack_release, refuse_if_broken, seconds_for_attacks
 from statveil.jobs.tables.protect import ProtectionSettings, protect_records, settled
 from statveil.jobs.tables.released import as_json, keep_as_json
@@ -37,6 +39,7 @@ from statveil.publish.audited import Edition
 from statveil.publish.formats.files import ending, file_word, paths_of
 from statveil.publish.release import Release
 from statveil.tables.table import View
+from statveil.tables.table import Table
 from statveil.version import VERSION
 
 JOB_FILE = "job.toml"
@@ -63,15 +66,25 @@ def protect_to_folder(
 ) -> FolderRelease:
     """Protect the job's table, audit it, and write everything into the folder."""
     with staged(folder, force=force) as place:
-        written = run_in(place, job, internal=internal, paths_from=relative(job.base, folder), on_progress=on_progress)
+        refuse = partial(refuse_other_key, folder, job)
+        away = relative(job.base, folder)
+        written = run_in(place, job, internal=internal, paths_from=away, on_progress=on_progress, on_table=refuse)
     return replace(written, folder=folder, files=moved(written.files, place, folder))
 
 
-def run_in(place: Path, job: TableJob, *, internal: bool, paths_from: str, on_progress: OnProgress | None) -> FolderRelease:
+def run_in(
+    place: Path,
+    job: TableJob,
+    *,
+    internal: bool,
+    paths_from: str,
+    on_progress: OnProgress | None,
+    on_table: Callable[[Table], object] | None = None,
+) -> FolderRelease:
     """Protect the job's table, attack it, and write its files into `place`, which lies on the way to its folder."""
     _check_formats(job)
     started, clock = datetime.now(UTC), time.monotonic()
-    release = protect(job, on_progress=on_progress)
+    release = protect(job, on_progress=on_progress, on_table=on_table)
     attacks = attack_own(job, release, on_progress=on_progress)
     files = write_release(place, job, release, attacks, internal=internal, paths_from=paths_from, started=started, clock=clock)
     return FolderRelease(release=release, folder=place, files=files, seconds=time.monotonic() - clock, attacks=attacks)
@@ -97,16 +110,19 @@ def write_release(
         files["repairs"] = _write_repairs(release, job.parts.repair.order, place / REPAIRS_FILE)
     files["provenance"] = write_text(place / PROVENANCE_FILE, release.provenance.to_json())
     files["job"] = write_text(place / JOB_FILE, job.text)
-    told = {"paths_from": paths_from, **figures(release, attacks), "software": {"statveil": VERSION}, "files": file_hashes(place)}
+    told = {"paths_from": paths_from, "table": table_print(release.table, job), **figures(release, attacks), "software": {"statveil": VERSION}, "files": file_hashes(place)}
     files["run"] = write_run(place, started=started, seconds=time.monotonic() - clock, **told)
     return files
 
 
-def protect(job: TableJob, *, on_progress: OnProgress | None = None) -> Release:
+def protect(
+    job: TableJob, *, on_progress: OnProgress | None = None, on_table: Callable[[Table], object] | None = None
+) -> Release:
     """The one call: the job's data through tabulation, rules, adjustment and audit; with [tradeoff], a point of the front."""
     if job.parts.tradeoff is not None:
         return released_point(job, front_of(job, on_progress=on_progress))
-    return protect_records(job.microdata, job.linked(), job.rules(), settings_of(job, on_progress=on_progress), job=job.content)
+    how = settings_of(job, on_progress=on_progress)
+    return protect_records(job.microdata, job.linked(), job.rules(), how, job=job.content, on_table=on_table)
 
 
 def settings_of(job: TableJob, *, on_progress: OnProgress | None = None) -> ProtectionSettings:
@@ -159,9 +175,16 @@ def figures(release: Release, attacks: SuiteReport | None = None) -> dict[str, A
         "protection_weakened": release.protection_weakened,
         "audit": audit_figures(release.audit),
         **quality_figures(adjustment),
+        "floors": floor_figures(release),
         **({} if attacks is None else {"attacks": attacks.as_json()}),
         **({"safe_by_spread": [each.words for each in release.sensitivity.spread]} if release.sensitivity.spread else {}),
     }
+
+
+def floor_figures(release: Release) -> dict[str, Any]:
+    """How levels were raised, and what that cost at the senses found: the objective at the rules' own levels, where it is known."""
+    floors = release.provenance.parameters["options"]["floors"]
+    return {**{name: floors[name] for name in ("scheme", "cap", "key")}, "undrawn_objective": release.adjustment.undrawn}
 
 
 def audit_figures(report: AuditReport) -> dict[str, Any]:

@@ -35,6 +35,8 @@ from statveil.tables.table import ProtectedTable, Table, View
 
 OWN_ATTACKS = ("T11", "T17", "T27", "T19", "T14", "T13", "T12")
 """In the order in which they are made: the quick ones first."""
+ONLY_TOLD = ("T19",)
+"""Its chi-square fails one sound release in fifty; the decimals themselves are a matter of the audit."""
 OVER = "The time for attacks was over before this one."
 
 
@@ -94,9 +96,10 @@ def _name(release: Release) -> str:
 
 
 def refuse_if_broken(report: SuiteReport) -> None:
-    """Nothing is released of which an attack learns more than its mark allows."""
-    if report.failed:
-        told = "; ".join(f"{each.threat.id} {each.threat.name}: {each.number}" for each in report.failed)
+    """Nothing is released of which an attack learns more than its mark allows; of what chance alone may bring about it is only told."""
+    failed = [each for each in report.failed if each.threat.id not in ONLY_TOLD]
+    if failed:
+        told = "; ".join(f"{each.threat.id} {each.threat.name}: {each.number}" for each in failed)
         raise AuditFailed(
             f"Attacks on the release learn more than they may; nothing is released. {told}.",
             hint="docs/attacks.md says what each attack does and what helps against it. To release it all the same, with the attacks "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from statveil.core.errors import InfeasibleProblem, InputError, RuleError
 from statveil.core.limits import Limits, OnProgress, check_kind, stages
@@ -40,8 +40,17 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
 
-FOR_HIDING, LEAST_FOR_HIDING = 0.15, 2.0
-"""The share of the time, and the least seconds, for what follows the search: single respondents kept apart, the cost of drawn levels."""
+
+
+class HidingTuning(NamedTuple):
+    """Time for what follows the search. By judgement."""
+
+    share: float = 0.15
+    most_seconds: float = 20.0
+    least_seconds: float = 2.0
+
+
+HIDING = HidingTuning()
 Specs = TableSpec | Sequence[TableSpec] | LinkedTables
 
 
@@ -141,9 +150,10 @@ class ProtectionSettings:
         run: AdjustArguments = {"method": chosen.name, "settings": chosen.settings, "seed": chosen.seed}
         return run | {"limits": within, "on_progress": self.on_progress}
 
-    def shorter(self, share: float) -> ProtectionSettings:
-        """The same with less time: by that share of it."""
-        return replace(self, limits=replace(self.limits, seconds=self.limits.seconds * (1 - share)))
+    @property
+    def for_hiding(self) -> float:
+        """Seconds for what follows the search: single respondents kept apart, the cost of drawn levels."""
+        return min(HIDING.share * self.limits.seconds, HIDING.most_seconds)
 
     def tell(self, stage: str) -> None:
         stages(self.on_progress, self.limits)(stage)
@@ -232,7 +242,7 @@ def protect_assessed(
     """
     problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
-        adjustment, needed = _adjusted(table, sensitivity, problem, how if found is None else how.shorter(FOR_HIDING))
+        adjustment, needed = _adjusted(table, sensitivity, problem, how if found is None else replace(how, reserved=how.reserved + how.for_hiding))
     if found is not None:
         adjustment = _hidden(table, found, problem, adjustment, rules, how)
     parameters = {**(asked or {}), **how.as_json(), **widened_as_json(adjustment)}
@@ -244,7 +254,7 @@ def _hidden(
 ) -> Adjustment:
     """The adjustment with single respondents kept apart, and what it would cost at the rules' own levels."""
     plain = how.keep is None and how.options.repair is None
-    seconds = max(FOR_HIDING * how.limits.seconds * 2 / 3, LEAST_FOR_HIDING)
+    seconds = max(how.for_hiding * 2 / 3, HIDING.least_seconds)
     if plain and how.options.floors.coalitions:
         adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds)
     if plain and how.options.floors.scheme == "drawn":

@@ -22,6 +22,10 @@ SMALLEST_LEVEL = 10
 """In units: below it a tenth of the level is less than a unit, and whole numbers meet the level by chance."""
 
 
+TELLING_LEVEL = 250
+"""In units: below it a level drawn uniformly between whole numbers falls on the level itself in more than one of a hundred cells."""
+
+
 def attack(case: Case) -> Verdict:
     seen = case.seen(measure=case.measure)
     if seen.truth is None or not seen.sensitive.any():
@@ -41,7 +45,8 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     released, value, lower, upper = (each[tellable] for each in (released, value, lower, upper))
     moved = released - value
     level = np.where(moved >= 0, upper, lower)
-    exact = float(((np.abs(moved) >= level) & (np.abs(moved) < level + unit)).mean())
+    at_level = ((np.abs(moved) >= level) & (np.abs(moved) < level + unit))[level >= TELLING_LEVEL * unit]
+    exact = float(at_level.mean()) if at_level.size else 0.0
     hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
     chance = by_chance(released.size, allowed)
@@ -49,6 +54,7 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
         "exactly at the level": exact,
+        "best factor, told afterwards": best_factor(moved, level),
         "guesses within 0.1 p": hit,
         "guesses allowed": allowed,
         "guesses that chance explains": chance,
@@ -56,6 +62,16 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     }
     number = f"{percent(exact)} exactly at p, {percent(hit)} guessed (allowed {percent(allowed)})"
     return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance / released.size), number=number, figures=figures)
+
+
+def best_factor(moved: IntArray, level: IntArray) -> float:
+    """The share of cells within a tenth of their level for the one factor of it that, as it turns out, would have been guessed best.
+
+    Half of it, for the sign. It is told, not judged: levels drawn uniformly up to a cap q leave 0.5 x 0.2 / (q - 1) of it.
+    """
+    ratio = np.sort(np.abs(moved) / level)
+    window = np.searchsorted(ratio, ratio + 0.2, side="right") - np.arange(ratio.size)
+    return 0.5 * float(window.max()) / ratio.size
 
 
 def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
