@@ -11,13 +11,13 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
-from statveil.core.limits import Ending, Limits, OnProgress, check_kind, check_seed
-from statveil.protect.adjustment import Adjustment
+from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
+from statveil.protect.adjustment import Adjustment, ending_of
 from statveil.protect.bounds.certificate import certify
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.run_record import PROVED, RunRecord
+from statveil.protect.run_record import RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
 from statveil.protect.warm_up import make_ready
 from statveil.solve.processes import Halt, run_isolated
@@ -77,15 +77,16 @@ def _answer(problem: ProtectionProblem, record: RunRecord, method: str, seed: in
     objective = problem.cost(deviation)
     certified = certify(record.reduction, record.proof(), objective)
     bound, bound_by = record.settle(objective, certified)
+    proved = certified.bound if certified else 0.0
     return Adjustment(
         deviation=deviation,
         senses=problem.senses_of(deviation),
         objective=objective,
         bound=bound,
         bound_by=bound_by,
-        certified_bound=certified.bound if certified else 0.0,
+        certified_bound=proved,
         certificate=certified.certificate if certified else None,
-        ending=Ending.OPTIMAL if objective <= bound * (1 + PROVED) else Ending.FEASIBLE,
+        ending=ending_of(objective, certified=proved, claimed=bound),
         trace=tuple(record.trace),
         method=method,
         seed=seed,

@@ -172,6 +172,9 @@ def test_a_cover_cut_asks_for_more_once_senses_are_settled() -> None:
     problem = problem_of([50, 60, 70, 80, 260], [[1, 1, 1, 1, -1]], levels={0: 3, 1: 5, 2: 10})
     covers = branch_and_bound._CoverCuts(problem)
     assert covers.cuts.rhs.tolist() == [18 + 2]
-    one = covers.settled(covers.cuts.rhs, 0, {0: 1})
+    ranges, up = branch_and_bound._CellRanges(problem, 1000.0), branch_and_bound._Case({0: 1}, {})
+    one = covers.settled(covers.cuts.rhs, 0, ranges.within(up))
     assert one.tolist() == [18 + 2]
-    assert covers.settled(one, 1, {0: 1, 1: -1}).tolist() == [18 + 8]
+    two = covers.settled(one, 1, ranges.within(up.with_sense(1, -1)))
+    assert two.tolist() == [18 + 8]
+    assert covers.settled(two, 3, ranges.within(up.with_sense(1, -1).with_amount(3, 1, 1))).tolist() == [18 + 2 + 6], "the fourth takes 2"

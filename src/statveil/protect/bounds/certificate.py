@@ -92,13 +92,15 @@ class _Translation:
         cells = np.flatnonzero(reduction.group >= 0)[::-1]
         self.cell = np.zeros(reduction.problem.size, dtype=np.int64)
         self.cell[reduction.group[cells]] = cells  # the first of each group
-        self.sign = reduction.sign
+        self.sign, self.constant = reduction.sign, reduction.constant
 
     def node(self, proof: Proof) -> written.Node:
         if isinstance(proof, Cases):
             cell = int(self.cell[proof.cell])
-            up, down = (proof.up, proof.down) if self.sign[cell] > 0 else (proof.down, proof.up)  # it may go opposite to its group
-            return written.Cases(cell, self.node(up), self.node(down))
+            up, down, at = proof.up, proof.down, proof.at
+            if self.sign[cell] < 0:  # it goes opposite to its group
+                up, down, at = down, up, None if at is None else -at - 1
+            return written.Cases(cell, self.node(up), self.node(down), None if at is None else at + int(self.constant[cell]))
         if isinstance(proof, ProofSum):
             return written.ProofSum(tuple(map(self.node, proof.parts)))
         return self._leaf(proof)
