@@ -177,4 +177,4 @@ def test_a_cover_cut_asks_for_more_once_senses_are_settled() -> None:
     assert one.tolist() == [18 + 2]
     two = covers.settled(one, 1, ranges.within(up.with_sense(1, -1)))
     assert two.tolist() == [18 + 8]
-    assert covers.settled(two, 3, ranges.within(up.with_sense(1, -1).with_amount(3, 1, 1))).tolist() == [18 + 2 + 6], "the fourth takes 2"
+    assert covers.settled(two, 3, ranges.within(up.with_sense(1, -1).with_amount(3, 1, 1))).tolist() == [20 + 10], "a fourth up by 2"
