@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
+from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime, SolverFailed
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
 from statveil.protect.adjustment import Adjustment, ending_of
 from statveil.protect.bounds.certificate import certify
@@ -138,6 +138,7 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
 
 
 def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits: Limits) -> Exception:
+    """Why there is no answer: "infeasible" only where that is shown in integers, by a clash or by the bounds' own narrowing."""
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     from statveil.protect.infeasible.explain import explain
@@ -150,11 +151,16 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     explanation = explain(problem, seconds=most if record.infeasible or ended else min(most, limits.seconds))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
-    if record.infeasible:
+    if not record.reduction.feasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
+    if record.infeasible:
+        return NoTableFound(
+            "No safe table was found. A solver says that none exists within the bounds given; that is not proved.",
+            hint="Widen the bounds or the cap, free frozen cells, or give more time.",
+        )
     if ended:
-        return InfeasibleProblem(
-            "No safe table was found within the bounds given.",
-            hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.",
+        return NoTableFound(
+            "The method found no safe table within the bounds given. One may exist all the same.",
+            hint="Try method 'auto' or 'exact', or another seed; or widen the bounds or the cap, or free frozen cells.",
         )
     return OutOfTime(f"No safe table was found within {limits.seconds:g} seconds.", hint="Give more time, or wider bounds.")

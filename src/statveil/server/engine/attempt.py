@@ -85,8 +85,8 @@ class Attempt:
         return True
 
     def objection(self, store: StoreReader) -> str:
-        """Why the guard wants the request refused: by the officer's word, because a budget is spent, or because there are more pairs than it
-        can look at; empty if it does not.
+        """Why the guard wants the request refused: by the officer's word, because a budget is spent, or because there are more pairs than
+        it can look at; empty if it does not.
 
         A population that comes too near to what was published is always refused: readers make as many of them as they like.
         """

@@ -118,8 +118,9 @@ class DifferencingGuard:
         seen = self._seen
         first = np.searchsorted(seen.records, records - self.reach)
         last = np.searchsorted(seen.records, records + self.reach, side="right")
+        near = first, last
         targets = self._sorted_low, self._sorted_high
-        found = _pairs(cells.low[asked], cells.high[asked], records, first, last, seen, self._filter, targets, TUNING.most_pairs)
+        found = _pairs(cells.low[asked], cells.high[asked], records, near, seen, self._filter, targets, TUNING.most_pairs)
         other, target = found[:, 1], found[:, 3]
         order = np.argsort(cells.low, kind="stable")
         here = cells.low[order], cells.high[order]
@@ -189,13 +190,14 @@ def _respondents(block: MeasureBlock, records: int) -> tuple[IntArray, IntArray,
 
 
 @numba.njit(cache=True, nogil=True)
-def _pairs(low, high, records, first, last, seen, small, targets, most):  # type: ignore[no-untyped-def]
+def _pairs(low, high, records, near, seen, small, targets, most):  # type: ignore[no-untyped-def]
     """Rows (new cell, published cell, 1 if the new one is larger, target), for differences that are some target's print.
 
-    Only the published cells from `first` to `last` are near each new one; `small` dismisses most pairs by their last bits. It ends at
-    `most` rows.
+    Only the published cells from the first to the last of `near` are near each new one; `small` dismisses most pairs by their last
+    bits. It ends at `most` rows.
     """
     target_low, target_high = targets
+    first, last = near
     found = np.empty((1024, 4), np.int64)
     count = 0
     mask = np.uint64(small.size - 1)
