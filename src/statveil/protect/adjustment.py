@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -84,6 +85,15 @@ class Adjustment:
     def gap(self) -> float:
         """The certified gap: a solver's word closes none."""
         return self.certified_gap
+
+
+def how_good(adjustment: Adjustment) -> str:
+    """What is proved of a table in words; what a solver claims is called that."""
+    if adjustment.certified_gap == 0:
+        return "proved the best possible"
+    known = math.isfinite(adjustment.certified_gap)
+    proved = f"at most {adjustment.certified_gap:.2%} above the best possible" if known else "how far from the best possible is not known"
+    return f"a solver says it is the best possible, not certified; {proved}" if adjustment.ending is Ending.CLAIMED else proved
 
 
 def ending_of(objective: float, *, certified: float, claimed: float) -> Ending:

@@ -25,7 +25,10 @@ KEYS = [
     "variant",
     "objective",
     "bound",
+    "bound_by",
+    "certified_bound",
     "gap",
+    "certified_gap",
     "ending",
     "seconds",
     "peak_mb",
@@ -67,7 +70,8 @@ def test_adjust_writes_a_solution_and_a_summary(village: Path) -> None:
     assert {key: figures[key] for key in asked} == asked
     assert figures["objective"] == pytest.approx(10) == figures["bound"]  # 5 down, and 5 in the total or the rest
     assert figures["ending"] == "optimal"
-    assert figures["gap"] <= 1e-6
+    assert figures["gap"] == figures["certified_gap"] == 0
+    assert (figures["certified_bound"], figures["bound_by"]) == (figures["bound"], "cuts")
     assert figures["peak_mb"] > 50
     assert figures["audit"] == {"passed": True, "findings": [], "checked": 3 + 1 + 1 + 3 + 1 + 4}
     seconds, objective, bound = figures["trace"][-1]

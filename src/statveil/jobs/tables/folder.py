@@ -24,7 +24,7 @@ from statveil.audit.report import AuditReport
 from statveil.core.errors import BackendMissing, InputError
 from statveil.core.limits import OnProgress
 from statveil.formats.rcta import write_repairs
-from statveil.jobs.adjust import finite, quality_figures
+from statveil.jobs.adjust import bound_figures, finite, quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
@@ -136,9 +136,7 @@ def figures(release: Release) -> dict[str, Any]:
         "cells": int(release.protected.value.size),
         "sensitive": int(release.sensitivity.sensitive.sum()),
         "objective": finite(adjustment.objective),
-        "bound": finite(adjustment.bound),
-        "gap": finite(adjustment.gap),
-        "ending": str(adjustment.ending),
+        **bound_figures(adjustment),
         "method": adjustment.method,
         "repairs": len(release.relaxations),
         "protection_weakened": release.protection_weakened,

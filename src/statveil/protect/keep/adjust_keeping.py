@@ -198,6 +198,7 @@ def _result(problem: ProtectionProblem, plain: Adjustment, found: KeptTable, cap
         senses=problem.senses_of(found.table),
         objective=cost,
         bound=min(plain.bound, cost) if within else 0.0,
+        bound_by=plain.bound_by if within else "none",
         certified_bound=plain.certified_bound if within else 0.0,
         certificate=plain.certificate if within else None,
         ending=Ending.FEASIBLE,
