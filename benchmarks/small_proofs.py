@@ -2,8 +2,9 @@
 
     python benchmarks/small_proofs.py --first 0 --tables 300 [--seconds 20] [--show]
 
-Tables of two and three dimensions, with hierarchies and linked by a second tree, up to 12 sensitive cells, levels alike or not, zeros,
-frozen cells, finite bounds, both variants, and weights that are unit, inverse or any. The optimum is found apart from the engine, by a
+Tables of one to four dimensions, with hierarchies and linked by a second tree, and systems with coefficients of two, whose best amounts
+are often not whole; up to 12 sensitive cells, levels alike or not, zeros, frozen cells, finite bounds, both variants, and weights that are
+unit, inverse or any, absolute changes (L1). The optimum is found apart from the engine, by a
 plain search over senses with scipy's linear programs and a whole program for each choice of senses that is left.
 Seeds below 100,000 were used while the engine was changed; those from 500,000 on were not.
 """

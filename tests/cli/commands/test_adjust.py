@@ -282,6 +282,19 @@ def test_a_certificate_does_not_hold_for_other_weights_or_levels(village: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("odd", ["Infinity", "NaN", "1e999", "10"])
+def test_a_certificate_with_odd_numbers_is_a_wrong_file(village: Path, odd: str) -> None:
+    certificate = village.with_name("bound.json")
+    assert run("adjust", village, "--weights", "unit", "--certificate", certificate).exit_code == 0
+    worth = json.loads(certificate.read_text())["worth"]
+    certificate.write_text(certificate.read_text().replace(f'"worth":"{worth}"', f'"worth":{odd}'))
+    for words in (("check-bound", village, certificate), ("check", village, village.with_suffix(".sol"), "--certificate", certificate)):
+        result = run(*words, "--weights", "unit")
+        assert result.exit_code == 2
+        assert "FormatError" in told(result)
+
+
+@pytest.mark.slow
 def test_a_certificate_that_cannot_be_made_is_not_written(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("statveil.protect.adjust.certify", lambda *_: None)
     result = run("adjust", village, "--certificate", village.with_name("bound.json"))
