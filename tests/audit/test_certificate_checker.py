@@ -208,6 +208,18 @@ def test_a_case_of_amounts_that_holds_anyway_is_the_only_one() -> None:
     assert bound_of(problem, plain(problem, Cases(0, polygon(0, 0), NOTHING, -40))) == 8, "further than it has room for"
 
 
+def test_a_case_between_the_senses_holds_no_table() -> None:
+    """Up by 3 or less and by more than 2: the level is 4, so there is none. What is left is up by 4, or down."""
+    between = Cases(0, Cases(0, polygon(0, 0), NOTHING, 3), polygon(0, 0), 2)
+    assert bound_of(row(), plain(row(), between)) == 8
+
+
+def test_a_case_about_a_fixed_cell_is_about_all_tables() -> None:
+    problem = row(lower=np.array([0, 20, 0, 0]), upper=np.array([99, 20, 99, 99]))
+    for at in (None, 0, -7):
+        assert bound_of(problem, plain(problem, Cases(1, polygon(0, 0), NOTHING, at))) == 8
+
+
 def test_cases_that_leave_a_hole_do_not_exist() -> None:
     """Between "more than 4" and "4 or less" lies nothing; a table in which the cell moves by 4 is in the second case."""
     assert bound_of(row(), plain(row(), Cases(0, plain_cases := polygon(0, 0), plain_cases, 4))) == 8
