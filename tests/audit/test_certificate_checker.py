@@ -196,7 +196,8 @@ def test_a_case_of_amounts_may_name_a_cell_opposite_to_its_group() -> None:
     """The third cell is minus x, and costs as much: one more for each unit of x."""
     problem = problem_of([20, 30, -30], [[1, 2, 0], [0, 1, 1]], levels={0: 3}, rhs=np.array([80, 0]))
     turned = Cases(0, Cases(2, lean(1), lean(-4), 1), Cases(2, lean(4), lean(-1), -2))
-    assert bound_of(problem, plain(problem, turned)) == 8
+    straight = Cases(0, Cases(1, lean(-4), lean(1), -2), Cases(1, lean(-1), lean(4), 1))
+    assert bound_of(problem, plain(problem, turned)) == bound_of(problem, plain(problem, straight)) == 8
     wrong = Cases(0, Cases(2, lean(1), lean(-4), 0), Cases(2, lean(4), lean(-1), -2))
     assert bound_of(problem, plain(problem, wrong)) < 8
 

@@ -194,7 +194,7 @@ class _Evaluation:
         return min(starmap(self.least, self._cases(node, group, ranges)))
 
     def _cases(self, node: Cases[Multipliers], group: int, ranges: DeviationRanges) -> list[tuple[Node, DeviationRanges]]:
-        """The cases with what each leaves open; one alone where it holds anyway."""
+        """The cases with what each leaves open; one alone where it holds anyway, so that neither is ever without a table of its own."""
         least, most = (0, 0) if node.at is None else (node.at + 1, node.at)  # of the cell where it is up, and where it is down
         ways: list[tuple[Node, int, int]] = [(node.up, least, ENDLESS), (node.down, -ENDLESS, most)]
         if self.implied.sign[node.cell] < 0:
@@ -221,8 +221,6 @@ class _Evaluation:
         return {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
 
     def _leaf(self, node: Multipliers, ranges: DeviationRanges) -> int:
-        if ranges.empty.any():
-            return self.implied.worth
         up, down, rest = ranges.up, ranges.down, ranges.rest
         factors = _gathered(len(self.right), node.relations, node.factors)
         alpha = exact_product(self.columns, factors)
