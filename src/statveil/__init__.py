@@ -30,6 +30,7 @@ _HOMES = {
         "DisclosureRefused",
         "InfeasibleProblem",
         "InputError",
+        "NoTableFound",
         "OutOfTime",
         "StatveilError",
     ),
@@ -73,7 +74,16 @@ if TYPE_CHECKING:
     from statveil import argus, keep, recode, repair, rules, systems
     from statveil.audit.report import AuditReport, Check
     from statveil.core import errors
-    from statveil.core.errors import AuditFailed, BackendError, DisclosureRefused, InfeasibleProblem, InputError, OutOfTime, StatveilError
+    from statveil.core.errors import (
+        AuditFailed,
+        BackendError,
+        DisclosureRefused,
+        InfeasibleProblem,
+        InputError,
+        NoTableFound,
+        OutOfTime,
+        StatveilError,
+    )
     from statveil.core.limits import Limits, Progress
     from statveil.data.hierarchy import Hierarchy
     from statveil.data.microdata import Microdata

@@ -173,6 +173,60 @@ def test_one_sense_asked_for_twice_is_one_case() -> None:
     assert bound_of(row(), plain(row(), again)) == 8
 
 
+def twice(**changes: object) -> ProtectionProblem:
+    """s + 2 x = 80: s moves by 3 at least, x by half of that, the other way. Halves are not whole, so s moves by 4 and x by 2: cost 6."""
+    return problem_of([20, 30], [[1, 2]], levels={0: 3}, rhs=np.array([80]), **changes)
+
+
+def lean(factor: int) -> Multipliers:
+    return Multipliers((0,), (factor,), (), (), ())
+
+
+HALVES = Cases(0, Cases(1, lean(-2), lean(1), -2), Cases(1, lean(-1), lean(2), 1))
+"""Up: x falls by 2 at least, which s pays for, or by less, which contradicts the relation. Down: the same with other signs."""
+
+
+def test_cases_of_amounts_prove_what_halves_would_undercut() -> None:
+    """Senses alone prove 3 and half of 3, rounded up to a whole cost."""
+    assert bound_of(twice(), plain(twice(), Cases(0, lean(-1), lean(1)), scale=1)) == 5
+    assert bound_of(twice(), plain(twice(), HALVES)) == 6
+
+
+def test_a_case_of_amounts_may_name_a_cell_opposite_to_its_group() -> None:
+    """The third cell is minus x, and costs as much: one more for each unit of x."""
+    problem = problem_of([20, 30, -30], [[1, 2, 0], [0, 1, 1]], levels={0: 3}, rhs=np.array([80, 0]))
+    turned = Cases(0, Cases(2, lean(1), lean(-4), 1), Cases(2, lean(4), lean(-1), -2))
+    straight = Cases(0, Cases(1, lean(-4), lean(1), -2), Cases(1, lean(-1), lean(4), 1))
+    assert bound_of(problem, plain(problem, turned)) == bound_of(problem, plain(problem, straight)) == 8
+    wrong = Cases(0, Cases(2, lean(1), lean(-4), 0), Cases(2, lean(4), lean(-1), -2))
+    assert bound_of(problem, plain(problem, wrong)) < 8
+
+
+def test_a_case_of_amounts_that_holds_anyway_is_the_only_one() -> None:
+    """The cell can only fall by 4 or more: that it falls by more than 3 says nothing new, and the other case is not looked at."""
+    problem = row(upper=np.array([10, 99, 99, 99]))
+    assert bound_of(problem, plain(problem, Cases(0, NOTHING, polygon(0, 0), -4))) == 8
+    assert bound_of(problem, plain(problem, Cases(0, polygon(0, 0), NOTHING, -40))) == 8, "further than it has room for"
+
+
+def test_a_case_between_the_senses_holds_no_table() -> None:
+    """Up by 3 or less and by more than 2: the level is 4, so there is none. What is left is up by 4, or down."""
+    between = Cases(0, Cases(0, polygon(0, 0), NOTHING, 3), polygon(0, 0), 2)
+    assert bound_of(row(), plain(row(), between)) == 8
+
+
+def test_a_case_about_a_fixed_cell_is_about_all_tables() -> None:
+    problem = row(lower=np.array([0, 20, 0, 0]), upper=np.array([99, 20, 99, 99]))
+    for at in (None, 0, -7):
+        assert bound_of(problem, plain(problem, Cases(1, polygon(0, 0), NOTHING, at))) == 8
+
+
+def test_cases_that_leave_a_hole_do_not_exist() -> None:
+    """Between "more than 4" and "4 or less" lies nothing; a table in which the cell moves by 4 is in the second case."""
+    assert bound_of(row(), plain(row(), Cases(0, plain_cases := polygon(0, 0), plain_cases, 4))) == 8
+    assert bound_of(row(), plain(row(), Cases(0, polygon(0, 0), NOTHING, 4))) == 4
+
+
 # -- large and odd numbers ------------------------------------------------------------------------------------------------
 
 
@@ -205,6 +259,7 @@ def test_exact_products_agree_with_python() -> None:
         {"proof": Multipliers((), (), (0,), (0,), (-1,))},
         {"proof": Multipliers((), (), (1,), (0,), (1,))},
         {"proof": Cases(4, NOTHING, NOTHING)},
+        {"proof": Cases(0, NOTHING, NOTHING, 2**61)},
         {"proof": ProofSum((polygon(3, 0),))},
         {"derived": (Combination((0,), (1, 1)),)},
         {"derived": (Combination((1,), (1,)),)},
@@ -427,7 +482,7 @@ def test_the_deepest_tree_that_is_read_is_worked_out(tmp_path: Path, deeper: Cal
 
 def test_trees_of_our_own_are_less_deep_than_what_is_read() -> None:
     """One case for each choice, below the parts of the problem and those of a component."""
-    assert TUNING.most_choices + 2 < FORMAT.deepest
+    assert TUNING.deepest + 2 < FORMAT.deepest
 
 
 def test_a_missing_certificate_is_named(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from tests.cli.stories import failing, run, told
     [
         (errors.InputError("x", hint="y"), 2),
         (errors.InfeasibleProblem("x", hint="y"), 3),
+        (errors.NoTableFound("x", hint="y"), 4),
         (errors.OutOfTime("x", hint="y"), 4),
         (errors.AuditFailed("x", hint="y"), 5),
         (errors.SolverFailed("x", hint="y"), 6),

@@ -86,6 +86,7 @@ def build_release(
     trace = (TracePoint(0.2, 900.0, 10.0), TracePoint(1.0, 500.0, 300.0), TracePoint(3.5, 420.0, 400.0), TracePoint(8.0, 412.5, 408.25))
     adjustment = Adjustment(
         deviation=deviation, senses=np.where(unsafe, np.sign(deviation), 0), objective=412.5, bound=408.25, ending=Ending.FEASIBLE,
+        bound_by="cuts", certified_bound=408.25,
         trace=more.pop("trace", trace), method="auto", seed=7, seconds=8.4,
     )  # fmt: skip
     checks = (

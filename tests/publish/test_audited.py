@@ -99,8 +99,8 @@ def test_a_release_and_its_parts_show_themselves_in_a_few_words(release: sv.Rele
 
 
 def test_the_gap_of_a_table_proved_optimal_is_zero(release: sv.Release) -> None:
-    proved = replace(release.adjustment, objective=1.0 + 2**-50, bound=1.0, ending=Ending.OPTIMAL)
-    assert proved.gap == 0
+    proved = replace(release.adjustment, objective=1.0 + 2**-50, certified_bound=1.0, ending=Ending.OPTIMAL)
+    assert proved.gap == proved.certified_gap == 0
     assert replace(proved, ending=Ending.FEASIBLE).gap > 0
 
 
@@ -109,3 +109,9 @@ def test_a_table_that_does_not_keep_the_mean_it_promises_cannot_be_released(rele
     promise = KeptStatistic(what="mean", words="the vet of the north", cells=(vet,))
     with pytest.raises(sv.AuditFailed, match="FAILED  Every mean that is said to be kept is kept to the unit"):
         replace(release, requirements=replace(release.requirements, kept=(promise,)))
+
+
+def test_a_solvers_word_closes_no_gap(release: sv.Release) -> None:
+    claimed = replace(release.adjustment, objective=8.0, bound=8.0, bound_by="solver", certified_bound=5.0, ending=Ending.CLAIMED)
+    assert claimed.gap == claimed.certified_gap == 0.6
+    assert replace(claimed, certified_bound=0.0).gap == float("inf")

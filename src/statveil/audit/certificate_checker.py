@@ -12,7 +12,6 @@ of a square (L2) at the whole numbers beside its vertex. The ranges are worked o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import reduce
 from itertools import repeat, starmap
@@ -22,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.audit.implied_bounds import SAFE, ImpliedBounds, System, exact_product
+from statveil.audit.implied_bounds import ENDLESS, SAFE, DeviationRanges, ImpliedBounds, System, exact_product
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.formats.certificate import COVER, Cases, Certificate, Combination, Multipliers, Node, ProofSum, read_certificate
@@ -103,7 +102,7 @@ def bound_of(system: System, certificate: Certificate) -> Fraction:
     implied.exhaust()
     value = certificate.worth
     if not implied.impossible:
-        value = _Evaluation(implied).least(certificate.proof, {})
+        value = _Evaluation(implied).least(certificate.proof, implied.ranges)
         if exact and implied.weight.size:  # beyond what is fixed, every cost is a multiple of this
             step = reduce(math.gcd, implied.weight.tolist(), 0)
             value += (implied.fixed_cost - value) % step
@@ -128,7 +127,8 @@ def _check_shape(system: System, certificate: Certificate) -> None:
 
 def _sound(node: Node, relations: int, cells: int) -> bool:
     if isinstance(node, Cases):
-        return 0 <= node.cell < cells and _sound(node.up, relations, cells) and _sound(node.down, relations, cells)
+        own = 0 <= node.cell < cells and abs(node.at or 0) < SAFE
+        return own and _sound(node.up, relations, cells) and _sound(node.down, relations, cells)
     if isinstance(node, ProofSum):
         return all(_sound(part, relations, cells) for part in node.parts)
     return (
@@ -179,32 +179,41 @@ class _Evaluation:
         width = max(1, implied.matrix.shape[1])
         self.places = implied.row_of_entry * width + implied.matrix.indices
         self.width = width
-        self._imbalances: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._imbalances: dict[tuple[object, ...], int] = {}
         if (np.maximum(-implied.ranges.low, implied.ranges.high) >= SAFE).any():
             raise AuditFailed("The certificate is refused: a cell's range has no end.")
 
-    def least(self, node: Node, senses: Mapping[int, int]) -> int:
-        """The least cost under a node of the proof, where some groups' senses are settled (+1: does not fall, -1: does not rise).
+    def least(self, node: Node, ranges: DeviationRanges) -> int:
+        """The least cost under a node of the proof, within the ranges that the cases above it leave.
 
         Children are mapped, not looped over in generators, which would fill Python's stack sooner.
         """
         if isinstance(node, Multipliers):
-            return self._leaf(node, senses)
+            return self._leaf(node, ranges)
         if isinstance(node, ProofSum):
-            return self._sum_of_parts(node, senses)
-        group, sign = int(self.implied.group[node.cell]), int(self.implied.sign[node.cell])
+            return self._sum_of_parts(node, ranges)
+        group = int(self.implied.group[node.cell])
         if group < 0:  # the cell is fixed: both cases speak of all tables, and either proves its value
-            return max(self.least(node.up, senses), self.least(node.down, senses))
-        ways = ((sign, node.up), (-sign, node.down))
-        return min(starmap(self.least, [(child, {**senses, group: way}) for way, child in ways if senses.get(group, way) == way]))
+            return max(self.least(node.up, ranges), self.least(node.down, ranges))
+        return min(starmap(self.least, self._cases(node, group, ranges)))
 
-    def _sum_of_parts(self, node: ProofSum[Multipliers], senses: Mapping[int, int]) -> int:
+    def _cases(self, node: Cases[Multipliers], group: int, ranges: DeviationRanges) -> list[tuple[Node, DeviationRanges]]:
+        """The cases with what each leaves open; one alone where it holds anyway, so that neither is ever without a table of its own."""
+        least, most = (0, 0) if node.at is None else (node.at + 1, node.at)  # of the cell where it is up, and where it is down
+        ways: list[tuple[Node, int, int]] = [(node.up, least, ENDLESS), (node.down, -ENDLESS, most)]
+        if self.implied.sign[node.cell] < 0:
+            ways = [(child, -high, -low) for child, low, high in ways]
+        own = ranges.of([group])
+        anyway = [(child, ranges) for child, low, high in ways if low <= own.low[0] and own.high[0] <= high]
+        return anyway[:1] or [(child, ranges.with_one(group, low, high)) for child, low, high in ways]
+
+    def _sum_of_parts(self, node: ProofSum[Multipliers], ranges: DeviationRanges) -> int:
         """What each part proves beyond the least that all groups cost: costs add up, so the parts do, if no group is in two of them."""
         touched = [self._touched(part) for part in node.parts]
         if sum(map(len, touched)) > len(set().union(*touched)):
             raise AuditFailed("The certificate is refused: parts that should speak of different cells have some in common.")
-        least = self._leaf(NOTHING, senses)
-        return sum(map(self.least, node.parts, repeat(senses))) - (len(node.parts) - 1) * least
+        least = self._leaf(NOTHING, ranges)
+        return sum(map(self.least, node.parts, repeat(ranges))) - (len(node.parts) - 1) * least
 
     def _touched(self, node: Node) -> set[int]:
         """The groups that a proof speaks of."""
@@ -215,28 +224,23 @@ class _Evaluation:
         matrix, rows = self.implied.matrix, set(node.relations) | set(node.cut_relations)
         return {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
 
-    def _leaf(self, node: Multipliers, senses: Mapping[int, int]) -> int:
-        ranges = self.implied.ranges
-        up, down, rest = ranges.up.copy(), ranges.down.copy(), ranges.rest
-        for group, way in senses.items():
-            (down if way > 0 else up)[group] = False
-        if (~(up | down | rest)).any():
-            return self.implied.worth
+    def _leaf(self, node: Multipliers, ranges: DeviationRanges) -> int:
+        up, down, rest = ranges.up, ranges.down, ranges.rest
         factors = _gathered(len(self.right), node.relations, node.factors)
         alpha = exact_product(self.columns, factors)
-        beta, constant = self._cuts(node, up, down)
+        beta, constant = self._cuts(node, ranges)
         constant += sum(factor * self.right[row] for row, factor in zip(node.relations, node.factors, strict=True))
         least = self._least_squares if self.implied.squared else self._least_sizes
         over = least(up, ranges.rise, ranges.top, beta + alpha)
         under = least(down, -ranges.fall, -ranges.bottom, beta - alpha)
         return self.implied.fixed_cost + constant + _sum_of_least(over, under, up, down, rest)
 
-    def _cuts(self, node: Multipliers, up: BoolArray, down: BoolArray) -> tuple[AnyArray, int]:
+    def _cuts(self, node: Multipliers, ranges: DeviationRanges) -> tuple[AnyArray, int]:
         """The pull of the cuts on the sizes, and what their right-hand sides bring."""
         pull = exact_product(self.size_columns, _gathered(len(self.right), node.cut_relations, node.cut_factors))
         covers = [(row, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell == COVER]
         polygons = [(row, cell, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell != COVER]
-        constant = sum(factor * self._cover(row, up, down) for row, factor in covers)
+        constant = sum(factor * self._cover(row, ranges) for row, factor in covers)
         longest = self.implied.group[[cell for _, cell, _ in polygons]]
         sizes = self._sizes(np.array([row for row, _, _ in polygons], dtype=np.int64), longest)
         for (row, _, factor), size in zip(polygons, sizes.tolist(), strict=True):  # a longest side that is fixed is on the right
@@ -251,23 +255,22 @@ class _Evaluation:
         here = (groups >= 0) & (np.append(self.places, -1)[at] == places)
         return np.where(here, np.append(self.sizes.data, 0)[at], 0)
 
-    def _cover(self, row: int, up: BoolArray, down: BoolArray) -> int:
+    def _cover(self, row: int, ranges: DeviationRanges) -> int:
         """Least that the sizes of a relation's terms add up to: the groups that must move at their nearest ends, and what those leave.
 
         With each of them at the near end of an open sense, signs leave at least d of the right-hand side, which further moves
         of any terms must bring.
         """
-        matrix, ranges = self.implied.matrix, self.implied.ranges
+        matrix = self.implied.matrix
         part = slice(matrix.indptr[row], matrix.indptr[row + 1])
         held = [(group, factor) for group, factor in zip(matrix.indices[part], matrix.data[part], strict=True) if not ranges.rest[group]]
-        ends = [
-            [int(factor) * int(end[group]) for end, open_ in ((ranges.rise, up), (ranges.fall, down)) if open_[group]]
-            for group, factor in held
-        ]
-        key = (row, tuple(int(up[group]) + 2 * int(down[group]) for group, _ in held))
+        own = ranges.of([group for group, _ in held])
+        sides = ((own.rise.tolist(), own.up.tolist()), (own.fall.tolist(), own.down.tolist()))
+        ends: list[list[int]] = [[int(factor) * end[at] for end, open_ in sides if open_[at]] for at, (_, factor) in enumerate(held)]
+        key = (row, *map(tuple, ends))
         if key not in self._imbalances:
             self._imbalances[key] = least_imbalance(self.right[row], ends)
-        return self._imbalances[key] + sum(min(map(abs, each)) for each in ends)
+        return self._imbalances[key] + sum([min(map(abs, each)) for each in ends])
 
     def _least_sizes(self, open_: BoolArray, near: IntArray, far: IntArray, pull: AnyArray) -> AnyArray:
         """min of (w - pull) u over near <= u <= far."""

@@ -111,7 +111,16 @@ class DeviationRanges:
             rest=self.rest & (low <= 0) & (high >= 0),
         )
 
-    def of(self, chosen: AnyArray) -> DeviationRanges:
+    def with_one(self, group: int, low: int, high: int) -> DeviationRanges:
+        """The same, but for one group, which stays between these."""
+        own = self.of([group]).within(np.array([low]), np.array([high]))
+        copied = {name: getattr(self, name).copy() for name in ("bottom", "fall", "rise", "top", "rest")}
+        for name, column in copied.items():
+            column[group] = getattr(own, name)[0]
+        return DeviationRanges(**copied)
+
+    def of(self, chosen: AnyArray | list[int]) -> DeviationRanges:
+        chosen = np.asarray(chosen, dtype=None if len(chosen) else np.int64)
         return DeviationRanges(
             bottom=self.bottom[chosen], fall=self.fall[chosen], rise=self.rise[chosen], top=self.top[chosen], rest=self.rest[chosen]
         )

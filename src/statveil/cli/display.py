@@ -15,7 +15,7 @@ import typer
 
 from statveil.audit.report import AuditReport, Check
 from statveil.cli.signals import told_to_stop
-from statveil.core.limits import Ending, OnProgress, Progress
+from statveil.core.limits import OnProgress, Progress
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -149,6 +149,7 @@ def _live() -> Iterator[OnProgress]:
 def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     """What came out and where it lies."""
     from statveil.jobs.tables.folder import figures
+    from statveil.protect.adjustment import how_good
 
     release, numbers = outcome.release, figures(outcome.release, outcome.attacks)
     if as_json:
@@ -158,7 +159,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
         )
         return
     words = _cells(numbers["cells"], numbers["sensitive"])
-    found = f": {_quality(release.adjustment)}" if numbers["sensitive"] else ". Nothing was sensitive; numbers were rounded at most"
+    found = f": {how_good(release.adjustment)}" if numbers["sensitive"] else ". Nothing was sensitive; numbers were rounded at most"
     typer.echo(f"Protected a table of {words} in {outcome.seconds:.1f} s{found}.\n")
     _show_stop()
     _show_kept(release.adjustment)
@@ -188,8 +189,10 @@ def show_system(outcome: AdjustedSystem, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(outcome.summary, allow_nan=False))
         return
+    from statveil.protect.adjustment import how_good
+
     adjustment, cells, sensitive = outcome.adjustment, outcome.summary["cells"], outcome.summary["sensitive"]
-    found = _quality(adjustment) if sensitive else "nothing was sensitive"
+    found = how_good(adjustment) if sensitive else "nothing was sensitive"
     typer.echo(f"Adjusted a system of {_cells(cells, sensitive)} in {adjustment.seconds:.1f} s: {found}.")
     typer.echo(f"Objective {adjustment.objective:,.10g}, lower bound {adjustment.bound:,.10g} ({_rests_on(adjustment)}).\n")
     _show_stop()
@@ -254,7 +257,7 @@ def _show_repairs(given: Sequence[str], *, weakened: bool) -> None:
 def _rests_on(adjustment: Adjustment) -> str:
     if adjustment.bound_by == "solver":
         return f"as claimed by the solver; certified: {adjustment.certified_bound:,.10g}"
-    return "certified"
+    return "nothing is certified" if adjustment.bound_by == "none" else "certified"
 
 
 def _cells(cells: int, sensitive: int) -> str:
@@ -281,14 +284,6 @@ def check_in_words(check: Check) -> str:
         return f"passed  {check.words}: nothing to check"
     faults = f"{check.faults:,} {'fault' if check.faults == 1 else 'faults'}" if check.faults else "no faults"
     return f"{'passed' if check.passed else 'FAILED'}  {check.words}: {check.checked:,} checked, {faults}"
-
-
-def _quality(adjustment: Adjustment) -> str:
-    if adjustment.ending is Ending.OPTIMAL:
-        return "proved the best possible"
-    if math.isfinite(adjustment.gap):
-        return f"at most {adjustment.gap:.2%} above the best possible"
-    return "how far from the best possible is not known"
 
 
 def show_audit(report: AuditReport, *, as_json: bool) -> None:

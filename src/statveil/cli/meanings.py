@@ -40,13 +40,17 @@ MEANINGS = {
         "Go to the line that the message names. Encoding, delimiter and decimal sign can be given under [data].",
     ),
     "InfeasibleProblem": Meaning(
-        "No table can be safe, additive and within the bounds at once.",
+        "No table can be safe, additive and within the bounds at once: that is proved.",
         "The message names requirements that clash. Widen protection.bounds, drop protection.cap, unfreeze cells, or use variant "
         "'at-least' in place of 'exact'. A part [repair] in the job, or `protect FILE.jj --repair`, loosens them in a stated order.",
     ),
     "OutOfTime": Meaning(
         "The time limit came before any safe table was found.",
         "Give more time: limits.seconds in the job, or --seconds.",
+    ),
+    "NoTableFound": Meaning(
+        "The method came to its end without a safe table. Nothing is proved by that: one may exist.",
+        "Try method 'auto' or 'exact', or another seed; or widen protection.bounds or protection.cap, or unfreeze cells.",
     ),
     "AuditFailed": Meaning(
         "The independent check found a fault in the numbers, or could not be made in full. Nothing is released.",

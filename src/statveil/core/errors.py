@@ -7,8 +7,9 @@
     │   ├── TableNotAdditive
     │   ├── RuleError
     │   └── FormatError
-    ├── InfeasibleProblem     exit 3, HTTP 409   no safe table exists under the bounds given
+    ├── InfeasibleProblem     exit 3, HTTP 409   proved: no safe table exists under the bounds given
     ├── OutOfTime             exit 4, HTTP 504   the limit came before any safe table
+    ├── NoTableFound          exit 4, HTTP 409   the method ended by itself without a safe table; one may exist
     ├── AuditFailed           exit 5, HTTP 409   the independent check found a fault: nothing is released
     ├── BackendError          exit 6, HTTP 503   a solver or an engine let us down
     │   ├── BackendMissing
@@ -72,6 +73,12 @@ class InfeasibleProblem(StatveilError):
 
 class OutOfTime(StatveilError):
     exit_code, http_status = 4, 504
+
+
+class NoTableFound(StatveilError):
+    """Nothing is proved by it: another method, another seed or wider bounds may find one."""
+
+    exit_code, http_status = 4, 409
 
 
 class AuditFailed(StatveilError):

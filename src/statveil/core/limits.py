@@ -16,9 +16,14 @@ from statveil.core.errors import InputError
 
 
 class Ending(StrEnum):
-    """One vocabulary for how a computation ended, whoever computed."""
+    """One vocabulary for how a computation ended, whoever computed.
+
+    Of a protected table `optimal` means that a certificate proves it, confirmed by the independent checker; `claimed`, that a solver
+    says so, and nobody has confirmed it.
+    """
 
     OPTIMAL = "optimal"
+    CLAIMED = "claimed"
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     OUT_OF_TIME = "out of time"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -28,9 +29,14 @@ class CertificateTuning(NamedTuple):
 
     deepest: int = 220
     """Proofs within proofs; no search of our own nests as many. By judgement."""
+    longest: int = 4_000
+    """Digits of an integer: more than any weight of 64 bits asks for, and fewer than Python reads. By judgement."""
+    largest: int = 2**62
+    """Numbers of cells, relations and binary places."""
 
 
 TUNING = CertificateTuning()
+_DIGITS = re.compile(rf"-?[0-9]{{1,{TUNING.longest}}}", re.ASCII)
 
 
 class Combination(NamedTuple):
@@ -58,11 +64,15 @@ Leaf = TypeVar("Leaf")
 
 
 class Cases(NamedTuple, Generic[Leaf]):
-    """Either the cell does not fall, or it does not rise: a proof for each."""
+    """Either the cell does not fall, or it does not rise: a proof for each. With `at`: either it moves by more than that, or it does not.
+
+    Moves are whole deviations, a fall below zero: one of the two cases holds of every whole table.
+    """
 
     cell: int
     up: Leaf | Cases[Leaf] | ProofSum[Leaf]
     down: Leaf | Cases[Leaf] | ProofSum[Leaf]
+    at: int | None = None
 
 
 class ProofSum(NamedTuple, Generic[Leaf]):
@@ -118,8 +128,8 @@ def read_certificate(path: str | Path) -> Certificate:
             cells=_number(content["cells"]),
             relations=_number(content["relations"]),
             scale=_number(content["scale"]),
-            worth=int(content["worth"]),
-            bound=int(content["bound"]),
+            worth=_integer(content["worth"]),
+            bound=_integer(content["bound"]),
             derived=tuple(Combination(*map(_split, combination)) for combination in content["derived"]),
             proof=_node(content["proof"], depth=0),
         )
@@ -127,7 +137,7 @@ def read_certificate(path: str | Path) -> Certificate:
         raise FormatError(f"{path} does not exist.") from None
     except RecursionError:
         raise FormatError(f"{path} is refused: its proof is nested more than {TUNING.deepest} deep.") from None
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         hint = f"It should be JSON with format {FORMAT!r}."
         raise FormatError(f"{path} is not a certificate of a bound, or it is damaged.", hint=hint) from None
 
@@ -138,7 +148,8 @@ def _has_cases(node: Node) -> bool:
 
 def _as_json(node: Node) -> Any:
     if isinstance(node, Cases):
-        return [node.cell, _as_json(node.up), _as_json(node.down)]
+        at = [] if node.at is None else [str(node.at)]
+        return [node.cell, _as_json(node.up), _as_json(node.down), *at]
     if isinstance(node, ProofSum):
         return {"apart": [_as_json(part) for part in node.parts]}
     return dict(zip(Multipliers._fields, map(_joined, node), strict=True))
@@ -148,8 +159,9 @@ def _node(content: Any, *, depth: int) -> Node:
     if depth > TUNING.deepest:
         raise RecursionError
     if isinstance(content, list):
-        cell, up, down = content
-        return Cases(_number(cell), _node(up, depth=depth + 1), _node(down, depth=depth + 1))
+        cell, up, down, *at = content
+        amount = _integer(*at) if at else None
+        return Cases(_number(cell), _node(up, depth=depth + 1), _node(down, depth=depth + 1), amount)
     if "apart" in content:
         return ProofSum(tuple(_node(part, depth=depth + 1) for part in content["apart"]))
     return Multipliers(*(_split(content[name]) for name in Multipliers._fields))
@@ -160,10 +172,17 @@ def _joined(row: Whole) -> str:
 
 
 def _split(row: str) -> Whole:
-    return tuple(map(int, row.split()))
+    return tuple(map(_integer, row.split()))
+
+
+def _integer(content: Any) -> int:
+    """An integer from its string, of digits alone: neither a floating-point number nor what JSON calls Infinity is one."""
+    if not isinstance(content, str) or not _DIGITS.fullmatch(content):
+        raise TypeError
+    return int(content)
 
 
 def _number(content: Any) -> int:
-    if not isinstance(content, int):
+    if not isinstance(content, int) or isinstance(content, bool) or abs(content) >= TUNING.largest:
         raise TypeError
     return content

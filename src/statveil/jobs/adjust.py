@@ -42,9 +42,7 @@ def summary_of(problem: ProtectionProblem, options: SystemOptions, adjustment: A
         "weights": options.weights,
         "variant": options.variant,
         "objective": finite(adjustment.objective),
-        "bound": finite(adjustment.bound),
-        "gap": finite(adjustment.gap),
-        "ending": str(adjustment.ending),
+        **bound_figures(adjustment),
         "seconds": round(adjustment.seconds, 3),
         "peak_mb": peak_mb(),
         "seed": adjustment.seed,
@@ -58,6 +56,18 @@ def summary_of(problem: ProtectionProblem, options: SystemOptions, adjustment: A
             "checked": sum(check.checked for check in audit.checks),
         },
         **quality_figures(adjustment),
+    }
+
+
+def bound_figures(adjustment: Adjustment) -> dict[str, Any]:
+    """How good the table is known to be, and by whom; infinite figures are None."""
+    return {
+        "bound": finite(adjustment.bound),
+        "bound_by": adjustment.bound_by,
+        "certified_bound": finite(adjustment.certified_bound),
+        "gap": finite(adjustment.gap),
+        "certified_gap": finite(adjustment.certified_gap),
+        "ending": str(adjustment.ending),
     }
 
 

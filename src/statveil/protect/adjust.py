@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, SolverFailed
-from statveil.core.limits import Ending, Limits, OnProgress, check_kind, check_seed
-from statveil.protect.adjustment import Adjustment
+from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime, SolverFailed
+from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
+from statveil.protect.adjustment import Adjustment, ending_of
 from statveil.protect.bounds.certificate import certify
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.run_record import PROVED, RunRecord
+from statveil.protect.run_record import RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
 from statveil.protect.warm_up import make_ready
 from statveil.solve.processes import Halt, run_isolated
@@ -77,15 +77,16 @@ def _answer(problem: ProtectionProblem, record: RunRecord, method: str, seed: in
     objective = problem.cost(deviation)
     certified = certify(record.reduction, record.proof(), objective)
     bound, bound_by = record.settle(objective, certified)
+    proved = certified.bound if certified else 0.0
     return Adjustment(
         deviation=deviation,
         senses=problem.senses_of(deviation),
         objective=objective,
         bound=bound,
         bound_by=bound_by,
-        certified_bound=certified.bound if certified else 0.0,
+        certified_bound=proved,
         certificate=certified.certificate if certified else None,
-        ending=Ending.OPTIMAL if objective <= bound * (1 + PROVED) else Ending.FEASIBLE,
+        ending=ending_of(objective, certified=proved, claimed=bound),
         trace=tuple(record.trace),
         method=method,
         seed=seed,
@@ -137,6 +138,7 @@ def _check(problem: ProtectionProblem, start: IntArray | None, seed: int) -> Non
 
 
 def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits: Limits) -> Exception:
+    """Why there is no answer: "infeasible" only where that is shown in integers, by a clash or by the bounds' own narrowing."""
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     from statveil.protect.infeasible.explain import explain
@@ -149,11 +151,16 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     explanation = explain(problem, seconds=most if record.infeasible or ended else min(most, limits.seconds))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
-    if record.infeasible:
+    if not record.reduction.feasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
+    if record.infeasible:
+        return NoTableFound(
+            "No safe table was found. A solver says that none exists within the bounds given; that is not proved.",
+            hint="Widen the bounds or the cap, free frozen cells, or give more time.",
+        )
     if ended:
-        return InfeasibleProblem(
-            "No safe table was found within the bounds given.",
-            hint="Widen the bounds or the cap, free frozen cells, or try method 'exact'.",
+        return NoTableFound(
+            "The method found no safe table within the bounds given. One may exist all the same.",
+            hint="Try method 'auto' or 'exact', or another seed; or widen the bounds or the cap, or free frozen cells.",
         )
     return OutOfTime(f"No safe table was found within {limits.seconds:g} seconds.", hint="Give more time, or wider bounds.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -16,7 +17,11 @@ from statveil.protect.problem import ProtectionProblem
 if TYPE_CHECKING:
     from statveil.protect.keep.result import Quality
 
-BoundBy = Literal["cuts", "tree", "solver"]
+BoundBy = Literal["cuts", "tree", "solver", "none"]
+PROVED = 1e-9
+"""Relative distance between objective and certified bound up to which a table is called optimal: what doubles lose when added up."""
+CLAIMED = 1e-6
+"""The same for a bound that a solver claims: its tolerances are wider."""
 
 
 class TracePoint(NamedTuple):
@@ -31,13 +36,17 @@ class TracePoint(NamedTuple):
 class Adjustment:
     """A safe additive table as deviations from the original, in the problem's integer units.
 
-    deviation: of each cell, released minus original. objective: its weighted sum. bound: no safe table costs less. ending: how it ended.
-    trace: how objective and bound came about. method, seed, seconds: how it was looked for, and how long. certificate: proof of the bound.
+    deviation: of each cell, released minus original. objective: its weighted sum. certified_bound: no safe table costs less, and the
+    independent checker confirmed it; zero where nothing is certified. bound, bound_by: the best lower bound that anybody gave, and what it
+    rests on. ending: `optimal` where the certified bound meets the objective, `claimed` where only a solver says so.
+    trace: how objective and bound came about. method, seed, seconds: how it was looked for, and how long. certificate: proof of the
+    certified bound.
 
     >>> import numpy as np
     >>> none = np.zeros(3, dtype=int)
-    >>> words = {"ending": Ending.FEASIBLE, "trace": (), "method": "walk", "seed": 0, "seconds": 1.0}
-    >>> Adjustment(deviation=none, senses=none, objective=11.0, bound=10.0, **words).gap
+    >>> words = {"ending": Ending.CLAIMED, "trace": (), "method": "walk", "seed": 0, "seconds": 1.0}
+    >>> found = Adjustment(deviation=none, senses=none, objective=11.0, bound=11.0, bound_by="solver", certified_bound=10.0, **words)
+    >>> found.certified_gap
     0.1
     """
 
@@ -51,10 +60,10 @@ class Adjustment:
     method: str
     seed: int
     seconds: float
-    bound_by: BoundBy = "solver"
-    """What the bound rests on: multipliers of cuts, a tree of cases with multipliers in each, or a solver's word alone."""
+    bound_by: BoundBy = "none"
+    """What the bound rests on: a certificate of cuts, one of a tree of cases with multipliers in each, a solver's word alone, nothing."""
     certified_bound: float = 0.0
-    """What the certificate proves: the bound itself, unless that is by a solver and higher."""
+    """What the certificate proves: the bound itself, unless that is by a solver, and higher."""
     certificate: Certificate | None = field(default=None, repr=False)
     quality: Quality | None = field(default=None, repr=False)
     """What became of the statistics, where some were to be kept."""
@@ -68,11 +77,32 @@ class Adjustment:
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
 
     @property
-    def gap(self) -> float:
-        """(objective - bound) / bound, as everywhere in statveil; zero when both are zero or the table is proved optimal."""
-        if self.ending is Ending.OPTIMAL or self.objective <= self.bound:
+    def certified_gap(self) -> float:
+        """(objective - certified bound) / certified bound; zero if both are or the table is proved optimal, infinite if not known."""
+        if self.ending is Ending.OPTIMAL or self.objective <= self.certified_bound:
             return 0.0
-        return (self.objective - self.bound) / self.bound if self.bound > 0 else float("inf")
+        return (self.objective - self.certified_bound) / self.certified_bound if self.certified_bound > 0 else float("inf")
+
+    @property
+    def gap(self) -> float:
+        """The certified gap: a solver's word closes none."""
+        return self.certified_gap
+
+
+def how_good(adjustment: Adjustment) -> str:
+    """What is proved of a table in words; what a solver claims is called that."""
+    if adjustment.certified_gap == 0:
+        return "proved the best possible"
+    known = math.isfinite(adjustment.certified_gap)
+    proved = f"at most {adjustment.certified_gap:.2%} above the best possible" if known else "how far from the best possible is not known"
+    return f"a solver says it is the best possible, not certified; {proved}" if adjustment.ending is Ending.CLAIMED else proved
+
+
+def ending_of(objective: float, *, certified: float, claimed: float) -> Ending:
+    """How a search for the best table ended: what is proved about it, or else what is claimed."""
+    if objective <= certified * (1 + PROVED):
+        return Ending.OPTIMAL
+    return Ending.CLAIMED if objective <= claimed * (1 + CLAIMED) else Ending.FEASIBLE
 
 
 def released_values(problem: ProtectionProblem, adjustment: Adjustment) -> IntArray:

@@ -13,16 +13,13 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import SolverFailed
 from statveil.core.limits import Limits, OnProgress, Progress
 from statveil.formats.certificate import ProofSum
-from statveil.protect.adjustment import BoundBy, TracePoint
+from statveil.protect.adjustment import CLAIMED, PROVED, BoundBy, TracePoint
 from statveil.protect.bounds.certificate import Certified
 from statveil.protect.presolve.components import Components
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.methods import TeamNews
 from statveil.protect.search.state import NO_MULTIPLIERS, ROUNDING, DualMultipliers, Proof, SearchNews, leaves, renumbered
-
-PROVED = 1e-6
-"""Relative distance between objective and bound at which a table counts as optimal."""
 
 
 class RecordTuning(NamedTuple):
@@ -74,6 +71,7 @@ class RunRecord:
 
     @property
     def bound(self) -> float:
+        """What the multipliers sent so far prove; a solver's word is not told on the way."""
         return self._fixed_cost + float(self._bounds.sum())
 
     @property
@@ -90,7 +88,7 @@ class RunRecord:
         self.infeasible |= found.infeasible
         part.hear(rank, self.components.problem(component), found)
         settled = part.settles(rank)
-        self._objectives[component], self._bounds[component] = part.known.objective, part.known.bound
+        self._objectives[component], self._bounds[component] = part.known.objective, part.known.proved
         self._record()
         if not found.ended:
             self.say(found.stage if len(self._parts) == 1 else f"{len(self._parts):,} components")
@@ -131,13 +129,15 @@ class RunRecord:
         return renumbered(self._parts[component].known.proof, parts.rows_of(component), parts.cells_of(component), parts.whole.rhs.size)
 
     def settle(self, objective: float, certified: Certified | None) -> tuple[float, BoundBy]:
-        """The bound to report: what the independent checker confirmed, unless a solver claims more. It closes the trace."""
-        by: BoundBy
-        claims = self.components.tried_all or any(part.known.claimed > part.known.proved for part in self._parts)
-        claimed = self._fixed_cost + sum(max(part.known.claimed, part.known.proved) for part in self._parts) if claims else 0.0
-        bound, by = min(self.bound, objective), "solver"
-        if certified is not None and claimed <= certified.bound * (1 + PROVED):
-            bound, by = certified.bound, "tree" if certified.certificate.by_cases else "cuts"
+        """The bound to report, and what it rests on: the independent checker, unless a solver claims more. It closes the trace."""
+        by: BoundBy = "none"
+        claims = certified is None or self.components.tried.size > 0 or any(part.known.claimed > part.known.proved for part in self._parts)
+        claimed = min(self._fixed_cost + sum(part.known.bound for part in self._parts), objective) if claims else 0.0
+        bound = certified.bound if certified is not None else 0.0
+        if certified is not None and (bound > 0 or objective == 0):
+            by = "tree" if certified.certificate.by_cases else "cuts"
+        if claimed > bound * (1 + CLAIMED):
+            bound, by = claimed, "solver"
         if self.trace and self.trace[-1].bound != bound:
             self.trace.append(TracePoint(self.seconds, objective, bound))
         return bound, by
@@ -169,6 +169,11 @@ class _BestKnown:
             self.best, self.objective, self.rank = deviation, objective, rank
             self._drop_false_claim()
 
+    @property
+    def seems_best(self) -> bool:
+        """Whether a proof, or at least a solver, says that there is nothing better to look for."""
+        return self.objective <= max(self.proved * (1 + PROVED), self.claimed * (1 + CLAIMED))
+
     def _drop_false_claim(self) -> None:
         """A verified table that costs less than a solver's claim shows the claim false: that solver is not believed again here."""
         if self.claimed > max(self.objective * (1 + ROUNDING), self.proved):
@@ -178,7 +183,7 @@ class _BestKnown:
 class _ComponentRecord:
     """What is known of one component: from all teams, and from the first alone.
 
-    Where a gap is asked for and the first team reaches it by itself, its answer is the answer, and nothing that others found
+    Where a gap is asked for and the first team proves by itself that it reached it, its answer is the answer, and nothing that others found
     meanwhile counts: who was quicker must not matter. For the same reason an optimum that another team found waits until the first
     one has ended, which may find a table as good.
     """
@@ -202,8 +207,8 @@ class _ComponentRecord:
         """Whether enough is known by now, and was not before."""
         if self._settled:
             return False
-        if self._gap > 0 and self._first.objective - self._first.bound <= self._gap * self._first.bound:
+        if self._gap > 0 and self._first.objective - self._first.proved <= self._gap * self._first.proved:
             self.known, self._settled = self._first, True
-        elif self.known.objective <= self.known.bound * (1 + PROVED):
+        elif self.known.seems_best:
             self._settled = rank == self.known.rank == 0 or self._first_ended
         return self._settled

@@ -25,7 +25,10 @@ KEYS = [
     "variant",
     "objective",
     "bound",
+    "bound_by",
+    "certified_bound",
     "gap",
+    "certified_gap",
     "ending",
     "seconds",
     "peak_mb",
@@ -68,7 +71,8 @@ def test_adjust_writes_a_solution_and_a_summary(village: Path) -> None:
     assert {key: figures[key] for key in asked} == asked
     assert figures["objective"] == pytest.approx(10) == figures["bound"]  # 5 down, and 5 in the total or the rest
     assert figures["ending"] == "optimal"
-    assert figures["gap"] <= 1e-6
+    assert figures["gap"] == figures["certified_gap"] == 0
+    assert (figures["certified_bound"], figures["bound_by"]) == (figures["bound"], "cuts")
     assert figures["peak_mb"] > 50
     assert figures["audit"] == {"passed": True, "findings": [], "checked": 3 + 1 + 1 + 3 + 1 + 4 + (1 + 3)}
     seconds, objective, bound = figures["trace"][-1]
@@ -307,6 +311,19 @@ def test_a_certificate_does_not_hold_for_other_weights_or_levels(village: Path) 
     result = run("check-bound", village, certificate, "--weights", "unit")
     assert result.exit_code == 5
     assert "less than it claims" in told(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("odd", ["Infinity", "NaN", "1e999", "10"])
+def test_a_certificate_with_odd_numbers_is_a_wrong_file(village: Path, odd: str) -> None:
+    certificate = village.with_name("bound.json")
+    assert run("adjust", village, "--weights", "unit", "--certificate", certificate).exit_code == 0
+    worth = json.loads(certificate.read_text())["worth"]
+    certificate.write_text(certificate.read_text().replace(f'"worth":"{worth}"', f'"worth":{odd}'))
+    for words in (("check-bound", village, certificate), ("check", village, village.with_suffix(".sol"), "--certificate", certificate)):
+        result = run(*words, "--weights", "unit")
+        assert result.exit_code == 2
+        assert "FormatError" in told(result)
 
 
 @pytest.mark.slow

@@ -20,10 +20,10 @@ from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import DualMultipliers, Search, SearchNews, leaves, renumbered
+from statveil.protect.search.state import NO_MULTIPLIERS, DualMultipliers, Search, SearchNews, leaves, renumbered
 from tests.audit.certificates import certificate_of
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
-from tests.reference.cta import cheapest_cost
+from tests.reference.cta import cheapest_cost, cheapest_whole_table
 
 
 def table(seed: int, size: int = 4, **changes: object) -> ProtectionProblem:
@@ -60,6 +60,50 @@ def test_a_case_about_a_cell_that_goes_opposite_to_its_group() -> None:
     certified = certificate_of(problem, by_cases=True)
     assert certified is not None
     assert certified.bound == cheapest_cost(problem) == 3.0
+
+
+def test_amounts_that_are_not_whole_are_branched_on() -> None:
+    """s + 2 x = 80: s must move by 3, and x by half as much the other way. Halves are not whole: s moves by 4, which costs 6 in all."""
+    problem = problem_of([20, 30], [[1, 2]], levels={0: 3}, rhs=np.array([80]))
+    certified = certificate_of(problem, by_cases=True)
+    assert certified is not None
+    assert cheapest_cost(problem) == 4.5
+    assert certified.bound == 6
+    assert any(case.at is not None for case in cases_of(certified.certificate.proof))
+
+
+def cases_of(node: object) -> list[Cases[object]]:
+    return [node, *cases_of(node.up), *cases_of(node.down)] if isinstance(node, Cases) else []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_systems_with_factors_of_two_are_proved_to_the_whole_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    relations = np.hstack([rng.choice([0, 1, 2, -1], size=(2, 3)), -2 * np.eye(2, dtype=int)])
+    value = np.full(5, 20)
+    problem = problem_of(
+        value,
+        relations,
+        levels={0: 3, 1: (1, 2), 3: 1},
+        rhs=relations @ value,
+        lower=value - 5,
+        upper=value + 5,
+        weight=rng.choice([1.0, 1.5, 0.3], size=5),
+    )
+    best, certified = cheapest_whole_table(problem), certificate_of(problem, by_cases=True)
+    if certified is None:
+        assert np.isinf(best)
+    else:
+        assert certified.bound == pytest.approx(best, rel=1e-9)
+        assert certified.bound <= best
+
+
+def test_a_tie_to_a_cell_that_is_fixed_is_shown() -> None:
+    """a + c = d and b + c = d make a and b equal. b must rise by exactly 4, so a does: 8 before c or d is looked at."""
+    problem = problem_of([10, 10, 20, 30], [[1, 0, 1, -1], [0, 1, 1, -1]], levels={1: 4}, variant="exact", lower=np.array([0, 10, 0, 0]))
+    certified = certify(reduce_problem(problem), NO_MULTIPLIERS, 12.0)
+    assert certified is not None
+    assert certified.bound == 8
 
 
 @pytest.mark.slow
@@ -172,6 +216,9 @@ def test_a_cover_cut_asks_for_more_once_senses_are_settled() -> None:
     problem = problem_of([50, 60, 70, 80, 260], [[1, 1, 1, 1, -1]], levels={0: 3, 1: 5, 2: 10})
     covers = branch_and_bound._CoverCuts(problem)
     assert covers.cuts.rhs.tolist() == [18 + 2]
-    one = covers.settled(covers.cuts.rhs, 0, {0: 1})
+    ranges, up = branch_and_bound._CellRanges(problem, 1000.0), branch_and_bound._Case({0: 1}, {})
+    one = covers.settled(covers.cuts.rhs, 0, ranges.within(up))
     assert one.tolist() == [18 + 2]
-    assert covers.settled(one, 1, {0: 1, 1: -1}).tolist() == [18 + 8]
+    two = covers.settled(one, 1, ranges.within(up.with_sense(1, -1)))
+    assert two.tolist() == [18 + 8]
+    assert covers.settled(two, 3, ranges.within(up.with_sense(1, -1).with_amount(3, 1, 1))).tolist() == [20 + 10], "a fourth up by 2"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
+from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime
 from statveil.protect.keep import adjust_keeping as keeping
 from statveil.protect.keep import programs
 from statveil.protect.keep.adjust_keeping import ENDED, NOT_WHOLE, KeepingMessage, KeepingTask, adjust_keeping, search_keeping
@@ -66,7 +66,7 @@ def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
 @pytest.mark.shared
 def test_a_mean_that_cannot_be_kept_is_named_with_what_to_widen(shared_data: Path) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
-    with pytest.raises(InfeasibleProblem, match="mean of the sensitive cells cannot be kept") as failure:
+    with pytest.raises(NoTableFound, match="mean of the sensitive cells cannot be kept") as failure:
         sv.adjust(problem, keep=sv.keep.Keep(mean=S), method="exact", limits=AMPLE)
     assert "further than exactly their levels" in failure.value.hint
 
@@ -97,7 +97,7 @@ def narrow_table() -> sv.ProtectionProblem:
 @pytest.mark.slow
 def test_a_slope_out_of_reach_is_named() -> None:
     """Levels of half the value and bounds at the levels: each of the eight choices of senses leaves the slope far from one."""
-    with pytest.raises(InfeasibleProblem, match="slope of the sensitive cells cannot be kept"):
+    with pytest.raises(NoTableFound, match="slope of the sensitive cells cannot be kept"):
         sv.adjust(narrow_table(), keep=sv.keep.Keep(slope=S, within=0.001), limits=AMPLE)
 
 
@@ -159,7 +159,7 @@ def test_lack_of_time_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) 
 def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     child = Scripted(KeepingMessage(ENDED))
     monkeypatch.setattr(keeping, "run_isolated", child)
-    with pytest.raises(InfeasibleProblem, match="No table was found that keeps the slope"):
+    with pytest.raises(NoTableFound, match="No table was found that keeps the slope"):
         sv.adjust(narrow_table(), keep=CLOSE, limits=AMPLE)
     assert [int(upper[0]) for upper in child.caps] == [110, 120, 130]
 
@@ -167,12 +167,12 @@ def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.Monke
 @pytest.mark.slow
 def test_a_hint_does_not_repeat_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "run_isolated", Scripted(KeepingMessage(ENDED)))
-    with pytest.raises(InfeasibleProblem) as tried:
+    with pytest.raises(NoTableFound) as tried:
         sv.adjust(narrow_table(), keep=CLOSE, limits=AMPLE)
     assert "beyond the 3 levels tried" in tried.value.hint
     assert "Keep(widen" not in tried.value.hint
     keep = dataclasses.replace(CLOSE, widen=())
-    with pytest.raises(InfeasibleProblem) as together:
+    with pytest.raises(NoTableFound) as together:
         adjust_keeping(narrow_table(), keep, targets=targets_of(keep, narrow_table()), limits=AMPLE)
     assert together.value.hint.startswith("Give the options wider bounds or a wider cap.")
 
@@ -263,7 +263,7 @@ def all_changes(true: np.ndarray, released: np.ndarray) -> float:
 def test_an_own_function_whose_search_ended_is_no_lack_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     end_soon(monkeypatch)
     keep = sv.keep.Keep(slope=S, within=0.001, measures=[all_changes], by="tabu")
-    with pytest.raises(InfeasibleProblem, match="No table was found that keeps the slope"):
+    with pytest.raises(NoTableFound, match="No table was found that keeps the slope"):
         sv.adjust(narrow_table(), keep=keep, limits=AMPLE)
 
 

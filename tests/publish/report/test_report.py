@@ -127,8 +127,21 @@ def test_nothing_sensitive_is_said_so(make_release: MakeRelease) -> None:
     [(5.0, 5.0, "proved to be the best possible"), (5.0, 0.0, "is not known"), (110.0, 100.0, "within 10.0% of the best possible")],
 )
 def test_the_distance_from_the_best_possible_is_put_in_words(village: Any, objective: float, bound: float, words: str) -> None:
-    village.adjustment = dataclasses.replace(village.adjustment, objective=objective, bound=bound, ending=Ending.FEASIBLE)
+    village.adjustment = dataclasses.replace(village.adjustment, objective=objective, certified_bound=bound, ending=Ending.FEASIBLE)
     assert words in " ".join(summary(village, measure(village)))
+
+
+@pytest.mark.parametrize(("certified", "words"), [(100.0, "certified within 10.0% of the best possible."), (0.0, "is not known.")])
+def test_what_only_a_solver_says_is_not_called_proved(village: Any, certified: float, words: str) -> None:
+    village.adjustment = dataclasses.replace(
+        village.adjustment, objective=110.0, bound=110.0, bound_by="solver", certified_bound=certified, ending=Ending.CLAIMED
+    )
+    told = " ".join(summary(village, measure(village)))
+    assert f"{words} A solver says that it is the best possible; that is not certified." in told
+    assert "proved" not in told
+    figure = next(each for each in key_figures(village, measure(village)) if each[0] == "From best possible")
+    assert "not certified" in figure[2]
+    assert figure[2].startswith("certified; ") == (certified > 0)
 
 
 @pytest.mark.parametrize("edition", ["internal", "external"])

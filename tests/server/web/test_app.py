@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from statveil.core.errors import AuditFailed, DisclosureRefused, EngineFailed, InfeasibleProblem, OutOfTime
+from statveil.core.errors import AuditFailed, DisclosureRefused, EngineFailed, InfeasibleProblem, NoTableFound, OutOfTime
 from statveil.server.engine.query import TUNING, TableQuery
 from statveil.server.store.audit_log import verify
 from statveil.server.web import rate_limit
@@ -374,6 +374,7 @@ def fail_with(error: Exception):
 FAULTS = [
     (DisclosureRefused(SECRET, hint=SECRET), 403, "refused"),
     (InfeasibleProblem(SECRET, hint=SECRET), 403, "refused"),
+    (NoTableFound(SECRET, hint=SECRET), 403, "refused"),
     (AuditFailed(SECRET, hint=SECRET), 403, "refused"),
     (OutOfTime(SECRET, hint=SECRET), 504, "out-of-time"),
     (EngineFailed(SECRET, hint=SECRET), 503, "unavailable"),

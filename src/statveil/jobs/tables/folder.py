@@ -26,7 +26,7 @@ from statveil.audit.report import AuditReport
 from statveil.core.errors import BackendMissing, InputError
 from statveil.core.limits import OnProgress, stages
 from statveil.formats.rcta import write_repairs
-from statveil.jobs.adjust import finite, quality_figures
+from statveil.jobs.adjust import bound_figures, finite, quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
@@ -167,9 +167,7 @@ def figures(release: Release, attacks: SuiteReport | None = None) -> dict[str, A
         "cells": int(release.protected.value.size),
         "sensitive": int(release.sensitivity.sensitive.sum()),
         "objective": finite(adjustment.objective),
-        "bound": finite(adjustment.bound),
-        "gap": finite(adjustment.gap),
-        "ending": str(adjustment.ending),
+        **bound_figures(adjustment),
         "method": adjustment.method,
         "repairs": len(release.relaxations),
         "protection_weakened": release.protection_weakened,

@@ -6,10 +6,10 @@ import csv
 import hashlib
 import io
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from statveil.jobs.adjust import bound_figures
 from statveil.jobs.tradeoff.tradeoff import FrontPoint, Tradeoff
 from statveil.protect.keep.result import NOTHING_TO_TELL
 from statveil.publish.formats.numbers import percent
@@ -226,9 +226,7 @@ def front_figures(front: Tradeoff) -> dict[str, Any]:
         "tighter": [point_figures(front, each) for each in front.tighter],
         "plain": {
             "objective": front.plain.objective,
-            "bound": front.plain.bound,
-            "gap": front.plain.gap if math.isfinite(front.plain.gap) else None,
-            "ending": str(front.plain.ending),
+            **bound_figures(front.plain),
         },
         "tried": front.tried,
         "seed": front.seed,

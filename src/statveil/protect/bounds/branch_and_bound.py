@@ -5,13 +5,15 @@ A node's program has a rise and a fall for every cell, the relations, the cuts o
 each sensitive cell with both senses open the hull of "down" and "up". A relation's cover cut says more with every sense settled in it,
 and is written anew at each node. The multipliers of relations and cuts alone carry the proof: what the hull and the ranges say, the
 Lagrangean takes from each cell's exact ranges. Nodes are worked out cheapest first, both
-children at once; the sense branched on is the one whose children promise the largest rise.
+children at once; the sense branched on is the one whose children promise the largest rise. Where all senses are settled and amounts
+are not whole, an amount is branched on: up to the whole number below, or from the one above.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -36,12 +38,15 @@ class TreeTuning(NamedTuple):
     most_choices: int = 200
     most_cells: int = 3_000
     most_nodes: int = 4_000
+    deepest: int = 200  # cases within cases
     share_of_time: float = 0.7
     """Part of the time left that the tree may take, so that a solver's branch and bound gets the rest."""
     shortest_ray: int = 10  # halvings of a ray that shows a node infeasible, to begin with
     longest_ray: int = 40  # doublings of it, until what it proves passes the best table
     most_in_cover: int = 24  # sensitive cells of a relation up to which its cover cut is worked out at every node
     undecided: float = 1e-6  # share of its level that a cell must move both ways for its sense to count as open
+    broken: float = 1e-6  # distance of an amount from the next whole number from which it counts as broken
+    close: float = 2e-10  # relative distance from the best table's cost at which a node is done with
     patience: int = 300  # nodes after which the tree is looked at
     least_rise: float = 0.02  # part of the gap that it must have closed by then
     first_news: int = 64  # nodes after which the tree is told of; then at each doubling
@@ -70,15 +75,37 @@ def prove_by_tree(search: Search) -> None:
     tree.offer()
 
 
-@dataclass
-class _TreeNode:
-    """A choice of some senses, what its multipliers prove, and the sense to branch on (None: all are settled)."""
+class _Case(NamedTuple):
+    """What is settled in a node: senses (+1 up, -1 down), and between which whole deviations some cells are."""
 
     senses: dict[int, int]
+    amounts: dict[int, tuple[float, float]]
+
+    def with_sense(self, cell: int, way: int) -> _Case:
+        return _Case({**self.senses, cell: way}, self.amounts)
+
+    def with_amount(self, cell: int, at: int, way: int) -> _Case:
+        low, high = self.amounts.get(cell, (-math.inf, math.inf))
+        return _Case(self.senses, {**self.amounts, cell: (max(low, at + 1), high) if way > 0 else (low, min(high, at))})
+
+
+class _Branch(NamedTuple):
+    """The cell to branch on: its sense, or its amount (more than `at`, or not)."""
+
+    cell: int
+    at: int | None = None
+    share: float = 0.5
+    """How far the solver leans to "up", from 0 to 1."""
+
+
+@dataclass
+class _TreeNode:
+    """Some senses and amounts settled, what the node's multipliers prove, and what to branch on (None: nothing is left)."""
+
+    case: _Case
+    depth: int
     value: float
-    branch: int | None
-    share: float
-    """How far the solver leans to "up" in the sense to branch on, from 0 to 1."""
+    branch: _Branch | None
     duals: FloatArray
     rhs: FloatArray
     """Of the cuts, under these senses."""
@@ -101,17 +128,20 @@ class _SenseTree:
         return self.count > TUNING.patience and rise < TUNING.least_rise * gap
 
     def _push(self, node: _TreeNode) -> None:
-        if node.value < self.program.enough(self.search.objective) and node.branch is not None:
+        worth_it = node.value < self.program.enough(self.search.objective) and node.depth < TUNING.deepest
+        if worth_it and node.branch is not None:
             heapq.heappush(self.open, (node.value, self.count, node))
 
     def branch(self, seconds: float) -> None:
-        """Work out both senses of the cheapest open node's cell."""
+        """Work out both cases of the cheapest open node's cell."""
         _, _, node = heapq.heappop(self.open)
         if node.value >= self.program.enough(self.search.objective) or node.branch is None:
             return
         up, down = (self.program.child(node, node.branch, way, seconds) for way in (1, -1))
         for child, way in ((up, 1), (down, -1)):
-            self.program.pseudo_costs.learn(node.branch, way, node.share, min(child.value, self.search.objective) - node.value)
+            if node.branch.at is None:
+                gain = min(child.value, self.search.objective) - node.value
+                self.program.pseudo_costs.learn(node.branch.cell, way, node.branch.share, gain)
             child.value = max(child.value, node.value)
         node.children = (up, down)
         for child in node.children:
@@ -127,7 +157,7 @@ class _SenseTree:
         if node.children is None or node.branch is None:
             return node.value, self.program.multipliers(node.duals)
         (up_value, up), (down_value, down) = map(self._proof, node.children)
-        return max(node.value, min(up_value, down_value)), Cases(node.branch, up, down)
+        return max(node.value, min(up_value, down_value)), Cases(node.branch.cell, up, down, node.branch.at)
 
 
 class _NodeProgram:
@@ -144,16 +174,17 @@ class _NodeProgram:
         self.step = _step(self.problem.weight)
         self.sides = _CellRanges(self.problem, search.objective)
         self.pseudo_costs = PseudoCosts(self.problem)
+        self._tried: set[bytes] = set()
         from statveil.solve.highs import WarmProgram
 
         self._warm = WarmProgram(self._model(), first="simplex")
 
     def enough(self, objective: float) -> float:
         """What a node must prove to be done with: the best table's cost, or more than the next lower cost there is."""
-        return objective - max(1e-9 * objective, 0.999 * self.step)
+        return objective - max(TUNING.close * objective, 0.999 * self.step)
 
     def _model(self) -> LinearModel:
-        lower, upper = self._columns({})
+        lower, upper = self._columns(self.sides)
         sizes, cut_rhs = self.cuts.matrix[:, self.fixed.moving], self.cuts.rhs / self.fixed.unit
         near, far = self._hull(upper)
         blocks = [self.fixed.matrix[self.rows], hstack([sizes, sizes]), near, far]
@@ -180,59 +211,76 @@ class _NodeProgram:
 
         return rows(up, down), rows(upper[at], upper[half + at])
 
-    def _columns(self, senses: dict[int, int]) -> tuple[FloatArray, FloatArray]:
-        """Bounds of rise and fall under these senses; a cell whose sense is open may do either, as the hull allows."""
-        moving, unit = self.fixed.moving, self.fixed.unit
-        up, down = self.sides.open(senses)
-        near_up, near_down = np.where(down | self.sides.rest, 0, self.sides.rise), np.where(up | self.sides.rest, 0, self.sides.fall)
+    def _columns(self, sides: _CellRanges) -> tuple[FloatArray, FloatArray]:
+        """Bounds of rise and fall within these ranges; a cell whose sense is open may do either, as the hull allows."""
+        moving, unit, up, down = self.fixed.moving, self.fixed.unit, sides.up, sides.down
+        near_up, near_down = np.where(down | sides.rest, 0, sides.rise), np.where(up | sides.rest, 0, sides.fall)
         lower = np.concatenate([np.where(up, near_up, 0)[moving], np.where(down, near_down, 0)[moving]])
-        upper = np.concatenate([np.where(up, self.sides.top, 0)[moving], np.where(down, self.sides.bottom, 0)[moving]])
+        upper = np.concatenate([np.where(up, sides.top, 0)[moving], np.where(down, sides.bottom, 0)[moving]])
         return lower / unit, upper / unit
 
     def root(self, seconds: float) -> _TreeNode:
-        return self._solved({}, np.zeros(0), self.cuts.rhs, seconds)
+        none = _Case({}, {})
+        return self._solved(_TreeNode(none, 0, 0.0, None, np.zeros(0), self.cuts.rhs), seconds)
 
-    def child(self, node: _TreeNode, cell: int, way: int, seconds: float) -> _TreeNode:
-        """The node in which one more sense is settled."""
-        senses = {**node.senses, cell: way}
-        return self._solved(senses, node.duals, self.covers.settled(node.rhs, cell, senses), seconds)
+    def child(self, node: _TreeNode, branch: _Branch, way: int, seconds: float) -> _TreeNode:
+        """The node in which one more sense or amount is settled."""
+        cell, at = branch.cell, branch.at
+        case = node.case.with_sense(cell, way) if at is None else node.case.with_amount(cell, at, way)
+        rhs = self.covers.settled(node.rhs, cell, self.sides.within(case))
+        return self._solved(_TreeNode(case, node.depth + 1, 0.0, None, node.duals, rhs), seconds)
 
-    def _solved(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray, seconds: float) -> _TreeNode:
-        """Solve a node; what counts is what its multipliers prove, not what the solver says."""
-        covers = np.arange(self.covers.count)
+    def _solved(self, node: _TreeNode, seconds: float) -> _TreeNode:
+        """Solve a node that has its parent's multipliers; what counts is what its own prove, not what the solver says."""
+        covers, sides = np.arange(self.covers.count), self.sides.within(node.case)
         solution = self._warm.solve(
-            *self._columns(senses), seconds=seconds, row_lower=(self.rows.size + covers, rhs[covers] / self.fixed.unit)
+            *self._columns(sides), seconds=seconds, row_lower=(self.rows.size + covers, node.rhs[covers] / self.fixed.unit)
         )
         duals = solution.row_duals if solution.ending is Ending.OPTIMAL else None
-        if duals is None:
-            duals = self._multipliers_by_ray(senses, before, rhs)
-        branch, share = self._next(senses, solution)
-        return _TreeNode(senses, self.value(duals, senses, rhs), branch, share, duals, rhs)
+        node.duals = self._multipliers_by_ray(sides, node.duals, node.rhs) if duals is None else duals
+        node.value = self.value(node.duals, sides, node.rhs)
+        node.branch = self._next(node.case, solution)
+        return node
 
-    def _next(self, senses: dict[int, int], solution: LinearSolution) -> tuple[int | None, float]:
-        """The sense to branch on: among those the solution leaves undecided the most promising; where there is no solution, any."""
-        left = self.choice[[cell not in senses for cell in self.choice.tolist()]]
-        if solution.x is None or left.size == 0:
-            return (int(left[0]) if left.size else None), 0.5
+    def _next(self, case: _Case, solution: LinearSolution) -> _Branch | None:
+        """What to branch on: among senses that the solution leaves undecided the most promising, then an amount that is not whole; where
+        there is no solution, any sense.
+        """
+        left = self.choice[[cell not in case.senses for cell in self.choice.tolist()]]
+        if solution.x is None:
+            return _Branch(int(left[0])) if left.size else None
         at = self.place[left]
         rise = solution.x[at] * self.fixed.unit / np.maximum(self.problem.up.low[left], 1)
         fall = solution.x[self.fixed.moving.size + at] * self.fixed.unit / np.maximum(-self.problem.down.high[left], 1)
         undecided = np.flatnonzero(np.minimum(rise, fall) > TUNING.undecided)
         if undecided.size == 0:
             chosen = np.where(rise >= fall, 1, -1)
-            self._try({**senses, **dict(zip(left.tolist(), chosen.tolist(), strict=True))})
-            return None, 0.5
+            self._try({**case.senses, **dict(zip(left.tolist(), chosen.tolist(), strict=True))})
+            return self._broken(solution.x)
         share = rise[undecided] / (rise + fall)[undecided]
         best = self.pseudo_costs.best(left[undecided], share)
-        return int(left[undecided[best]]), float(share[best])
+        return _Branch(int(left[undecided[best]]), share=float(share[best]))
+
+    def _broken(self, columns: FloatArray) -> _Branch | None:
+        """The amount that is furthest from whole, by what that is worth; where all are whole, they are a table."""
+        amount = self.fixed.deviation(columns)
+        off = np.abs(amount - np.rint(amount))
+        if off.max(initial=0.0) <= TUNING.broken:
+            self.search.offer(np.rint(amount).astype(np.int64))
+            return None
+        cell = int(np.argmax(np.where(off > TUNING.broken, off * self.problem.weight, -1.0)))
+        return _Branch(cell, at=math.floor(amount[cell]))
 
     def _try(self, senses: dict[int, int]) -> None:
         """A node whose senses are all settled may be a better table."""
         whole = np.where(self.problem.can_go_up, 1, -1) * self.problem.sensitive
         whole[list(senses)] = list(senses.values())
-        self.search.try_senses(whole.astype(np.int64))
+        mark = whole.astype(np.int8).tobytes()
+        if mark not in self._tried:
+            self._tried.add(mark)
+            self.search.try_senses(whole.astype(np.int64))
 
-    def _multipliers_by_ray(self, senses: dict[int, int], before: FloatArray, rhs: FloatArray) -> FloatArray:
+    def _multipliers_by_ray(self, sides: _CellRanges, before: FloatArray, rhs: FloatArray) -> FloatArray:
         """Multipliers that show an infeasible node to cost more than the best table: some way along the solver's ray."""
         ray = self._warm.dual_ray()
         if ray is None:
@@ -240,7 +288,7 @@ class _NodeProgram:
         start = before if before.size else np.zeros(ray.size)
         best, best_value = start, -math.inf
         for times in 2.0 ** np.arange(-TUNING.shortest_ray, TUNING.longest_ray):
-            value = self.value(start + times * ray, senses, rhs)
+            value = self.value(start + times * ray, sides, rhs)
             if value > best_value:
                 best, best_value = start + times * ray, value
             if value >= self.search.objective:
@@ -260,12 +308,12 @@ class _NodeProgram:
         used = np.flatnonzero(amounts)
         return DualMultipliers(relations, self.cuts.relation[used], self.cuts.cell[used], amounts[used])
 
-    def value(self, duals: FloatArray, senses: dict[int, int], rhs: FloatArray) -> float:
-        """What multipliers prove where these senses are settled, in doubles: the certificate is worked out exactly, later."""
+    def value(self, duals: FloatArray, sides: _CellRanges, rhs: FloatArray) -> float:
+        """What multipliers prove within these ranges, in doubles: the certificate is worked out exactly, later."""
         relations, amounts = self._split(duals)
         constant, lean = float(relations @ self.problem.residual), self.problem.relations.T @ relations
         left = self.problem.weight - self.cuts.matrix.T @ amounts
-        return constant + float(amounts @ rhs) + self.sides.least(left - lean, left + lean, senses)
+        return constant + float(amounts @ rhs) + sides.least(left - lean, left + lean)
 
 
 def _polygons_of(cuts: BoundProof) -> SizeCuts:
@@ -285,29 +333,29 @@ class _CoverCuts:
         self.place = np.full(problem.rhs.size, -1)
         self.place[self.relation] = np.arange(self.count)
         self.columns = matrix.tocsc()
-        rhs = np.array([self._needed(int(row), {}) for row in self.relation], dtype=np.float64)
+        sides = _CellRanges(problem, math.inf)
+        rhs = np.array([self._needed(int(row), sides) for row in self.relation], dtype=np.float64)
         self.cuts = SizeCuts(abs(matrix[self.relation]).astype(np.float64).tocsr(), rhs, self.relation, np.full(self.count, COVER))
 
-    def settled(self, rhs: FloatArray, cell: int, senses: dict[int, int]) -> FloatArray:
-        """The right-hand sides after this cell's sense was settled: those of its relations change."""
+    def settled(self, rhs: FloatArray, cell: int, sides: _CellRanges) -> FloatArray:
+        """The right-hand sides after this cell's sense or amount was settled: those of its relations change."""
         rhs = rhs.copy()
         for row in self.columns.indices[self.columns.indptr[cell] : self.columns.indptr[cell + 1]].tolist():
             if self.place[row] >= 0:
-                rhs[self.place[row]] = self._needed(row, senses)
+                rhs[self.place[row]] = self._needed(row, sides)
         return rhs
 
-    def _needed(self, row: int, senses: dict[int, int]) -> float:
-        """What the sizes of the relation's cells add up to at least: the levels, and what these leave whatever the open senses."""
-        problem, matrix = self.problem, self.problem.relations
+    def _needed(self, row: int, sides: _CellRanges) -> float:
+        """What the sizes of the relation's cells add up to at least: those that must move, and what they leave whatever the open senses."""
+        matrix = self.problem.relations
         part = slice(matrix.indptr[row], matrix.indptr[row + 1])
         choices = []
         for cell, factor in zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True):
-            if problem.sensitive[cell]:
-                sense = senses.get(cell, 0)
-                ends = ((problem.up.low[cell], problem.can_go_up[cell], 1), (problem.down.high[cell], problem.can_go_down[cell], -1))
-                choices.append(tuple(int(factor * z) for z, open_, way in ends if open_ and sense in (0, way)))
+            if not sides.rest[cell]:
+                ends = ((sides.rise[cell], sides.up[cell]), (-sides.fall[cell], sides.down[cell]))
+                choices.append(tuple(int(factor * end) for end, open_ in ends if open_))
         least = sum(min(map(abs, each), default=0) for each in choices)
-        return float(least + least_imbalance(int(problem.residual[row]), choices))
+        return float(least + least_imbalance(int(self.problem.residual[row]), choices))
 
 
 class _CellRanges:
@@ -315,7 +363,7 @@ class _CellRanges:
 
     def __init__(self, problem: ProtectionProblem, objective: float) -> None:
         least = least_sizes(problem)
-        most = least + np.ceil((objective - problem.weight @ least) / problem.weight)
+        most = least + np.ceil((objective - problem.weight @ least) / problem.weight) if objective < math.inf else np.inf
         held, free = problem.sensitive, problem.free
         self.rise = np.where(held, problem.up.low, np.maximum(free.low, 0)).astype(np.float64)
         self.top = np.minimum(np.where(held, problem.up.high, free.high), most)
@@ -323,19 +371,33 @@ class _CellRanges:
         self.bottom = np.minimum(np.where(held, -problem.down.low, -free.low), most)
         level = held & (problem.lower_level > 0) & (problem.upper_level > 0)
         self.rest = (free.low <= 0) & (free.high >= 0) & ~level
-        self._up, self._down = self.rise <= self.top, self.fall <= self.bottom
+        self.up: BoolArray = self.rise <= self.top
+        self.down: BoolArray = self.fall <= self.bottom
 
-    def open(self, senses: dict[int, int]) -> tuple[BoolArray, BoolArray]:
-        up, down = self._up.copy(), self._down.copy()
-        for cell, way in senses.items():
-            (down if way > 0 else up)[cell] = False
-        return up, down
+    def within(self, case: _Case) -> _CellRanges:
+        """What is left where some senses and amounts are settled."""
+        left = copy(self)
+        left.up, left.down = self.up.copy(), self.down.copy()
+        for cell, way in case.senses.items():
+            (left.down if way > 0 else left.up)[cell] = False
+        if case.amounts:
+            left._narrow(np.array(list(case.amounts)), np.array(list(case.amounts.values())))
+        return left
 
-    def least(self, slope_up: FloatArray, slope_down: FloatArray, senses: dict[int, int]) -> float:
+    def _narrow(self, cells: IntArray, ends: FloatArray) -> None:
+        low, high = ends[:, 0], ends[:, 1]
+        for name in ("rise", "top", "fall", "bottom", "rest"):
+            setattr(self, name, getattr(self, name).copy())
+        self.rise[cells], self.top[cells] = np.maximum(self.rise[cells], low), np.minimum(self.top[cells], high)
+        self.fall[cells], self.bottom[cells] = np.maximum(self.fall[cells], -high), np.minimum(self.bottom[cells], -low)
+        self.rest[cells] &= (low <= 0) & (high >= 0)
+        self.up[cells] &= self.rise[cells] <= self.top[cells]
+        self.down[cells] &= self.fall[cells] <= self.bottom[cells]
+
+    def least(self, slope_up: FloatArray, slope_down: FloatArray) -> float:
         """The sum over cells of the least of slope times size, over what they may do; infinite where a cell may do nothing."""
-        up, down = self.open(senses)
-        over = np.where(up, slope_up * np.where(slope_up >= 0, self.rise, self.top), np.inf)
-        under = np.where(down, slope_down * np.where(slope_down >= 0, self.fall, self.bottom), np.inf)
+        over = np.where(self.up, slope_up * np.where(slope_up >= 0, self.rise, self.top), np.inf)
+        under = np.where(self.down, slope_down * np.where(slope_down >= 0, self.fall, self.bottom), np.inf)
         return float(np.minimum(np.minimum(over, under), np.where(self.rest, 0.0, np.inf)).sum())
 
 

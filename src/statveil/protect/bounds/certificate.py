@@ -40,6 +40,8 @@ class CertificateTuning(NamedTuple):
 
 
 TUNING = CertificateTuning()
+FIXED = -1
+"""In the place of a group of the checker: a cell that can take one value only."""
 
 
 class Certified(NamedTuple):
@@ -92,13 +94,15 @@ class _Translation:
         cells = np.flatnonzero(reduction.group >= 0)[::-1]
         self.cell = np.zeros(reduction.problem.size, dtype=np.int64)
         self.cell[reduction.group[cells]] = cells  # the first of each group
-        self.sign = reduction.sign
+        self.sign, self.constant = reduction.sign, reduction.constant
 
     def node(self, proof: Proof) -> written.Node:
         if isinstance(proof, Cases):
             cell = int(self.cell[proof.cell])
-            up, down = (proof.up, proof.down) if self.sign[cell] > 0 else (proof.down, proof.up)  # it may go opposite to its group
-            return written.Cases(cell, self.node(up), self.node(down))
+            up, down, at = proof.up, proof.down, proof.at
+            if self.sign[cell] < 0:  # it goes opposite to its group
+                up, down, at = down, up, None if at is None else -at - 1
+            return written.Cases(cell, self.node(up), self.node(down), None if at is None else at + int(self.constant[cell]))
         if isinstance(proof, ProofSum):
             return written.ProofSum(tuple(map(self.node, proof.parts)))
         return self._leaf(proof)
@@ -167,7 +171,9 @@ def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
     found = []
     for one, other, turn in unseen:
         target = np.zeros(reach.matrix.shape[1])
-        target[one], target[other] = 1.0, -float(turn)
+        target[one] = 1.0
+        if other != FIXED:
+            target[other] = -float(turn)
         factors = _rational(solver.solve(basis @ target))
         if factors is not None:
             used = np.flatnonzero(factors)
@@ -176,9 +182,11 @@ def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
 
 
 def _unseen_ties(reduction: Reduction, reach: ImpliedBounds) -> list[tuple[int, int, int]]:
-    """Groups of the checker (one, other, turn) that the reduction holds for equal or opposite."""
+    """Groups of the checker (one, other, turn) that the reduction holds for equal or opposite; other `FIXED`: to a cell that is fixed."""
     first: dict[int, tuple[int, int]] = {}
-    unseen = set()
+    settled = set(reduction.group[(reduction.group >= 0) & (reach.group < 0)].tolist())
+    tied = np.flatnonzero((reach.group >= 0) & ((reduction.group < 0) | np.isin(reduction.group, list(settled))))
+    unseen = {(int(group), FIXED, 1) for group in reach.group[tied]}
     for cell in np.flatnonzero((reduction.group >= 0) & (reach.group >= 0)).tolist():
         group, sign = int(reach.group[cell]), int(reach.sign[cell] * reduction.sign[cell])
         head, head_sign = first.setdefault(int(reduction.group[cell]), (group, sign))

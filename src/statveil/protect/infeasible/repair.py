@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.core.errors import InfeasibleProblem, OutOfTime, SolverFailed
+from statveil.core.errors import InfeasibleProblem, NoTableFound, OutOfTime, SolverFailed
 from statveil.core.limits import Ending, Limits
 from statveil.formats.rcta import MayGive, Relaxation
 from statveil.protect.adjust import adjust_problem
@@ -72,7 +72,7 @@ def adjust_or_repair(
     fixed, limits = run.get("method") == "fixed", run.get("limits") or Limits()
     try:
         return adjust_problem(problem, **run)
-    except InfeasibleProblem as failure:
+    except (InfeasibleProblem, NoTableFound) as failure:
         if getattr(failure, "explanation", None) is None and not fixed:
             raise
         refused = failure
@@ -84,13 +84,12 @@ def adjust_or_repair(
         try:
             found = _adjust_eased(eased, run)
             return _checked(problem, classes, eased, found)
-        except InfeasibleProblem:
+        except (InfeasibleProblem, NoTableFound):
             continue
-    raise InfeasibleProblem(
-        f"{refused.message} No repair in the order {', '.join(repair.order)} was found either.",
-        hint=refused.hint,
-        explanation=refused.explanation,
-    )
+    words = f"{refused.message} No repair in the order {', '.join(repair.order)} was found either."
+    if isinstance(refused, InfeasibleProblem):
+        raise InfeasibleProblem(words, hint=refused.hint, explanation=refused.explanation)
+    raise NoTableFound(words, hint=refused.hint)
 
 
 class _Eased(NamedTuple):
@@ -104,7 +103,7 @@ def _adjust_eased(eased: _Eased, run: AdjustArguments) -> Adjustment:
     """The best table of the eased problem by the method asked; or else the one that its senses allow."""
     try:
         return adjust_problem(eased.problem, **(run | {"start": eased.senses}))
-    except (InfeasibleProblem, OutOfTime):
+    except (InfeasibleProblem, NoTableFound, OutOfTime):
         if run.get("method") == "fixed":
             raise
         return adjust_problem(eased.problem, **(run | {"method": "fixed", "start": eased.senses, "settings": None}))
@@ -126,8 +125,7 @@ def _checked(problem: ProtectionProblem, classes: _GivingClasses, eased: _Eased,
         senses=found.senses[: problem.size],
         objective=objective,
         bound=bound,
-        bound_by="solver",
-        certified_bound=0.0,
+        certified_bound=min(max(0.0, found.certified_bound - given), objective),
         certificate=None,
         ending=found.ending if exact else Ending.FEASIBLE,
         relaxations=relaxations,

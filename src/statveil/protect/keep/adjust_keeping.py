@@ -10,7 +10,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from statveil.core.arrays import AnyArray, IntArray
-from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime, StatveilError
+from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime, StatveilError
 from statveil.core.limits import Ending, Limits, OnProgress, Progress
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, TracePoint
@@ -125,7 +125,7 @@ def adjust_keeping(
         if plain is None:
             try:
                 plain = _plain(eased, run, for_plain, table)
-            except InfeasibleProblem as error:
+            except (InfeasibleProblem, NoTableFound) as error:
                 failure = error
                 continue
         left = max(limits.seconds - (time.monotonic() - began), 1.0) / (len(caps) - place)
@@ -198,6 +198,7 @@ def _result(problem: ProtectionProblem, plain: Adjustment, found: KeptTable, cap
         senses=problem.senses_of(found.table),
         objective=cost,
         bound=min(plain.bound, cost) if within else 0.0,
+        bound_by=plain.bound_by if within else "none",
         certified_bound=plain.certified_bound if within else 0.0,
         certificate=plain.certificate if within else None,
         ending=Ending.FEASIBLE,
@@ -316,14 +317,14 @@ class _KeepingMonitor:
         names = " and ".join(dict.fromkeys(what)) or "what is asked"
         hint = _what_to_widen(self.task)
         if self._proved:
-            return InfeasibleProblem(f"{_capital(names)} cannot be kept within the bounds given.", hint=hint)
+            return NoTableFound(f"{_capital(names)} cannot be kept within the bounds given, by a solver's word.", hint=hint)
         if self.stopped:
             return OutOfTime(f"Stopped before a table was found that keeps {names}.", hint="Nothing was released.")
         if self._not_whole and not self._answered:
             search = " Or let tabu search look too: by='both'." if keep.by == "programs" else ""
             return OutOfTime(f"The linear programs keep {names}, but no whole table was found next to their solution.", hint=hint + search)
         if not self.cut_short:
-            return InfeasibleProblem(f"No table was found that keeps {names} within the bounds given.", hint=hint)
+            return NoTableFound(f"No table was found that keeps {names} within the bounds given.", hint=hint)
         return OutOfTime(f"No table that keeps {names} was found within {self._limits.seconds:g} seconds.", hint=f"Give more time. {hint}")
 
 

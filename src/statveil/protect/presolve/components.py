@@ -32,12 +32,12 @@ class Components:
     """The components that need work, in the order of their first cells, and the deviations of all cells that need none.
 
     `cells` and `rows` list the cells and relations of `whole` component by component; `cell_starts` and `row_starts` tell where
-    each begins. With one component, that is the whole problem, untouched. `tried_all`: some were settled by trying all senses.
+    each begins. With one component, that is the whole problem, untouched. `tried`: relations that were settled by trying all senses.
     """
 
     whole: ProtectionProblem
     settled: IntArray
-    tried_all: bool
+    tried: IntArray
     cells: IntArray
     rows: IntArray
     cell_starts: IntArray
@@ -97,9 +97,10 @@ class Components:
         return deviation
 
     def added_up(self, proofs: Sequence[DualMultipliers]) -> DualMultipliers:
-        """The multipliers of all components, in order, as multipliers of the whole."""
+        """The multipliers of all components, in order, as multipliers of the whole; with covers of the relations that were tried."""
         if self.is_whole:
             return proofs[0]
+        covers = self._covers
         relations = np.zeros(self.whole.rhs.size)
         for number, proof in enumerate(proofs):
             if proof.relations.size:
@@ -107,10 +108,21 @@ class Components:
         cut_relation = [self.rows_of(number)[proof.cut_relation] for number, proof in enumerate(proofs)]
         cut_cell = [np.where(proof.cut_cell == COVER, COVER, self.cells_of(number)[proof.cut_cell]) for number, proof in enumerate(proofs)]
         cut = [proof.cut for proof in proofs]
-        none = np.zeros(0, dtype=np.int64)
         return DualMultipliers(
-            relations, np.concatenate([none, *cut_relation]), np.concatenate([none, *cut_cell]), np.concatenate([np.zeros(0), *cut])
+            relations,
+            np.concatenate([self.tried, *cut_relation]),
+            np.concatenate([np.full(covers.size, COVER), *cut_cell]),
+            np.concatenate([covers, *cut]),
         )
+
+    @property
+    def _covers(self) -> FloatArray:
+        """What a unit that signs leave open in each tried relation costs at the least. Their cover cuts are all the proof there is."""
+        matrix = self.whole.relations[self.tried].tocsr()
+        if self.tried.size == 0:
+            return np.zeros(0)
+        price = self.whole.weight[matrix.indices] / np.abs(matrix.data)
+        return np.asarray(np.minimum.reduceat(price, matrix.indptr[:-1]))
 
 
 def components_of(problem: ProtectionProblem) -> Components:
@@ -133,7 +145,7 @@ def components_of(problem: ProtectionProblem) -> Components:
     return Components(
         whole=problem,
         settled=settled,
-        tried_all=bool(solved.any()),
+        tried=single[solved],
         cells=cells,
         rows=rows,
         cell_starts=cell_starts,

@@ -56,7 +56,8 @@ def leaves(proof: Proof) -> int:
 def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Proof:
     """The proof of a part of a problem in the numbering of the whole: its relations are `rows` of `count`, its cells are `cells`."""
     if isinstance(proof, Cases):
-        return Cases(int(cells[proof.cell]), renumbered(proof.up, rows, cells, count), renumbered(proof.down, rows, cells, count))
+        up, down = (renumbered(way, rows, cells, count) for way in (proof.up, proof.down))
+        return Cases(int(cells[proof.cell]), up, down, proof.at)
     if isinstance(proof, ProofSum):
         return ProofSum(tuple(renumbered(part, rows, cells, count) for part in proof.parts))
     relations = np.zeros(count)
@@ -128,8 +129,9 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Out of time, or as good as asked."""
-        return self.seconds_left <= 0 or self.objective - self.bound <= max(self.limits.gap, 1e-9) * self.bound
+        """Out of time, as good as asked by what is proved, or the best there is by what anybody claims."""
+        best, close_enough = self.objective - self.bound <= 1e-9 * self.bound, self.objective - self.proved <= self.limits.gap * self.proved
+        return best or close_enough or self.seconds_left <= 0
 
     def enter(self, stage: str) -> None:
         self.stage = stage

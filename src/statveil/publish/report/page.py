@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 VEGA = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 ENDINGS = {
     Ending.OPTIMAL: "proved best possible",
+    Ending.CLAIMED: "a solver says it is the best possible, not certified",
     Ending.FEASIBLE: "safe, best possible not proved",
     Ending.OUT_OF_TIME: "stopped at the time limit",
     Ending.INFEASIBLE: "no safe table exists",

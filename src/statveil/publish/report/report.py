@@ -15,7 +15,9 @@ import numpy as np
 from statveil.audit.attacks.verdict import SuiteReport
 from statveil.audit.report import AuditReport
 from statveil.core.errors import InputError
+from statveil.core.limits import Ending
 from statveil.core.toml import to_toml
+from statveil.protect.adjustment import Adjustment
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import grouped, percent
@@ -171,9 +173,10 @@ def _quality_sentence(release: AuditedTable, changes: CellChanges) -> str:
     adjustment = release.adjustment
     if adjustment.gap == 0:
         return f"All changes together come to {share} of the sum of the cells, proved to be the best possible."
-    if not np.isfinite(adjustment.gap):
-        return f"All changes together come to {share} of the sum of the cells; how far that is from the best possible is not known."
-    return f"All changes together come to {share} of the sum of the cells, certified within {percent(adjustment.gap)} of the best possible."
+    claimed = " A solver says that it is the best possible; that is not certified." if adjustment.ending is Ending.CLAIMED else ""
+    near = f", certified within {percent(adjustment.gap)} of the best possible"
+    known = near if np.isfinite(adjustment.gap) else "; how far that is from the best possible is not known"
+    return f"All changes together come to {share} of the sum of the cells{known}.{claimed}"
 
 
 def _share_of_total(changes: CellChanges) -> float:
@@ -191,9 +194,14 @@ def key_figures(release: AuditedTable, changes: CellChanges) -> list[tuple[str, 
         ("Changed", count(changes.changed), _share_of(changes.changed)),
         ("Total change", grouped(_rounded(changes, every, release.protected.decimals), min(release.protected.decimals, 0)),
          f"{percent(_share_of_total(changes))} of the sum of the cells"),
-        ("From best possible", "0%" if adjustment.gap == 0 else percent(adjustment.gap), f"certified; {ENDINGS[adjustment.ending]}"),
+        ("From best possible", "0%" if adjustment.gap == 0 else percent(adjustment.gap), _certified(adjustment)),
         ("Time", f"{adjustment.seconds:,.1f} s", f"method {adjustment.method}"),
     ]  # fmt: skip
+
+
+def _certified(adjustment: Adjustment) -> str:
+    words = ENDINGS[adjustment.ending]
+    return f"certified; {words}" if np.isfinite(adjustment.gap) else words
 
 
 def _share_of(members: np.ndarray[Any, np.dtype[np.bool_]]) -> str:

@@ -85,7 +85,8 @@ class Attempt:
         return True
 
     def objection(self, store: StoreReader) -> str:
-        """Why the guard wants the request refused: by the officer's word, or because a budget is spent; empty if it does not.
+        """Why the guard wants the request refused: by the officer's word, because a budget is spent, or because there are more pairs than
+        it can look at; empty if it does not.
 
         A population that comes too near to what was published is always refused: readers make as many of them as they like.
         """
@@ -100,6 +101,8 @@ class Attempt:
         pairs, limits = self.slivers.size, self.data.part.guard
         if not pairs:
             return ""
+        if self.slivers.too_many:
+            return "more near-duplicates than can be looked at"
         if self.data.part.guard_action == "refuse":
             return "differences refused"
         budgets = (("", limits.budget), (self.spender, limits.budget_per_client))

@@ -9,7 +9,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from statveil.core.errors import AuditFailed, BackendError, DisclosureRefused, InfeasibleProblem, InputError, OutOfTime, StatveilError
+from statveil.core.errors import (
+    AuditFailed,
+    BackendError,
+    DisclosureRefused,
+    InfeasibleProblem,
+    InputError,
+    NoTableFound,
+    OutOfTime,
+    StatveilError,
+)
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -90,7 +99,7 @@ def from_error(error: StatveilError) -> Problem:
         return Problem(
             status=error.http_status, code="request", title="This table cannot be asked for.", detail=error.message, advice=error.hint
         )
-    if isinstance(error, DisclosureRefused | InfeasibleProblem | AuditFailed):
+    if isinstance(error, DisclosureRefused | InfeasibleProblem | NoTableFound | AuditFailed):
         return _problem(403, "refused", "This table is not published.", _ASK_OTHERWISE)
     if isinstance(error, OutOfTime):
         return _problem(504, "out-of-time", "The table could not be made in the time allowed.", _ASK_OTHERWISE, _after(60))

@@ -14,6 +14,7 @@ from statveil.core.errors import DisclosureRefused
 from statveil.data.hierarchy import Hierarchy
 from statveil.protect.options import NO_LIMIT
 from statveil.server.engine import attempt as attempt_module
+from statveil.server.engine.protection import differencing_guard as guard_module
 from statveil.server.engine.protection.differencing_guard import DifferencingGuard, nested_pairs
 from statveil.server.engine.protection.stage_one import ServedCells
 from statveil.server.store.protocol import SeenCell
@@ -200,6 +201,30 @@ def test_overlapping_geographies_are_refused_at_the_step_that_completes_them(tmp
         service.answer(ask("region:group"))
     assert [alarm.kind for alarm in service.store.alarms()] == ["differences refused"]
     service.answer(ask("region:county", "trade"))
+
+
+@pytest.mark.parametrize("action", ["log", "virtual"])
+def test_a_table_with_more_pairs_than_are_looked_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    """T07: what the guard has not looked at may be anything. The words are those of any pair; the officer is told why."""
+    service = open_village(tmp_path, TOWNS, **two_geographies(tmp_path, action=action))
+    service.answer(ask("region:county"))
+    monkeypatch.setattr(guard_module, "TUNING", guard_module.TUNING._replace(most_pairs=1))
+    with pytest.raises(DisclosureRefused, match="single respondents"):
+        service.answer(ask("region:group"))
+    assert [alarm.kind for alarm in service.store.alarms()] == ["more near-duplicates than can be looked at"]
+    assert service.stored(service.check(ask("region:group"))) is None
+    monkeypatch.undo()
+    service.answer(ask("region:group"))
+
+
+def test_pairs_are_looked_for_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = load(tmp_path, ISLET)
+    cells = cells_of(data, "region", "trade")
+    guard = DifferencingGuard(data.block("turnover"), records=1, least=12)
+    guard.learn(seen(cells, [("S2", "food"), ("S2", "Total")]))
+    assert (guard.find(cells, all_new(cells)).size, guard.find(cells, all_new(cells)).too_many) == (2, False)
+    monkeypatch.setattr(guard_module, "TUNING", guard_module.TUNING._replace(most_pairs=1))
+    assert (guard.find(cells, all_new(cells)).size, guard.find(cells, all_new(cells)).too_many) == (1, True)
 
 
 def test_two_workers_cannot_publish_the_halves_of_a_pair_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

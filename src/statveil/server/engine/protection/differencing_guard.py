@@ -42,7 +42,7 @@ class GuardTuning(NamedTuple):
     filter_bits: int = 23
     """A bit per possible difference, by its last bits: most pairs are dismissed by one look at a small table."""
     most_pairs: int = 1_000_000
-    """Pairs that are found in one table; the search ends there."""
+    """Pairs that are looked for in one table. The search ends there, and the table is refused: nobody knows what was not looked at."""
 
 
 TUNING = GuardTuning()
@@ -65,6 +65,11 @@ class Slivers(NamedTuple):
     @property
     def size(self) -> int:
         return int(self.cell.size)
+
+    @property
+    def too_many(self) -> bool:
+        """Whether the search ended at its limit, so that there may be pairs that were not looked at."""
+        return self.size >= TUNING.most_pairs
 
 
 class _PublishedCells(NamedTuple):
@@ -113,8 +118,9 @@ class DifferencingGuard:
         seen = self._seen
         first = np.searchsorted(seen.records, records - self.reach)
         last = np.searchsorted(seen.records, records + self.reach, side="right")
+        near = first, last
         targets = self._sorted_low, self._sorted_high
-        found = _pairs(cells.low[asked], cells.high[asked], records, first, last, seen, self._filter, targets)
+        found = _pairs(cells.low[asked], cells.high[asked], records, near, seen, self._filter, targets, TUNING.most_pairs)
         other, target = found[:, 1], found[:, 3]
         order = np.argsort(cells.low, kind="stable")
         here = cells.low[order], cells.high[order]
@@ -184,18 +190,22 @@ def _respondents(block: MeasureBlock, records: int) -> tuple[IntArray, IntArray,
 
 
 @numba.njit(cache=True, nogil=True)
-def _pairs(low, high, records, first, last, seen, small, targets):  # type: ignore[no-untyped-def]
+def _pairs(low, high, records, near, seen, small, targets, most):  # type: ignore[no-untyped-def]
     """Rows (new cell, published cell, 1 if the new one is larger, target), for differences that are some target's print.
 
-    Only the published cells from `first` to `last` are near each new one; `small` dismisses most pairs by their last bits.
+    Only the published cells from the first to the last of `near` are near each new one; `small` dismisses most pairs by their last
+    bits. It ends at `most` rows.
     """
     target_low, target_high = targets
+    first, last = near
     found = np.empty((1024, 4), np.int64)
     count = 0
     mask = np.uint64(small.size - 1)
     for i in range(low.size):
         for j in range(first[i], last[i]):
-            if seen.records[j] == records[i] or count >= TUNING.most_pairs:
+            if count >= most:
+                return found[:count]
+            if seen.records[j] == records[i]:
                 continue
             larger = records[i] > seen.records[j]
             difference = low[i] - seen.low[j] if larger else seen.low[j] - low[i]
