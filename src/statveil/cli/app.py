@@ -146,10 +146,10 @@ def demo(
 ) -> None:
     """Invent enterprises, protect their turnover, and show where everything is."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.cli.display import narrator, show_release
+        from statveil.cli.display import narrator, show_release, warned_aloud
         from statveil.jobs.demo.demo import run_demo
 
-        with narrator(as_json=as_json) as tell:
+        with narrator(as_json=as_json) as tell, warned_aloud():
             outcome = run_demo(out or Path("demo"), records=records, seconds=seconds, force=force, on_progress=tell)
         show_release(outcome, as_json=as_json)
 

@@ -7,6 +7,7 @@ import math
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -144,6 +145,15 @@ def _live() -> Iterator[OnProgress]:
     clock = _Clock()
     with Live(_Line(clock), console=Console(stderr=True), refresh_per_second=4, transient=True):
         yield clock.hear
+
+
+@contextmanager
+def warned_aloud() -> Iterator[None]:
+    """Say what was warned of, each once, when the work is done."""
+    with warnings.catch_warnings(record=True, category=UserWarning, action="always") as told:
+        yield
+    for words in dict.fromkeys(str(each.message) for each in told):
+        typer.echo(f"Warning: {words}", err=True)
 
 
 def show_release(outcome: FolderRelease, *, as_json: bool) -> None:

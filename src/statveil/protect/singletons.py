@@ -20,9 +20,9 @@ from scipy.sparse import csr_matrix, hstack, identity, vstack
 
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import SolverFailed, StatveilError
-from statveil.core.limits import Ending, Limits
+from statveil.core.limits import Limits
 from statveil.protect.adjust import adjust_problem
-from statveil.protect.adjustment import Adjustment
+from statveil.protect.adjustment import Adjustment, ending_of
 from statveil.protect.fixed_senses import FixedSenses, adjust_with_senses
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
@@ -172,5 +172,5 @@ def with_pairs(problem: ProtectionProblem, pairs: IntArray, level: IntArray) -> 
 def _with_deviation(problem: ProtectionProblem, found: Adjustment, deviation: IntArray) -> Adjustment:
     """The adjustment with other amounts; its bound is one for all tables, also for those with pairs kept apart."""
     objective = problem.cost(deviation)
-    ending = found.ending if objective <= found.objective else Ending.FEASIBLE
+    ending = ending_of(objective, certified=found.certified_bound, claimed=0.0)
     return dataclasses.replace(found, deviation=deviation, senses=problem.senses_of(deviation), objective=objective, ending=ending)

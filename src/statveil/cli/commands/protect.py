@@ -142,14 +142,12 @@ def protect_table(
 ) -> None:
     """Protect the table of a job file and write what may be published."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.cli.display import narrator, show_release
+        from statveil.cli.display import narrator, show_release, warned_aloud
         from statveil.jobs.table_job import read_job
         from statveil.jobs.tables.folder import protect_to_folder
 
         chosen = read_job(job).within(seconds)
         folder = out or job.with_name(f"{job.stem}-release")
-        with narrator(as_json=as_json) as tell, warnings.catch_warnings(record=True, category=UserWarning, action="always") as told:
+        with narrator(as_json=as_json) as tell, warned_aloud():
             outcome = protect_to_folder(chosen, folder, internal=internal, force=force, on_progress=tell)
-        for words in dict.fromkeys(str(each.message) for each in told):
-            typer.echo(f"Warning: {words}", err=True)
         show_release(outcome, as_json=as_json)

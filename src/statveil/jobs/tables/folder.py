@@ -38,8 +38,7 @@ from statveil.jobs.tradeoff.tradeoff import TableTradeoff, tradeoff_table
 from statveil.publish.audited import Edition
 from statveil.publish.formats.files import ending, file_word, paths_of
 from statveil.publish.release import Release
-from statveil.tables.table import View
-from statveil.tables.table import Table
+from statveil.tables.table import Table, View
 from statveil.version import VERSION
 
 JOB_FILE = "job.toml"
@@ -110,14 +109,18 @@ def write_release(
         files["repairs"] = _write_repairs(release, job.parts.repair.order, place / REPAIRS_FILE)
     files["provenance"] = write_text(place / PROVENANCE_FILE, release.provenance.to_json())
     files["job"] = write_text(place / JOB_FILE, job.text)
-    told = {"paths_from": paths_from, "table": table_print(release.table, job), **figures(release, attacks), "software": {"statveil": VERSION}, "files": file_hashes(place)}
+    told = {
+        "paths_from": paths_from,
+        "table": table_print(release.table, job),
+        **figures(release, attacks),
+        "software": {"statveil": VERSION},
+        "files": file_hashes(place),
+    }
     files["run"] = write_run(place, started=started, seconds=time.monotonic() - clock, **told)
     return files
 
 
-def protect(
-    job: TableJob, *, on_progress: OnProgress | None = None, on_table: Callable[[Table], object] | None = None
-) -> Release:
+def protect(job: TableJob, *, on_progress: OnProgress | None = None, on_table: Callable[[Table], object] | None = None) -> Release:
     """The one call: the job's data through tabulation, rules, adjustment and audit; with [tradeoff], a point of the front."""
     if job.parts.tradeoff is not None:
         return released_point(job, front_of(job, on_progress=on_progress))

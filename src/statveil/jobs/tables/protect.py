@@ -41,7 +41,6 @@ from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
 
 
-
 class HidingTuning(NamedTuple):
     """Time for what follows the search. By judgement."""
 
@@ -242,7 +241,9 @@ def protect_assessed(
     """
     problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
-        adjustment, needed = _adjusted(table, sensitivity, problem, how if found is None else replace(how, reserved=how.reserved + how.for_hiding))
+        adjustment, needed = _adjusted(
+            table, sensitivity, problem, how if found is None else replace(how, reserved=how.reserved + how.for_hiding)
+        )
     if found is not None:
         adjustment = _hidden(table, found, problem, adjustment, rules, how)
     parameters = {**(asked or {}), **how.as_json(), **widened_as_json(adjustment)}
