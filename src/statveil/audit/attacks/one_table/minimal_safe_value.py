@@ -49,7 +49,7 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     exact = float(at_level.mean()) if at_level.size else 0.0
     hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
-    chance = by_chance(released.size, allowed)
+    chance = by_chance(secret.draws(tellable), allowed)
     figures: dict[str, Number] = {
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
@@ -61,7 +61,7 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
         "cap q / p": cap,
     }
     number = f"{percent(exact)} exactly at p, {percent(hit)} guessed (allowed {percent(allowed)})"
-    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance / released.size), number=number, figures=figures)
+    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance), number=number, figures=figures)
 
 
 def best_factor(moved: IntArray, level: IntArray) -> float:
@@ -79,9 +79,9 @@ def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntAr
     return released - upper, released + lower
 
 
-def by_chance(cells: int, allowed: float) -> int:
-    """Hits that one release in a hundred has by luck alone among so few cells, were each hit as often as is allowed less two points."""
-    return int(binom.ppf(0.99, cells, allowed - 0.02))
+def by_chance(draws: int, allowed: float) -> float:
+    """The share that one release in a hundred has by luck alone with so few draws, were each hit as often as is allowed less two points."""
+    return float(binom.ppf(0.99, draws, allowed - 0.02)) / draws
 
 
 def allowance(cap: float) -> float:

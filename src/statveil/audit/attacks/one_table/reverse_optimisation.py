@@ -42,7 +42,7 @@ def reversed_verdict(
     """Solve backwards and count what comes out near the truth; `unit` amounts make one published unit."""
     if reverse is None:
         return not_applicable(THREAT, "No solver of adjustment problems was given.")
-    hits, solved, failed, cells = [np.zeros(0, dtype=np.bool_)], 0, 0, 0
+    hits, solved, failed, cells, draws = [np.zeros(0, dtype=np.bool_)], 0, 0, 0, 0
     for published, secret in systems:
         if not secret.sensitive.any():
             continue
@@ -52,16 +52,18 @@ def reversed_verdict(
             continue
         solved, cells = solved + 1, cells + secret.value.size
         level = np.where(published.released >= secret.value, secret.upper, secret.lower)
-        hits.append((np.abs(guess * unit - secret.value) <= 0.1 * level)[secret.sensitive & (level >= SMALLEST_LEVEL * unit)])
+        tellable = secret.sensitive & (level >= SMALLEST_LEVEL * unit)
+        hits.append((np.abs(guess * unit - secret.value) <= 0.1 * level)[tellable])
+        draws = max(draws, secret.draws(tellable))
     hit = np.concatenate(hits)
     figures: dict[str, Number] = {"tables": solved, "tables without a solution": failed, "cells": cells, "sensitive cells": int(hit.size)}
     if not hit.size:
         return not_applicable(THREAT, "No table with sensitive cells could be adjusted backwards.", figures)
     allowed = allowance(cap)
-    chance = by_chance(hit.size, allowed)
+    chance = by_chance(draws, allowed)
     figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that chance explains": chance}
     number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered (allowed {percent(allowed)})"
-    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, chance / hit.size), number=number, figures=figures)
+    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, chance), number=number, figures=figures)
 
 
 def in_published_units(published: ReleasedSystem, secret: SystemOriginals, unit: int) -> ReverseProblem:
@@ -84,7 +86,7 @@ def part_of(
     rows = np.flatnonzero((published.relations.astype(bool).astype(np.int64) @ inside == count) & (count > 0))
     part = {name: getattr(published, name)[inside] for name in ("released", "low", "high")}
     fewer = replace(published, relations=published.relations[rows][:, inside], rhs=published.rhs[rows], **part)
-    return fewer, SystemOriginals(**{name: getattr(secret, name)[inside] for name in ("value", "sensitive", "lower", "upper")})
+    return fewer, secret.take(inside)
 
 
 def _around(relations: csr_matrix, start: int, most: int) -> BoolArray:
