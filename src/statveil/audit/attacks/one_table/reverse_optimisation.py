@@ -76,7 +76,6 @@ def part_of(
     published: ReleasedSystem, secret: SystemOriginals, most: int, rng: np.random.Generator
 ) -> tuple[ReleasedSystem, SystemOriginals]:
     """The system, or where it has more cells a part of it around a sensitive cell, with the relations that lie in it as a whole."""
-    inside = np.ones(secret.value.size, dtype=np.bool_)
     if secret.value.size <= most or not secret.sensitive.any():
         return published, secret
     inside = _around(published.relations, int(rng.choice(np.flatnonzero(secret.sensitive))), most)
