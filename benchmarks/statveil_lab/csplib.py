@@ -60,7 +60,7 @@ def _tables(folder: Path, weights: Sequence[SystemWeights]) -> list[Table]:
 
 
 def _pose(path: Path, weights: SystemWeights, _: int) -> Posed:
-    system = read_system(path)
+    system = read_system(path, decimals="all")  # as the papers take it: levels as they are written, whatever the values have
     return Posed(system, problem_of(system, weights=weights))
 
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 import statveil as sv
 from statveil.formats.amounts import NO_BOUND
-from tests.formats.systems import VILLAGE
+from tests.formats.systems import NINE, VILLAGE
 
 SAFE = [9500, 5550, 3000, 950]
 """The vets go down by their level, in hundredths, and so does the total."""
@@ -27,7 +27,8 @@ def village(tmp_path: Path) -> Path:
 
 
 def audited(path: Path, released: list[Any], *, variant: Any = "at-least", **changes: Any) -> sv.AuditReport:
-    return sv.systems.audit_system(replace(sv.systems.read_system(path), **changes), np.array(released), variant=variant)
+    system = sv.systems.read_system(path, decimals=2)
+    return sv.systems.audit_system(replace(system, **changes), np.array(released), variant=variant)
 
 
 def failed(report: sv.AuditReport) -> dict[str, tuple[str, ...]]:
@@ -98,7 +99,7 @@ def test_sums_that_overflow_64_bits_are_added_up_all_the_same(village: Path) -> 
 def test_findings_are_counted_in_full_but_shown_in_part(village: Path) -> None:
     many = 25
     system = replace(
-        sv.systems.read_system(village),
+        sv.systems.read_system(village, decimals=2),
         relations=csr_matrix(np.tile(np.array([[-1, 1, 1, 1]], dtype=np.int64), (many, 1))),
         rhs=np.zeros(many, dtype=np.int64),
     )
@@ -123,12 +124,49 @@ SOLUTION = "0 100 95 0\n1 60.5 55.5 1\n2 30.00 30 0\n3 9.5 9.5 0\n"
         (SOLUTION.replace("60.5", "60"), {"file": ("cell 1",)}),
         (SOLUTION.replace("55.5 1", "55.5 0"), {"file": ("cell 1",)}),
         (SOLUTION.replace("30 0", "30 1"), {"file": ("cell 2",)}),
-        (SOLUTION.replace("9.5 9.5", "9.5 9.51"), {"additivity": ("relation 0",), "fixed": ("cell 3",)}),
+        (SOLUTION.replace("9.5 9.5", "9.5 9.6"), {"additivity": ("relation 0",), "fixed": ("cell 3",)}),
         (SOLUTION[: SOLUTION.index("3 9.5")], {"shape": ("the number of cells differs",)}),
     ],
 )
 def test_a_solution_file_is_audited_as_it_is_written(village: Path, text: str, faults: dict[str, tuple[str, ...]]) -> None:
     assert failed(written(village, text)) == faults
+
+
+NINE_DOWN = "0 50 44 1\n1 30 36 0\n2 80 80 0\n3 20 26 0\n4 40 34 0\n5 60 60 0\n6 70 70 0\n7 70 70 0\n8 140 140 0\n"
+
+
+@pytest.fixture
+def nine(tmp_path: Path) -> Path:
+    (tmp_path / "nine.jj").write_text(NINE)
+    return tmp_path / "nine.jj"
+
+
+def test_levels_and_bounds_are_checked_as_rounded_and_as_written(nine: Path) -> None:
+    report = written(nine, NINE_DOWN)
+    assert report.passed
+    assert {check.name: check.checked for check in report.checks}["written"] == 1 + 9
+    assert "written" not in {check.name for check in written(nine, NINE_DOWN, decimals=1).checks}  # nothing was rounded
+    one_short = NINE_DOWN.replace("44 1", "45 1").replace("36 0", "35 0").replace("26 0", "25 0").replace("34 0", "35 0")
+    assert failed(written(nine, one_short)) == {"protection": ("cell 0",), "written": ("cell 0",)}
+    beyond = "0 50 30 1\n1 30 50 0\n2 80 80 0\n3 20 0 0\n4 40 60 0\n5 60 60 0\n6 70 30 0\n7 70 110 0\n8 140 140 0\n"
+    assert failed(written(nine, beyond)) == {"bounds": ("cell 4",), "written": ("cell 4",)}
+
+
+def test_more_decimals_than_the_values_have_are_a_choice(nine: Path) -> None:
+    half = NINE_DOWN.replace("44 1", "44.5 1").replace("36 0", "35.5 0").replace("26 0", "25.5 0").replace("34 0", "34.5 0")
+    with pytest.raises(sv.errors.FormatError, match=r"nine\.sol, line 1: the released value has more than 0 decimals"):
+        written(nine, half)
+    for decimals in (1, 2, "all"):
+        assert written(nine, half, decimals=decimals).passed
+
+
+def test_a_repair_is_taken_into_account_where_levels_are_checked_as_written(nine: Path) -> None:
+    """Bounds of 0.5 and 59.5 were rounded to 1 and 59; the upper one gave 2."""
+    repairs = nine.with_name("repairs.json")
+    repairs.write_text('{"repairs": [{"what": "upper", "place": 4, "by": "2"}]}')
+    eased = "0 50 44 1\n1 30 36 0\n2 80 80 0\n3 20 0 0\n4 40 61 0\n5 60 61 0\n6 70 44 0\n7 70 97 0\n8 140 141 0\n"
+    assert failed(written(nine, eased)) == {"bounds": ("cell 4",), "written": ("cell 4",)}
+    assert written(nine, eased, repairs=repairs).passed
 
 
 def test_a_file_that_needs_leave_is_audited_with_it(village: Path) -> None:

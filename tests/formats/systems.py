@@ -22,6 +22,27 @@ VILLAGE = """0
 """
 """A total and three trades; the vets (cell 1) are sensitive, the baker (cell 3) is fixed."""
 
+NINE = """0
+9
+0 50 1 u 0 200 5.5 5.5 0
+1 30 1 s 0 200 0 0 0
+2 80 1 s 0 200 0 0 0
+3 20 1 s 0 200 0 0 0
+4 40 1 s 0.5 59.5 0 0 0
+5 60 1 s 0 200 0 0 0
+6 70 1 s 0 200 0 0 0
+7 70 1 s 0 200 0 0 0
+8 140 1 s 0 200 0 0 0
+6
+0 3 : 2 (-1) 0 (1) 1 (1)
+0 3 : 5 (-1) 3 (1) 4 (1)
+0 3 : 8 (-1) 6 (1) 7 (1)
+0 3 : 6 (-1) 0 (1) 3 (1)
+0 3 : 7 (-1) 1 (1) 4 (1)
+0 3 : 8 (-1) 2 (1) 5 (1)
+"""
+"""Two rows by two columns with their totals, all whole; the level of the first cell has a half."""
+
 
 def same(one: LinearSystem, other: LinearSystem) -> bool:
     """Whether two systems are equal to the last bit, terms in the same order."""

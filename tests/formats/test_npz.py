@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import statveil as sv
+from statveil.formats.amounts import NO_BOUND
 from statveil.formats.system import LinearSystem, read_system, write_system
 from tests.formats.systems import VILLAGE, same, systems
 
@@ -19,7 +20,7 @@ from tests.formats.systems import VILLAGE, same, systems
 @pytest.fixture
 def village(tmp_path: Path) -> Path:
     (tmp_path / "village.jj").write_text(VILLAGE)
-    write_system(read_system(tmp_path / "village.jj"), tmp_path / "village.npz")
+    write_system(read_system(tmp_path / "village.jj", decimals="all"), tmp_path / "village.npz")
     return tmp_path / "village.npz"
 
 
@@ -28,11 +29,28 @@ def village(tmp_path: Path) -> Path:
 def test_a_system_reads_back_as_it_was_written(system: LinearSystem, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "random.npz"
     write_system(system, path)
-    assert same(read_system(path), system)
+    assert same(read_system(path, decimals=system.decimals), system)
 
 
 def test_both_forms_hold_the_same_village(village: Path) -> None:
     assert same(read_system(village), read_system(village.with_suffix(".jj")))
+
+
+def test_decimals_are_those_of_the_values_or_as_chosen(village: Path) -> None:
+    """The arrays are in hundredths, the values are tenths."""
+    system = read_system(village)
+    assert (system.decimals, system.value.tolist(), system.upper_level[1]) == (1, [1000, 605, 300, 95], 73)
+    finer = read_system(village, decimals=4)
+    assert (finer.decimals, finer.value.tolist(), finer.upper_level[1]) == (4, [1000000, 605000, 300000, 95000], 72500)
+    assert finer.upper.tolist() == [10_000_000, 10_000_000, NO_BOUND, 10_000_000]
+
+
+def test_decimals_that_make_an_amount_too_large_are_refused(village: Path) -> None:
+    change(village, value=np.array([2**50, 6050, 3000, 950]), upper=np.array([2**52, 100000, 2**62, 100000]))
+    with pytest.raises(sv.errors.FormatError, match=r"village\.npz: an amount is too large to be computed exactly with 5 decimals"):
+        read_system(village, decimals=5, non_additive=True)
+    change(village, value=np.array([10000, 6050, 3000, 950]))
+    assert read_system(village, decimals=5).upper[0] == NO_BOUND  # 2^52 hundredths bound nothing that can be computed with
 
 
 def test_the_ending_may_be_in_capitals(village: Path) -> None:
@@ -99,7 +117,7 @@ def test_wrong_arrays_are_refused(village: Path, arrays: dict[str, Any], words: 
 def test_what_may_be_allowed_is_read_when_allowed(village: Path) -> None:
     change(village, value=np.array([10000, 6051, 3000, 950]), upper_level=np.array([0, -725, 0, 0]))
     system = read_system(village, non_additive=True, negative_levels=True)
-    assert (system.relations @ system.value).tolist() == [1]
+    assert (system.decimals, (system.relations @ system.value).tolist()) == (2, [1])
     assert system.upper_level.tolist() == [0, 0, 0, 0]
 
 

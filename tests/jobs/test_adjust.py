@@ -33,4 +33,4 @@ def test_one_call_does_it_from_python(tmp_path: Path) -> None:
     outcome = sv.adjust(sv.systems.SystemFiles(village, options=sv.systems.SystemOptions(weights="unit")))
     assert outcome.audit.passed
     assert outcome.solution == village.with_suffix(".sol")
-    assert np.abs(outcome.adjustment.deviation).sum() == 1000
+    assert np.abs(outcome.adjustment.deviation).sum() == 100

@@ -25,6 +25,7 @@ from statveil.risk.rules.manual import Manual
 from statveil.tables.spec import TableSpec
 from statveil.tables.tabulate import tabulate
 from tests.formats.argus.test_outputs import apriori_lines
+from tests.formats.systems import NINE
 
 
 @pytest.fixture
@@ -161,3 +162,11 @@ def test_the_command_line(village: Path) -> None:
     assert (done.exit_code, done.output) == (0, f"wrote  {village / 'x.csv'}\n")
     refused = CliRunner().invoke(app, ["convert", str(village / "village.asc"), str(village / "x.hst")])
     assert refused.exit_code == 2
+
+
+def test_a_system_is_converted_with_all_decimals_of_its_levels(tmp_path: Path) -> None:
+    """Whoever reads it may still choose; by default the decimals are those of the values."""
+    (tmp_path / "nine.jj").write_text(NINE)
+    convert(tmp_path / "nine.jj", tmp_path / "nine.npz")
+    assert read_system(tmp_path / "nine.npz", decimals="all").lower_level[0] == 55
+    assert read_system(tmp_path / "nine.npz").lower_level[0] == 6

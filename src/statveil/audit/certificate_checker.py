@@ -26,7 +26,7 @@ from statveil.audit.implied_bounds import SAFE, ImpliedBounds, System, exact_pro
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.formats.certificate import COVER, Cases, Certificate, Combination, Multipliers, Node, ProofSum, read_certificate
-from statveil.formats.system import LinearSystem, read_system
+from statveil.formats.system import Decimals, LinearSystem, read_system
 
 WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
 
@@ -57,12 +57,16 @@ def audit_bound(
     norm: str = "l1",
     non_additive: bool = False,
     negative_levels: bool = False,
+    decimals: Decimals = None,
 ) -> Fraction:
-    """The bound that a certificate's file proves for a system's file, both read anew; refused if it proves less than it claims."""
+    """The bound that a certificate's file proves for a system's file, both read anew; refused if it proves less than it claims.
+
+    It is a bound on tables in whole units of so many decimals: those of the values, unless others were chosen.
+    """
     for name, word, known in (("weights", weights, WEIGHTS), ("variant", variant, VARIANTS), ("norm", norm, NORMS)):
         if word not in known:
             raise InputError(f"Unknown {name} {word!r}. Known: {', '.join(known)}.")
-    system = read_system(original, non_additive=non_additive, negative_levels=negative_levels)
+    system = read_system(original, decimals=decimals, non_additive=non_additive, negative_levels=negative_levels)
     return check_bound(_SystemOfFile(system, weights, variant, norm), read_certificate(certificate))
 
 

@@ -17,7 +17,7 @@ from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import InputError
 from statveil.formats.rcta import Relaxation, Solution, read_repairs, read_solution
-from statveil.formats.system import LinearSystem, read_system
+from statveil.formats.system import Decimals, LinearSystem, in_decimals, read_system
 
 _LARGEST = 2**62
 """Sums of two such amounts still fit 64 bits."""
@@ -62,13 +62,24 @@ def audit_solution(
     non_additive: bool = False,
     negative_levels: bool = False,
     repairs: str | Path | None = None,
+    decimals: Decimals = None,
 ) -> AuditReport:
-    """The numbers written in a .sol file against the JJ file they came from, both read anew; so is the list of repairs, if any."""
-    system = read_system(original, non_additive=non_additive, negative_levels=negative_levels)
+    """The numbers written in a .sol file against the JJ file they came from, both read anew; so is the list of repairs, if any.
+
+    decimals: as the solution was made with; more than that many are refused. Levels and bounds that have more decimals than are
+    released are checked twice: as they were rounded, and as the file writes them.
+    """
+    fine = read_system(original, decimals="all", non_additive=non_additive, negative_levels=negative_levels)
+    if isinstance(decimals, int) and decimals > fine.decimals:
+        fine = read_system(original, decimals=decimals, non_additive=non_additive, negative_levels=negative_levels)
+    system = in_decimals(fine, decimals, file=Path(original).name)
     written = read_solution(solution, decimals=system.decimals)
     given = () if repairs is None else read_repairs(repairs, decimals=system.decimals)
     report = audit_system(system, written.released, variant=variant, repairs=given)
-    return AuditReport(checks=(*report.checks, _columns(system, written))) if report.checks[0].passed else report
+    if not report.checks[0].passed:
+        return report
+    as_written = (_as_written(fine, system, written.released, given),) if fine.decimals > system.decimals else ()
+    return AuditReport(checks=(*report.checks, *as_written, _columns(system, written)))
 
 
 def _shape(system: LinearSystem, released: AnyArray) -> Check:
@@ -131,6 +142,25 @@ def _bounds(system: LinearSystem, released: IntArray) -> Check:
 def _fixed(system: LinearSystem, released: IntArray) -> Check:
     where = np.flatnonzero(system.status == "z")
     return _check("fixed", "Every fixed cell is released as it was", "cell", where, released[where] != system.value[where])
+
+
+def _as_written(fine: LinearSystem, system: LinearSystem, released: IntArray, repairs: Sequence[Relaxation]) -> Check:
+    """Protection and bounds in units as fine as the file's own levels."""
+    unit = 10 ** (fine.decimals - system.decimals)
+    eased = fine
+    if repairs:
+        from statveil.audit.repairs import eased_system
+
+        eased = eased_system(fine, [each._replace(by=each.by * unit) for each in repairs])
+    exact = np.clip(released, -(_LARGEST // unit), _LARGEST // unit) * unit
+    both = (_protection(eased, exact), _bounds(eased, exact))
+    return Check(
+        name="written",
+        words="Levels and bounds hold as the file writes them",
+        checked=sum(check.checked for check in both),
+        faults=sum(check.faults for check in both),
+        findings=tuple(finding for check in both for finding in check.findings)[:FINDINGS_SHOWN],
+    )
 
 
 def _columns(system: LinearSystem, written: Solution) -> Check:

@@ -165,6 +165,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     typer.echo(f"{audit_in_words(release.audit)}\n")
     typer.echo(f"{attacks_in_words(outcome.attacks)}\n")
     _show_repairs(release.repairs_in_words(), weakened=release.protection_weakened)
+    _show_spread([each.words for each in release.sensitivity.spread])
     width = max(len(words) for words in outcome.files)
     for words, path in outcome.files.items():
         typer.echo(f"{words:<{width}}  {path}")
@@ -214,6 +215,16 @@ def utility_in_words(cells: str, statistics: Mapping[str, Any]) -> str:
     ]
     before, after = statistics["mean"]
     return f"{cells} cells: {', '.join([*told, f'mean {before:,.6g} to {after:,.6g}'])}"
+
+
+def _show_spread(reached: Sequence[str]) -> None:
+    """Cells that are safe because another name of the same records was declared so."""
+    for words in reached[:MOST_REPAIRS]:
+        typer.echo(f"- {words}")
+    if len(reached) > MOST_REPAIRS:
+        typer.echo(f"- and {len(reached) - MOST_REPAIRS:,} more, all in run.json")
+    if reached:
+        typer.echo("")
 
 
 def _show_repairs(given: Sequence[str], *, weakened: bool) -> None:

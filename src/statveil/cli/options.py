@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -62,6 +62,15 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
+def decimals_of(word: str | None) -> int | Literal["all"] | None:
+    """A choice of decimals, as it is typed."""
+    if word is None or word == "all":
+        return "all" if word else None
+    if not (word.isascii() and word.isdigit() and len(word) < 3):
+        raise InputError(f"--decimals {word!r} is not a number, or all.", hint="For example --decimals 1.")
+    return int(word)
+
+
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.", show_default=False)]
 SecondsOption = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time limit of the optimisation.", show_default=False)]
 GapOption = Annotated[float, typer.Option("--gap", metavar="G", help="Stop once the certified gap is this small (0.01 is 1%).")]
@@ -73,6 +82,12 @@ VariantOption = Annotated[
 ]
 NonAdditiveOption = Annotated[bool, typer.Option("--non-additive", help="Accept a file whose relations do not hold.")]
 NegativeLevelsOption = Annotated[bool, typer.Option("--negative-levels", help="Take levels below zero as zero.")]
+DecimalsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--decimals", metavar="N|all", help="Of what is released; else those of the values. all: of levels too.", show_default=False
+    ),
+]
 DelimiterOption = Annotated[
     str | None, typer.Option("--delimiter", metavar="C", help="Of a CSV file; found if not given.", show_default=False)
 ]

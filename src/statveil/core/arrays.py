@@ -1,4 +1,4 @@
-"""The array types used everywhere, and the largest number a double holds exactly."""
+"""The array types used everywhere, the largest number a double holds exactly, and the decimals of exact amounts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ AnyArray = NDArray[Any]
 
 LARGEST_EXACT = 2**53
 """Integers beyond this cannot pass through a solver that computes in doubles."""
+
+
+def fewest_decimals(amounts: IntArray, decimals: int) -> int:
+    """The fewest decimals that write all these amounts, which are in units of 10**-decimals."""
+    return next((d for d in range(decimals) if not (amounts % 10 ** (decimals - d)).any()), decimals)
 
 
 def frozen_array(array: AnyArray) -> AnyArray:

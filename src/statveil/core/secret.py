@@ -1,4 +1,7 @@
-"""The secret key: everything that must stay the same for ever is drawn from it. It never shows in text, logs or the store."""
+"""The secret key: everything that must stay the same for ever is drawn from it. It never shows in text, logs or the store.
+
+An office has one key for its releases: `office_key` finds it, and makes it where there is none yet.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import hmac
 import os
 import secrets
 import stat
+import tempfile
+import warnings
 from hashlib import blake2b
 from pathlib import Path
 
@@ -13,6 +18,7 @@ from statveil.core.errors import InputError
 
 KEY_BYTES = 32
 MODE = 0o600
+KEY_VARIABLE = "STATVEIL_KEY"
 
 
 class SecretKey:
@@ -48,6 +54,11 @@ class SecretKey:
             found.update(part)
         return found.digest()
 
+    @property
+    def fingerprint(self) -> str:
+        """Names the key without telling it."""
+        return self.digest("fingerprint", size=8).hex()
+
     def hasher(self, purpose: str, *prefix: bytes, size: int = 16) -> blake2b:
         """A keyed hash to copy and go on with: for many digests that begin alike."""
         found = blake2b(key=self._key, digest_size=size, person=purpose.encode()[:16])
@@ -74,11 +85,46 @@ class SecretKey:
         return cls(_bytes_of(text, str(path)), counter=counter or path.with_name(path.name + ".counter"))
 
     @classmethod
-    def from_environment(cls, name: str, *, counter: Path) -> SecretKey:
+    def from_environment(cls, name: str, *, counter: Path | None = None) -> SecretKey:
         text = os.environ.get(name)
         if not text:
             raise InputError(f"The environment variable {name} holds no key.", hint="Set it, or name a key file.")
         return cls(_bytes_of(text.encode(), f"The environment variable {name}"), counter=counter)
+
+
+def office_key_file() -> Path:
+    """Where the key of this user's releases lies, unless a job or the environment says otherwise."""
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
+    return Path(home) / "statveil" / "office.key"
+
+
+def office_key(*, make: bool) -> SecretKey:
+    """The key that releases are drawn by: of the environment, or of this user's file, which is made on first use and said so."""
+    if os.environ.get(KEY_VARIABLE):
+        return SecretKey.from_environment(KEY_VARIABLE)
+    path = office_key_file()
+    if make and not path.exists():
+        _make_once(path)
+        warnings.warn(f"A new secret key was made: {path}. Keep it safe: releases are drawn by it, now and in later years.", stacklevel=2)
+    if not path.exists():
+        raise InputError("There is no key that this release could have been drawn by.", hint=_WHERE)
+    return SecretKey.from_file(path)
+
+
+_WHERE = f"Name its file in the job ([protection] key), or set {KEY_VARIABLE} to the key in hexadecimal."
+
+
+def _make_once(path: Path) -> None:
+    """Two first runs at once make one key: it is written elsewhere and linked into place, whoever comes first."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as place:
+            new_key_file(Path(place) / path.name)
+            os.link(Path(place) / path.name, path)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise InputError(f"The key file {path} cannot be made: {error.strerror}.", hint=_WHERE) from None
 
 
 def new_key_file(path: Path) -> None:

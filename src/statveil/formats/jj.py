@@ -1,7 +1,7 @@
 """JJ files: any linear system of cells as text, the form of tau-ARGUS, sdcTable and RCTA.
 
-A file is read to plain arrays in integer units of 10**-decimals, with as many decimals as its values, right-hand sides and
-levels have (six at most). What has more is rounded to the safe side: levels up, bounds inwards.
+A file is read to plain arrays in integer units of 10**-decimals, with as many decimals as its values and right-hand sides
+have (six at most), or as are asked for. What has more is rounded to the safe side: levels up, bounds inwards.
 """
 
 from __future__ import annotations
@@ -12,34 +12,46 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import TableNotAdditive
 from statveil.formats.amounts import AmountColumn, DecimalNumbers, RoundedAmounts, Rounding, WordColumn, lines_of, relation_lines
-from statveil.formats.system import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem, how_to_mend
+from statveil.formats.system import (
+    LARGEST_SUM,
+    MORE_DECIMALS,
+    MOST_DECIMALS,
+    STATUSES,
+    Decimals,
+    LinearSystem,
+    check_decimals,
+    how_to_mend,
+    in_decimals,
+)
 from statveil.formats.text import COUNT, GRAMMAR, BlockWords, LineBlock, TextLines, find_repeated, scan_relations
 
 _FIELDS = 9
 _TOO_LARGE = "an amount is too large to be computed exactly (2^53 units or more)"
 
 
-def read_text(path: str | Path, *, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
-    """Read a JJ file.
+def read_text(path: str | Path, *, decimals: Decimals = None, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
+    """Read a JJ file with the decimals of its values, or with those asked for.
 
     A table that does not add up is refused unless `non_additive` allows it. A level below zero is refused unless
     `negative_levels` allows it: then it says that nothing is asked on that side, as a level of zero does.
     """
+    check_decimals(decimals)
     text = TextLines(Path(path))
     text.constant("0")
     cells = _read_cells(text)
     terms = _read_relations(text, cells.value.digits.size)
     text.finish("the last relation it announced")
-    system = _in_units(cells, terms, negative_levels=negative_levels)
+    finest = max(_decimals_of(cells, terms), decimals if isinstance(decimals, int) else 0)
+    system = in_decimals(_in_units(cells, terms, finest, negative_levels=negative_levels), decimals, file=text.name)
     _check_sums(system, terms.block, non_additive=non_additive)
     return system
 
 
 def write_text(system: LinearSystem, path: str | Path) -> None:
-    """Write a JJ file that reads back to the same system."""
+    """Write a JJ file that reads back to the same system with its decimals."""
     size, decimals = system.value.size, system.decimals
     amounts = [AmountColumn(each, decimals) for each in (system.value, system.lower, system.upper, system.lower_level, system.upper_level)]
     letters, status = np.unique(system.status, return_inverse=True)
@@ -132,14 +144,13 @@ def _check_columns(block: LineBlock, starts: IntArray, columns: IntArray, cells:
         raise block.fault(twice, "the relation names a cell twice", hint="Add its factors up, or mend the index.")
 
 
-def _in_units(cells: _JJCells, terms: _Terms, *, negative_levels: bool) -> LinearSystem:
-    decimals = _decimals_of(cells, terms)
+def _in_units(cells: _JJCells, terms: _Terms, decimals: int, *, negative_levels: bool) -> LinearSystem:
     value = cells.value.in_units(decimals)
     cells.block.refuse(value.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
     rhs = terms.rhs.in_units(decimals)
     terms.block.refuse(rhs.too_large, _TOO_LARGE, hint="Write it with fewer decimals, or in thousands.")
     lower, upper = cells.lower.in_units(decimals, Rounding.UP).units, cells.upper.in_units(decimals, Rounding.DOWN).units
-    cells.block.refuse(lower > upper, "the lower bound is above the upper bound")
+    _check_bounds(cells, lower > upper, decimals)
     return LinearSystem(
         relations=terms.matrix,
         rhs=rhs.units,
@@ -152,6 +163,13 @@ def _in_units(cells: _JJCells, terms: _Terms, *, negative_levels: bool) -> Linea
         upper_level=_level(cells, cells.upper_level, value, decimals, negative=negative_levels),
         decimals=decimals,
     )
+
+
+def _check_bounds(cells: _JJCells, crossed: BoolArray, decimals: int) -> None:
+    """Bounds that cross as they are written, or only as they were rounded inwards."""
+    lower, upper = cells.lower.in_units(MOST_DECIMALS, Rounding.UP), cells.upper.in_units(MOST_DECIMALS, Rounding.DOWN)
+    cells.block.refuse(crossed & (lower.units > upper.units), "the lower bound is above the upper bound")
+    cells.block.refuse(crossed, f"no number with {decimals} decimals lies between the bounds", hint=MORE_DECIMALS)
 
 
 def _decimals_of(cells: _JJCells, terms: _Terms) -> int:

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import FormatError, TableNotAdditive
 from statveil.formats.amounts import NO_BOUND
-from statveil.formats.system import LARGEST_SUM, MOST_DECIMALS, STATUSES, LinearSystem, how_to_mend
+from statveil.formats.system import LARGEST_SUM, MOST_DECIMALS, STATUSES, Decimals, LinearSystem, how_to_mend, in_decimals
 from statveil.formats.text import find_repeated
 
 VERSION = 1
@@ -39,7 +39,7 @@ TUNING = ArraysTuning()
 
 
 def write_arrays(system: LinearSystem, path: str | Path) -> None:
-    """Write a .npz file that reads back to the same system."""
+    """Write a .npz file that reads back to the same system with its decimals."""
     matrix = system.relations
     letters = np.asarray(system.status, dtype="<U1").view(np.uint32)
     whole = {name: getattr(system, name) for name in _AMOUNTS} | {"starts": matrix.indptr, "cells": matrix.indices, "factors": matrix.data}
@@ -52,8 +52,11 @@ def write_arrays(system: LinearSystem, path: str | Path) -> None:
         _add(archive, "cost", np.asarray(system.cost, dtype=np.float64))
 
 
-def read_arrays(path: str | Path, *, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
-    """Read a .npz file of `write_arrays`. It is checked as a JJ file is, and refused for the same reasons."""
+def read_arrays(path: str | Path, *, decimals: Decimals = None, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
+    """Read a .npz file of `write_arrays`. It is checked as a JJ file is, and refused for the same reasons.
+
+    The unit that the file tells is that of its arrays; taken are the decimals of its values, or those asked for.
+    """
     file = _File(Path(path))
     arrays = file.arrays
     file.refuse_unless(arrays["version"].tolist() == [VERSION], "it is of another version, or no linear system")
@@ -69,6 +72,7 @@ def read_arrays(path: str | Path, *, non_additive: bool = False, negative_levels
         status=arrays["status"].astype(np.uint32).view("<U1"),
         decimals=int(arrays["decimals"][0]),
     )
+    system = in_decimals(system, decimals, file=file.name)
     _check_sums(file, system, non_additive=non_additive)
     return system
 

@@ -138,7 +138,7 @@ def read_solution(path: str | Path, *, decimals: int) -> Solution:
     words.require_numbering(0)
     return Solution(
         value=_amounts(words, 1, "value", decimals),
-        released=_amounts(words, 2, "released value", decimals),
+        released=_amounts(words, 2, "released value", decimals, hint="Say how many were chosen: --decimals, in Python decimals=."),
         sensitive=_zero_or_one(words, 3, "mark"),
         decimals=decimals,
     )
@@ -168,10 +168,10 @@ def read_directions(path: str | Path, sensitive: BoolArray) -> IntArray:
     return senses
 
 
-def _amounts(words: BlockWords, field: int, name: str, decimals: int) -> IntArray:
+def _amounts(words: BlockWords, field: int, name: str, decimals: int, *, hint: str = "") -> IntArray:
     amounts = words.numbers(field, name).in_units(decimals)
     words.block.refuse(amounts.too_large, f"the {name} is too large")
-    words.block.refuse(~amounts.exact, f"the {name} has more than {decimals} decimals")
+    words.block.refuse(~amounts.exact, f"the {name} has more than {decimals} decimals", hint=hint)
     return amounts.units
 
 

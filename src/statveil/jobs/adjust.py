@@ -17,7 +17,7 @@ from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits, OnProgress, check_kind, stages
 from statveil.formats.certificate import write_certificate
 from statveil.formats.rcta import Solution, read_directions, read_may_give, write_repairs, write_solution
-from statveil.formats.system import LinearSystem, read_system
+from statveil.formats.system import LinearSystem
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.options import AdjustArguments, Method, Repair, method_of
@@ -129,7 +129,7 @@ class SystemFiles:
 
     def read(self) -> tuple[LinearSystem, ProtectionProblem]:
         asked = self.options
-        system = read_system(self.system, non_additive=asked.non_additive, negative_levels=asked.negative_levels)
+        system = asked.read(self.system)
         return system, problem_of(system, weights=asked.weights, variant=asked.variant, norm=asked.norm)
 
     def targets(self, *, may_loosen: bool) -> dict[str, Path]:
@@ -149,6 +149,7 @@ class SystemFiles:
             variant=self.options.variant,
             non_additive=self.options.non_additive,
             negative_levels=self.options.negative_levels,
+            decimals=self.options.decimals,
             repairs=files.get("repairs"),
         )
         if not report.passed:
@@ -345,7 +346,7 @@ def _write(
         from statveil.jobs.tables.released import require_means
 
         audit = AuditReport(checks=(*audit.checks, *require_means(problem, asked.keep, adjustment).checks))
-    figures = summary_of(problem, asked_files.options, adjustment, audit) | utility_of(problem, released, decimals)
+    figures = summary_of(problem, asked_files.options, adjustment, audit) | {"decimals": decimals} | utility_of(problem, released, decimals)
     if "summary" in files:
         files["summary"].write_text(json_lines(figures), encoding="utf-8", newline="\n")
     if "certificate" in files:

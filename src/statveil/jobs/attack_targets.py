@@ -25,7 +25,7 @@ from statveil.audit.attacks.verdict import Number, SuiteReport, Verdict, Verdict
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.formats.rcta import read_solution
-from statveil.formats.system import read_system
+from statveil.formats.system import Decimals, read_system
 from statveil.jobs.recheck import read_protected, read_run
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
@@ -41,9 +41,11 @@ NO_BOUND = 2.0**61
 USUAL_CAP = 2.0
 
 
-def system_case(original: Path, solution: Path, *, effort: Effort, reverse: ReverseSolver | None, cap: float = USUAL_CAP) -> SystemCase:
-    """The bounds of the file are what the public knows of each true value."""
-    system = read_system(original, non_additive=True, negative_levels=True)
+def system_case(
+    original: Path, solution: Path, *, effort: Effort, reverse: ReverseSolver | None, cap: float = USUAL_CAP, decimals: Decimals = None
+) -> SystemCase:
+    """The bounds of the file are what the public knows of each true value. decimals: those that the solution was made with."""
+    system = read_system(original, decimals=decimals, non_additive=True, negative_levels=True)
     released = read_solution(solution, decimals=system.decimals).released
     if released.shape != system.value.shape:
         raise InputError(f"{solution.name} has {released.size} cells and {original.name} has {system.value.size}.")

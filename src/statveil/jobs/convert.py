@@ -291,7 +291,7 @@ _PUBLIC: Mapping[str, Callable[[Release, Path], object]] = {
 
 
 def _system_to_system(source: Path, target: Path, _how: Conversion) -> None:
-    write_system(read_system(source, non_additive=True), target)
+    write_system(read_system(source, decimals="all", non_additive=True), target)
 
 
 _STEPS: Sequence[tuple[frozenset[str], frozenset[str], Step]] = (

@@ -86,6 +86,7 @@ level = 20                     # protection in percent of the value, or [lower, 
 # [[rule]]
 # type = "manual"              # statuses, levels, costs and bounds of single cells
 # file = "apriori.csv"
+# spread = true                # "safe" on a total is meant for its only child as well
 
 # [[rule]]
 # type = "waiver"              # cells that may be published as they are

@@ -27,10 +27,12 @@ from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
 from statveil.jobs.tables.folder import JOB_FILE, PROVENANCE_FILE, PUBLIC, REPAIRS_FILE, file_hashes, settings_of
+from statveil.jobs.tables.protect import ProtectionSettings, keyed
 from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, recheck_means, requirements_of
 from statveil.publish.file_release import promise
 from statveil.publish.formats.files import file_word, paths_of
 from statveil.publish.formats.read_back import PublicTable, read_public_csv
+from statveil.risk.levels import raise_levels
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table, View
@@ -107,9 +109,11 @@ def audit_folder(folder: Path) -> AuditReport:
         raise AuditFailed("The release has no public CSV file, so no check could be made.", hint="Add csv to output.formats.")
     provenance = read_provenance(folder / PROVENANCE_FILE)
     try:
-        rules, options = job.rules(), options_with(job.options(), job.keep(), provenance.parameters.get(WIDENED))
+        how = _keyed(job, provenance)
+        rules, options = job.rules(), options_with(how.options, job.keep(), provenance.parameters.get(WIDENED))
         linked, asked = job.linked(), requirements_of(options)
-        table, sensitivity = assess_records(job.microdata, linked, rules)
+        table, found = assess_records(job.microdata, linked, rules)
+        sensitivity = raise_levels(table, found, rules, options.floors)
     except InputError as error:
         raise AuditFailed(
             f"The records cannot be tabulated and assessed again ({type(error).__name__}: {error.message})",
@@ -117,10 +121,23 @@ def audit_folder(folder: Path) -> AuditReport:
         ) from None
     protected, placed = _read_public(table, paths_of(folder / PUBLIC / f"{file_word(job.name)}.csv", table.views))
     recorded = {part: words for part, words in provenance.parameters.items() if part != WIDENED}
-    same_job = _check_job(asked_for(job, linked, rules), recorded)
+    same_job = _check_job(asked_for(job, linked, rules, how), recorded)
     repairs = () if job.parts.repair is None else _read_repairs(folder / REPAIRS_FILE, table.decimals)
-    found = audit_table(table, sensitivity, asked, protected, provenance, repairs)
-    return AuditReport(checks=(contents, same_job, placed, *found.checks, *_check_means(job, table, sensitivity, protected)))
+    audited = audit_table(table, sensitivity, asked, protected, provenance, repairs)
+    return AuditReport(checks=(contents, same_job, placed, *audited.checks, *_check_means(job, table, sensitivity, protected)))
+
+
+def _keyed(job: TableJob, provenance: Provenance) -> ProtectionSettings:
+    """The settings of the job with the key that the release was drawn by; without it nothing can be said of its levels."""
+    how = keyed(settings_of(job), make=False)
+    key, options = how.options.floors.key, provenance.parameters.get("options")
+    drawn = options.get("floors") if isinstance(options, Mapping) else None
+    if key is not None and (not isinstance(drawn, Mapping) or drawn.get("key") != as_json(key)):
+        raise AuditFailed(
+            "The release was drawn by another key, so its protection levels are not known.",
+            hint=f"Give the key whose fingerprint {PROVENANCE_FILE} names: in the job, or in the environment.",
+        )
+    return how
 
 
 def _check_means(job: TableJob, table: Table, sensitivity: Sensitivity, protected: ProtectedTable) -> list[Check]:
@@ -147,9 +164,9 @@ def _fate(name: str, written: Mapping[str, Any], present: Mapping[str, str]) -> 
     return "changed since the release" if name in written else "not part of the release"
 
 
-def asked_for(job: TableJob, linked: LinkedTables, rules: Sequence[Rule]) -> dict[str, Any]:
+def asked_for(job: TableJob, linked: LinkedTables, rules: Sequence[Rule], how: ProtectionSettings) -> dict[str, Any]:
     """What the job asks, in the words of the provenance."""
-    asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked), **settings_of(job).as_json()}
+    asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked), **how.as_json()}
     return asked if job.parts.tradeoff is None else asked | {"tradeoff": as_json(job.parts.tradeoff.model_dump())}
 
 

@@ -18,6 +18,7 @@ from statveil.core.errors import InputError
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
+from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
 from statveil.tables.spec import Trees
 
@@ -189,12 +190,14 @@ class ManualPart(Part):
     type: Literal["manual"]
     file: str
     level: Level | None = None
+    spread: bool = False
 
 
 class WaiverPart(Part):
     type: Literal["waiver"]
     cells: list[dict[str, str]]
     view: str | None = None
+    spread: bool = False
 
 
 RulePart = Annotated[
@@ -236,6 +239,11 @@ class ProtectionPart(Part):
     method: Literal["auto", "exact"] = "auto"
     seed: Annotated[int, Field(ge=0)] = 0
     search_sets: bool = False
+    floors: Literal["drawn", "exact"] = "drawn"
+    floor_cap: Number = LEVELS.cap
+    key: str | None = None
+    tiny: bool = True
+    coalitions: bool = True
     attacks: Literal["report", "refuse"] = DEFAULT_ATTACKS
 
 

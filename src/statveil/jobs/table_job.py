@@ -15,6 +15,7 @@ from typing import Any
 
 from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import Limits
+from statveil.core.secret import SecretKey
 from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
@@ -22,6 +23,7 @@ from statveil.jobs.schema import DimensionPart, JobFile, ManualPart, RulePart, T
 from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Bounds, GivingCells, Method, Options, TableRepair
+from statveil.risk.levels import Floors
 from statveil.risk.rules import Rule
 from statveil.risk.rules.manual import Manual
 from statveil.tables.linked import CellSet, Equation
@@ -80,7 +82,13 @@ class TableJob:
             bounds = Bounds(**chosen.bounds.model_dump())
         with _about("protection"):
             options = Options(variant=chosen.variant, norm=chosen.norm, weights=chosen.weights, cap=chosen.cap, bounds=bounds)
-        return replace(options, repair=self._repair())
+            floors = Floors(scheme=chosen.floors, cap=chosen.floor_cap, tiny=chosen.tiny, coalitions=chosen.coalitions, key=self._key())
+        return replace(options, repair=self._repair(), floors=floors)
+
+    def _key(self) -> SecretKey | None:
+        """The key that the job names; None: the office's."""
+        named = self.parts.protection.key
+        return None if named is None else SecretKey.from_file(self.path(named))
 
     def method(self) -> Method:
         return Method(name=self.parts.protection.method, seed=self.parts.protection.seed)
@@ -131,7 +139,7 @@ class TableJob:
     def _rule(self, part: RulePart) -> Rule:
         if isinstance(part, ManualPart):
             level = {} if part.level is None else {"level": part.level}
-            return Manual.from_csv(_existing(self.path(part.file), written=part.file), **level)
+            return Manual.from_csv(_existing(self.path(part.file), written=part.file), spread=part.spread, **level)
         return rule_of(part)
 
 

@@ -159,7 +159,8 @@ def _weights(table: Table, sensitivity: Sensitivity, options: Options, value: In
         places += np.bincount(view.cell, minlength=value.size)
     places[table.shown :] = NEXT_TO_NOTHING
     unit = 10.0**-table.decimals
-    size = np.maximum(np.abs(value), 1) * unit
+    least = -(-sensitivity.upper_level // _published_unit(table))  # a cell that must look larger than it is counts as that large
+    size = np.maximum(np.abs(value), np.maximum(least, 1)) * unit
     cost = {"unit": np.ones(value.size), "inverse": 1.0 / size, "inverse-sqrt": 1.0 / np.sqrt(size)}[options.weights]
     cost = np.where(np.isnan(sensitivity.weight), cost, sensitivity.weight)
     return np.asarray(cost * places * (unit if options.norm == "l1" else unit * unit))

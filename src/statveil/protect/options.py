@@ -10,6 +10,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed, is_finite, known
 from statveil.formats.rcta import MayGive
+from statveil.risk.levels import Floors
 
 Variant = Literal["at-least", "exact"]
 Norm = Literal["l1", "l2"]
@@ -128,6 +129,7 @@ class Options:
     bounds: how far any cell may move.
     cap: a sensitive cell moves by no more than `cap` times its level.
     repair: what of all this may give where no safe table exists; by default nothing, and there is then no release.
+    floors: how the levels that rules find in records are raised, so that the release does not tell them.
 
     >>> Options(cap=3, bounds=Bounds(percent_up=50)).norm
     'l1'
@@ -139,12 +141,14 @@ class Options:
     bounds: Bounds = field(default_factory=Bounds)
     cap: float | None = None
     repair: TableRepair | None = None
+    floors: Floors = field(default_factory=Floors)
 
     def __post_init__(self) -> None:
         known("variant", self.variant, ("at-least", "exact"))
         known("norm", self.norm, ("l1", "l2"))
         known("weights", self.weights, ("unit", "inverse", "inverse-sqrt"))
         check_kind("bounds", self.bounds, Bounds)
+        check_kind("floors", self.floors, Floors)
         if self.repair is not None:
             check_kind("repair", self.repair, TableRepair)
         if self.cap is not None and not (is_finite(self.cap) and self.cap >= 1):

@@ -11,7 +11,7 @@ import numpy as np
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray
 from statveil.core.errors import InputError
 from statveil.core.limits import known
-from statveil.formats.system import LinearSystem, read_system, write_system
+from statveil.formats.system import Decimals, LinearSystem, check_decimals, read_system, write_system
 from statveil.protect.options import Norm, Variant
 from statveil.protect.problem import ProtectionProblem
 
@@ -26,6 +26,7 @@ class SystemOptions:
     variant: move sensitive cells by `at-least` their level, or by `exact`-ly it. norm: sum of absolute (`l1`) or squared (`l2`) changes.
     non_additive: accept relations that do not hold; they will hold in what is released.
     negative_levels: accept levels below zero: nothing is asked on that side, as with a level of zero.
+    decimals: of what is released. None: those of the values; levels are rounded up to that. A number, or "all": those of the levels too.
     """
 
     weights: SystemWeights = "file"
@@ -33,11 +34,17 @@ class SystemOptions:
     norm: Norm = "l1"
     non_additive: bool = False
     negative_levels: bool = False
+    decimals: Decimals = None
 
     def __post_init__(self) -> None:
         known("weights", self.weights, ("file", "unit", "value", "inverse"))
         known("variant", self.variant, ("at-least", "exact"))
         known("norm", self.norm, ("l1", "l2"))
+        check_decimals(self.decimals)
+
+    def read(self, path: str | Path) -> LinearSystem:
+        """The system of a file, taken so."""
+        return read_system(path, decimals=self.decimals, non_additive=self.non_additive, negative_levels=self.negative_levels)
 
 
 def read_jj(
@@ -48,10 +55,11 @@ def read_jj(
     norm: Norm = "l1",
     non_additive: bool = False,
     negative_levels: bool = False,
+    decimals: Decimals = None,
 ) -> ProtectionProblem:
     """The problem that a JJ file describes.
 
-    path: the file. weights, variant, norm, non_additive, negative_levels: as in `sv.systems.SystemOptions`.
+    path: the file. weights, variant, norm, non_additive, negative_levels, decimals: as in `sv.systems.SystemOptions`.
 
     >>> import tempfile
     >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
@@ -60,9 +68,10 @@ def read_jj(
     >>> read_jj(path, weights="unit").sensitive.tolist()
     [False, True, False]
     """
-    options = SystemOptions(weights=weights, variant=variant, norm=norm, non_additive=non_additive, negative_levels=negative_levels)
-    system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
-    return problem_of(system, weights=weights, variant=variant, norm=norm)
+    options = SystemOptions(
+        weights=weights, variant=variant, norm=norm, non_additive=non_additive, negative_levels=negative_levels, decimals=decimals
+    )
+    return problem_of(options.read(path), weights=weights, variant=variant, norm=norm)
 
 
 def write_jj(source: ProtectionProblem | LinearSystem, path: str | Path, *, decimals: int = 0) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,18 @@ import numpy as np
 from statveil.core.arrays import BoolArray, FloatArray, IntArray, frozen_array
 from statveil.core.errors import RuleError
 from statveil.risk.rules import Rule
-from statveil.risk.rules.base import Finding, RespondentRule, ceil_amount, exact, floor_amount, percent_of_value
+from statveil.risk.rules.base import Finding, RespondentRule, ceil_amount, exact, fewer_than, floor_amount, percent_of_value
 from statveil.risk.rules.manual import Manual, ManualCell, Waiver
-from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.risk.rules.minimum_frequency import MinimumFrequency
+from statveil.risk.sensitivity import UNBOUNDED, SafeSpread, Sensitivity
 from statveil.tables.linked import CellSet
 from statveil.tables.positions import Grid
 from statveil.tables.table import Table, View, find_cell, in_words
+
+USUAL_MINIMUM = 3
+"""Respondents below which a cell has few, where no minimum frequency rule says how many."""
+CellName = frozenset[tuple[str, str]]
+"""The labels of a cell that are not totals."""
 
 
 def candidate_sets(table: Table, sensitivity: Sensitivity) -> list[CellSet]:
@@ -81,6 +87,7 @@ def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
     findings += [("set of cells declared sensitive", finding) for finding in _declared_unions(table)]
     decisions = decide(table, [rule for rule in rules if not isinstance(rule, RespondentRule)])
     reasons = _reasons(table, findings)
+    spread = _spread(table, rules, decisions, reasons)
     sensitive = np.logical_or.reduce([np.zeros(table.size, bool), *reasons.values()]) & ~decisions.cleared
     _refuse_frozen(sensitive, decisions)
     return Sensitivity(
@@ -92,6 +99,7 @@ def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
         minimum=frozen_array(decisions.minimum),
         maximum=frozen_array(decisions.maximum),
         reasons={words: frozen_array(found & sensitive) for words, found in reasons.items()},
+        spread=spread,
     )
 
 
@@ -148,15 +156,19 @@ class Decisions:
     maximum: IntArray
     labels: dict[int, str]
     """The labels that the lists use, for messages."""
+    named: dict[int, list[CellName]] = field(default_factory=dict)
+    """By which names each cell was declared safe."""
+    spreading: set[int] = field(default_factory=set)
+    """Cells that were declared safe wherever they stand."""
 
 
 def decide(table: Table, rules: Sequence[Manual | Waiver]) -> Decisions:
     """Lay every list over the table; lists that contradict each other are refused."""
-    decisions = _undecided(table.size)
+    decisions, totals = _undecided(table.size), _totals(table)
     for said in (said for rule in rules for said in _statements(rule)):
         cell = find_cell(table, said.cell, said.view)
         decisions.labels[cell] = in_words(said.cell)
-        _set_status(decisions, cell, said)
+        _set_status(decisions, cell, said, totals)
         _set_cost(decisions, cell, said)
         _set_bounds(decisions, cell, said, table.scale)
     _refuse(decisions, decisions.declared & decisions.cleared, "is declared sensitive and also safe or waived")
@@ -177,16 +189,61 @@ def _undecided(size: int) -> Decisions:
 
 
 def _statements(rule: Manual | Waiver) -> Sequence[ManualCell]:
-    """A waiver says "safe" of each of its cells."""
+    """A waiver says "safe" of each of its cells; what is said of a whole list is said of each of them."""
     if isinstance(rule, Manual):
-        return rule.cells
-    return [ManualCell(cell=labels, view=rule.view, status="safe") for labels in rule.cells]
+        return [replace(said, spread=True) if rule.spread and said.status == "safe" else said for said in rule.cells]
+    return [ManualCell(cell=labels, view=rule.view, status="safe", spread=rule.spread) for labels in rule.cells]
 
 
-def _set_status(decisions: Decisions, cell: int, said: ManualCell) -> None:
+def _set_status(decisions: Decisions, cell: int, said: ManualCell, totals: CellName) -> None:
     by_status = {"sensitive": decisions.declared, "safe": decisions.cleared, "frozen": decisions.frozen}
     if said.status is not None:
         by_status[said.status][cell] = True
+    if said.status == "safe":
+        decisions.named.setdefault(cell, []).append(frozenset(said.cell.items()) - totals)
+    if said.spread:
+        decisions.spreading.add(cell)
+
+
+def _totals(table: Table) -> CellName:
+    """All that need not be said of a cell."""
+    return frozenset((dimension.name, dimension.total) for view in table.views for dimension in view.dimensions)
+
+
+def _spread(table: Table, rules: Sequence[Rule], decisions: Decisions, reasons: Mapping[str, BoolArray]) -> tuple[SafeSpread, ...]:
+    """Which other names the cells declared safe have. Where that frees a cell of few respondents, it must have been meant."""
+    if not decisions.named:
+        return ()
+    unsafe = np.logical_or.reduce([np.zeros(table.size, bool), *reasons.values()])
+    few = unsafe & fewer_than(table, max((rule.n for rule in rules if isinstance(rule, MinimumFrequency)), default=USUAL_MINIMUM))
+    found = []
+    for cell, reached in _other_names(table, decisions).items():
+        words = tuple(dict.fromkeys(_in_order(table, name) for name in decisions.named[cell]))
+        if few[cell] and cell not in decisions.spreading:
+            raise RuleError(
+                f"The cell {words[0]} is declared safe. It has few respondents, and {' and '.join(reached)} is the same records.",
+                hint="Name these as well, or let it spread: spread=True (in a job spread = true, in a batch the last field of APRIORI 1).",
+            )
+        found.append(SafeSpread(named=words, reached=tuple(reached), freed=bool(unsafe[cell])))
+    return tuple(found)
+
+
+def _other_names(table: Table, decisions: Decisions) -> dict[int, list[str]]:
+    """Where else the cells stand that were declared safe, in the order of the table. A margin of two linked tables has one name."""
+    totals, found = _totals(table), dict[int, list[str]]()
+    for view in table.views:
+        for row in np.flatnonzero(decisions.cleared[view.cell]).tolist():
+            cell, name = int(view.cell[row]), frozenset(_labels(view, row).items()) - totals
+            words = _in_order(table, name)
+            if name not in decisions.named[cell] and words not in found.get(cell, []):
+                found.setdefault(cell, []).append(words)
+    return found
+
+
+def _in_order(table: Table, name: CellName) -> str:
+    """A name in words, dimensions in the order of the table."""
+    order = [dimension.name for view in table.views for dimension in view.dimensions]
+    return in_words(dict(sorted(name, key=lambda label: order.index(label[0]))))
 
 
 def _set_cost(decisions: Decisions, cell: int, said: ManualCell) -> None:

@@ -141,6 +141,7 @@ def _nobody() -> Contributions:
         amount=nothing,
         copies=nothing,
         flags=nothing.astype(np.uint8),
+        name=nothing.astype(np.uint64),
     )
 
 

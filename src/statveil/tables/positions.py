@@ -186,6 +186,7 @@ class PositionSums:
     top: IntArray
     unwaived: IntArray
     requested: IntArray
+    leader: AnyArray
 
     def take(self, order: IntArray) -> PositionSums:
         return PositionSums(**{field.name: getattr(self, field.name)[order] for field in fields(self)})

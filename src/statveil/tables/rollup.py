@@ -6,7 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.data.engines import Session
-from statveil.data.queries.tabulation import holding_amounts, leaf_sums, record_amounts
+from statveil.data.queries.tabulation import holding_amounts, holding_names, leaf_sums, record_amounts
 from statveil.tables.coding import TableUnits
 from statveil.tables.positions import REQUESTED, UNWAIVED, Grid, PositionSums, combinations, join_positions
 from statveil.tables.spec import TableSpec
@@ -69,13 +69,33 @@ def raise_flagged(largest: Any, flags: int, contribution: int) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def rank_respondents(start: Any, leaf: Any, amount: Any, copies: Any, flags: Any, position: Any, size: int, top: int) -> Any:
-    """Per position: respondents, their absolute contributions added up, the largest of them, of those unwaived, of those requesting.
+def lead(leader: Any, where: int, largest: int, contribution: int, name: Any, respondent: int) -> None:
+    """Who leads there once this contribution is known: of equal ones the larger name; nothing where there are no names."""
+    if name.size and (contribution > largest or (contribution == largest and name[respondent] > leader[where])):
+        leader[where] = name[respondent]
+
+
+class ContributionRows(NamedTuple):
+    """The arrays of `Contributions`, for compiled code."""
+
+    start: Any
+    leaf: Any
+    amount: Any
+    copies: Any
+    flags: Any
+    name: Any
+
+
+@numba.njit(cache=True, nogil=True)
+def rank_respondents(rows: ContributionRows, position: Any, size: int, top: int) -> Any:
+    """Per position: respondents, their absolute contributions added up, the largest of them, of those unwaived, of those requesting,
+    and the name of the one who leads: of several that give the same, the largest name, so that the order of records does not matter.
 
     Rows `start[h]` to `start[h + 1]` are the contributions of respondent h to leaf cells. They are added up at
     every position first: what a holding gives to a margin may be less than the sum of what it gives below.
-    `copies` and `flags` hold one number per row, or nothing where they are of no use. Empty places hold -1.
+    `copies` and `flags` hold one number per row, `name` one per respondent, or nothing where they are of no use. Empty places hold -1.
     """
+    start, leaf, amount, copies, flags, name = rows
     # Side by side, because a position is looked up at random: one visit to memory instead of four.
     state = np.zeros((size, 4), np.int64)
     seen_by, given, respondents, magnitude = state[:, 0], state[:, 1], state[:, 2], state[:, 3]
@@ -84,6 +104,7 @@ def rank_respondents(start: Any, leaf: Any, amount: Any, copies: Any, flags: Any
     largest_copies = np.zeros((size if copies.size else 0, top), np.int64)
     largest_flagged = np.full((size if flags.size else 0, 2), -1, np.int64)
     given_flags = np.zeros(size if flags.size else 0, np.uint8)
+    leader = np.zeros(size if name.size else 0, np.uint64)
     touched = np.zeros(size, np.int64)
     for respondent in range(start.size - 1):
         count = 0
@@ -105,12 +126,13 @@ def rank_respondents(start: Any, leaf: Any, amount: Any, copies: Any, flags: Any
             contribution = abs(given[where])
             respondents[where] += 1
             magnitude[where] += contribution
+            lead(leader, where, largest[where, 0], contribution, name, respondent)
             place = place_among(largest[where], contribution)
             if copies.size:
                 insert_at(largest_copies[where], place, copies[start[respondent]])
             if flags.size:
                 raise_flagged(largest_flagged[where], given_flags[where], contribution)
-    return respondents.copy(), magnitude.copy(), largest, largest_copies, largest_flagged
+    return respondents.copy(), magnitude.copy(), largest, largest_copies, largest_flagged, leader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +160,7 @@ class Contributions:
     amount: IntArray
     copies: IntArray
     flags: AnyArray
+    name: AnyArray
 
     def __post_init__(self) -> None:
         _freeze(self)
@@ -159,15 +182,17 @@ def read_contributions(session: Session, table: int, response: int, leaves: Leaf
     if spec.holding:
         answer = holding_amounts(session, table, response)
         start = np.flatnonzero(np.diff(_array(answer, "holding"), prepend=-1))
+        names = _array(holding_names(session), "name")[_array(answer, "holding")[start]]
     else:
         answer = record_amounts(session, table, response)
-        start = np.arange(answer.num_rows)
+        start, names = np.arange(answer.num_rows), nothing.astype(np.uint64)
     return Contributions(
         start=np.append(start, answer.num_rows).astype(np.int64),
         leaf=np.searchsorted(leaves.key, _array(answer, "key")).astype(np.int32),
         amount=_array(answer, "amount"),
         copies=_array(answer, "copies") if units.repeats else nothing,
         flags=_array(answer, "flags") if spec.waiver or spec.request else nothing.astype(np.uint8),
+        name=names,
     )
 
 
@@ -228,8 +253,10 @@ def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units:
 
 def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: TableUnits, mass: IntArray) -> dict[str, IntArray]:
 
-    ranked = rank_respondents(rows.start, rows.leaf, rows.amount, rows.copies, rows.flags, position, size, top)
-    respondents, magnitude, largest, copies, flagged = ranked
+    given = ContributionRows(*(getattr(rows, name) for name in ContributionRows._fields))
+    respondents, magnitude, largest, copies, flagged, leader = rank_respondents(given, position, size, top)
+    if not leader.size:
+        leader = largest[:, 0].astype(np.uint64)  # a record has no name; what it gives is the same in every cell that holds it
     if not rows.flags.size:
         flagged = np.stack([largest[:, 0], np.full(size, -1)], axis=1)
     largest = np.maximum(largest, 0)
@@ -241,6 +268,7 @@ def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *
         "top": largest,
         "unwaived": np.ascontiguousarray(flagged[:, 0]),
         "requested": np.ascontiguousarray(flagged[:, 1]),
+        "leader": leader,
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from statveil.core.arrays import IntArray
+from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import RuleError
 from statveil.tables.spec import Dimension
 
@@ -106,6 +106,8 @@ class Table:
     equations: tuple[EquationRows, ...] = ()
     unions: tuple[UnionCell, ...] = ()
     """Sets of cells. A union that no view shows is a cell of its own; such cells come after all others."""
+    leader: AnyArray | None = field(default=None, repr=False)
+    """A number that names the respondent with the largest contribution, the same wherever it leads; None: not known."""
     leaders: IntArray | None = field(default=None, repr=False)
     """Rows (cell, number of a respondent whose contribution to it is the largest), where they were asked for."""
 

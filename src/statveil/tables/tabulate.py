@@ -192,6 +192,7 @@ def _assemble(
         rule_scale=units.rule_scale,
         has_shadow=spec.shadow is not None,
         input_hash=columns.input_hash,
+        leader=frozen_array(cells.leader),
         equations=tuple(equation_rows(each, cells.take(shown), response[firsts][shown], responses) for each in equations),
         unions=tuple(_unions(grids, tables, views, cell)),
         leaders=_leaders(tables, views),

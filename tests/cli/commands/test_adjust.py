@@ -13,7 +13,7 @@ import statveil as sv
 import statveil.jobs.adjust
 from statveil.core import errors
 from tests.cli.stories import run, told
-from tests.formats.systems import VILLAGE
+from tests.formats.systems import NINE, VILLAGE
 
 KEYS = [
     "cells",
@@ -32,6 +32,7 @@ KEYS = [
     "seed",
     "trace",
     "audit",
+    "decimals",
     "utility",
 ]
 """Fixed: other programs read them."""
@@ -69,7 +70,7 @@ def test_adjust_writes_a_solution_and_a_summary(village: Path) -> None:
     assert figures["ending"] == "optimal"
     assert figures["gap"] <= 1e-6
     assert figures["peak_mb"] > 50
-    assert figures["audit"] == {"passed": True, "findings": [], "checked": 3 + 1 + 1 + 3 + 1 + 4}
+    assert figures["audit"] == {"passed": True, "findings": [], "checked": 3 + 1 + 1 + 3 + 1 + 4 + (1 + 3)}
     seconds, objective, bound = figures["trace"][-1]
     assert (seconds >= 0, objective, bound) == (True, figures["objective"], figures["bound"])
     assert all(first is None or first >= objective for _, first, _ in figures["trace"])
@@ -79,10 +80,41 @@ def test_adjust_writes_a_solution_and_a_summary(village: Path) -> None:
 def test_the_solution_is_in_exact_decimals(village: Path) -> None:
     assert run("adjust", village).exit_code == 0
     lines = [line.split() for line in village.with_suffix(".sol").read_text().splitlines()]
-    assert [line[1] for line in lines] == ["100.00", "60.50", "30.00", "9.50"]
+    assert [line[1] for line in lines] == ["100.0", "60.5", "30.0", "9.5"]
     assert [line[3] for line in lines] == ["0", "1", "0", "0"]
-    assert lines[1][2] in ("55.50", "67.75")
+    assert lines[1][2] in ("55.5", "67.8")
     assert sv.systems.audit_solution(village, village.with_suffix(".sol")).passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "released", "objective"), [((), {"44", "56"}, 24), (("--decimals", "1"), {"44.5", "55.5"}, 22)])
+def test_a_table_of_whole_numbers_is_released_in_whole_numbers(
+    tmp_path: Path, words: tuple[str, ...], released: set[str], objective: int
+) -> None:
+    """The level of 5.5 was asked for; a release of 44.5 among whole numbers told which cells had moved (T19)."""
+    path, certificate = tmp_path / "nine.jj", tmp_path / "bound.json"
+    path.write_text(NINE)
+    result = run("adjust", path, "--weights", "unit", "--certificate", certificate, "--json", *words)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert (figures["objective"], figures["bound"]) == (objective, objective)
+    lines = [line.split() for line in path.with_suffix(".sol").read_text().splitlines()]
+    assert lines[0][2] in released
+    assert all(("." in line[2]) == bool(words) for line in lines)
+    assert run("check-bound", path, certificate, "--weights", "unit", *words).exit_code == 0
+    assert run("check", path, path.with_suffix(".sol"), "--no-attacks", *words).exit_code == 0
+
+
+@pytest.mark.slow
+def test_a_solution_with_other_decimals_than_were_chosen_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "nine.jj"
+    path.write_text(NINE)
+    assert run("adjust", path, "--decimals", "all").exit_code == 0
+    result = run("check", path, path.with_suffix(".sol"), "--no-attacks")
+    assert result.exit_code == 2
+    assert "has more than 0 decimals" in told(result)
+    assert run("check", path, path.with_suffix(".sol"), "--no-attacks", "--decimals", "all").exit_code == 0
+    assert "is not a number, or all" in told(run("adjust", path, "--decimals", "few"))
 
 
 @pytest.mark.slow
@@ -105,7 +137,7 @@ def test_the_same_seed_gives_the_same_bytes(village: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("direction", "released"), [("0", "55.50"), ("1", "67.75")])
+@pytest.mark.parametrize(("direction", "released"), [("0", "55.5"), ("1", "67.8")])
 def test_a_start_is_kept_by_method_fixed(village: Path, direction: str, released: str) -> None:
     start = village.with_suffix(".dir")
     start.write_text(f"1 {direction}\n")

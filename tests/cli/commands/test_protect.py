@@ -113,6 +113,38 @@ def test_linked_tables_have_a_file_each_and_agree(village: Path, decimals: int) 
     assert run("audit", village / "out").exit_code == 5
 
 
+SPREAD = """
+[data]
+file = "village.csv"
+[table]
+measure = "income"
+[table.dimensions]
+street = { hierarchy = "streets.csv" }
+[[rule]]
+type = "minimum-frequency"
+n = 12
+[[rule]]
+type = "manual"
+file = "apriori.csv"
+"""
+
+
+@pytest.mark.slow
+def test_what_a_safe_total_reached_is_told(village: Path) -> None:
+    (village / "streets.csv").write_text("code,parent\nWest,\nA,West\nEast,\nB,East\nC,East\n", encoding="utf-8")
+    (village / "apriori.csv").write_text("street,status\nWest,safe\n", encoding="utf-8")
+    (village / "job.toml").write_text(SPREAD, encoding="utf-8")
+    refused = run("protect", village / "job.toml", "--out", village / "out")
+    assert refused.exit_code == 2
+    assert "street = A is the same records" in " ".join(refused.output.split())
+    (village / "job.toml").write_text(SPREAD + "spread = true\n", encoding="utf-8")
+    result = run("protect", village / "job.toml", "--out", village / "out")
+    assert result.exit_code == 0, result.output
+    words = "street = West was declared safe, which a rule calls sensitive; so was street = A, the same records"
+    assert words in result.stdout
+    assert json.loads((village / "out" / "run.json").read_text())["safe_by_spread"] == [words]
+
+
 @pytest.mark.slow
 def test_the_result_says_how_many_cells_are_sensitive(village: Path) -> None:
     result = run("protect", village / "job.toml", "--out", village / "out")

@@ -213,6 +213,33 @@ def test_a_table_that_does_not_add_up_is_refused_or_adjusted_as_the_batch_says(t
     assert abs(lines["a", "y"] - 50) >= 10
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("declared", [None, 2])
+def test_a_ready_table_of_whole_numbers_is_released_in_whole_numbers(tmp_path: Path, declared: int | None) -> None:
+    """Neither decimals of a level nor those that the .rda file declares: just the cells that moved would have them."""
+    path = not_additive(tmp_path, "0")
+    more = "lower\n<NUMERIC> <LOWERPL>\nupper\n<NUMERIC> <UPPERPL>\n"
+    rda = NOT_ADDITIVE_RDA.replace("<NUMERIC>", f"<NUMERIC>\n<DECIMALS> {declared}") if declared else NOT_ADDITIVE_RDA
+    (tmp_path / "t.rda").write_text(rda + more)
+    lines = NOT_ADDITIVE.replace("151", "150").format(total=300).splitlines()
+    (tmp_path / "t.tab").write_text("".join(f"{line};5.5;5.5\n" if ";U" in line else f"{line};0;0\n" for line in lines))
+    done = run_batch(path, settings=QUICK)
+    assert done.releases[0].protected.decimals == 0
+    assert "." not in (tmp_path / "t.txt").read_text()
+    assert abs(read(tmp_path / "t.txt")["a", "y"].value - 50) == 6
+    assert any("published with 0 decimals, as its values have, not the 2 declared" in note for note in done.notes) == bool(declared)
+
+
+@pytest.mark.slow
+def test_records_of_whole_numbers_are_released_in_whole_numbers(batch: Batch, village: Path) -> None:
+    text = (village / "village.rda").read_text()
+    (village / "village.rda").write_text(text.replace("turnover 10 5\n  <NUMERIC>", "turnover 10 5\n  <NUMERIC>\n  <DECIMALS> 2"))
+    done = run_batch(batch("P(13,1)", "<SUPPRESS> CTA(1)", '<WRITETABLE> (1, 3, , "out.txt")'), settings=QUICK)
+    assert done.releases[0].protected.decimals == 0
+    assert done.notes[0].endswith("published with 0 decimals, as its values have, not the 2 declared")
+    assert "." not in (village / "out.txt").read_text()
+
+
 def test_a_total_without_inner_cells_cannot_be_adjusted(tmp_path: Path) -> None:
     path = not_additive(tmp_path, "2")
     table = tmp_path / "t.tab"
@@ -233,6 +260,39 @@ def test_the_apriori_file_decides_cell_by_cell(batch: Batch, village: Path) -> N
     assert cells.upper is not None
     row = next(row for row in range(cells.size) if cells.codes(row) == (" 1", "ba"))
     assert (cells.lower.texts()[row], cells.upper.texts()[row]) == ("7", "9")
+
+
+def test_an_apriori_s_on_a_total_frees_its_only_child_by_word_only(batch: Batch, village: Path) -> None:
+    """The south is region 10 alone, and has two bakers."""
+    (village / "a.hst").write_text("So,ba,s\n", encoding="utf-8")
+    with pytest.raises(
+        RuleError, match=r"region = So, trade = ba is declared safe\. It has few respondents, and region = 10, trade = ba is"
+    ):
+        run_batch(batch("FREQ(3,20)", '<APRIORI> "a.hst",1,",",1,0', INTERNAL))
+    notes = run_batch(batch("FREQ(3,20)", '<APRIORI> "a.hst",1,",",0,1', INTERNAL)).notes
+    told = "region = So, trade = ba was declared safe, which a rule calls sensitive; so was region = 10, trade = ba, the same records"
+    assert [note for note in notes if "declared safe" in note] == [f"  {told}"]
+    assert read(village / "out.txt")["10", "ba"].status is ArgusStatus.SAFE_MANUAL
+
+
+def test_an_apriori_s_on_all_names_of_a_cell_is_as_ever(batch: Batch, village: Path) -> None:
+    (village / "a.hst").write_text("So,ba,s\n10,ba,s\n10,ba,c,5\n", encoding="utf-8")
+    (village / "b.hst").write_text("10,ba,u\n", encoding="utf-8")
+    apriori = '<APRIORI> "a.hst",1,",",0,0'
+    notes = run_batch(batch("FREQ(3,20)|FREQ(3,20)", apriori, INTERNAL)).notes
+    assert not [note for note in notes if "declared safe" in note]
+    assert read(village / "out.txt")["10", "ba"].status is ArgusStatus.SAFE_MANUAL
+    run_batch(batch("FREQ(3,20)", apriori, '<APRIORI> "b.hst",1,",",0,0', INTERNAL))
+    assert read(village / "out.txt")["So", "ba"].status is ArgusStatus.UNSAFE_FREQUENCY
+
+
+def test_a_cell_that_rules_on_holdings_call_unsafe_is_told_as_freed(batch: Batch, village: Path) -> None:
+    """By records, FREQ(2) is content with two bakers; by holdings, FREQ(3) is not."""
+    (village / "a.hst").write_text("So,ba,s\n", encoding="utf-8")
+    with pytest.raises(RuleError, match="few respondents"):
+        run_batch(batch("FREQ(2,20)|FREQ(3,20)", '<APRIORI> "a.hst",1,",",0,0', INTERNAL))
+    notes = run_batch(batch("FREQ(2,20)|FREQ(3,20)", '<APRIORI> "a.hst",1,",",0,1', INTERNAL)).notes
+    assert any("which a rule calls sensitive" in note for note in notes)
 
 
 def test_an_apriori_line_that_cannot_be_followed_is_told_or_refused(batch: Batch, village: Path) -> None:

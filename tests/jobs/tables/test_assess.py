@@ -32,6 +32,19 @@ def judged(**links: Any) -> tuple[sv.Table, sv.rules.Sensitivity]:
     return assess_records(sv.read_microdata(STREET), LinkedTables(tables=[table()], **links), RULES)
 
 
+def test_measures_of_different_decimals_are_linked_only_with_a_choice() -> None:
+    """Published together in hundredths, just the numbers of staff that moved would have decimals."""
+    data = sv.read_microdata(STREET.assign(staff=2, sales=[f"{sales}.25" for sales in STREET.sales]).astype(str))
+    specs = [table(name=measure, measure=measure) for measure in ("sales", "staff")]
+    with pytest.raises(sv.InputError, match=r"different decimals \('sales' 2, 'staff' 0\)"):
+        assess_records(data, LinkedTables(tables=specs), RULES)
+    for decimals in (0, 2):
+        chosen = [replace(spec, decimals=decimals) for spec in specs]
+        assert assess_records(data, LinkedTables(tables=chosen), RULES)[0].decimals == decimals
+    nothing = sv.read_microdata(STREET.assign(staff=0, sales=[f"{sales}.25" for sales in STREET.sales]).astype(str))
+    assert assess_records(nothing, LinkedTables(tables=specs), RULES)[0].decimals == 2  # zeros stay zeros
+
+
 def released(release: sv.Release) -> dict[tuple[str, ...], int]:
     view = release.protected.views[0]
     labels = [tuple(axis.codes[place] for axis, place in zip(view.dimensions, row, strict=True)) for row in view.coordinates]

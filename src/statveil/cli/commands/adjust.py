@@ -9,6 +9,7 @@ import typer
 
 from statveil.cli.options import (
     DebugOption,
+    DecimalsOption,
     GapOption,
     MethodOption,
     NegativeLevelsOption,
@@ -16,6 +17,7 @@ from statveil.cli.options import (
     SeedOption,
     VariantOption,
     WeightsOption,
+    decimals_of,
 )
 from statveil.cli.polite import polite
 from statveil.core.errors import InputError
@@ -82,6 +84,7 @@ def adjust(
     setting: SettingsOption = None,
     non_additive: NonAdditiveOption = False,
     negative_levels: NegativeLevelsOption = False,
+    decimals: DecimalsOption = None,
     repair: RepairOption = False,
     repair_order: OrderOption = "cap,inner,margins,relations",
     weaken_protection: WeakenOption = False,
@@ -102,7 +105,7 @@ def adjust(
         from statveil.jobs.adjust import adjust as adjust_source
         from statveil.protect.options import Method
 
-        options = _options(norm, weights, variant, non_additive=non_additive, negative_levels=negative_levels)
+        options = _options(norm, weights, variant, non_additive=non_additive, negative_levels=negative_levels, decimals=decimals)
         chosen = Method(name=_method(method, norm, start), settings=_settings(setting), seed=seed)
         loosening = _loosening(repair or norm == LEXMIN, repair_order, weaken=weaken_protection)
         kept = _kept(keep)
@@ -138,7 +141,7 @@ def _kept(words: list[str] | None) -> Keep | None:
     return keep_from(words)
 
 
-def _options(norm: str, weights: str, variant: str, *, non_additive: bool, negative_levels: bool) -> SystemOptions:
+def _options(norm: str, weights: str, variant: str, *, non_additive: bool, negative_levels: bool, decimals: str | None) -> SystemOptions:
     from statveil.protect.system import SystemOptions
 
     return SystemOptions(
@@ -147,6 +150,7 @@ def _options(norm: str, weights: str, variant: str, *, non_additive: bool, negat
         norm=cast("Norm", "l1" if norm == LEXMIN else norm),
         non_additive=non_additive,
         negative_levels=negative_levels,
+        decimals=decimals_of(decimals),
     )
 
 

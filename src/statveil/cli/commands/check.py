@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from statveil.cli.options import DebugOption, NegativeLevelsOption, NonAdditiveOption, VariantOption, WeightsOption
+from statveil.cli.options import (
+    DebugOption,
+    DecimalsOption,
+    NegativeLevelsOption,
+    NonAdditiveOption,
+    VariantOption,
+    WeightsOption,
+    decimals_of,
+)
 from statveil.cli.polite import polite
 from statveil.core.errors import InputError
 
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from statveil.audit.attacks.public import Catalogue, TableServer
     from statveil.audit.attacks.verdict import SuiteReport
     from statveil.audit.report import AuditReport
+    from statveil.formats.system import Decimals
     from statveil.jobs.server_config import ServerConfig
 
 
@@ -33,6 +42,7 @@ def check_bound(
     variant: VariantOption = "at-least",
     non_additive: NonAdditiveOption = False,
     negative_levels: NegativeLevelsOption = False,
+    decimals: DecimalsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
     debug: DebugOption = False,
 ) -> None:
@@ -40,9 +50,8 @@ def check_bound(
     with polite(as_json=as_json, debug=debug):
         from statveil.audit.certificate_checker import audit_bound
 
-        bound = audit_bound(
-            file, certificate, weights=weights, variant=variant, norm=norm, non_additive=non_additive, negative_levels=negative_levels
-        )
+        taken: dict[str, Any] = {"non_additive": non_additive, "negative_levels": negative_levels, "decimals": decimals_of(decimals)}
+        bound = audit_bound(file, certificate, weights=weights, variant=variant, norm=norm, **taken)
         if as_json:
             typer.echo(json.dumps({"certified": True, "bound": float(bound)}))
         else:
@@ -73,6 +82,7 @@ def attack(
         typer.Option("--url", metavar="URL", help=f"Attack the live server there, with the API key in {KEY_VARIABLE}.", show_default=False),
     ] = None,
     only: Annotated[str, typer.Option("--only", metavar="T02,T07", help="Make these attacks only.", show_default=False)] = "",
+    decimals: DecimalsOption = None,
     tables: Annotated[int, typer.Option("--tables", metavar="N", min=2, help="Tables that share cells (T02, T04).")] = 1000,
     sets: Annotated[int, typer.Option("--sets", metavar="N", min=2, help="Overlapping populations (T06).")] = 400,
     pairs: Annotated[int, typer.Option("--pairs", metavar="N", min=10, help="Pairs of tables that are timed (T20).")] = 1000,
@@ -91,7 +101,7 @@ def attack(
 
         effort = Effort(tables=tables, sets=sets, pairs=pairs, cells=cells, seed=seed)
         names = [name.strip() for name in only.split(",") if name.strip()]
-        report = _attack(targets, effort, names, dataset=dataset, mode=mode, url=url)
+        report = _attack(targets, effort, names, decimals_of(decimals), dataset=dataset, mode=mode, url=url)
         page, _ = write_attack_report(report, out)
         typer.echo(json.dumps(report.as_json(), ensure_ascii=False) if as_json else f"{attacks_in_words(report)}\n\nReport: {page}")
         if report.failed:
@@ -99,7 +109,14 @@ def attack(
 
 
 def _attack(
-    targets: Sequence[Path], effort: Effort, only: Sequence[str], *, dataset: str | None, mode: str | None, url: str | None
+    targets: Sequence[Path],
+    effort: Effort,
+    only: Sequence[str],
+    decimals: Decimals,
+    *,
+    dataset: str | None,
+    mode: str | None,
+    url: str | None,
 ) -> SuiteReport:
     from statveil.jobs.reverse import reverse_by_adjustment
 
@@ -112,7 +129,8 @@ def _attack(
         from statveil.audit.attacks.suite import attack_system
         from statveil.jobs.attack_targets import system_case
 
-        return attack_system(system_case(*targets, effort=effort, reverse=reverse), target=targets[1].name)
+        case = system_case(*targets, effort=effort, reverse=reverse, decimals=decimals)
+        return attack_system(case, target=targets[1].name)
     return _attacked_folders(targets, only, effort)
 
 
@@ -257,6 +275,7 @@ def check_system(
     variant: VariantOption = "at-least",
     non_additive: NonAdditiveOption = False,
     negative_levels: NegativeLevelsOption = False,
+    decimals: DecimalsOption = None,
     attacks: AttacksOption = True,
     out: PageOption = None,
     as_json: JsonOption = False,
@@ -269,10 +288,11 @@ def check_system(
 
         if variant not in ("at-least", "exact"):
             raise InputError(f"Unknown variant {variant!r}. Known: at-least, exact.")
-        taken: dict[str, Any] = {"variant": variant, "non_additive": non_additive, "negative_levels": negative_levels}
+        chosen = decimals_of(decimals)
+        taken: dict[str, Any] = {"variant": variant, "non_additive": non_additive, "negative_levels": negative_levels, "decimals": chosen}
         report = audit_solution(file, solution, repairs=repairs, **taken)
         bound = None if certificate is None else float(audit_bound(file, certificate, weights=weights, norm="l1", **taken))
-        attacked = _attacked_system(file, solution) if attacks and report.passed else None
+        attacked = _attacked_system(file, solution, chosen) if attacks and report.passed else None
         _tell(report, bound, attacked, as_json=as_json, page=out)
 
 
@@ -295,13 +315,13 @@ def _attacked_folders(folders: Sequence[Path], only: Sequence[str], effort: Effo
     raise InputError("Several folders are attacked together only if all are releases of tables.", hint="Attack each by itself.")
 
 
-def _attacked_system(file: Path, solution: Path) -> SuiteReport:
+def _attacked_system(file: Path, solution: Path, decimals: Decimals) -> SuiteReport:
     from statveil.audit.attacks.attacker import Effort
     from statveil.audit.attacks.suite import attack_system
     from statveil.jobs.attack_targets import system_case
     from statveil.jobs.reverse import reverse_by_adjustment
 
-    case = system_case(file, solution, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed))
+    case = system_case(file, solution, effort=Effort(), reverse=reverse_by_adjustment(seed=Effort().seed), decimals=decimals)
     return attack_system(case, target=solution.name)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from statveil.cli.options import AsJsonOption, DebugOption, OutOption
+from statveil.cli.options import AsJsonOption, DebugOption, OutOption, decimals_of
 from statveil.cli.polite import polite
 from statveil.core.errors import InputError
 
@@ -49,6 +49,9 @@ SeedOption = Annotated[
 ]
 NonAdditiveOption = Annotated[bool, typer.Option("--non-additive", help="FILE.jj only: accept relations that do not hold.")]
 NegativeLevelsOption = Annotated[bool, typer.Option("--negative-levels", help="FILE.jj only: take levels below zero as zero.")]
+DecimalsOption = Annotated[
+    str | None, typer.Option("--decimals", metavar="N|all", help="FILE.jj only: else those of the values.", show_default=False)
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier trade-off in the folder.")]
 
 
@@ -67,6 +70,7 @@ def tradeoff(
     seed: SeedOption = None,
     non_additive: NonAdditiveOption = False,
     negative_levels: NegativeLevelsOption = False,
+    decimals: DecimalsOption = None,
     as_json: AsJsonOption = False,
     force: ForceOption = False,
     debug: DebugOption = False,
@@ -80,7 +84,7 @@ def tradeoff(
         kept = _kept(over, criteria)
         run: dict[str, Any] = {"publish": publish, "force": force}
         system = {"method": method, "weights": weights, "variant": variant, "seed": seed}
-        system |= {"non_additive": non_additive or None, "negative_levels": negative_levels or None}
+        system |= {"non_additive": non_additive or None, "negative_levels": negative_levels or None, "decimals": decimals_of(decimals)}
         given = {name: value for name, value in system.items() if value is not None}
         with narrator(as_json=as_json) as tell:
             if file.suffix.lower() == JOB_SUFFIX:
@@ -132,7 +136,7 @@ def _options(given: dict[str, Any]) -> SystemOptions:
     """The options of the system that were given."""
     from statveil.protect.system import SystemOptions
 
-    names = ("weights", "variant", "non_additive", "negative_levels")
+    names = ("weights", "variant", "non_additive", "negative_levels", "decimals")
     return SystemOptions(**{name: given[name] for name in names if name in given})
 
 

@@ -58,7 +58,8 @@ def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) ->
     if coded.holding:
         identifier = column(engine, coded.holding)
         distinct = f"SELECT DISTINCT {identifier} AS holding FROM records"
-        session.keep("holdings", f"SELECT holding, CAST(row_number() OVER () - 1 AS INTEGER) AS id FROM ({distinct})")
+        name = f"(md5_number(concat('statveil holding ', CAST(holding AS VARCHAR))) & {LOW_BITS})::UBIGINT AS name"
+        session.keep("holdings", f"SELECT holding, CAST(row_number() OVER () - 1 AS INTEGER) AS id, {name} FROM ({distinct})")
         joins.append(f"JOIN holdings ON holdings.holding = records.{identifier}")
         holding = "holdings.id"
     numbers = [f"{coded.weight} AS weight"]
@@ -128,6 +129,11 @@ def holding_amounts(session: Session, table: int, response: int) -> pa.Table:
     """What each holding gives to each leaf cell, by holding."""
     sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
     return session.query(f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY 1, 2 ORDER BY holding")
+
+
+def holding_names(session: Session) -> pa.Table:
+    """A number for each holding that depends on its identifier alone, in the order of their numbers."""
+    return session.query("SELECT name FROM holdings ORDER BY id")
 
 
 def record_amounts(session: Session, table: int, response: int) -> pa.Table:

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from statveil.core.arrays import LARGEST_EXACT, BoolArray, IntArray, frozen_array
+from statveil.core.arrays import LARGEST_EXACT, BoolArray, IntArray, fewest_decimals, frozen_array
 from statveil.core.errors import InputError
 from statveil.formats.amounts import decimal_text
 from statveil.formats.argus.lines import ArgusLine
@@ -163,8 +163,9 @@ class CellTable:
 def table_of(cells: CellTable, *, recompute: bool = False, non_additive: bool = False, decimals: int | None = None) -> Table:
     """The table that the cells make. `recompute` takes the inner cells alone and adds all totals up; `non_additive` takes all as it is.
 
-    `decimals` are those to publish (by default all there are). Cells of which the file tells no frequency, and totals that it does
-    not hold, are of unknown respondents: rules that ask about them refuse.
+    `decimals` are those to publish, by default all there are, and never more than the values have: just the numbers that move would have
+    them. Cells of which the file tells no frequency, and totals that it does not hold, are of unknown respondents: rules that ask about
+    them refuse.
     """
     used = np.flatnonzero(~cells.value.missing & (_inner(cells) if recompute else True))
     numbers = {cells.codes(row): Decimal(int(cells.value.units[row])).scaleb(-cells.value.decimals) for row in used.tolist()}
@@ -172,7 +173,8 @@ def table_of(cells: CellTable, *, recompute: bool = False, non_additive: bool = 
         raise InputError("The table has no cell with a value.", hint="Inner cells are needed to add totals up.")
     trees = {dimension.name: dimension.trees for dimension in cells.dimensions}
     table = table_from_cells(trees, numbers, decimals=cells.value.decimals, name=cells.response, non_additive=non_additive)
-    published = cells.value.decimals if decimals is None else min(decimals, cells.value.decimals)
+    own = fewest_decimals(table.value, cells.value.decimals)
+    published = own if decimals is None else min(decimals, own)
     return replace(_with_respondents(table, cells), decimals=published)
 
 

@@ -60,6 +60,7 @@ def _strictest(table: Table, tables: Sequence[ReadyTable]) -> Sensitivity:
         minimum=frozen_array(np.full(table.size, -UNBOUNDED)),
         maximum=frozen_array(np.full(table.size, UNBOUNDED)),
         reasons={words: frozen_array(found) for words, found in joined.reasons.items()},
+        spread=tuple(dict.fromkeys(each for ready in tables for each in ready.sensitivity.spread)),
     )
 
 

@@ -24,6 +24,7 @@ from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
 from statveil.protect.options import Method, Options
 from statveil.publish.release import Release
+from statveil.risk.levels import AS_GIVEN
 from statveil.tables.relations import relations
 from statveil.tables.table import ProtectedTable
 from statveil.version import VERSION
@@ -37,7 +38,7 @@ class BatchSettings:
 
     limits: Limits = field(default_factory=Limits)
     method: str | Method = "auto"
-    options: Options = field(default_factory=Options)
+    options: Options = field(default_factory=lambda: Options(floors=AS_GIVEN))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +111,12 @@ class _Runner:
                     self._write(step, tables[step.table], protected.get(step.table))
 
     def _decide(self, step: AprioriStep, ready: ReadyTable) -> ReadyTable:
-        decided, faults = decide(ready, step.lines, ignore_errors=step.command.ignore_errors)
+        asked = step.command
+        decided, faults = decide(ready, step.lines, ignore_errors=asked.ignore_errors, expand=asked.expand)
         self.notes.append(f"Table {step.table}: {len(step.lines) - len(faults)} of {len(step.lines)} a-priori lines followed")
         self.notes += [f"  not followed: {fault}" for fault in faults]
+        before = set(ready.sensitivity.spread)
+        self.notes += [f"  {each.words}" for each in decided.sensitivity.spread if each not in before]
         return decided
 
     def _protect(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
@@ -142,7 +146,11 @@ def _counts(ready: ReadyTable) -> str:
     unsafe = sum(ArgusStatus(int(status)).unsafe for status in ready.statuses)
     read = ready.plan.read
     off = int(np.count_nonzero(relations(ready.table) @ ready.table.value)) if read and read.totals == 2 else 0
-    return f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
+    words = f"{ready.table.size} cells, {unsafe} unsafe" + (f"; {off} totals do not add up; adjusted, they will" if off else "")
+    response = ready.plan.metadata.find(ready.plan.spec.response)
+    if response and response.decimals > ready.table.decimals:
+        words += f"; published with {ready.table.decimals} decimals, as its values have, not the {response.decimals} declared"
+    return words
 
 
 class _Outbox:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import FloatArray, IntArray, frozen_array
+from statveil.core.arrays import FloatArray, IntArray, fewest_decimals, frozen_array
 from statveil.core.errors import FormatError, InputError, RuleError
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
@@ -38,9 +38,12 @@ _TO = {Action.SAFE: ArgusStatus.SAFE_MANUAL, Action.UNSAFE: ArgusStatus.UNSAFE_M
 _WORDS = {Action.SAFE: "safe", Action.UNSAFE: "sensitive", Action.PROTECTED: "frozen"}
 
 
-def decide(ready: ReadyTable, lines: Sequence[Apriori], *, ignore_errors: bool) -> tuple[ReadyTable, list[str]]:
-    """The table with what the lines say of it, and the lines that could not be followed (refused unless errors are ignored)."""
-    decisions = _AprioriDecisions(ready)
+def decide(ready: ReadyTable, lines: Sequence[Apriori], *, ignore_errors: bool, expand: bool = False) -> tuple[ReadyTable, list[str]]:
+    """The table with what the lines say of it, and the lines that could not be followed (refused unless errors are ignored).
+
+    expand: what is safe is so wherever the same records stand (tau-ARGUS: expand trivial levels).
+    """
+    decisions = _AprioriDecisions(ready, expand=expand)
     faults: list[str] = []
     for said in lines:
         fault = decisions.follow(said)
@@ -58,15 +61,24 @@ def _fault(said: Apriori, words: str) -> FormatError:
 class _AprioriDecisions:
     """What is known of each cell, line after line."""
 
-    def __init__(self, ready: ReadyTable) -> None:
-        self.table = ready.table
+    def __init__(self, ready: ReadyTable, *, expand: bool) -> None:
+        self.table, self.expand = ready.table, expand
         self.status = ready.statuses.copy()
         self.said: dict[int, ManualCell] = {}
+        self.names: dict[int, list[Mapping[str, str]]] = {}
+        """All labels by which a cell was declared safe."""
         for said in ready.said:
-            self.said[find_cell(self.table, said.cell, said.view)] = said
+            self._say(find_cell(self.table, said.cell, said.view), said)
 
     def statements(self) -> tuple[ManualCell, ...]:
-        return tuple(self.said.values())
+        return tuple(replace(said, cell=labels) for cell, said in self.said.items() for labels in self.names.get(cell, [said.cell]))
+
+    def _say(self, cell: int, said: ManualCell) -> None:
+        self.said[cell] = said
+        if said.status == "safe":
+            self.names.setdefault(cell, []).append(said.cell)
+        else:
+            self.names.pop(cell, None)
 
     def follow(self, said: Apriori) -> str:
         """Follow a line, or say why not."""
@@ -80,15 +92,16 @@ class _AprioriDecisions:
         known = self.said.get(cell, ManualCell(cell=labels))
         status = ArgusStatus(int(self.status[cell]))
         if said.action is Action.COST:
-            self.said[cell] = replace(known, cost=said.amounts[0])
+            self.said[cell] = replace(known, cost=said.amounts[0])  # by the names that it has
         elif said.action is Action.LEVELS:
             if not status.unsafe:
                 return "protection levels are for unsafe cells"
-            self.said[cell] = replace(known, status="sensitive", lower=said.amounts[0], upper=said.amounts[1])
+            self._say(cell, replace(known, status="sensitive", lower=said.amounts[0], upper=said.amounts[1]))
         elif status > _FROM[said.action]:
             return f"a cell of status {int(status)} cannot become {said.action}"
         else:
-            self.said[cell] = ManualCell(cell=labels, status=_WORDS[said.action], cost=known.cost)  # type: ignore[arg-type]
+            spread = said.action is Action.SAFE and (self.expand or known.spread)
+            self._say(cell, ManualCell(cell=labels, status=_WORDS[said.action], cost=known.cost, spread=spread))  # type: ignore[arg-type]
             self.status[cell] = _TO[said.action]
         return ""
 
@@ -189,6 +202,7 @@ def _joined(found: Sensitivity, other: Sensitivity) -> Sensitivity:
         lower_level=frozen_array(np.maximum(found.lower_level, other.lower_level)),
         upper_level=frozen_array(np.maximum(found.upper_level, other.upper_level)),
         reasons={**other.reasons, **found.reasons},
+        spread=tuple(replace(one, freed=one.freed or two.freed) for one, two in zip(found.spread, other.spread, strict=True)),
     )
 
 
@@ -220,11 +234,19 @@ def _tabulated(plan: TablePlan, data: Microdata) -> ReadyTable:
     holding = metadata.of_role(VariableRole.HOLDING)[0].name if any(rule.holdings for rule in rules.asked) else None
     groups = [(rules.of_records(), None, False), (rules.of_holdings(), holding, False)]
     groups += [(rules.of_records(second=True), None, True), (rules.of_holdings(second=True), holding, True)]
-    judged = [
-        Judged(tabulate(data, replace(spec, holding=owner, request=_request_column(rules, second=second)), top=top), asked)
-        for asked, owner, second in groups
-        if asked
-    ]
+
+    def judge(spec: TableSpec) -> list[Judged]:
+        return [
+            Judged(tabulate(data, replace(spec, holding=owner, request=_request_column(rules, second=second)), top=top), asked)
+            for asked, owner, second in groups
+            if asked
+        ]
+
+    judged = judge(spec)
+    own_decimals = fewest_decimals(judged[0].table.value, judged[0].table.scale)
+    if own_decimals < (spec.decimals or 0):  # more are declared than the values have: numbers that move would tell themselves
+        spec = replace(spec, decimals=own_decimals)
+        judged = judge(spec)
     table, own = judged[0]
     missing = _missing_cells(plan, table) if rules.missing_is_safe else ()
     return ReadyTable(

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from statveil.core.arrays import fewest_decimals
 from statveil.core.errors import InputError, RuleError
 from statveil.data.microdata import Microdata
+from statveil.protect.build import nearest
+from statveil.protect.singletons import Singletons
 from statveil.risk.assess import assess, candidate_sets, unsafe_sets, without_safe_unions
+from statveil.risk.levels import TUNING as LEVELS
+from statveil.risk.levels import opponents
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.linked import CellSet, Equation
@@ -53,12 +60,30 @@ def assess_records(
     if linked.search_sets:
         sets += [found for found in find_sets(data, specs, rules) if found not in sets]
     table = tabulate(data, specs, top=_top(rules), equations=linked.equations, sets=sets)
+    _refuse_mixed_decimals(table, specs)
     tell("assessing")
     sensitivity = assess(table, rules)
     if table.unions:
         table = without_safe_unions(table, sensitivity)
         sensitivity = assess(table, rules)
     return table, sensitivity
+
+
+def _refuse_mixed_decimals(table: Table, specs: Sequence[TableSpec]) -> None:
+    """Linked tables are published with the same decimals: where a measure has none of its own, they would mark what has moved (T19)."""
+    if specs[0].decimals is not None:
+        return
+    found: dict[str, int] = {}
+    for measure in {spec.measure for spec in specs}:
+        values = np.concatenate([table.value[view.cell] for view, spec in zip(table.views, specs, strict=True) if spec.measure == measure])
+        if values.any():
+            found[measure or "count"] = min(fewest_decimals(values, table.scale), table.decimals)
+    if len(set(found.values())) > 1:
+        listed = ", ".join(f"{measure!r} {decimals}" for measure, decimals in sorted(found.items()))
+        raise InputError(
+            f"The measures of linked tables have different decimals ({listed}): of one with fewer, those that move would tell.",
+            hint="Choose decimals for all (0 rounds to whole numbers first), or protect the tables apart.",
+        )
 
 
 def find_sets(data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule]) -> list[CellSet]:
@@ -75,4 +100,12 @@ def find_sets(data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule]
 
 
 def _top(rules: Sequence[Rule]) -> int:
-    return max(1, contributions_needed(rules))
+    """Contributions as many as the rules look at, and as are needed to withstand coalitions."""
+    return max(LEVELS.contributions, contributions_needed(rules))
+
+
+def singletons_of(table: Table, sensitivity: Sensitivity, rules: Sequence[Rule]) -> Singletons:
+    """The sensitive cells of a single respondent, in published units."""
+    near, _ = opponents(rules)
+    single = np.asarray(sensitivity.sensitive & (table.respondents == 1) & (table.value > 0))
+    return Singletons(single=single, value=nearest(table.value, 10 ** (table.scale - table.decimals)), near=near)

@@ -158,6 +158,7 @@ def figures(release: Release, attacks: SuiteReport | None = None) -> dict[str, A
         "audit": audit_figures(release.audit),
         **quality_figures(adjustment),
         **({} if attacks is None else {"attacks": attacks.as_json()}),
+        **({"safe_by_spread": [each.words for each in release.sensitivity.spread]} if release.sensitivity.spread else {}),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -11,7 +11,7 @@ from statveil.core.errors import InfeasibleProblem, InputError, RuleError
 from statveil.core.limits import Limits, OnProgress, check_kind, stages
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.assess import LinkedTables, assess_records, singletons_of
 from statveil.jobs.tables.released import (
     as_json,
     keep_as_json,
@@ -32,13 +32,17 @@ from statveil.protect.keep.variables import KEPT, Together, adjust_together
 from statveil.protect.keep.wishes import Keep, keep_of
 from statveil.protect.options import AdjustArguments, Method, Options, method_of
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.singletons import keep_apart, undrawn_cost
 from statveil.publish.release import Release
 from statveil.risk.assess import check_rules
+from statveil.risk.levels import AS_GIVEN, raise_levels, with_key
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table
 
+FOR_HIDING, LEAST_FOR_HIDING = 0.15, 2.0
+"""The share of the time, and the least seconds, for what follows the search: single respondents kept apart, the cost of drawn levels."""
 Specs = TableSpec | Sequence[TableSpec] | LinkedTables
 
 
@@ -114,7 +118,7 @@ def protect_table(
         check_kind("data", data, Table)
         if rules:
             raise RuleError("The sensitive cells are known already.", hint="Give rules, or what `sv.rules.assess` made of them.")
-        return protect_assessed(data, spec, how)
+        return protect_assessed(data, spec, replace(how, options=replace(how.options, floors=AS_GIVEN)))
     if isinstance(rules, Mapping):
         return _protect_variables(data, LinkedTables(tables=spec).specs if not isinstance(spec, LinkedTables) else spec.specs, rules, how)
     return protect_records(data, spec if isinstance(spec, LinkedTables) else LinkedTables(tables=spec), rules, how)
@@ -137,6 +141,10 @@ class ProtectionSettings:
         chosen, within = self.method, replace(self.limits, seconds=self.limits.seconds - self.reserved)
         run: AdjustArguments = {"method": chosen.name, "settings": chosen.settings, "seed": chosen.seed}
         return run | {"limits": within, "on_progress": self.on_progress}
+
+    def shorter(self, share: float) -> ProtectionSettings:
+        """The same with less time: by that share of it."""
+        return replace(self, limits=replace(self.limits, seconds=self.limits.seconds * (1 - share)))
 
     def tell(self, stage: str) -> None:
         stages(self.on_progress, self.limits)(stage)
@@ -182,14 +190,29 @@ def records_of(data: Any) -> Microdata:
     return data if isinstance(data, Microdata) else read_microdata(data)
 
 
+def keyed(how: ProtectionSettings, *, make: bool = True) -> ProtectionSettings:
+    """The settings with the key that levels are drawn by."""
+    return replace(how, options=replace(how.options, floors=with_key(how.options.floors, make=make)))
+
+
 def protect_records(
-    data: Any, linked: LinkedTables, rules: Sequence[Rule], how: ProtectionSettings, *, job: Mapping[str, Any] | None = None
+    data: Any,
+    linked: LinkedTables,
+    rules: Sequence[Rule],
+    how: ProtectionSettings,
+    *,
+    job: Mapping[str, Any] | None = None,
+    on_table: Callable[[Table], object] | None = None,
 ) -> Release:
-    """Records to an audited release; `job` repeats it."""
+    """Records to an audited release; `job` repeats it. `on_table` sees the table before the search, and may refuse it."""
     require_rules(rules)
-    table, sensitivity = assess_records(records_of(data), linked, rules, tell=how.tell)
+    how = keyed(how)
+    table, found = assess_records(records_of(data), linked, rules, tell=how.tell)
+    if on_table is not None:
+        on_table(table)
+    sensitivity = raise_levels(table, found, rules, how.options.floors)
     asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked)}
-    release = protect_assessed(table, sensitivity, how, asked=asked, job=job)
+    release = protect_assessed(table, sensitivity, how, found=found, rules=rules, asked=asked, job=job)
     how.tell("audited")
     return release
 
@@ -199,15 +222,36 @@ def protect_assessed(
     sensitivity: Sensitivity,
     how: ProtectionSettings,
     *,
+    found: Sensitivity | None = None,
+    rules: Sequence[Rule] = (),
     asked: Mapping[str, Any] | None = None,
     job: Mapping[str, Any] | None = None,
 ) -> Release:
-    """A table whose sensitive cells are known to an audited release: adjust (and repair, if asked and needed), audit."""
+    """A table whose sensitive cells are known to an audited release: adjust (and repair, if asked and needed), audit.
+
+    `found`: what the rules found before levels were raised, where they were: single respondents are then kept apart as well.
+    """
     problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
-        adjustment, needed = _adjusted(table, sensitivity, problem, how)
+        adjustment, needed = _adjusted(table, sensitivity, problem, how if found is None else how.shorter(FOR_HIDING))
+    if found is not None:
+        adjustment = _hidden(table, found, problem, adjustment, rules, how)
     parameters = {**(asked or {}), **how.as_json(), **widened_as_json(adjustment)}
     return release_of(table, sensitivity, problem, adjustment, options=needed, parameters=parameters, job=job)
+
+
+def _hidden(
+    table: Table, found: Sensitivity, problem: ProtectionProblem, adjustment: Adjustment, rules: Sequence[Rule], how: ProtectionSettings
+) -> Adjustment:
+    """The adjustment with single respondents kept apart, and what it would cost at the rules' own levels."""
+    plain = how.keep is None and how.options.repair is None
+    seconds = max(FOR_HIDING * how.limits.seconds * 2 / 3, LEAST_FOR_HIDING)
+    if plain and how.options.floors.coalitions:
+        adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds)
+    if plain and how.options.floors.scheme == "drawn":
+        undrawn = build_problem(table, raise_levels(table, found, rules, replace(how.options.floors, scheme="exact")), how.options)
+        adjustment = replace(adjustment, undrawn=undrawn_cost(problem, undrawn, adjustment, seconds=seconds / 2))
+    return adjustment
 
 
 def _adjusted(table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, how: ProtectionSettings) -> tuple[Adjustment, Options]:
@@ -230,9 +274,11 @@ def _protect_variables(
     if how.options.repair is not None or how.method.settings:
         raise InputError("Several variables are protected without repairs and settings of the method.")
     keep, data, judged = KEPT if how.keep is None else how.keep, records_of(data), {}
+    how = keyed(how)
     for spec in specs:
         require_rules(rules.get(spec.name, ()))
-        judged[spec.name] = assess_records(data, LinkedTables(tables=spec), rules[spec.name], tell=how.tell)
+        table, found = assess_records(data, LinkedTables(tables=spec), rules[spec.name], tell=how.tell)
+        judged[spec.name] = table, raise_levels(table, found, rules[spec.name], how.options.floors)
     problems = {name: build_problem(table, sensitivity, how.options) for name, (table, sensitivity) in judged.items()}
     together = adjust_together(
         problems,

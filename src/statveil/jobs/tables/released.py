@@ -20,6 +20,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Limits
 from statveil.core.provenance import Provenance
+from statveil.core.secret import SecretKey
 from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.adjustment import Adjustment, released_values
@@ -138,8 +139,8 @@ def as_json(thing: Any) -> Any:
     thing = thing.item() if isinstance(thing, np.generic) else thing
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
-    if isinstance(thing, Decimal | Fraction):
-        return str(thing)
+    if isinstance(thing, Decimal | Fraction | SecretKey):
+        return thing.fingerprint if isinstance(thing, SecretKey) else str(thing)
     raise InputError(f"A setting of type {type(thing).__name__} cannot be written into the provenance.")
 
 

@@ -23,7 +23,6 @@ from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import OnProgress, Progress
 from statveil.core.toml import to_toml
 from statveil.formats.rcta import Solution, write_solution
-from statveil.formats.system import read_system
 from statveil.jobs.schema import check_job
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
@@ -89,7 +88,7 @@ def tradeoff_system_to_folder(
         started = datetime.now(UTC)
         if (tell := asked.get("on_progress")) is not None:
             tell(Progress("reading", 0.0, float("inf"), 0.0, float("inf")))
-        system = read_system(path, non_additive=options.non_additive, negative_levels=options.negative_levels)
+        system = options.read(path)
         problem = problem_of(system, weights=options.weights, variant=options.variant, norm=options.norm)
         front = tradeoff(problem, **asked)
         number = _number(publish, front)
@@ -106,7 +105,12 @@ def tradeoff_system_to_folder(
 
 def _audit(path: Path, solution: Path, options: SystemOptions) -> None:
     report = audit_solution(
-        path, solution, variant=options.variant, non_additive=options.non_additive, negative_levels=options.negative_levels
+        path,
+        solution,
+        variant=options.variant,
+        non_additive=options.non_additive,
+        negative_levels=options.negative_levels,
+        decimals=options.decimals,
     )
     if not report.passed:
         raise AuditFailed("The independent audit found faults; nothing is written.", hint=str(report))

@@ -18,7 +18,7 @@ from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_kin
 from statveil.core.provenance import Provenance
 from statveil.formats.system import LinearSystem
 from statveil.jobs.tables.assess import LinkedTables, assess_records
-from statveil.jobs.tables.protect import Specs, in_labels, records_of, require_rules, settled
+from statveil.jobs.tables.protect import Specs, in_labels, keyed, records_of, require_rules, settled
 from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
 from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, StageMessage, explore
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
@@ -34,6 +34,7 @@ from statveil.protect.options import Method, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import system_of
 from statveil.publish.release import Release
+from statveil.risk.levels import raise_levels
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.solve.processes import Halt, run_isolated
@@ -363,7 +364,9 @@ def tradeoff_table(
     check_keep(keep)
     linked = spec if isinstance(spec, LinkedTables) else LinkedTables(tables=spec)
     require_rules(rules)
-    table, sensitivity = assess_records(records_of(data), linked, rules, tell=how.tell)
+    how = keyed(how)
+    table, found = assess_records(records_of(data), linked, rules, tell=how.tell)
+    sensitivity = raise_levels(table, found, rules, how.options.floors)
     problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
         front = tradeoff(problem, **(asked | {"keep": keep_of(keep, table, sensitivity.sensitive), "limits": how.limits}))

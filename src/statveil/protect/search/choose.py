@@ -35,6 +35,7 @@ class ChooseTuning(NamedTuple):
     crowded: int = 50
     """Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three
     (benchmarks/RESULTS.md, linked codes)."""
+    quickly_raised: int = 20_000  # cells with a choice up to which raising parts for a first table takes a moment
     walks: int = 7  # rounds of moves, each twice as long as the one before, on large tables: before any program
     moves: int = 500_000  # of parts in the first of the two rounds of a turn
     few_rounds: int = 10
@@ -98,18 +99,20 @@ def run(search: Search, *, role: str = "proof") -> None:
 
 
 def first_table(search: Search) -> None:
-    """Annealed senses; if they leave no table, all cells up, then senses near the annealed ones that satisfy all relations one by one.
+    """Parts raised, where that is quick: a table at once, however long programs take. Then annealed senses; if they leave no table, all
+    cells up, then senses near the annealed ones that satisfy all relations one by one.
 
-    On a large table of many dimensions parts are raised instead, and the table walks from there: a program may take all the time.
+    On a large table of many dimensions the table walks from raised parts instead: a program may take all the time.
     """
     from statveil.protect.search.local import anneal, walk
     from statveil.protect.search.papers import sat
 
-    if walks(search) and search.start is None:
+    if search.start is None and walk.fits(search) and (walks(search) or search.problem.choices.size <= TUNING.quickly_raised):
         walk.raise_parts(search)
-        walk.walk_in_rounds(search, rounds=1)
-        if search.best is not None:
-            return
+        if walks(search):
+            walk.walk_in_rounds(search, rounds=1)
+            if search.best is not None:
+                return
     search.enter("balancing senses")
     senses = anneal.anneal_senses(search, start=search.start)
     if search.try_senses(senses):

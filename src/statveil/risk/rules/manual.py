@@ -68,6 +68,7 @@ class ManualCell:
     status: "sensitive", "safe" (no rule makes it sensitive), "frozen" (released as it is), or None.
     lower, upper: protection levels as amounts; level: in percent of |value| (one number, or lower and upper).
     cost: what a unit's change costs. minimum, maximum: bounds on the released amount.
+    spread: "safe" is meant for all that shows the same records, such as the only child of a total.
     """
 
     cell: Mapping[str, str]
@@ -79,8 +80,11 @@ class ManualCell:
     cost: Number | None = None
     minimum: Number | None = None
     maximum: Number | None = None
+    spread: bool = False
 
     def __post_init__(self) -> None:
+        if self.spread and self.status != "safe":
+            raise RuleError("Manual: spread is for cells declared safe.", hint='Give it status "safe".')
         if self.status is not None and self.status not in get_args(ManualStatus):
             raise RuleError(f"Manual: unknown status {self.status!r}. Known: {', '.join(get_args(ManualStatus))}.")
         self._check_levels()
@@ -108,10 +112,15 @@ class ManualCell:
 
 @dataclass(frozen=True)
 class Manual:
-    """An a-priori list. `level` (percent of |value|) serves the sensitive cells for which no level is given."""
+    """An a-priori list. `level` (percent of |value|) serves the sensitive cells for which no level is given.
+
+    A cell declared safe may stand at several places: a total and its only child are the same records. Where that frees a cell of few
+    respondents, name all its places, or say `spread=True`.
+    """
 
     cells: Sequence[ManualCell]
     level: Level = field(default=20, kw_only=True)
+    spread: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         both_ways("Manual: level", self.level)
@@ -121,9 +130,9 @@ class Manual:
         return "manual status"
 
     @classmethod
-    def from_csv(cls, path: str | Path, *, level: Level = 20) -> Manual:
+    def from_csv(cls, path: str | Path, *, level: Level = 20, spread: bool = False) -> Manual:
         """A file with a column per dimension (empty: the total) and any of status, lower, upper, level, cost, minimum, maximum, view."""
-        return cls(read_cells(Path(path)), level=level)
+        return cls(read_cells(Path(path)), level=level, spread=spread)
 
     def find(self, table: Table) -> Finding:
         """The cells declared sensitive. It asks nothing about respondents, so that it serves ready tables too."""
@@ -145,10 +154,14 @@ def _levels(table: Table, amounts: Sequence[Number | None], by_percent: Sequence
 
 @dataclass(frozen=True)
 class Waiver:
-    """Cells ({dimension: code}) whose respondents have all permitted publication: no rule makes them sensitive."""
+    """Cells ({dimension: code}) whose respondents have all permitted publication: no rule makes them sensitive.
+
+    spread: meant for all that shows the same records, as in `Manual`.
+    """
 
     cells: Sequence[Mapping[str, str]]
     view: str | None = field(default=None, kw_only=True)
+    spread: bool = field(default=False, kw_only=True)
 
     @property
     def words(self) -> str:

@@ -13,7 +13,7 @@ THREAT = Threat(
     id="T05",
     name="records of value zero",
     does="Asks for a cell with and without records that contribute nothing to it, hoping for two different answers about the same value.",
-    mark="sign and value identical: 0 differences",
+    mark="sign and value identical: 0 differences; in one table at rest, where a sensitive zero must rise into its total, 0 opposite signs",
 )
 
 
@@ -35,7 +35,8 @@ def attack(case: Case) -> Verdict:
     if not both:
         return not_applicable(THREAT, "No sensitive cell was released with and without records of value zero.")
     figures = {"sensitive cells seen both ways": both, "opposite signs": signs, "different values": values}
-    return judged(THREAT, passed=values == 0, number=f"{values} differences, {signs} opposite signs, of {both} cells", figures=figures)
+    told = values if journal.open else signs
+    return judged(THREAT, passed=told == 0, number=f"{values} differences, {signs} opposite signs, of {both} cells", figures=figures)
 
 
 def _compared(substance: AnyArray, key: AnyArray, value: IntArray, sign: IntArray) -> tuple[int, int, int]:

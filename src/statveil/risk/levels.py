@@ -1,0 +1,308 @@
+"""Levels that hide: what the rules ask, raised until a reader who thinks learns no more from a release than one who does not.
+
+Four steps, each only ever raising a level (docs/safety.md says against whom; docs/threats.md has the attacks):
+
+- a sensitive cell of zero or next to nothing moves by as much as its neighbours are large (T17, T27);
+- every level is multiplied by 1 + u, u secret and uniform up to a cap, drawn by the office's key from the cell's leading respondent: a
+  search for the least change leaves most cells exactly at their level, and with the level the truth would be told but for the sign (T11,
+  T12). Uniform, because of all laws with the same mean it leaves the best guess the least chance;
+- no respondent, nor a coalition as large as the p% rule fears, may find another by subtracting what it gave from the release (T13). Upward
+  that is the rule's own level; downward the release must also pass every amount that would make such a difference come out right.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
+from statveil.core.errors import InputError
+from statveil.core.secret import SecretKey, office_key
+from statveil.risk.rules import PPercent, Rule
+from statveil.risk.rules.base import LIMIT, RespondentRule, share
+from statveil.risk.sensitivity import Sensitivity
+from statveil.tables.relations import relations
+from statveil.tables.table import Table
+
+FloorScheme = Literal["drawn", "exact"]
+
+
+class LevelTuning(NamedTuple):
+    """What counts as next to nothing, and how far into a cell is looked. By judgement, but for the cap."""
+
+    cap: float = 1.45
+    """The largest factor of a drawn level: T11's guess at the level succeeds in 0.5 x 0.1 / 0.45 = 11%, where 12% are allowed, and the
+    table costs a fifth more (benchmarks/RESULTS.md, safety)."""
+    low: Fraction = Fraction(1, 10)
+    """The quantile of its neighbours that a cell is measured by."""
+    tiny: Fraction = Fraction(1, 10)
+    """A cell is next to nothing below this share of that quantile."""
+    fewest: int = 3
+    """Neighbours needed; with fewer, all cells of the same level are asked."""
+    contributions: int = 8
+    """Largest contributions known of each cell; of smaller ones it is known that they are no larger."""
+    percent: int = 10
+    """The p that coalitions must miss by where no p% rule gives one: what the attacks assume too."""
+    rounds: int = 20
+    """How often lifted cells are looked at again; they were settled after two to five rounds."""
+    chunk: int = 20_000
+    """Cells worked on at once."""
+
+
+TUNING = LevelTuning()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Floors:
+    """How the levels of the rules are raised.
+
+    scheme: `drawn` by the office's key, or `exact`-ly as the rules say (the papers' convention). cap: the largest factor of a drawn level.
+    tiny: whether cells of zero or next to nothing are lifted to the size of their neighbours. coalitions: whether respondents who subtract
+    what they gave must fail. key: that levels are drawn by; None: the office's (`statveil.core.secret.office_key`).
+
+    >>> Floors(cap=2).scheme
+    'drawn'
+    """
+
+    scheme: FloorScheme = "drawn"
+    cap: float = TUNING.cap
+    tiny: bool = True
+    coalitions: bool = True
+    key: SecretKey | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheme not in ("drawn", "exact"):
+            raise InputError(f"floors must be 'drawn' or 'exact', not {self.scheme!r}.")
+        if isinstance(self.cap, bool) or not isinstance(self.cap, int | float) or not 1 < self.cap <= 10:
+            raise InputError("The cap of drawn floors is a factor, more than 1 and at most 10.")
+        if self.key is not None and not isinstance(self.key, SecretKey):
+            raise InputError("The key of the floors must be a SecretKey.", hint="SecretKey.from_file(path) reads one.")
+        if not isinstance(self.tiny, bool) or not isinstance(self.coalitions, bool):
+            raise InputError("tiny and coalitions of the floors must be true or false.")
+
+
+AS_GIVEN = Floors(scheme="exact", tiny=False, coalitions=False)
+"""Levels that are kept as they are: those of linear systems, of batches of tau-ARGUS, and of tables that come with their levels."""
+
+
+def with_key(floors: Floors, *, make: bool) -> Floors:
+    """The floors with the key that they are drawn by: their own, or the office's, made if there is none and `make` allows it."""
+    if floors.scheme == "exact":
+        return replace(floors, key=None)
+    return floors if floors.key is not None else replace(floors, key=office_key(make=make))
+
+
+def raise_levels(table: Table, found: Sensitivity, rules: Sequence[Rule], floors: Floors) -> Sensitivity:
+    """The levels of the rules, raised as the floors ask; a key is needed where they are drawn."""
+    if floors.tiny:
+        found = lift_tiny(table, found)
+    if floors.scheme == "drawn":
+        found = draw_levels(table, found, floors.cap, floors.key)
+    if floors.coalitions:
+        found = withstand_coalitions(table, found, *opponents(rules))
+    return found
+
+
+def lift_tiny(table: Table, found: Sensitivity) -> Sensitivity:
+    """Raise the levels of sensitive cells that are next to nothing beside their neighbours to the size of the small ones of those.
+
+    A cell that was lifted is a larger neighbour than before, so it is looked at again until none is lifted any more.
+    """
+    cells = np.flatnonzero(found.sensitive[: table.shown])
+    lower, upper = found.lower_level.copy(), found.upper_level.copy()
+    size, neighbours = np.abs(table.value), Neighbours(table)
+    for _ in range(TUNING.rounds):
+        around = neighbours.low_quantile(cells, size)
+        lifted = (np.abs(table.value[cells]) <= around * float(TUNING.tiny)) & (np.minimum(lower, upper)[cells] < around)
+        if not lifted.any():
+            break
+        at = cells[lifted]
+        for level in (lower, upper):
+            level[at] = np.maximum(level[at], around[lifted])
+        size = size.copy()
+        size[at] = np.abs(table.value[at]) + upper[at]
+    rising = _beside_rising_zeros(table, found)
+    lower[rising] = np.maximum(lower[rising], np.abs(table.value[rising]) + 1)
+    return replace(found, lower_level=frozen_array(lower), upper_level=frozen_array(upper))
+
+
+def _beside_rising_zeros(table: Table, found: Sensitivity) -> IntArray:
+    """Sensitive totals of one part and of zeros that must rise, and that part: whoever knows of the zeros would find the value between the
+    two if they went opposite ways, and the total cannot fall with its part. They can only rise (T05)."""
+    matrix = relations(table)
+    part, total = (matrix > 0).astype(np.int64), (matrix < 0).astype(np.int64)
+    zero = table.value == 0
+    lone = (part @ (~zero).astype(np.int64) == 1) & (part @ (zero & found.sensitive).astype(np.int64) > 0)
+    touched = (part[lone] + total[lone]).sum(axis=0)
+    return np.flatnonzero((np.asarray(touched).reshape(-1) > 0) & found.sensitive & (table.value > 0))
+
+
+class Neighbours:
+    """The other parts of all sums that a cell is a part of; where they are too few, the cells of its level."""
+
+    def __init__(self, table: Table) -> None:
+        self._part = (relations(table) > 0).astype(np.int32).tocsc()
+        self._level = _levels(table)
+
+    def low_quantile(self, cells: IntArray, size: IntArray) -> IntArray:
+        """For each of the cells, the low quantile of the sizes that are not zero among its neighbours."""
+        found = np.zeros(cells.size, dtype=np.int64)
+        for start in range(0, cells.size, TUNING.chunk):
+            chosen = cells[start : start + TUNING.chunk]
+            near: csr_matrix = (self._part[:, chosen].T @ self._part).tocsr()
+            row, other = np.repeat(np.arange(chosen.size), np.diff(near.indptr)), near.indices
+            kept = (other != chosen[row]) & (size[other] > 0)
+            found[start : start + chosen.size] = _low_of_groups(row[kept], size[other[kept]], chosen.size)
+        lonely = np.flatnonzero(found < 0)
+        level = self._level[cells[lonely]]
+        by_level = {mark: _low(size[(self._level == mark) & (size > 0)]) for mark in np.unique(level).tolist()}
+        found[lonely] = [by_level[mark] for mark in level.tolist()]
+        return found
+
+
+def _levels(table: Table) -> IntArray:
+    """A number for the level of each cell: its view, and the depth of its code in each dimension; of its first position."""
+    level = np.full(table.size, -1, dtype=np.int64)
+    for number, view in enumerate(table.views):
+        mark = np.full(view.cell.size, number, dtype=np.int64)
+        for axis, dimension in enumerate(view.dimensions):
+            depths = [max(tree.depth.get(code, 0) for tree in dimension.trees) for code in dimension.codes]
+            mark = mark * (max(depths) + 1) + np.array(depths, dtype=np.int64)[view.coordinates[:, axis]]
+        fresh = level[view.cell] < 0
+        level[view.cell[fresh]] = mark[fresh] * len(table.views) + number
+    return level
+
+
+def _low_of_groups(group: IntArray, size: IntArray, groups: int) -> IntArray:
+    """The low quantile of the sizes of each group; -1 where it has too few."""
+    order = np.lexsort((size, group))
+    count = np.bincount(group, minlength=groups)
+    first = np.cumsum(count) - count
+    at = first + (count - 1) * TUNING.low.numerator // TUNING.low.denominator
+    enough = count >= TUNING.fewest
+    found = np.full(groups, -1, dtype=np.int64)
+    found[enough] = size[order[at[enough]]]
+    return found
+
+
+def _low(size: IntArray) -> int:
+    return int(np.sort(size)[(size.size - 1) * TUNING.low.numerator // TUNING.low.denominator]) if size.size else 0
+
+
+def draw_levels(table: Table, found: Sensitivity, cap: float, key: SecretKey | None) -> Sensitivity:
+    """Multiply each sensitive cell's levels by 1 + u, u uniform up to cap - 1, drawn by the key from the respondent who leads the cell.
+
+    Cells with the same leader have the same factor: two releases of it do not average out.
+    """
+    if key is None:
+        raise InputError("Drawn floors need the office's key.", hint="Give a key, or floors='exact'.")
+    cells = np.flatnonzero(found.sensitive)
+    leader = np.zeros(table.size, dtype=np.uint64) if table.leader is None else table.leader
+    names, which = np.unique(leader[cells], return_inverse=True)
+    most = Fraction(str(cap)) - 1
+    raised = [_raised(key, int(name), most) for name in names.tolist()]
+    factor = np.array(raised, dtype=object)[which] if raised else np.zeros(0, dtype=object)
+    levels: dict[str, Any] = {
+        name: frozen_array(_multiplied(getattr(found, name), cells, factor)) for name in ("lower_level", "upper_level")
+    }
+    return replace(found, **levels)
+
+
+STEPS = 2**20
+"""The factor is 1 plus so many parts: fine enough for any level, and products stay small."""
+
+
+def _raised(key: SecretKey, leader: int, most: Fraction) -> int:
+    """1 + u in parts of `STEPS`, rounded up."""
+    drawn = int.from_bytes(key.digest("floor", leader.to_bytes(8, "little"), size=8), "little")
+    return int(STEPS + -(-drawn * most * STEPS // 2**64))
+
+
+def _multiplied(level: IntArray, cells: IntArray, factor: AnyArray) -> IntArray:
+    raised = level.copy()
+    wide = -(-level[cells].astype(object) * factor // STEPS)
+    raised[cells] = np.minimum(wide, LIMIT).astype(np.int64)
+    return raised
+
+
+def opponents(rules: Sequence[Rule]) -> tuple[Fraction, int]:
+    """By what share of the target an estimate must miss, and how many respondents may pool what they know: of the p% rules."""
+    found = [rule for rule in rules if isinstance(rule, PPercent)]
+    share_ = max((Fraction(str(rule.p)) / 100 for rule in found), default=Fraction(TUNING.percent, 100))
+    sizes = [getattr(rule, "coalition", 1) for rule in rules if isinstance(rule, RespondentRule)]
+    return share_, max([1, *sizes])
+
+
+def withstand_coalitions(table: Table, found: Sensitivity, near: Fraction, coalition: int) -> Sensitivity:
+    """Raise levels, and bound falls, so that no coalition's difference comes nearer to a respondent's contribution than `near` of it.
+
+    Only where contributions are parts of the value itself: not of a shadow variable, and not where some are negative.
+    """
+    lower, upper, minimum = found.lower_level.copy(), found.upper_level.copy(), found.minimum.copy()
+    cells = np.flatnonzero(found.sensitive & _adds_up(table) & (table.respondents > 1))
+    for start in range(0, cells.size, TUNING.chunk):
+        chosen = cells[start : start + TUNING.chunk]
+        left, right = _telling_falls(table, chosen, near, coalition)
+        upper[chosen] = np.maximum(upper[chosen], -left.min(axis=1, initial=0))
+        lower[chosen], last = _past(lower[chosen], left, right)
+        minimum[chosen] = np.maximum(minimum[chosen], table.value[chosen] - last)
+    lower, upper, minimum = (frozen_array(array) for array in (lower, upper, minimum))
+    return replace(found, lower_level=lower, upper_level=upper, minimum=minimum)
+
+
+def _adds_up(table: Table) -> BoolArray:
+    if table.has_shadow or table.rule_scale > table.scale:
+        return np.zeros(table.size, dtype=np.bool_)
+    return np.asarray(table.magnitude.astype(object) * 10 ** (table.scale - table.rule_scale) == table.value)
+
+
+def _telling_falls(table: Table, cells: IntArray, near: Fraction, coalition: int) -> tuple[IntArray, IntArray]:
+    """Per cell, open intervals (left, right) of falls after which a coalition's estimate of a respondent comes too near.
+
+    A coalition that gave c takes value - fall - c for the contribution x of another: too near where |value - fall - c - x| < near x.
+    Contributions that are not known lie between zero and the smallest known one; then the interval covers all they may be.
+    """
+    least, most, exists = _contributions(table, cells, coalition)
+    margin = share(most, near)
+    lefts, rights = [], []
+    for members, target in _pairs(least.shape[1], coalition):
+        real = exists[:, [*members, target]].all(axis=1) & (most[:, target] > 0)
+        rest = table.value[cells] - most[:, members].sum(axis=1) - most[:, target]
+        slack = (most[:, [*members, target]] - least[:, [*members, target]]).sum(axis=1)
+        lefts.append(np.where(real, rest - margin[:, target], LIMIT))
+        rights.append(np.where(real, rest + slack + margin[:, target], LIMIT))
+    return np.stack(lefts, axis=1), np.stack(rights, axis=1)
+
+
+def _contributions(table: Table, cells: IntArray, coalition: int) -> tuple[IntArray, IntArray, BoolArray]:
+    """Least, most and existence of each contribution: the known ones, then as many unknown ones as a coalition and its target need."""
+    known = table.top[cells][:, : TUNING.contributions] * 10 ** (table.scale - table.rule_scale)
+    count = table.respondents[cells][:, np.newaxis]
+    width = known.shape[1]
+    hidden = np.repeat(known[:, -1:], coalition + 1, axis=1)
+    exists = np.concatenate([count > np.arange(width), count > width + np.arange(coalition + 1)], axis=1)
+    return np.concatenate([known, hidden * 0], axis=1), np.concatenate([known, hidden], axis=1), exists
+
+
+def _pairs(width: int, coalition: int) -> Iterator[tuple[list[int], int]]:
+    """Every coalition of up to so many, and everyone outside it."""
+    for size in range(1, coalition + 1):
+        for members in itertools.combinations(range(width), size):
+            yield from ((list(members), target) for target in range(width) if target not in members)
+
+
+def _past(level: IntArray, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
+    """The least fall from the level on that lies in no interval, and how far it may go on from there before the next begins."""
+    order = np.argsort(left, axis=1, kind="stable")
+    left, right = np.take_along_axis(left, order, axis=1), np.take_along_axis(right, order, axis=1)
+    level = level.copy()
+    for begin, end in zip(left.T, right.T, strict=True):
+        level = np.where((begin < level) & (level < end), end, level)
+    last = np.where(left >= level[:, np.newaxis], left, LIMIT).min(axis=1, initial=LIMIT)
+    return level, last
