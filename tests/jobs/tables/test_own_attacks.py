@@ -83,8 +83,17 @@ def test_what_attacks_break_is_refused_where_the_job_says_so(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_what_attacks_do_not_break_is_released(tmp_path: Path) -> None:
-    """A rule that finds nothing sensitive leaves nothing to find out."""
+def test_drawn_levels_withstand_what_exact_ones_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STATVEIL_KEY", "5a" * 32)
+    made = job(tmp_path, more=RICH, rules=RULES, protection='attacks = "report"')
+    report = folders.protect_to_folder(made, tmp_path / "out").attacks
+    assert report["T11"].passed
+    assert report["T27"].passed
+    assert report["T17"].passed
+
+
+@pytest.mark.slow
+def test_where_nothing_is_sensitive_nothing_is_found_out(tmp_path: Path) -> None:
     made = job(tmp_path, rules="", protection=f'{FAST}\nattacks = "refuse"')
     text = made.text.replace("n = 3", "n = 1")
     (tmp_path / "job.toml").write_text(text, encoding="utf-8")

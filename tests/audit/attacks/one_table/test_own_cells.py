@@ -87,6 +87,7 @@ def test_a_few_lucky_guesses_are_no_leak_and_many_are() -> None:
     near = np.array([1101] * 3 + [1180] * 5)
     secret = SystemOriginals(value=np.full(8, 1000), sensitive=np.ones(8, dtype=bool), lower=np.full(8, 100), upper=np.full(8, 100))
     assert guessed(near, secret, cap=2.0).passed  # 3 of 8 lie near the level; half of them by the coin: 19%
+    assert "of so few cells 18.8%" in guessed(near, secret, cap=2.0).number
     assert guessed(np.full(8, 1101), secret, cap=2.0).status is VerdictStatus.FAILED
 
 
@@ -106,6 +107,18 @@ def test_numbers_with_decimals_that_the_values_lack_tell_themselves() -> None:
     verdict = last_digits(np.array([445, 200]), np.array([500, 200]), np.array([True, False]), constant=True, decimals=1)
     assert verdict.status is VerdictStatus.FAILED
     assert verdict.number == "1 numbers have more decimals than the values"
+
+
+def test_halves_are_rounded_to_the_even_digit_and_that_is_no_leak() -> None:
+    """Values that end in a half are published with even digits; those that were moved have any."""
+    rng = np.random.Generator(np.random.PCG64(5))
+    whole, halves = rng.integers(10_000, 99_999, 3000), rng.integers(10_000, 99_999, 3000) * 2
+    value = np.concatenate([whole * 10, halves * 10 + 5])
+    touched = np.arange(6000) % 3 == 0
+    released = np.where(touched, rng.integers(10_000, 99_999, 6000) * 10, value // 10 * 10)
+    verdict = last_digits(released, value, np.zeros(6000, dtype=bool), constant=True, decimals=1, unit=10)
+    assert verdict.passed
+    assert verdict.figures["left out, rounded from half-way"] == 3000
 
 
 def test_what_rounds_to_zero_may_be_published_as_zero() -> None:

@@ -44,18 +44,18 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     exact = float(((np.abs(moved) >= level) & (np.abs(moved) < level + unit)).mean())
     hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
-    chance = by_chance(released.size, allowed)
+    lucky = 0.5 * by_chance(released.size, allowed) / released.size
     figures: dict[str, Number] = {
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
         "exactly at the level": exact,
         "guesses within 0.1 p": hit,
         "guesses allowed": allowed,
-        "guesses that chance explains": chance,
+        "guesses that luck explains": lucky,
         "cap q / p": cap,
     }
-    number = f"{percent(exact)} exactly at p, {percent(hit)} guessed (allowed {percent(allowed)})"
-    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance / released.size), number=number, figures=figures)
+    number = f"{percent(exact)} exactly at p, {percent(hit)} guessed ({in_words(allowed, lucky)})"
+    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, lucky), number=number, figures=figures)
 
 
 def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntArray, IntArray]:
@@ -64,8 +64,16 @@ def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntAr
 
 
 def by_chance(cells: int, allowed: float) -> int:
-    """Hits that one release in a hundred has by luck alone among so few cells, were each hit as often as is allowed less two points."""
+    """Cells near their level that one release in a hundred has by luck alone, were each as often there as is allowed less two points.
+
+    Of a guess by the toss of a coin half of them are hit.
+    """
     return int(binom.ppf(0.99, cells, allowed - 0.02))
+
+
+def in_words(allowed: float, lucky: float) -> str:
+    """What is allowed, and of a few cells what luck explains."""
+    return f"allowed {percent(allowed)}" if lucky <= allowed else f"allowed {percent(allowed)}, of so few cells {percent(lucky)}"
 
 
 def allowance(cap: float) -> float:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.audit.attacks.attacker import TUNING, crossings, plain
 from statveil.audit.attacks.case import Case, ReverseProblem, ReverseSolver, SystemOriginals
-from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance, by_chance
+from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance, by_chance, in_words
 from statveil.audit.attacks.public import ReleasedSystem, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import BoolArray
@@ -58,10 +58,10 @@ def reversed_verdict(
     if not hit.size:
         return not_applicable(THREAT, "No table with sensitive cells could be adjusted backwards.", figures)
     allowed = allowance(cap)
-    chance = by_chance(hit.size, allowed)
-    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that chance explains": chance}
-    number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered (allowed {percent(allowed)})"
-    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, chance / hit.size), number=number, figures=figures)
+    lucky = by_chance(hit.size, allowed) / hit.size
+    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that luck explains": lucky}
+    number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered ({in_words(allowed, lucky)})"
+    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, lucky), number=number, figures=figures)
 
 
 def in_published_units(published: ReleasedSystem, secret: SystemOriginals, unit: int) -> ReverseProblem:
