@@ -97,6 +97,7 @@ variant = "at-least"           # sensitive cells move by at least their level, o
 norm = "l1"                    # least sum of changes, or "l2": of squared changes
 weights = "inverse"            # cost of a change: "inverse" of the value, "inverse-sqrt", "unit"
 # cap = 2                      # a sensitive cell moves by no more than so many times its level
+# attacks = "report"           # attacks that break the release are told; "refuse": it is then not written
 # search_sets = true           # also look for sets of cells that one holding dominates
 method = "auto"                # or "exact"
 seed = 0

@@ -26,6 +26,10 @@ TELLING_LEVEL = 250
 """In units: below it a level drawn uniformly between whole numbers falls on the level itself in more than one of a hundred cells."""
 
 
+SPARE = 0.02
+"""Two points above what chance gives."""
+
+
 def attack(case: Case) -> Verdict:
     seen = case.seen(measure=case.measure)
     if seen.truth is None or not seen.sensitive.any():
@@ -49,7 +53,7 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     exact = float(at_level.mean()) if at_level.size else 0.0
     hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
-    chance = by_chance(secret.draws(tellable), allowed)
+    lucky = 0.5 * by_chance(secret.draws(tellable), 2 * (allowed - SPARE))
     figures: dict[str, Number] = {
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
@@ -57,11 +61,11 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
         "best factor, told afterwards": best_factor(moved, level),
         "guesses within 0.1 p": hit,
         "guesses allowed": allowed,
-        "guesses that chance explains": chance,
+        "guesses that luck explains": lucky,
         "cap q / p": cap,
     }
-    number = f"{percent(exact)} exactly at p, {percent(hit)} guessed (allowed {percent(allowed)})"
-    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance), number=number, figures=figures)
+    number = f"{percent(exact)} exactly at p, {percent(hit)} guessed ({in_words(allowed, lucky)})"
+    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, lucky), number=number, figures=figures)
 
 
 def best_factor(moved: IntArray, level: IntArray) -> float:
@@ -79,9 +83,14 @@ def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntAr
     return released - upper, released + lower
 
 
-def by_chance(draws: int, allowed: float) -> float:
-    """The share that one release in a hundred has by luck alone with so few draws, were each hit as often as is allowed less two points."""
-    return float(binom.ppf(0.99, draws, allowed - 0.02)) / draws
+def by_chance(draws: int, rate: float) -> float:
+    """The share that one release in a hundred has by luck alone with so few draws, were each a hit at this rate."""
+    return float(binom.ppf(0.99, draws, rate)) / draws
+
+
+def in_words(allowed: float, lucky: float) -> str:
+    """What is allowed, and of a few cells what luck explains."""
+    return f"allowed {percent(allowed)}" if lucky <= allowed else f"allowed {percent(allowed)}, of so few cells {percent(lucky)}"
 
 
 def allowance(cap: float) -> float:
@@ -89,4 +98,4 @@ def allowance(cap: float) -> float:
 
     A cap below 2p excuses nothing: who leaves a release less room than that is measured by what 2p would allow.
     """
-    return 0.5 * min(1.0, 0.2 / (max(cap, LEAST_CAP) - 1)) + 0.02
+    return 0.5 * min(1.0, 0.2 / (max(cap, LEAST_CAP) - 1)) + SPARE

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.audit.attacks.attacker import TUNING, crossings, plain
 from statveil.audit.attacks.case import Case, ReverseProblem, ReverseSolver, SystemOriginals
-from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance, by_chance
+from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, SPARE, allowance, by_chance, in_words
 from statveil.audit.attacks.public import ReleasedSystem, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import BoolArray
@@ -60,10 +60,10 @@ def reversed_verdict(
     if not hit.size:
         return not_applicable(THREAT, "No table with sensitive cells could be adjusted backwards.", figures)
     allowed = allowance(cap)
-    chance = by_chance(draws, allowed)
-    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that chance explains": chance}
-    number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered (allowed {percent(allowed)})"
-    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, chance), number=number, figures=figures)
+    lucky = by_chance(draws, allowed - SPARE)
+    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that luck explains": lucky}
+    number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered ({in_words(allowed, lucky)})"
+    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, lucky), number=number, figures=figures)
 
 
 def in_published_units(published: ReleasedSystem, secret: SystemOriginals, unit: int) -> ReverseProblem:
@@ -78,7 +78,6 @@ def part_of(
     published: ReleasedSystem, secret: SystemOriginals, most: int, rng: np.random.Generator
 ) -> tuple[ReleasedSystem, SystemOriginals]:
     """The system, or where it has more cells a part of it around a sensitive cell, with the relations that lie in it as a whole."""
-    inside = np.ones(secret.value.size, dtype=np.bool_)
     if secret.value.size <= most or not secret.sensitive.any():
         return published, secret
     inside = _around(published.relations, int(rng.choice(np.flatnonzero(secret.sensitive))), most)
