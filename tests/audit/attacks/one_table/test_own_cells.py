@@ -13,7 +13,7 @@ from statveil.audit.attacks.case import Contributions, Respondents, ReverseProbl
 from statveil.audit.attacks.one_table import coalitions, singletons
 from statveil.audit.attacks.one_table.last_digits import finer_than, last_digits
 from statveil.audit.attacks.one_table.lower_sense import lowered
-from statveil.audit.attacks.one_table.minimal_safe_value import by_chance, guessed
+from statveil.audit.attacks.one_table.minimal_safe_value import best_factor, by_chance, guessed
 from statveil.audit.attacks.one_table.reverse_optimisation import part_of, reversed_verdict
 from statveil.audit.attacks.public import ReleasedSystem
 from statveil.audit.attacks.suite import attack_system
@@ -83,12 +83,35 @@ def test_the_way_back_is_looked_for_in_published_units() -> None:
 
 
 def test_a_few_lucky_guesses_are_no_leak_and_many_are() -> None:
-    assert by_chance(8, 0.12) == 3
+    assert by_chance(8, 0.1) == 3 / 8
     near = np.array([1101] * 3 + [1180] * 5)
     secret = SystemOriginals(value=np.full(8, 1000), sensitive=np.ones(8, dtype=bool), lower=np.full(8, 100), upper=np.full(8, 100))
     assert guessed(near, secret, cap=2.0).passed  # 3 of 8 lie near the level; half of them by the coin: 19%
-    assert "of so few cells 18.8%" in guessed(near, secret, cap=2.0).number
+    assert "of so few cells 31.2%" in guessed(near, secret, cap=2.0).number
     assert guessed(np.full(8, 1101), secret, cap=2.0).status is VerdictStatus.FAILED
+
+
+def test_cells_of_one_leader_are_one_draw() -> None:
+    """Of two leaders one is near its level, by bad luck, and so are all its cells: that is no fault of eight cells."""
+    near = np.array([1101] * 4 + [1180] * 4)
+    secret = SystemOriginals(value=np.full(8, 1000), sensitive=np.ones(8, dtype=bool), lower=np.full(8, 100), upper=np.full(8, 100))
+    assert secret.draws(secret.sensitive) == 8
+    led = dataclasses.replace(secret, leader=np.array([7] * 4 + [9] * 4))
+    assert led.draws(led.sensitive) == 2
+    assert led.take(np.arange(4)).draws(np.ones(4, dtype=bool)) == 1
+    assert guessed(near, led, cap=2.0).passed
+
+
+def test_the_best_factor_is_told() -> None:
+    """Levels of 100: moved by 100, 110, 118 and 145: three of four within a window of 20, half of them by the coin."""
+    assert best_factor(np.array([100, -110, 118, 145]), np.full(4, 100)) == 0.375
+
+
+def test_small_levels_do_not_count_as_exact() -> None:
+    secret = SystemOriginals(value=np.array([1000]), sensitive=np.array([True]), lower=np.array([100]), upper=np.array([100]))
+    assert guessed(np.array([1100]), secret, cap=2.0).figures["exactly at the level"] == 0
+    larger = SystemOriginals(value=np.array([9000]), sensitive=np.array([True]), lower=np.array([900]), upper=np.array([900]))
+    assert guessed(np.array([9900]), larger, cap=2.0).figures["exactly at the level"] == 1
 
 
 def test_at_the_level_means_the_first_published_number_beyond_it() -> None:
