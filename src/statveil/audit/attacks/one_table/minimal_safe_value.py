@@ -18,6 +18,8 @@ THREAT = Threat(
 )
 
 LEAST_CAP = 2.0
+MANY_CELLS = 200
+"""From here on the mark is the mark, by judgement."""
 SMALLEST_LEVEL = 10
 """In units: below it a tenth of the level is less than a unit, and whole numbers meet the level by chance."""
 
@@ -66,9 +68,9 @@ def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntAr
 def by_chance(cells: int, allowed: float) -> int:
     """Cells near their level that one release in a hundred has by luck alone, were each as often there as is allowed less two points.
 
-    Of a guess by the toss of a coin half of them are hit.
+    Of a guess by the toss of a coin half of them are hit. Among many cells luck explains nothing beyond the two points.
     """
-    return int(binom.ppf(0.99, cells, allowed - 0.02))
+    return int(binom.ppf(0.99, cells, allowed - 0.02)) if cells < MANY_CELLS else 0
 
 
 def in_words(allowed: float, lucky: float) -> str:
