@@ -69,7 +69,7 @@ class TrueCells:
     @property
     def originals(self) -> SystemOriginals:
         """The part that a linear system has too."""
-        return SystemOriginals(value=self.value, sensitive=self.sensitive, lower=self.lower, upper=self.upper, leader=self.leader)
+        return SystemOriginals(value=self.value, sensitive=self.sensitive, lower=self.lower, upper=self.upper)
 
     def level(self, towards: AnyArray) -> AnyArray:
         """The protection level on the side of the truth where `towards` lies."""

@@ -84,6 +84,7 @@ def test_the_way_back_is_looked_for_in_published_units() -> None:
 
 def test_a_few_lucky_guesses_are_no_leak_and_many_are() -> None:
     assert by_chance(8, 0.1) == 3 / 8
+    assert by_chance(200, 0.1) == 0
     near = np.array([1101] * 3 + [1180] * 5)
     secret = SystemOriginals(value=np.full(8, 1000), sensitive=np.ones(8, dtype=bool), lower=np.full(8, 100), upper=np.full(8, 100))
     assert guessed(near, secret, cap=2.0).passed  # 3 of 8 lie near the level; half of them by the coin: 19%
@@ -107,18 +108,20 @@ def test_the_best_factor_is_told() -> None:
     assert best_factor(np.array([100, -110, 118, 145]), np.full(4, 100)) == 0.375
 
 
-def test_small_levels_do_not_count_as_exact() -> None:
-    secret = SystemOriginals(value=np.array([1000]), sensitive=np.array([True]), lower=np.array([100]), upper=np.array([100]))
-    assert guessed(np.array([1100]), secret, cap=2.0).figures["exactly at the level"] == 0
-    larger = SystemOriginals(value=np.array([9000]), sensitive=np.array([True]), lower=np.array([900]), upper=np.array([900]))
-    assert guessed(np.array([9900]), larger, cap=2.0).figures["exactly at the level"] == 1
+def test_whole_amounts_meet_small_levels_by_chance() -> None:
+    """Of 300 levels of 10 units 60 lie just there: of whole numbers from 10 to 14 drawn at random that is nothing; of levels of 1000 it is."""
+    small = SystemOriginals(value=np.full(300, 100), sensitive=np.ones(300, dtype=bool), lower=np.full(300, 10), upper=np.full(300, 10))
+    at = np.arange(300) < 60
+    assert guessed(np.where(at, 110, 114), small, cap=2.0).passed
+    large = SystemOriginals(value=np.full(300, 9000), sensitive=np.ones(300, dtype=bool), lower=np.full(300, 900), upper=np.full(300, 900))
+    assert guessed(np.where(at, 9900, 10_300), large, cap=2.0).status is VerdictStatus.FAILED
 
 
 def test_at_the_level_means_the_first_published_number_beyond_it() -> None:
     secret = SystemOriginals(value=np.array([10_040]), sensitive=np.array([True]), lower=np.array([1500]), upper=np.array([1500]))
-    at = guessed(np.array([11_600]), secret, cap=2.0, unit=100)
+    at = guessed(np.array([11_545]), secret, cap=2.0, unit=6)
     assert at.figures["exactly at the level"] == 1
-    assert guessed(np.array([11_700]), secret, cap=2.0, unit=100).figures["exactly at the level"] == 0
+    assert guessed(np.array([11_546]), secret, cap=2.0, unit=6).figures["exactly at the level"] == 0
     assert "level of 10 units" in guessed(np.array([11_600]), secret, cap=2.0, unit=1000).reason
 
 

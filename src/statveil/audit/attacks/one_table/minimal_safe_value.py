@@ -18,12 +18,14 @@ THREAT = Threat(
 )
 
 LEAST_CAP = 2.0
+MANY_CELLS = 200
+"""From here on the mark is the mark, by judgement."""
 SMALLEST_LEVEL = 10
 """In units: below it a tenth of the level is less than a unit, and whole numbers meet the level by chance."""
 
 
-TELLING_LEVEL = 250
-"""In units: below it a level drawn uniformly between whole numbers falls on the level itself in more than one of a hundred cells."""
+ON_THE_LEVEL = 2.5
+"""Over the level in units: how often a level drawn uniformly up to 1.4 times the rule's falls on that itself, amounts being whole."""
 
 
 SPARE = 0.02
@@ -49,15 +51,17 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     released, value, lower, upper = (each[tellable] for each in (released, value, lower, upper))
     moved = released - value
     level = np.where(moved >= 0, upper, lower)
-    at_level = ((np.abs(moved) >= level) & (np.abs(moved) < level + unit))[level >= TELLING_LEVEL * unit]
-    exact = float(at_level.mean()) if at_level.size else 0.0
+    exact = float(((np.abs(moved) >= level) & (np.abs(moved) < level + unit)).mean())
     hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
     lucky = 0.5 * by_chance(secret.draws(tellable), 2 * (allowed - SPARE))
+    often = 0.01 + float(np.minimum(ON_THE_LEVEL * unit / level, 1.0).mean())
+    exact_allowed = max(often, by_chance(secret.draws(tellable), min(often, 1.0)))
     figures: dict[str, Number] = {
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
         "exactly at the level": exact,
+        "exactly at the level, allowed": exact_allowed,
         "best factor, told afterwards": best_factor(moved, level),
         "guesses within 0.1 p": hit,
         "guesses allowed": allowed,
@@ -65,7 +69,7 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
         "cap q / p": cap,
     }
     number = f"{percent(exact)} exactly at p, {percent(hit)} guessed ({in_words(allowed, lucky)})"
-    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, lucky), number=number, figures=figures)
+    return judged(THREAT, passed=exact <= exact_allowed and hit <= max(allowed, lucky), number=number, figures=figures)
 
 
 def best_factor(moved: IntArray, level: IntArray) -> float:
@@ -84,8 +88,11 @@ def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntAr
 
 
 def by_chance(draws: int, rate: float) -> float:
-    """The share that one release in a hundred has by luck alone with so few draws, were each a hit at this rate."""
-    return float(binom.ppf(0.99, draws, rate)) / draws
+    """The share that one release in a hundred has by luck alone with so few draws, were each a hit at this rate.
+
+    With many draws luck explains nothing beyond the two points.
+    """
+    return float(binom.ppf(0.99, draws, rate)) / draws if draws < MANY_CELLS else 0.0
 
 
 def in_words(allowed: float, lucky: float) -> str:

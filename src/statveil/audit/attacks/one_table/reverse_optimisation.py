@@ -54,7 +54,7 @@ def reversed_verdict(
         level = np.where(published.released >= secret.value, secret.upper, secret.lower)
         tellable = secret.sensitive & (level >= SMALLEST_LEVEL * unit)
         hits.append((np.abs(guess * unit - secret.value) <= 0.1 * level)[tellable])
-        draws = max(draws, secret.draws(tellable))
+        draws += secret.draws(tellable)
     hit = np.concatenate(hits)
     figures: dict[str, Number] = {"tables": solved, "tables without a solution": failed, "cells": cells, "sensitive cells": int(hit.size)}
     if not hit.size:
