@@ -88,11 +88,11 @@ def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntAr
 
 
 def by_chance(draws: int, rate: float) -> float:
-    """The share that one release in a hundred has by luck alone with so few draws, were each a hit at this rate.
+    """The share that one release in fifty has by luck alone with so few draws, were each a hit at this rate.
 
     With many draws luck explains nothing beyond the two points.
     """
-    return float(binom.ppf(0.99, draws, rate)) / draws if draws < MANY_CELLS else 0.0
+    return float(binom.ppf(0.98, draws, rate)) / draws if draws < MANY_CELLS else 0.0
 
 
 def in_words(allowed: float, lucky: float) -> str:
