@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from statveil.core.floors import Floors
 from statveil.risk.assess import assess
-from statveil.risk.levels import Floors
 from statveil.risk.rules import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
 from statveil.risk.sensitivity import Sensitivity
 

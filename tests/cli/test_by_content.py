@@ -56,7 +56,7 @@ def test_a_job_for_a_table_becomes_a_release_that_can_be_checked(things: Path) -
 
 def test_a_job_for_records_becomes_a_safe_file_that_can_be_checked(things: Path) -> None:
     assert run("protect", things / "people.toml", "--out", things / "safe").exit_code == 0
-    assert run("check", things / "safe").exit_code == 0
+    assert run("check", things / "safe", "--no-attacks").exit_code == 0
     file = things / "safe" / "public" / "safe.csv"
     file.write_text(file.read_text(encoding="utf-8").replace("baker", "vet", 1), encoding="utf-8")
     assert run("check", things / "safe").exit_code == 5

@@ -49,7 +49,7 @@ seconds = 60
 """
 P_PERCENT = '[[rule]]\ntype = "p-percent"\np = 10\n'
 BOTH = 'street = { hierarchy = "streets.csv" }\ntrade = "flat"'
-FAST = 'method = "exact"\nfloors = "exact"\ntiny = false\ncoalitions = false'
+FAST = 'method = "exact"\nfloors = "exact"\ntiny = false\ncoalitions = false\nattacks = "report"'
 """As the papers have it, so that there is something to find out."""
 
 

@@ -15,10 +15,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from statveil.core.errors import InputError
+from statveil.core.floors import CAP
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, Rule, Waiver, ZeroRule
 from statveil.tables.spec import Trees
 
@@ -240,7 +240,7 @@ class ProtectionPart(Part):
     seed: Annotated[int, Field(ge=0)] = 0
     search_sets: bool = False
     floors: Literal["drawn", "exact"] = "drawn"
-    floor_cap: Number = LEVELS.cap
+    floor_cap: Number = CAP
     key: str | None = None
     tiny: bool = True
     coalitions: bool = True

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from statveil.core.errors import InputError, StatveilError
+from statveil.core.floors import Floors
 from statveil.core.limits import Limits
 from statveil.core.secret import SecretKey
 from statveil.core.toml import read_toml, to_toml
@@ -23,7 +24,6 @@ from statveil.jobs.schema import DimensionPart, JobFile, ManualPart, RulePart, T
 from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.keep.wishes import Keep
 from statveil.protect.options import Bounds, GivingCells, Method, Options, TableRepair
-from statveil.risk.levels import Floors
 from statveil.risk.rules import Rule
 from statveil.risk.rules.manual import Manual
 from statveil.tables.linked import CellSet, Equation

@@ -8,9 +8,9 @@ from typing import Any, Literal, TypedDict
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
+from statveil.core.floors import Floors
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed, is_finite, known
 from statveil.formats.rcta import MayGive
-from statveil.risk.levels import Floors
 
 Variant = Literal["at-least", "exact"]
 Norm = Literal["l1", "l2"]

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.core.errors import InputError
+from statveil.core.floors import Floors
 from statveil.core.secret import SecretKey, office_key
 from statveil.risk.rules import PPercent, Rule
 from statveil.risk.rules.base import LIMIT, RespondentRule, share
@@ -30,15 +31,10 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.relations import relations
 from statveil.tables.table import Table
 
-FloorScheme = Literal["drawn", "exact"]
-
 
 class LevelTuning(NamedTuple):
-    """What counts as next to nothing, and how far into a cell is looked. By judgement, but for the cap."""
+    """What counts as next to nothing, and how far into a cell is looked. By judgement."""
 
-    cap: float = 1.45
-    """The largest factor of a drawn level: T11's guess at the level succeeds in 0.5 x 0.1 / 0.45 = 11%, where 12% are allowed, and the
-    table costs a fifth more (benchmarks/RESULTS.md, safety)."""
     low: Fraction = Fraction(1, 10)
     """The quantile of its neighbours that a cell is measured by."""
     tiny: Fraction = Fraction(1, 10)
@@ -56,39 +52,6 @@ class LevelTuning(NamedTuple):
 
 
 TUNING = LevelTuning()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Floors:
-    """How the levels of the rules are raised.
-
-    scheme: `drawn` by the office's key, or `exact`-ly as the rules say (the papers' convention). cap: the largest factor of a drawn level.
-    tiny: whether cells of zero or next to nothing are lifted to the size of their neighbours. coalitions: whether respondents who subtract
-    what they gave must fail. key: that levels are drawn by; None: the office's (`statveil.core.secret.office_key`).
-
-    >>> Floors(cap=2).scheme
-    'drawn'
-    """
-
-    scheme: FloorScheme = "drawn"
-    cap: float = TUNING.cap
-    tiny: bool = True
-    coalitions: bool = True
-    key: SecretKey | None = None
-
-    def __post_init__(self) -> None:
-        if self.scheme not in ("drawn", "exact"):
-            raise InputError(f"floors must be 'drawn' or 'exact', not {self.scheme!r}.")
-        if isinstance(self.cap, bool) or not isinstance(self.cap, int | float) or not 1 < self.cap <= 10:
-            raise InputError("The cap of drawn floors is a factor, more than 1 and at most 10.")
-        if self.key is not None and not isinstance(self.key, SecretKey):
-            raise InputError("The key of the floors must be a SecretKey.", hint="SecretKey.from_file(path) reads one.")
-        if not isinstance(self.tiny, bool) or not isinstance(self.coalitions, bool):
-            raise InputError("tiny and coalitions of the floors must be true or false.")
-
-
-AS_GIVEN = Floors(scheme="exact", tiny=False, coalitions=False)
-"""Levels that are kept as they are: those of linear systems, of batches of tau-ARGUS, and of tables that come with their levels."""
 
 
 def with_key(floors: Floors, *, make: bool) -> Floors:

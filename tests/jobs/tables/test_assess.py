@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
+from statveil.core.floors import AS_GIVEN
 from statveil.jobs.tables.assess import LinkedTables, assess_records, find_sets
 from statveil.protect.options import NO_LIMIT
 
@@ -53,7 +54,7 @@ def released(release: sv.Release) -> dict[tuple[str, ...], int]:
 
 def protect(options: sv.Options | None = None, **links: Any) -> sv.Release:
     linked = sv.LinkedTables(tables=table(), **links)
-    return sv.protect_table(STREET, linked, rules=RULES, options=options, limits=sv.Limits(seconds=10))
+    return sv.protect_table(STREET, linked, rules=RULES, options=options or sv.Options(floors=AS_GIVEN), limits=sv.Limits(seconds=10))
 
 
 @pytest.mark.slow

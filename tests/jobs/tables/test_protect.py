@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
+from statveil.core.floors import AS_GIVEN
 from statveil.core.limits import Ending
 from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, LIMITS, assert_safe, original, protect, released, sensitive, table
@@ -33,7 +34,9 @@ def test_an_empty_file_without_a_hierarchy_is_refused(tmp_path: Path) -> None:
 
 def test_one_record_is_one_cell_and_is_moved() -> None:
     """Cell, row, column and total are the same record, so the same number."""
-    release = protect({"area": ["p"], "trade": ["u"], "sales": [500]}, table("area", "trade"), sv.MinimumFrequency(3))
+    release = protect(
+        {"area": ["p"], "trade": ["u"], "sales": [500]}, table("area", "trade"), sv.MinimumFrequency(3), options=sv.Options(floors=AS_GIVEN)
+    )
     assert release.table.size == 1
     assert len(released(release)) == 4
     assert set(released(release).values()) <= {400, 600}
@@ -141,7 +144,7 @@ def test_bounds_beyond_all_numbers_are_no_bounds() -> None:
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("weights", ["unit", "inverse", "inverse-sqrt"])
 def test_every_combination_of_options_gives_a_safe_table(variant: Any, norm: Any, weights: Any) -> None:
-    options = sv.Options(variant=variant, norm=norm, weights=weights)
+    options = sv.Options(variant=variant, norm=norm, weights=weights, floors=AS_GIVEN)
     release = protect(
         FIVE, table("area", "trade"), sv.rules.Manual([ManualCell(cell={"area": "p", "trade": "u"}, status="sensitive")]), options=options
     )

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import statveil as sv
+from statveil.core.floors import AS_GIVEN
 from statveil.risk.rules import ManualCell
 from tests.jobs.tables.stories import FIVE, original, protect, released, sensitive, table
 
@@ -79,7 +80,8 @@ def test_a_row_of_sensitive_zeros_lifts_its_zero_total() -> None:
     rows = [("a", column, value) for column in "wxyz" for value in (10, 20, 30)] + [("u", column, 0) for column in "wxyz"]
     data = pa.table({name: [row[k] for row in rows] for k, name in enumerate(("row", "column", "value"))})
     spec = sv.TableSpec(dimensions={"row": None, "column": None}, measure="value")
-    release = sv.protect_table(data, spec, rules=[sv.MinimumFrequency(3)], limits=sv.Limits(seconds=10))
+    options = sv.Options(floors=AS_GIVEN)
+    release = sv.protect_table(data, spec, rules=[sv.MinimumFrequency(3)], options=options, limits=sv.Limits(seconds=10))
     view = release.protected.views[0]
     released = dict(zip(map(tuple, view.coordinates.tolist()), release.protected.value[view.cell].tolist(), strict=True))
     codes = [dimension.codes.index for dimension in view.dimensions]

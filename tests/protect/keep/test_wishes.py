@@ -16,6 +16,7 @@ import statveil as sv
 from statveil.cli.app import app
 from statveil.cli.options import keep_from
 from statveil.core.errors import AuditFailed, InputError
+from statveil.core.floors import AS_GIVEN
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
@@ -199,7 +200,7 @@ def test_records_to_a_release_that_keeps_means() -> None:
 
 @pytest.mark.slow
 def test_a_cap_that_had_to_be_widened_is_what_the_audit_checks() -> None:
-    options = sv.Options(variant="exact")
+    options = sv.Options(variant="exact", floors=AS_GIVEN)
     keep = sv.keep.Keep(mean="sensitive", widen=(1.5, 3, 8), by="programs")
     release = sv.protect_table(records(), spec(), rules=[sv.PPercent(30)], options=options, keep=keep, limits=AMPLE)
     assert release.audit.passed
@@ -244,6 +245,10 @@ def test_a_job_file_says_what_to_keep(tmp_path: Path) -> None:
         widen = [4, 8]
         [protection]
         variant = "exact"
+        floors = "exact"
+        coalitions = false
+        tiny = false
+        attacks = "report"
         """,
         encoding="utf-8",
     )

@@ -45,8 +45,8 @@ def test_all_up_comes_before_the_search_for_clauses(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(anneal, "anneal_senses", parts_up_total_down)
     search, heard = listened(three_sensitive())
     choose.first_table(search)
-    assert stages(heard) == ["balancing senses", "all up", "satisfying relations"]
-    assert next(found.stage for found in heard if found.deviation is not None) == "all up"
+    assert stages(heard) == ["raising parts", "balancing senses", "all up", "satisfying relations"]
+    assert next(found.stage for found in heard if found.deviation is not None) == "raising parts"  # at once, without a program
 
 
 def test_with_a_table_known_clauses_get_few_rounds_and_no_branch_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:

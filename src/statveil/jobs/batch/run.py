@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from statveil.core.atomic import check_targets
+from statveil.core.floors import AS_GIVEN
 from statveil.core.limits import Limits, OnProgress
 from statveil.formats.argus.batch_commands import read_batch
 from statveil.formats.argus.cells import ArgusStatus
@@ -24,7 +25,6 @@ from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
 from statveil.protect.options import Method, Options
 from statveil.publish.release import Release
-from statveil.risk.levels import AS_GIVEN
 from statveil.tables.relations import relations
 from statveil.tables.table import ProtectedTable
 from statveil.version import VERSION

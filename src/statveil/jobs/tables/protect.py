@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, overload
 
 from statveil.core.errors import InfeasibleProblem, InputError, RuleError
+from statveil.core.floors import AS_GIVEN
 from statveil.core.limits import Limits, OnProgress, check_kind, stages
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
@@ -34,7 +35,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.singletons import keep_apart, undrawn_cost
 from statveil.publish.release import Release
 from statveil.risk.assess import check_rules
-from statveil.risk.levels import AS_GIVEN, raise_levels, with_key
+from statveil.risk.levels import raise_levels, with_key
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import TableSpec
