@@ -49,8 +49,9 @@ seconds = 60
 """
 P_PERCENT = '[[rule]]\ntype = "p-percent"\np = 10\n'
 BOTH = 'street = { hierarchy = "streets.csv" }\ntrade = "flat"'
-FAST = 'method = "exact"\nfloors = "exact"\ntiny = false\ncoalitions = false\nattacks = "report"'
+PAPERS = 'method = "exact"\nfloors = "exact"\ntiny = false\ncoalitions = false'
 """As the papers have it, so that there is something to find out."""
+FAST = f'{PAPERS}\nattacks = "report"'
 
 
 @pytest.fixture(scope="module")

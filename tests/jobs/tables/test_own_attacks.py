@@ -26,7 +26,7 @@ from statveil.jobs.tables.own_attacks import (
     release_case,
     seconds_for_attacks,
 )
-from tests.jobs.test_attack_targets import BOTH, FAST, JOB, P_PERCENT, RECORDS
+from tests.jobs.test_attack_targets import BOTH, FAST, JOB, P_PERCENT, PAPERS, RECORDS
 
 TREE = "code,parent\nN,\nS,\nN1,N\nN2,N\nS1,S\nS2,S\n"
 RICH = 'weight = "hours"\nweight_policy = "contribution"\nshadow = "hours"\nwaiver = "waives"\nrequest = "asks"'
@@ -54,7 +54,7 @@ def test_what_attacks_found_is_told_to_the_office_alone(tmp_path: Path) -> None:
     def hear(progress: Progress) -> None:
         stages.append(progress.stage)
 
-    made = job(tmp_path, protection=f'{FAST}\nattacks = "report"')
+    made = job(tmp_path, protection=f'{PAPERS}\nattacks = "report"')
     outcome = folders.protect_to_folder(made, tmp_path / "out", internal=True, on_progress=hear)
     assert sorted(each.threat.id for each in outcome.attacks.verdicts) == sorted(OWN_ATTACKS)
     assert outcome.attacks["T11"].status is VerdictStatus.FAILED  # least change leaves cells at their level
@@ -72,7 +72,7 @@ def test_what_attacks_found_is_told_to_the_office_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_attacks_break_is_refused_where_the_job_says_so(tmp_path: Path) -> None:
-    made = job(tmp_path, protection=f'{FAST}\nattacks = "refuse"')
+    made = job(tmp_path, protection=f'{PAPERS}\nattacks = "refuse"')
     with pytest.raises(AuditFailed, match="T11 minimal safe value") as refused:
         folders.protect_to_folder(made, tmp_path / "out")
     assert refused.value.exit_code == 5
@@ -94,7 +94,7 @@ def test_drawn_levels_withstand_what_exact_ones_do_not(tmp_path: Path, monkeypat
 
 @pytest.mark.slow
 def test_where_nothing_is_sensitive_nothing_is_found_out(tmp_path: Path) -> None:
-    made = job(tmp_path, rules="", protection=f'{FAST}\nattacks = "refuse"')
+    made = job(tmp_path, rules="", protection=f'{PAPERS}\nattacks = "refuse"')
     text = made.text.replace("n = 3", "n = 1")
     (tmp_path / "job.toml").write_text(text, encoding="utf-8")
     outcome = folders.protect_to_folder(read_job(tmp_path / "job.toml"), tmp_path / "out")
