@@ -197,7 +197,7 @@ def test_where_no_key_can_be_made_that_is_said(home: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(secret.os, "link", full)
-    with pytest.raises(InputError, match="office.key cannot be made: No space left on device") as refused:
+    with pytest.raises(InputError, match=r"office\.key cannot be made: No space left on device") as refused:
         office_key(make=True)
     assert "STATVEIL_KEY" in refused.value.hint
     assert not office_key_file().exists()

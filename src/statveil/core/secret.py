@@ -114,7 +114,7 @@ _WHERE = f"Name its file in the job ([protection] key), or set {KEY_VARIABLE} to
 
 
 def _made_once(path: Path) -> bool:
-    """Two first runs at once make one key: it is written elsewhere and linked into place, whoever comes first. Whether that was this one."""
+    """Two first runs at once make one key: it is written elsewhere and linked into place, whoever comes first. True: it was this one."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as place:
