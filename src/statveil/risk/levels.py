@@ -26,7 +26,7 @@ from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey, office_key
 from statveil.risk.rules import PPercent, Rule
 from statveil.risk.rules.base import LIMIT, RespondentRule, share
-from statveil.risk.sensitivity import Sensitivity
+from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.relations import relations
 from statveil.tables.table import Table
 
@@ -251,7 +251,7 @@ def withstand_coalitions(table: Table, found: Sensitivity, near: Fraction, coali
         left, right = _telling_falls(table, chosen, near, coalition)
         upper[chosen] = np.maximum(upper[chosen], -left.min(axis=1, initial=0))
         lower[chosen], last = _past(lower[chosen], left, right)
-        minimum[chosen] = np.maximum(minimum[chosen], table.value[chosen] - last)
+        minimum[chosen] = np.maximum(minimum[chosen], np.where(last < LIMIT, table.value[chosen] - last, -UNBOUNDED))
     lower, upper, minimum = (frozen_array(array) for array in (lower, upper, minimum))
     return replace(found, lower_level=lower, upper_level=upper, minimum=minimum)
 
