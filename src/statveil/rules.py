@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from statveil.risk.assess import assess
+from statveil.risk.levels import Floors
 from statveil.risk.rules import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior, Request, Waiver, ZeroRule
 from statveil.risk.sensitivity import Sensitivity
 
 __all__ = [
     "Dominance",
+    "Floors",
     "Manual",
     "ManualCell",
     "MinimumFrequency",

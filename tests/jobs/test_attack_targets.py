@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from statveil.audit.attacks.attacker import Effort
-from statveil.audit.attacks.suite import attack_all, attack_system
+from statveil.audit.attacks.suite import THREAT_BY_ID, attack_all, attack_system
 from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus
 from statveil.core.errors import InputError
 from statveil.formats.rcta import Solution, write_solution
 from statveil.formats.system import read_system
+from statveil.jobs import attack_targets
 from statveil.jobs.adjust import adjust
-from statveil.jobs.attack_targets import folder_case, system_case
+from statveil.jobs.attack_targets import attack_folders, folder_case, system_case
 from statveil.jobs.reverse import reverse_by_adjustment
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.folder import protect_to_folder
@@ -48,7 +49,8 @@ seconds = 60
 """
 P_PERCENT = '[[rule]]\ntype = "p-percent"\np = 10\n'
 BOTH = 'street = { hierarchy = "streets.csv" }\ntrade = "flat"'
-FAST = 'method = "exact"'
+FAST = 'method = "exact"\nfloors = "exact"\ntiny = false\ncoalitions = false'
+"""As the papers have it, so that there is something to find out."""
 
 
 @pytest.fixture(scope="module")
@@ -114,20 +116,62 @@ def test_counts_of_records_are_a_measure(village: Path) -> None:
     assert case.attacker.catalogue.percent == 10
 
 
+MANUAL = P_PERCENT + '[[rule]]\ntype = "manual"\nfile = "cells.csv"\n'
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "settings", "words"),
+    ("name", "settings"),
     [
-        ("weighted", {"more": 'weight = "hours"'}, "weights"),
-        ("rounded", {"more": "decimals = -1"}, "other decimals"),
-        ("manual", {"rules": '[[rule]]\ntype = "manual"\nfile = "cells.csv"\n'}, "by hand"),
+        ("weighted", {"more": 'weight = "hours"'}),
+        ("contributed", {"more": 'weight = "hours"\nweight_policy = "contribution"\nweight_decimals = 0\nshadow = "hours"'}),
+        ("rounded", {"more": "decimals = -1"}),
+        ("manual", {"rules": MANUAL}),
     ],
 )
-def test_what_the_attacks_on_records_do_not_know_is_refused(village: Path, name: str, settings: dict[str, str], words: str) -> None:
+def test_every_kind_of_release_is_attacked(village: Path, name: str, settings: dict[str, str]) -> None:
     (village / "cells.csv").write_text("street,trade,status\nN1,vet,sensitive\n", encoding="utf-8")
     folder = release(village, name, **settings)
-    with pytest.raises(InputError, match=words):
-        attacked(folder)
+    report = attacked_folders(folder)
+    assert report["T01"].passed
+    assert report["T11"].status is VerdictStatus.FAILED
+    assert report["T15"].threat.id == "T15"
+    assert report["T18"].passed
+    assert len(report.verdicts) == len(THREAT_BY_ID)
+
+
+def attacked_folders(*folders: Path, only: tuple[str, ...] = ()) -> SuiteReport:
+    return attack_folders(folders, effort=Effort(cells=20), reverse=reverse_by_adjustment(seconds=60, method="exact"), only=only)
+
+
+@pytest.mark.slow
+def test_weighted_records_add_up_to_the_cells(village: Path) -> None:
+    """What the attacker of many tables is scored by is the office's own table, to the unit."""
+    case = folder_case([release(village, "weighted", more='weight = "hours"')], effort=Effort(), reverse=None)
+    answered, register = case.attacker.journal.answers[0], case.attacker.register
+    assert (case.truth_of(0).value == register.sums(answered.request, answered.table, case.truth.values["income"])).all()
+    assert case.truth_of(0).sensitive.any()
+
+
+@pytest.mark.slow
+def test_several_releases_are_attacked_together_and_each_by_itself(village: Path) -> None:
+    one = release(village, "by-street", dimensions='street = { hierarchy = "streets.csv" }')
+    other = release(village, "by-trade", dimensions='trade = "flat"')
+    report = attacked_folders(one, other, only=("T01", "T03", "T08", "T13", "T14"))
+    assert report["T01"].number == "by-street: 0 faults; by-trade: 0 faults"
+    assert report["T08"].figures["tables"] == 2
+    assert report["T14"].status is VerdictStatus.NOT_APPLICABLE
+    assert report.target == "by-street, by-trade"
+
+
+@pytest.mark.slow
+def test_of_a_huge_table_the_distinct_cells_are_attacked(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attack_targets, "MOST_POSITIONS", 3)
+    report = attacked_folders(release(village, "income"), only=("T02", "T11"))
+    assert "positions" in report["T02"].reason
+    assert report["T11"].status is VerdictStatus.FAILED
+    with pytest.raises(InputError, match="T99"):
+        attacked_folders(release(village, "income"), only=("T99",))
 
 
 @pytest.mark.slow

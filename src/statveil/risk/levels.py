@@ -242,10 +242,10 @@ def opponents(rules: Sequence[Rule]) -> tuple[Fraction, int]:
 def withstand_coalitions(table: Table, found: Sensitivity, near: Fraction, coalition: int) -> Sensitivity:
     """Raise levels, and bound falls, so that no coalition's difference comes nearer to a respondent's contribution than `near` of it.
 
-    Only where contributions are parts of the value itself: not of a shadow variable, and not where some are negative.
+    Of a shadow variable a contribution is the same share of the value. Cells with negative contributions are left as they are.
     """
     lower, upper, minimum = found.lower_level.copy(), found.upper_level.copy(), found.minimum.copy()
-    cells = np.flatnonzero(found.sensitive & _adds_up(table) & (table.respondents > 1))
+    cells = np.flatnonzero(found.sensitive & _adds_up(table) & (table.units > 1))
     for start in range(0, cells.size, TUNING.chunk):
         chosen = cells[start : start + TUNING.chunk]
         left, right = _telling_falls(table, chosen, near, coalition)
@@ -257,7 +257,10 @@ def withstand_coalitions(table: Table, found: Sensitivity, near: Fraction, coali
 
 
 def _adds_up(table: Table) -> BoolArray:
-    if table.has_shadow or table.rule_scale > table.scale:
+    """Cells whose contributions, as they are known, make up the value."""
+    if table.has_shadow:
+        return np.asarray((table.value > 0) & (table.magnitude > 0))
+    if table.rule_scale > table.scale:
         return np.zeros(table.size, dtype=np.bool_)
     return np.asarray(table.magnitude.astype(object) * 10 ** (table.scale - table.rule_scale) == table.value)
 
@@ -269,7 +272,7 @@ def _telling_falls(table: Table, cells: IntArray, near: Fraction, coalition: int
     Contributions that are not known lie between zero and the smallest known one; then the interval covers all they may be.
     """
     least, most, exists = _contributions(table, cells, coalition)
-    margin = share(most, near)
+    margin = share(most, near) + int(table.has_shadow)  # shares are rounded
     lefts, rights = [], []
     for members, target in _pairs(least.shape[1], coalition):
         real = exists[:, [*members, target]].all(axis=1) & (most[:, target] > 0)
@@ -282,12 +285,21 @@ def _telling_falls(table: Table, cells: IntArray, near: Fraction, coalition: int
 
 def _contributions(table: Table, cells: IntArray, coalition: int) -> tuple[IntArray, IntArray, BoolArray]:
     """Least, most and existence of each contribution: the known ones, then as many unknown ones as a coalition and its target need."""
-    known = table.top[cells][:, : TUNING.contributions] * 10 ** (table.scale - table.rule_scale)
-    count = table.respondents[cells][:, np.newaxis]
+    known = _known(table, cells)
+    count = table.units[cells][:, np.newaxis]
     width = known.shape[1]
     hidden = np.repeat(known[:, -1:], coalition + 1, axis=1)
     exists = np.concatenate([count > np.arange(width), count > width + np.arange(coalition + 1)], axis=1)
     return np.concatenate([known, hidden * 0], axis=1), np.concatenate([known, hidden], axis=1), exists
+
+
+def _known(table: Table, cells: IntArray) -> IntArray:
+    """The largest contributions in the value's unit."""
+    top = table.top[cells][:, : TUNING.contributions]
+    if not table.has_shadow:
+        return np.asarray(top * 10 ** (table.scale - table.rule_scale))
+    share_ = top / table.magnitude[cells][:, np.newaxis]
+    return np.rint(share_ * table.value[cells][:, np.newaxis]).astype(np.int64)
 
 
 def _pairs(width: int, coalition: int) -> Iterator[tuple[list[int], int]]:

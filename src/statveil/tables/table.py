@@ -116,6 +116,11 @@ class Table:
         return int(self.value.size)
 
     @property
+    def units(self) -> IntArray:
+        """Respondents of each cell, those that a weight stands for counted too."""
+        return np.asarray(-(-self.frequency // 10**self.frequency_scale))
+
+    @property
     def shown(self) -> int:
         """How many cells stand at a position of a view; the rest are unions that nobody publishes."""
         return max((int(view.cell.max(initial=-1)) for view in self.views), default=-1) + 1

@@ -112,8 +112,11 @@ def test_what_is_known_around_a_released_number() -> None:
 
 def test_a_wide_cap_leaves_less_to_guess() -> None:
     assert allowance(2) == pytest.approx(0.12)
-    assert allowance(1) == pytest.approx(0.52)
-    assert allowance(1.1) == pytest.approx(0.52)
+    assert allowance(3) == pytest.approx(0.07)
+
+
+def test_a_narrow_cap_excuses_nothing() -> None:
+    assert allowance(1) == allowance(1.1) == allowance(2)
 
 
 @pytest.mark.slow

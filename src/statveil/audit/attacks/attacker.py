@@ -48,7 +48,7 @@ class AttackTuning(NamedTuple):
     """Pairs of single respondents that are looked at (T14)."""
     most_tiny_cells: int = 20_000
     """Sensitive cells that are compared with their neighbours (T27)."""
-    most_neighbours: int = 40_000_000
+    most_neighbours: int = 10_000_000
     """Neighbours that all of these together may have (T27)."""
     neighbours_at_once: int = 4_000_000
     """Neighbours that are held in memory (T27)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -337,12 +337,22 @@ def both_signs(key: AnyArray, sign: IntArray) -> AnyArray:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemOriginals:
-    """Secret: the true values, which are sensitive, and how far each had to move."""
+    """Secret: the true values, which are sensitive, how far each had to move, and a number for who leads each cell, where it is known."""
 
     value: IntArray = field(repr=False)
     sensitive: BoolArray = field(repr=False)
     lower: IntArray = field(repr=False)
     upper: IntArray = field(repr=False)
+    leader: AnyArray | None = field(default=None, repr=False)
+
+    def take(self, cells: AnyArray) -> SystemOriginals:
+        """The same of some cells."""
+        given: dict[str, Any] = {name: array[cells] for name, array in vars(self).items() if array is not None}
+        return SystemOriginals(**given)
+
+    def draws(self, cells: AnyArray) -> int:
+        """How many of these cells are moved independently of each other: levels are drawn from who leads."""
+        return int(np.count_nonzero(cells)) if self.leader is None else int(np.unique(self.leader[cells]).size)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -124,8 +124,7 @@ def _intervals(case: SystemCase) -> Verdict:
 
 def _minimal(case: SystemCase) -> Verdict:
     at = case.originals.sensitive
-    sensitive = SystemOriginals(**{each.name: getattr(case.originals, each.name)[at] for each in fields(SystemOriginals)})
-    return minimal_safe_value.guessed(case.published.released[at], sensitive, cap=case.cap, unit=case.unit)
+    return minimal_safe_value.guessed(case.published.released[at], case.originals.take(at), cap=case.cap, unit=case.unit)
 
 
 def _backwards(case: SystemCase) -> Verdict:

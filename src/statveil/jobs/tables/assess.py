@@ -107,5 +107,5 @@ def _top(rules: Sequence[Rule]) -> int:
 def singletons_of(table: Table, sensitivity: Sensitivity, rules: Sequence[Rule]) -> Singletons:
     """The sensitive cells of a single respondent, in published units."""
     near, _ = opponents(rules)
-    single = np.asarray(sensitivity.sensitive & (table.respondents == 1) & (table.value > 0))
+    single = np.asarray(sensitivity.sensitive & (table.units == 1) & (table.value > 0))
     return Singletons(single=single, value=nearest(table.value, 10 ** (table.scale - table.decimals)), near=near)

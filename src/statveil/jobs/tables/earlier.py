@@ -42,7 +42,7 @@ def refuse_other_key(folder: Path, job: TableJob, table: Table) -> None:
         if run.get("table") == mine and earlier != (None if key is None else key.fingerprint):
             raise DisclosureRefused(
                 f"The same table was released before by another key, in {name}: both together would tell what each of them hides.",
-                hint="Use the key of the first, which its provenance.json names. Remove the folder only if nothing of it was published.",
+                hint="Use the key of the first release, which its provenance.json names; or, if nothing of it was published, remove it.",
             )
 
 

@@ -131,6 +131,7 @@ def release_case(
             sensitive=np.array(sensitivity.sensitive),
             lower=sensitivity.lower_level * step,
             upper=sensitivity.upper_level * step,
+            leader=table.leader,
         ),
         cap=float(origin.options.cap or TUNING.usual_cap),
         effort=effort,

@@ -31,13 +31,17 @@ def attack(case: Case) -> Verdict:
 
 
 def last_digits(released: IntArray, value: IntArray, sensitive: BoolArray, *, constant: bool, decimals: int = 0, unit: int = 1) -> Verdict:
-    """Amounts have `decimals` decimals; `unit` of them make one published unit."""
-    large = np.flatnonzero(released >= LARGE_ENOUGH * unit)[: TUNING.most_digits]
+    """Amounts have `decimals` decimals; `unit` of them make one published unit.
+
+    What lies half-way between two of those is rounded to the even one, which tells of rounding and not of protection: it is left out.
+    """
+    halfway = (unit > 1) & (2 * (value % unit) == unit)
+    large = np.flatnonzero((released >= LARGE_ENOUGH * unit) & ~halfway)[: TUNING.most_digits]
     digit, touched = released[large] // unit % 10, (np.abs(released - value) >= unit)[large]
     compared = {"touched against untouched": _chance(digit, touched), "sensitive against other": _chance(digit, sensitive[large])}
     finer = finer_than(released, value, decimals)
     figures: dict[str, Number] = {"cells": int(large.size), "touched": int(touched.sum()), "decimals constant": "yes" if constant else "no"}
-    figures |= {"numbers with more decimals than the values": finer}
+    figures |= {"numbers with more decimals than the values": finer, "left out, rounded from half-way": int(np.count_nonzero(halfway))}
     figures |= {f"p of {words}": "too few" if chance is None else chance for words, chance in compared.items()}
     chances = [chance for chance in compared.values() if chance is not None]
     if finer:

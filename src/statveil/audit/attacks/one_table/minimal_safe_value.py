@@ -18,12 +18,18 @@ THREAT = Threat(
 )
 
 LEAST_CAP = 2.0
+MANY_CELLS = 200
+"""From here on the mark is the mark, by judgement."""
 SMALLEST_LEVEL = 10
 """In units: below it a tenth of the level is less than a unit, and whole numbers meet the level by chance."""
 
 
-TELLING_LEVEL = 250
-"""In units: below it a level drawn uniformly between whole numbers falls on the level itself in more than one of a hundred cells."""
+ON_THE_LEVEL = 2.5
+"""Over the level in units: how often a level drawn uniformly up to 1.4 times the rule's falls on that itself, amounts being whole."""
+
+
+SPARE = 0.02
+"""Two points above what chance gives."""
 
 
 def attack(case: Case) -> Verdict:
@@ -45,23 +51,25 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
     released, value, lower, upper = (each[tellable] for each in (released, value, lower, upper))
     moved = released - value
     level = np.where(moved >= 0, upper, lower)
-    at_level = ((np.abs(moved) >= level) & (np.abs(moved) < level + unit))[level >= TELLING_LEVEL * unit]
-    exact = float(at_level.mean()) if at_level.size else 0.0
+    exact = float(((np.abs(moved) >= level) & (np.abs(moved) < level + unit)).mean())
     hit = float(np.mean([np.abs(guess - value) <= 0.1 * level for guess in guesses(released, lower, upper)]))
     allowed = allowance(cap)
-    chance = by_chance(released.size, allowed)
+    lucky = 0.5 * by_chance(secret.draws(tellable), 2 * (allowed - SPARE))
+    often = 0.01 + float(np.minimum(ON_THE_LEVEL * unit / level, 1.0).mean())
+    exact_allowed = max(often, by_chance(secret.draws(tellable), min(often, 1.0)))
     figures: dict[str, Number] = {
         "sensitive cells": int(released.size),
         "left out, level too small": int((~tellable).sum()),
         "exactly at the level": exact,
+        "exactly at the level, allowed": exact_allowed,
         "best factor, told afterwards": best_factor(moved, level),
         "guesses within 0.1 p": hit,
         "guesses allowed": allowed,
-        "guesses that chance explains": chance,
+        "guesses that luck explains": lucky,
         "cap q / p": cap,
     }
-    number = f"{percent(exact)} exactly at p, {percent(hit)} guessed (allowed {percent(allowed)})"
-    return judged(THREAT, passed=exact <= 0.01 and hit <= max(allowed, chance / released.size), number=number, figures=figures)
+    number = f"{percent(exact)} exactly at p, {percent(hit)} guessed ({in_words(allowed, lucky)})"
+    return judged(THREAT, passed=exact <= exact_allowed and hit <= max(allowed, lucky), number=number, figures=figures)
 
 
 def best_factor(moved: IntArray, level: IntArray) -> float:
@@ -79,9 +87,17 @@ def guesses(released: IntArray, lower: IntArray, upper: IntArray) -> tuple[IntAr
     return released - upper, released + lower
 
 
-def by_chance(cells: int, allowed: float) -> int:
-    """Hits that one release in a hundred has by luck alone among so few cells, were each hit as often as is allowed less two points."""
-    return int(binom.ppf(0.99, cells, allowed - 0.02))
+def by_chance(draws: int, rate: float) -> float:
+    """The share that one release in fifty has by luck alone with so few draws, were each a hit at this rate.
+
+    With many draws luck explains nothing beyond the two points.
+    """
+    return float(binom.ppf(0.98, draws, rate)) / draws if draws < MANY_CELLS else 0.0
+
+
+def in_words(allowed: float, lucky: float) -> str:
+    """What is allowed, and of a few cells what luck explains."""
+    return f"allowed {percent(allowed)}" if lucky <= allowed else f"allowed {percent(allowed)}, of so few cells {percent(lucky)}"
 
 
 def allowance(cap: float) -> float:
@@ -89,4 +105,4 @@ def allowance(cap: float) -> float:
 
     A cap below 2p excuses nothing: who leaves a release less room than that is measured by what 2p would allow.
     """
-    return 0.5 * min(1.0, 0.2 / (max(cap, LEAST_CAP) - 1)) + 0.02
+    return 0.5 * min(1.0, 0.2 / (max(cap, LEAST_CAP) - 1)) + SPARE

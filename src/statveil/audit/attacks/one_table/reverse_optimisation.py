@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.audit.attacks.attacker import TUNING, crossings, plain
 from statveil.audit.attacks.case import Case, ReverseProblem, ReverseSolver, SystemOriginals
-from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, allowance, by_chance
+from statveil.audit.attacks.one_table.minimal_safe_value import SMALLEST_LEVEL, SPARE, allowance, by_chance, in_words
 from statveil.audit.attacks.public import ReleasedSystem, released_system
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 from statveil.core.arrays import BoolArray
@@ -42,7 +42,7 @@ def reversed_verdict(
     """Solve backwards and count what comes out near the truth; `unit` amounts make one published unit."""
     if reverse is None:
         return not_applicable(THREAT, "No solver of adjustment problems was given.")
-    hits, solved, failed, cells = [np.zeros(0, dtype=np.bool_)], 0, 0, 0
+    hits, solved, failed, cells, draws = [np.zeros(0, dtype=np.bool_)], 0, 0, 0, 0
     for published, secret in systems:
         if not secret.sensitive.any():
             continue
@@ -52,16 +52,18 @@ def reversed_verdict(
             continue
         solved, cells = solved + 1, cells + secret.value.size
         level = np.where(published.released >= secret.value, secret.upper, secret.lower)
-        hits.append((np.abs(guess * unit - secret.value) <= 0.1 * level)[secret.sensitive & (level >= SMALLEST_LEVEL * unit)])
+        tellable = secret.sensitive & (level >= SMALLEST_LEVEL * unit)
+        hits.append((np.abs(guess * unit - secret.value) <= 0.1 * level)[tellable])
+        draws += secret.draws(tellable)
     hit = np.concatenate(hits)
     figures: dict[str, Number] = {"tables": solved, "tables without a solution": failed, "cells": cells, "sensitive cells": int(hit.size)}
     if not hit.size:
         return not_applicable(THREAT, "No table with sensitive cells could be adjusted backwards.", figures)
     allowed = allowance(cap)
-    chance = by_chance(hit.size, allowed)
-    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that chance explains": chance}
-    number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered (allowed {percent(allowed)})"
-    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, chance / hit.size), number=number, figures=figures)
+    lucky = by_chance(draws, allowed - SPARE)
+    figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that luck explains": lucky}
+    number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered ({in_words(allowed, lucky)})"
+    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, lucky), number=number, figures=figures)
 
 
 def in_published_units(published: ReleasedSystem, secret: SystemOriginals, unit: int) -> ReverseProblem:
@@ -76,7 +78,6 @@ def part_of(
     published: ReleasedSystem, secret: SystemOriginals, most: int, rng: np.random.Generator
 ) -> tuple[ReleasedSystem, SystemOriginals]:
     """The system, or where it has more cells a part of it around a sensitive cell, with the relations that lie in it as a whole."""
-    inside = np.ones(secret.value.size, dtype=np.bool_)
     if secret.value.size <= most or not secret.sensitive.any():
         return published, secret
     inside = _around(published.relations, int(rng.choice(np.flatnonzero(secret.sensitive))), most)
@@ -84,7 +85,7 @@ def part_of(
     rows = np.flatnonzero((published.relations.astype(bool).astype(np.int64) @ inside == count) & (count > 0))
     part = {name: getattr(published, name)[inside] for name in ("released", "low", "high")}
     fewer = replace(published, relations=published.relations[rows][:, inside], rhs=published.rhs[rows], **part)
-    return fewer, SystemOriginals(**{name: getattr(secret, name)[inside] for name in ("value", "sensitive", "lower", "upper")})
+    return fewer, secret.take(inside)
 
 
 def _around(relations: csr_matrix, start: int, most: int) -> BoolArray:
