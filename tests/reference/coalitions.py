@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 
-def is_told(amounts: Sequence[int], fall: int, near: Fraction, coalition: int) -> bool:
+def is_told(amounts: Sequence[int | Fraction], fall: int, near: Fraction, coalition: int) -> bool:
     """Whether some coalition, from the cell released `fall` lower (a rise: below zero), finds another nearer than that share of it."""
     released = sum(amounts) - fall
     for size in range(1, coalition + 1):

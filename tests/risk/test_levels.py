@@ -367,12 +367,37 @@ def test_a_single_respondent_and_equal_zeros_have_nobody_to_fear() -> None:
     assert withstood([0, 0], 3)[:2] == (3, 3)
 
 
-def test_a_shadow_variable_negative_contributions_and_finer_rules_are_left_alone() -> None:
-    shadow = table_of([[Respondent(90, shadow=90), Respondent(10, shadow=10)]])
+def shadowed(value: int, shadows: Sequence[int], level: tuple[int, int], coalition: int) -> tuple[int, int, int]:
+    """The same of a cell whose respondents are known by a shadow variable."""
+    table = table_of([[Respondent(value if i == 0 else 0, shadow=each) for i, each in enumerate(shadows)]])
+    found = withstand_coalitions(table, judged(table, {0: level}), TENTH, coalition)
+    return *levels_of(found, 0), value - int(found.minimum[0])
+
+
+def test_of_a_shadow_variable_a_respondent_has_the_same_share_of_the_value() -> None:
+    down, up, _ = shadowed(1000, [9, 1], (1, 1), 1)  # 900 and 100: a tenth of 900, and what rounding may bring
+    assert down == up
+    assert 90 <= down <= 92
+
+
+@pytest.mark.slow
+@given(
+    value=st.integers(1, 200),
+    shadows=st.lists(st.integers(0, 30), min_size=2, max_size=8).filter(any),
+    level=st.tuples(st.integers(0, 40), st.integers(0, 40)),
+    coalition=st.integers(1, 2),
+)
+def test_nor_does_a_coalition_that_knows_its_share(value: int, shadows: list[int], level: tuple[int, int], coalition: int) -> None:
+    amounts = [Fraction(value * each, sum(shadows)) for each in shadows]
+    down, up, last = shadowed(value, shadows, level, coalition)
+    assert not any(is_told(amounts, fall, TENTH, coalition) for fall in (*range(down, min(last, value) + 1), *range(-up - 20, -up + 1)))
+
+
+def test_negative_contributions_finer_rules_and_cells_of_nobody_are_left_alone() -> None:
     negative = table_of([firms(-5, 50)])
     finer = replace(table_of([firms(90, 10)]), rule_scale=1)
-    unknown = replace(table_of([firms(90, 10)]), respondents=np.array([-1]))
-    for table in (shadow, negative, finer, unknown):
+    unknown = replace(table_of([firms(90, 10)]), respondents=np.array([-1]), frequency=np.array([-1]))
+    for table in (negative, finer, unknown):
         found = judged(table, {0: 1})
         same = withstand_coalitions(table, found, TENTH, 2)
         assert (*levels_of(same, 0), int(same.minimum[0])) == (1, 1, -UNBOUNDED)
