@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import statveil as sv
 from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import Requirements, audit_table, release_hash
 from statveil.core.provenance import Provenance
 from statveil.risk.sensitivity import UNBOUNDED
+from statveil.tables.tabulate import tabulate
 
 TOTAL, A, B, C = range(4)
 """Cells of a row, in the order of the table."""
@@ -27,6 +29,13 @@ def row(*numbers: int | str, decimals: int = 0, published: int | None = None) ->
         {"area": sv.Hierarchy.flat(codes)}, dict(zip(((c,) for c in codes), numbers, strict=True)), decimals=decimals
     )
     return replace(table, decimals=decimals if published is None else published)
+
+
+def with_a_set() -> sv.Table:
+    """Total 200, A 60, B 40, C 100, and the sum of A and B, 100, that no table shows."""
+    frame = pa.table({"area": list("AABBCC"), "sales": [40, 20, 25, 15, 50, 50]})
+    both = sv.CellSet(cells=[{"area": "A"}, {"area": "B"}])
+    return tabulate(sv.read_microdata(frame), sv.TableSpec(dimensions={"area": None}, measure="sales"), sets=[both])
 
 
 def sensitivity_of(

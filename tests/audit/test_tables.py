@@ -13,7 +13,7 @@ import statveil as sv
 from statveil.audit.report import FINDINGS_SHOWN, AuditReport
 from statveil.audit.tables import Requirements, audit_table, release_hash
 from statveil.tables.spec import Dimension
-from tests.audit.stories import A, B, C, audit, failed, named, protected, provenance_of, row, sensitivity_of
+from tests.audit.stories import A, B, C, audit, failed, named, protected, provenance_of, row, sensitivity_of, with_a_set
 
 SUM_AND_PARTS = [60, 10, 20, 30]
 
@@ -406,3 +406,14 @@ def test_findings_are_labels_and_never_values() -> None:
     report = audit(table, [12396, 12346, 20, 30], sensitivity_of(table, {A: 4}))
     assert "12345" not in repr(report)
     assert "12345" not in str(report)
+
+
+def test_the_sum_of_a_set_that_nobody_reads_is_held_to_its_own_bounds_and_to_no_others() -> None:
+    table = with_a_set()
+    both = table.unions[0].cell
+    sensitivity = sensitivity_of(table, {both: 10}, minimum={both: 85}, maximum={both: 115})
+    assert failed(audit(table, [190, 50, 40, 100, 90], sensitivity)) == set()
+    assert failed(audit(table, [200, 70, 42, 88, 112], sensitivity, Requirements(maximum=Fraction(105)))) == set()
+    assert failed(audit(table, [180, 40, 40, 100, 80], sensitivity)) == {"bounds"}
+    assert failed(audit(table, [216, 70, 46, 100, 116], sensitivity)) == {"bounds"}
+    assert failed(audit(table, [180, 40, 40, 100, 80], sensitivity_of(table, {both: 10}))) == set()

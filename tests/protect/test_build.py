@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import statveil as sv
 from statveil.jobs.tables.released import requirements_of
 from statveil.protect.options import NO_LIMIT
-from tests.audit.stories import TOTAL, A, B, C, audit, row, sensitivity_of
+from tests.audit.stories import TOTAL, A, B, C, audit, row, sensitivity_of, with_a_set
 
 UNIT = sv.Options(weights="unit")
 
@@ -173,6 +173,14 @@ def test_a_cells_own_bounds_win() -> None:
     problem = sv.systems.build_problem(table, sensitivity, UNIT)
     assert ranges(problem)[A:] == [(8, None), (1, 21), (30, None)]
     assert not problem.can_go_down[A]
+
+
+def test_the_sum_of_a_set_that_nobody_reads_may_go_anywhere_but_beyond_its_own_bounds() -> None:
+    table = with_a_set()
+    both = table.unions[0].cell
+    assert ranges(sv.systems.build_problem(table, sensitivity_of(table, {both: 10}), UNIT))[both] == (None, None)
+    bounded = sensitivity_of(table, {both: 10}, minimum={both: 85}, maximum={both: 150})
+    assert ranges(sv.systems.build_problem(table, bounded, UNIT))[both] == (85, 150)
 
 
 def test_own_bounds_that_leave_no_room_are_refused_in_words() -> None:

@@ -340,3 +340,16 @@ def test_a_table_shows_no_number_of_its_cells() -> None:
     assert len(repr(table)) < 1000
     for word in ("array", "top=", "value=", "coordinates"):
         assert word not in repr(table)
+
+
+def test_units_are_the_respondents_that_weights_stand_for_and_never_fewer_than_there_are() -> None:
+    columns = {
+        "town": ["Urk", "Urk", "Ede"],
+        "trade": ["vet", "vet", "baker"],
+        "turnover": ["4", "2", "3"],
+        "weight": ["0.4", "0.5", "2.5"],
+    }
+    table = build(columns, weight="weight")
+    assert table.units[cell(table, "Urk", "vet")] == 2
+    assert table.units[cell(table, "Ede", "baker")] == 3
+    assert build(columns).units[cell(build(columns), "Total", "Total")] == 3

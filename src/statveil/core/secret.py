@@ -103,10 +103,9 @@ def office_key(*, make: bool) -> SecretKey:
     if os.environ.get(KEY_VARIABLE):
         return SecretKey.from_environment(KEY_VARIABLE)
     path = office_key_file()
-    if make and not path.exists():
-        _make_once(path)
+    if make and not os.path.exists(path) and _made_once(path):  # unlike Path.exists, no error where a folder may not be entered
         warnings.warn(f"A new secret key was made: {path}. Keep it safe: releases are drawn by it, now and in later years.", stacklevel=2)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError("There is no key that this release could have been drawn by.", hint=_WHERE)
     return SecretKey.from_file(path)
 
@@ -114,17 +113,23 @@ def office_key(*, make: bool) -> SecretKey:
 _WHERE = f"Name its file in the job ([protection] key), or set {KEY_VARIABLE} to the key in hexadecimal."
 
 
-def _make_once(path: Path) -> None:
-    """Two first runs at once make one key: it is written elsewhere and linked into place, whoever comes first."""
+def _made_once(path: Path) -> bool:
+    """Two first runs at once make one key: it is written elsewhere and linked into place, whoever comes first. True: it was this one."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as place:
             new_key_file(Path(place) / path.name)
-            os.link(Path(place) / path.name, path)
-    except FileExistsError:
-        pass
+            return _linked(Path(place) / path.name, path)
     except OSError as error:
         raise InputError(f"The key file {path} cannot be made: {error.strerror}.", hint=_WHERE) from None
+
+
+def _linked(made: Path, path: Path) -> bool:
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        return False
+    return True
 
 
 def new_key_file(path: Path) -> None:

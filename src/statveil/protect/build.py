@@ -43,9 +43,10 @@ def build_problem(table: Table, sensitivity: Sensitivity, options: Options) -> P
     lower, upper = _bounds(table, sensitivity, options, value, down_to, up_to)
     still = (table.value == 0) & ~_over_sensitive_zeros(table, sensitivity, matrix)
     held = ~sensitivity.sensitive & (sensitivity.frozen | still)
-    lower, upper = _own_bounds(table, sensitivity, np.where(held, value, lower), np.where(held, value, upper))
+    lower, upper = np.where(held, value, lower), np.where(held, value, upper)
     unseen = np.arange(table.size) >= table.shown  # nobody reads the sum of a set of cells: it need only be safe
     lower, upper = np.where(unseen, -NO_LIMIT, lower), np.where(unseen, NO_LIMIT, upper)
+    lower, upper = _own_bounds(table, sensitivity, lower, upper)
     return ProtectionProblem(
         relations=matrix,
         rhs=np.zeros(matrix.shape[0], dtype=np.int64),

@@ -26,8 +26,8 @@ from statveil.core.errors import InputError
 from statveil.core.floors import Floors
 from statveil.core.secret import SecretKey, office_key
 from statveil.risk.rules import PPercent, Rule
-from statveil.risk.rules.base import LIMIT, RespondentRule, share
-from statveil.risk.sensitivity import Sensitivity
+from statveil.risk.rules.base import LIMIT, RespondentRule, ceiling, product, share
+from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.relations import relations
 from statveil.tables.table import Table
 
@@ -214,7 +214,7 @@ def withstand_coalitions(table: Table, found: Sensitivity, near: Fraction, coali
         left, right = _telling_falls(table, chosen, near, coalition)
         upper[chosen] = np.maximum(upper[chosen], -left.min(axis=1, initial=0))
         lower[chosen], last = _past(lower[chosen], left, right)
-        minimum[chosen] = np.maximum(minimum[chosen], table.value[chosen] - last)
+        minimum[chosen] = np.maximum(minimum[chosen], np.where(last < LIMIT, table.value[chosen] - last, -UNBOUNDED))
     lower, upper, minimum = (frozen_array(array) for array in (lower, upper, minimum))
     return replace(found, lower_level=lower, upper_level=upper, minimum=minimum)
 
@@ -235,7 +235,7 @@ def _telling_falls(table: Table, cells: IntArray, near: Fraction, coalition: int
     Contributions that are not known lie between zero and the smallest known one; then the interval covers all they may be.
     """
     least, most, exists = _contributions(table, cells, coalition)
-    margin = share(most, near) + int(table.has_shadow)  # shares are rounded
+    margin = share(most, near)
     lefts, rights = [], []
     for members, target in _pairs(least.shape[1], coalition):
         real = exists[:, [*members, target]].all(axis=1) & (most[:, target] > 0)
@@ -248,21 +248,22 @@ def _telling_falls(table: Table, cells: IntArray, near: Fraction, coalition: int
 
 def _contributions(table: Table, cells: IntArray, coalition: int) -> tuple[IntArray, IntArray, BoolArray]:
     """Least, most and existence of each contribution: the known ones, then as many unknown ones as a coalition and its target need."""
-    known = _known(table, cells)
+    least, most = _known(table, cells)
     count = table.units[cells][:, np.newaxis]
-    width = known.shape[1]
-    hidden = np.repeat(known[:, -1:], coalition + 1, axis=1)
+    width = most.shape[1]
+    hidden = np.repeat(most[:, -1:], coalition + 1, axis=1)
     exists = np.concatenate([count > np.arange(width), count > width + np.arange(coalition + 1)], axis=1)
-    return np.concatenate([known, hidden * 0], axis=1), np.concatenate([known, hidden], axis=1), exists
+    return np.concatenate([least, hidden * 0], axis=1), np.concatenate([most, hidden], axis=1), exists
 
 
-def _known(table: Table, cells: IntArray) -> IntArray:
-    """The largest contributions in the value's unit."""
+def _known(table: Table, cells: IntArray) -> tuple[IntArray, IntArray]:
+    """The largest contributions in the value's unit; of a shadow variable, shares of the value, rounded down and up."""
     top = table.top[cells][:, : TUNING.contributions]
     if not table.has_shadow:
-        return np.asarray(top * 10 ** (table.scale - table.rule_scale))
-    share_ = top / table.magnitude[cells][:, np.newaxis]
-    return np.rint(share_ * table.value[cells][:, np.newaxis]).astype(np.int64)
+        known = np.asarray(top * 10 ** (table.scale - table.rule_scale))
+        return known, known
+    parts, mass = product(top, table.value[cells][:, np.newaxis]), table.magnitude[cells][:, np.newaxis]
+    return (parts // mass).astype(np.int64), ceiling(parts, mass)
 
 
 def _pairs(width: int, coalition: int) -> Iterator[tuple[list[int], int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ from statveil.tables.table import Table
 
 MOST_FOLDERS = 10_000
 """Folders that are looked at; a place with more of them is not where releases are kept."""
+OF_TRADEOFF = "release"
+"""The folder of a trade-off that its release lies in."""
 
 
 def table_print(table: Table, job: TableJob) -> str:
-    """Names a table by its records and by what is tabulated of them, whatever it is protected by."""
-    return sha256(table.input_hash.encode(), json.dumps(as_json(job.linked().tables), sort_keys=True).encode())
+    """Names a table by its records and by what is tabulated of them, whatever it is called, rounded to or protected by."""
+    specs = [replace(spec, name="table", decimals=None) for spec in job.linked().specs]
+    return sha256(table.input_hash.encode(), json.dumps(as_json(specs), sort_keys=True).encode())
 
 
 def refuse_other_key(folder: Path, job: TableJob, table: Table) -> None:
@@ -43,12 +47,13 @@ def refuse_other_key(folder: Path, job: TableJob, table: Table) -> None:
 
 
 def _releases(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What lies in the folder itself and in those beside it, by name."""
-    beside = sorted(folder.resolve().parent.glob(f"*/{RUN_FILE}"))[:MOST_FOLDERS]
+    """What lies in the folder itself and in those beside it, by name; a trade-off has its release in a folder of its own."""
+    parent = folder.resolve().parent
+    beside = sorted([*parent.glob(f"*/{RUN_FILE}"), *parent.glob(f"*/{OF_TRADEOFF}/{RUN_FILE}")])[:MOST_FOLDERS]
     for path in beside:
         try:
             run = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
         if isinstance(run, Mapping) and run.get("made_by") == MADE_BY:
-            yield path.parent.name, run
+            yield path.parent.relative_to(parent).as_posix(), run

@@ -123,7 +123,7 @@ def write_release(
 def protect(job: TableJob, *, on_progress: OnProgress | None = None, on_table: Callable[[Table], object] | None = None) -> Release:
     """The one call: the job's data through tabulation, rules, adjustment and audit; with [tradeoff], a point of the front."""
     if job.parts.tradeoff is not None:
-        return released_point(job, front_of(job, on_progress=on_progress))
+        return released_point(job, front_of(job, on_progress=on_progress, on_table=on_table))
     how = settings_of(job, on_progress=on_progress)
     return protect_records(job.microdata, job.linked(), job.rules(), how, job=job.content, on_table=on_table)
 
@@ -134,8 +134,8 @@ def settings_of(job: TableJob, *, on_progress: OnProgress | None = None) -> Prot
     return replace(how, reserved=seconds_for_attacks(how.limits))
 
 
-def front_of(job: TableJob, *, on_progress: OnProgress | None = None) -> TableTradeoff:
-    """The front of the job's table."""
+def front_of(job: TableJob, *, on_progress: OnProgress | None = None, on_table: Callable[[Table], object] | None = None) -> TableTradeoff:
+    """The front of the job's table, which `on_table` sees before the search, and may refuse."""
     if job.parts.repair is not None:
         raise InputError("repair: a trade-off keeps all that was asked; nothing gives.", hint="Leave out [repair] or [tradeoff].")
     return tradeoff_table(
@@ -149,6 +149,7 @@ def front_of(job: TableJob, *, on_progress: OnProgress | None = None) -> TableTr
         limits=job.limits(),
         seed=job.parts.protection.seed,
         on_progress=on_progress,
+        on_table=on_table,
     )
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -26,6 +27,7 @@ from statveil.formats.rcta import Solution, write_solution
 from statveil.jobs.schema import check_job
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
+from statveil.jobs.tables.earlier import OF_TRADEOFF, refuse_other_key
 from statveil.jobs.tables.folder import attack_own, front_of, relative, released_point, write_release
 from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, tradeoff_html
 from statveil.jobs.tradeoff.tradeoff import FrontArguments, Tradeoff, tradeoff
@@ -33,7 +35,7 @@ from statveil.protect.system import SystemOptions, problem_of
 from statveil.version import VERSION
 
 RECOMMENDED = "recommended"
-RELEASE, INTERNAL = "release", "internal"
+RELEASE, INTERNAL = OF_TRADEOFF, "internal"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,8 @@ def tradeoff_job_to_folder(
     job = with_tradeoff(job, point=RECOMMENDED if publish in (None, RECOMMENDED) else int(str(publish)))
     with staged(folder, force=force) as place:
         started, clock = datetime.now(UTC), time.monotonic()
-        found = front_of(job, on_progress=on_progress)
+        refuse = None if publish is None else partial(refuse_other_key, folder, job)
+        found = front_of(job, on_progress=on_progress, on_table=refuse)
         number = _number(publish, found.front)
         files = _write_front(found.front, place, job.name)
         if number is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -346,11 +346,18 @@ class TableTradeoff:
 
 
 def tradeoff_table(
-    data: Any, spec: Specs, *, rules: Sequence[Rule], options: Options | None = None, **asked: Unpack[FrontArguments]
+    data: Any,
+    spec: Specs,
+    *,
+    rules: Sequence[Rule],
+    options: Options | None = None,
+    on_table: Callable[[Table], object] | None = None,
+    **asked: Unpack[FrontArguments],
 ) -> TableTradeoff:
     """Records to a front of safe tables: tabulate, assess, then `tradeoff`, whose arguments it takes.
 
-    data, spec, rules, options: as for `protect_table`. asked: as for `tradeoff`.
+    data, spec, rules, options: as for `protect_table`. on_table: sees the table before the search, and may refuse it.
+    asked: as for `tradeoff`.
 
     >>> import pyarrow as pa, statveil as sv
     >>> shops, spec = pa.table({"area": list("ppq"), "sales": [7, 3, 50]}), sv.TableSpec(dimensions={"area": None}, measure="sales")
@@ -366,6 +373,8 @@ def tradeoff_table(
     require_rules(rules)
     how = keyed(how)
     table, found = assess_records(records_of(data), linked, rules, tell=how.tell)
+    if on_table is not None:
+        on_table(table)
     sensitivity = raise_levels(table, found, rules, how.options.floors)
     problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):

@@ -1,0 +1,447 @@
+"""Levels that hide: each step by hand, and what every step promises by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kstest
+
+import statveil as sv
+from statveil.core.errors import InputError
+from statveil.core.secret import SecretKey
+from statveil.risk import levels
+from statveil.risk.assess import assess
+from statveil.risk.levels import (
+    AS_GIVEN,
+    STEPS,
+    TUNING,
+    Floors,
+    draw_levels,
+    lift_tiny,
+    opponents,
+    raise_levels,
+    with_key,
+    withstand_coalitions,
+)
+from statveil.risk.rules import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior
+from statveil.risk.rules.base import LIMIT
+from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.tables.table import Table
+from statveil.tables.tabulate import tabulate
+from tests.reference.coalitions import is_told
+from tests.reference.rules import Respondent
+from tests.risk.cells import firms, table_of
+
+KEY, OTHER = SecretKey(b"k" * 32), SecretKey(b"o" * 32)
+TENTH = Fraction(1, 10)
+
+
+def judged(table: Table, asked: Mapping[int, int | tuple[int, int]]) -> Sensitivity:
+    """Sensitive cells with their level, or with (lower, upper)."""
+    lower, upper = np.zeros(table.size, dtype=np.int64), np.zeros(table.size, dtype=np.int64)
+    sensitive = np.zeros(table.size, dtype=np.bool_)
+    for cell, level in asked.items():
+        lower[cell], upper[cell] = level if isinstance(level, tuple) else (level, level)
+        sensitive[cell] = True
+    return Sensitivity(
+        sensitive=sensitive,
+        lower_level=lower,
+        upper_level=upper,
+        frozen=np.zeros(table.size, dtype=np.bool_),
+        weight=np.full(table.size, np.nan),
+        minimum=np.full(table.size, -UNBOUNDED),
+        maximum=np.full(table.size, UNBOUNDED),
+    )
+
+
+def at(table: Table, *codes: str) -> int:
+    """The cell that stands at these codes."""
+    view = table.views[0]
+    wanted = [dimension.position[code] for dimension, code in zip(view.dimensions, codes, strict=True)]
+    return int(view.cell[np.flatnonzero((view.coordinates == wanted).all(axis=1))[0]])
+
+
+def levels_of(found: Sensitivity, cell: int) -> tuple[int, int]:
+    return int(found.lower_level[cell]), int(found.upper_level[cell])
+
+
+# The wishes.
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({"scheme": "dice"}, "'drawn' or 'exact', not 'dice'"),
+        ({"cap": 1}, "more than 1 and at most 10"),
+        ({"cap": 10.5}, "more than 1 and at most 10"),
+        ({"cap": True}, "more than 1 and at most 10"),
+        ({"cap": "2"}, "more than 1 and at most 10"),
+        ({"cap": float("nan")}, "more than 1 and at most 10"),
+        ({"key": "5e" * 32}, "must be a SecretKey"),
+        ({"tiny": 1}, "must be true or false"),
+        ({"coalitions": "yes"}, "must be true or false"),
+    ],
+)
+def test_odd_floors_are_refused(wish: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words) as refused:
+        Floors(**wish)
+    assert "5e5e" not in str(refused.value)
+
+
+def test_floors_do_not_show_their_key() -> None:
+    assert "SecretKey(***)" in repr(Floors(key=KEY, cap=10))
+
+
+def test_the_key_of_the_floors_is_their_own_or_the_offices_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert with_key(Floors(key=KEY), make=False).key is KEY
+    assert with_key(Floors(key=KEY, scheme="exact"), make=False) == Floors(scheme="exact")
+    monkeypatch.setenv("STATVEIL_KEY", "6f" * 32)
+    office = with_key(Floors(cap=2), make=False)
+    assert (office.cap, office.key.fingerprint if office.key else None) == (2, OTHER.fingerprint)
+
+
+def test_levels_as_given_stay_as_they_are() -> None:
+    table = table_of([firms(90, 10), firms(5)])
+    found = judged(table, {0: 3, 1: (1, 2)})
+    assert raise_levels(table, found, [PPercent(p=10)], AS_GIVEN) is found
+
+
+@given(
+    cells=st.lists(st.lists(st.integers(0, 200), min_size=1, max_size=10), min_size=1, max_size=8),
+    asked=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=8, max_size=8),
+    some=st.sets(st.integers(0, 7)),
+    tiny=st.booleans(),
+    coalitions=st.booleans(),
+    scheme=st.sampled_from(["drawn", "exact"]),
+    coalition=st.integers(1, 2),
+)
+def test_no_step_lowers_a_level_or_touches_a_cell_that_is_not_sensitive(
+    cells: list[list[int]],
+    asked: list[tuple[int, int]],
+    some: set[int],
+    tiny: bool,
+    coalitions: bool,
+    scheme: levels.FloorScheme,
+    coalition: int,
+) -> None:
+    table = table_of([firms(*cell) for cell in cells])
+    found = judged(table, {cell: asked[cell] for cell in some if cell < len(cells)})
+    floors = Floors(scheme=scheme, tiny=tiny, coalitions=coalitions, key=KEY)
+    raised = raise_levels(table, found, [PPercent(p=10, coalition=coalition)], floors)
+    for name in ("lower_level", "upper_level", "minimum"):
+        assert (getattr(raised, name) >= getattr(found, name)).all()
+        assert (getattr(raised, name) == getattr(found, name))[~found.sensitive].all()
+    assert raised.maximum.tolist() == found.maximum.tolist()
+
+
+# Drawn levels.
+
+A_MILLION = 10**6
+
+
+def drawn(leaders: Sequence[int], key: SecretKey | None = KEY, cap: float = 1.45) -> list[float]:
+    """The factor of each cell, led by these respondents, of a level of a million."""
+    table = replace(table_of([firms(5)] * len(leaders)), leader=np.array(leaders, dtype=np.uint64))
+    found = draw_levels(table, judged(table, dict.fromkeys(range(len(leaders)), A_MILLION)), cap, key)
+    assert found.lower_level.tolist() == found.upper_level.tolist()
+    return (found.upper_level / A_MILLION).tolist()
+
+
+def test_cells_with_the_same_leader_share_their_factor() -> None:
+    first, second, again, last = drawn([7, 8, 7, 2**64 - 1])
+    assert first == again
+    assert len({first, second, last}) == 3
+
+
+def test_a_leaders_factor_is_the_same_in_every_table_by_the_same_key_and_another_by_another() -> None:
+    assert drawn([7, 8]) == drawn([8, 7])[::-1] == drawn([7, 8, 9], SecretKey(b"k" * 32))[:2]
+    assert not set(drawn([7, 8])) & set(drawn([7, 8], OTHER))
+
+
+@pytest.mark.parametrize("cap", [1.45, 3])
+def test_factors_are_uniform_between_one_and_the_cap(cap: float) -> None:
+    factors = np.array(drawn(range(5000), cap=cap))
+    assert factors.min() >= 1
+    assert factors.max() <= cap
+    assert kstest((factors - 1) / (cap - 1), "uniform").statistic < 0.02
+
+
+def test_a_drawn_level_is_rounded_up_and_never_overflows() -> None:
+    table = replace(table_of([firms(5)] * 3), leader=np.array([7, 7, 7], dtype=np.uint64))
+    found = draw_levels(table, judged(table, {0: 1, 1: LIMIT - 1}), 1.45, KEY)
+    assert found.upper_level.tolist() == [2, LIMIT, 0]
+    assert levels._raised(KEY, 7, Fraction(45, 100)) > STEPS
+
+
+def test_without_leaders_all_cells_share_one_factor_and_without_sensitive_cells_nothing_is_drawn() -> None:
+    table = table_of([firms(5)] * 2)
+    both = draw_levels(table, judged(table, {0: A_MILLION, 1: A_MILLION}), 1.45, KEY).upper_level
+    assert both[0] == both[1] > A_MILLION
+    assert draw_levels(table, judged(table, {}), 1.45, KEY).upper_level.tolist() == [0, 0]
+
+
+def test_levels_are_not_drawn_without_a_key() -> None:
+    with pytest.raises(InputError, match="need the office's key"):
+        drawn([7], None)
+    table = table_of([firms(5)])
+    with pytest.raises(InputError, match="floors='exact'"):
+        raise_levels(table, judged(table, {0: 1}), [], Floors())
+
+
+TOWNS = {
+    "town": ["a", "a", "b", "b", "b", "c", "c", "c"],
+    "owner": ["x", "y", "x", "z", "z", "y", "x", "w"],
+    "sales": [500, 20, 300, 90, 210, 70, 70, 5],
+}
+
+
+@pytest.mark.parametrize("holding", ["owner", None])
+def test_shuffled_records_have_the_same_levels(holding: str | None) -> None:
+    spec = sv.TableSpec(dimensions={"town": None}, measure="sales", holding=holding)
+    frame, rules = pd.DataFrame(TOWNS), [PPercent(p=40), MinimumFrequency(4)]
+    found = []
+    for seed in range(6):
+        table = tabulate(sv.read_microdata(frame.sample(frac=1, random_state=seed)), spec, top=8)
+        found.append(raise_levels(table, assess(table, rules), rules, Floors(key=KEY)))
+    assert found[0].sensitive.sum() >= 3
+    for name in ("sensitive", "lower_level", "upper_level", "minimum"):
+        assert all((getattr(each, name) == getattr(found[0], name)).all() for each in found)
+
+
+# Next to nothing.
+
+SQUARE = {
+    ("a", "x"): 0, ("a", "y"): 100, ("a", "z"): 200,
+    ("b", "x"): 5, ("b", "y"): 300, ("b", "z"): 400,
+    ("c", "x"): 500, ("c", "y"): 600, ("c", "z"): 700,
+}  # fmt: skip
+
+
+def square() -> Table:
+    return sv.table_from_cells({"row": sv.Hierarchy.flat("abc"), "column": sv.Hierarchy.flat("xyz")}, SQUARE)
+
+
+def line(*values: int, tree: sv.Hierarchy | None = None) -> Table:
+    """Cells A, B, C, ... under one total, or the leaves of the tree in its order."""
+    flat = sv.Hierarchy.flat([chr(65 + i) for i in range(len(values))])
+    tree = flat if tree is None else tree
+    return sv.table_from_cells({"area": tree}, {(code,): value for code, value in zip(tree.leaves, values, strict=True)})
+
+
+def test_a_tiny_cell_moves_as_far_as_its_small_neighbours_are_large() -> None:
+    table = square()
+    b_x, a_y = at(table, "b", "x"), at(table, "a", "y")
+    found = lift_tiny(table, judged(table, {b_x: 1, a_y: 1}))
+    assert levels_of(found, b_x) == (300, 300)  # 300 and 400 beside it, 500 below; the zero above counts for nothing
+    assert levels_of(found, a_y) == (1, 1)  # 5 is not among its neighbours, and 100 is not a tenth of 200
+
+
+def test_a_lifted_cell_is_a_larger_neighbour() -> None:
+    table = square()
+    a_x, b_x = at(table, "a", "x"), at(table, "b", "x")
+    found = lift_tiny(table, judged(table, {a_x: 1, b_x: 1}))
+    assert levels_of(found, b_x) == (300, 300)
+    assert levels_of(found, a_x) == (100, 100)  # at first 5 was its smallest neighbour; then that one may be 305
+
+
+def test_rounds_of_lifting_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "TUNING", TUNING._replace(rounds=1))
+    table = square()
+    a_x, b_x = at(table, "a", "x"), at(table, "b", "x")
+    assert levels_of(lift_tiny(table, judged(table, {a_x: 1, b_x: 1})), a_x) == (5, 5)
+
+
+def test_larger_levels_of_a_tiny_cell_stay() -> None:
+    table = square()
+    b_x = at(table, "b", "x")
+    assert levels_of(lift_tiny(table, judged(table, {b_x: (1000, 2)})), b_x) == (1000, 300)
+    assert levels_of(lift_tiny(table, judged(table, {b_x: (400, 301)})), b_x) == (400, 301)
+
+
+def test_neighbours_are_measured_by_a_low_quantile_not_by_the_smallest() -> None:
+    table = line(0, 1, *range(20, 30))  # eleven neighbours: the second smallest
+    assert levels_of(lift_tiny(table, judged(table, {at(table, "A"): 1})), at(table, "A")) == (20, 20)
+
+
+def test_a_tenth_is_tiny_and_a_unit_more_is_not() -> None:
+    table = line(30, 31, 300, 300, 300)
+    tenth, more = at(table, "A"), at(table, "B")
+    found = lift_tiny(table, judged(table, {tenth: 3, more: 3}))
+    assert levels_of(found, tenth) == (3, 3)  # 31 is its smallest neighbour
+    table = line(30, 300, 300, 300)
+    assert levels_of(lift_tiny(table, judged(table, {tenth: 3})), tenth) == (300, 300)
+    table = line(31, 300, 300, 300)
+    assert levels_of(lift_tiny(table, judged(table, {tenth: 3})), tenth) == (3, 3)
+
+
+PAIRS = sv.Hierarchy(parent={"N": "Total", "S": "Total", "n1": "N", "n2": "N", "s1": "S", "s2": "S"})
+
+
+def test_a_cell_with_few_neighbours_is_measured_by_its_level() -> None:
+    table = line(0, 40, 60, 70, tree=PAIRS)
+    n1 = at(table, "n1")
+    assert levels_of(lift_tiny(table, judged(table, {n1: 1})), n1) == (40, 40)  # of 40, 60 and 70; north is 40, south 130
+    table = line(0, 0, 60, 70, tree=PAIRS)
+    assert levels_of(lift_tiny(table, judged(table, {n1: 1})), n1) == (60, 60)
+
+
+def test_levels_of_two_tables_are_not_mixed() -> None:
+    frame = pd.DataFrame({"area": ["p", "p", "q", "q"], "trade": list("uvuv"), "sales": [0, 0, 50, 70]})
+    specs = [sv.TableSpec(dimensions={name: None}, measure="sales", name=name) for name in ("area", "trade")]
+    table = tabulate(sv.read_microdata(frame), specs)
+    p = at(table, "p")
+    assert table.value[p] == 0
+    assert levels_of(lift_tiny(table, judged(table, {p: 1})), p) == (120, 120)  # q, the other area; u and v are of another table
+
+
+def test_where_all_is_zero_there_is_nothing_to_measure_by() -> None:
+    table = line(0, 0, 0)
+    a = at(table, "A")
+    assert levels_of(lift_tiny(table, judged(table, {a: 1})), a) == (1, 1)
+    assert levels_of(lift_tiny(table, judged(table, {})), a) == (0, 0)
+
+
+def test_many_cells_are_worked_on_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, asked = square(), dict.fromkeys(range(16), 1)
+    whole = raise_levels(table, judged(table, asked), [], Floors(key=KEY))
+    monkeypatch.setattr(levels, "TUNING", TUNING._replace(chunk=3))
+    pieces = raise_levels(table, judged(table, asked), [], Floors(key=KEY))
+    assert pieces.lower_level.tolist() == whole.lower_level.tolist()
+    assert pieces.upper_level.tolist() == whole.upper_level.tolist()
+
+
+def test_a_total_beside_zeros_that_rise_can_only_rise_and_so_can_its_only_part() -> None:
+    areas = {"A": "Total", "B": "Total", "C": "Total"}
+    tree = sv.Hierarchy(parent={**areas, **{f"{area.lower()}{i}": area for area in areas for i in (1, 2)}})
+    table = line(100, 0, 100, 50, 70, 0, tree=tree)
+    cells = {code: at(table, code) for code in ("A", "a1", "a2", "B", "b1", "C", "c1", "c2", "Total")}
+    found = lift_tiny(table, judged(table, {cells[code]: 3 for code in ("A", "a1", "a2", "b1", "B", "c1")}))
+    assert levels_of(found, cells["a1"]) == levels_of(found, cells["A"]) == (101, 3)
+    assert levels_of(found, cells["a2"]) == (50, 50)  # the zero itself: next to nothing
+    for code in ("b1", "B", "c1"):  # two parts, or a zero that need not rise
+        assert levels_of(found, cells[code]) == (3, 3)
+    assert levels_of(found, cells["C"]) == levels_of(found, cells["Total"]) == (0, 0)
+
+
+# Respondents who subtract what they gave.
+
+
+def withstood(amounts: Sequence[int], level: int | tuple[int, int], near: Fraction = TENTH, coalition: int = 1) -> tuple[int, int, int]:
+    """The level down, the level up, and the largest fall allowed."""
+    table = table_of([firms(*amounts)])
+    found = withstand_coalitions(table, judged(table, {0: level}), near, coalition)
+    return *levels_of(found, 0), sum(amounts) - int(found.minimum[0])
+
+
+def test_a_fall_passes_what_would_make_a_difference_come_out_right() -> None:
+    # 60, 30 and 10: 30 and 60 leave 10 for the third, so a fall of 10, give or take a tenth of 60, tells the second of the first;
+    # by the others such falls are 24 to 36 and 57 to 63.
+    assert withstood([60, 30, 10], 5) == (16, 5, 24)
+    assert withstood([60, 30, 10], 16) == (16, 16, 24)
+    assert withstood([60, 30, 10], 30) == (36, 30, 57)
+    assert withstood([60, 30, 10], 60)[:2] == (63, 60)
+    assert withstood([60, 30, 10], 60)[2] == 100 + UNBOUNDED  # beyond, nothing tells
+
+
+def test_of_two_each_is_known_to_the_other_unless_the_cell_moves_by_a_tenth_of_the_larger() -> None:
+    assert withstood([90, 10], 1)[:2] == (9, 9)
+    assert withstood([91, 10], 1)[:2] == (10, 10)  # rounded up
+    assert withstood([90, 10], (20, 12))[:2] == (20, 12)
+
+
+def test_two_who_pool_what_they_know_are_withstood_only_where_they_are_feared() -> None:
+    assert withstood([60, 30, 10], 3)[:2] == (3, 3)
+    assert withstood([60, 30, 10], 3, coalition=2)[:2] == (16, 6)  # 30 and 10 together miss 60 by nothing
+
+
+def test_a_single_respondent_and_equal_zeros_have_nobody_to_fear() -> None:
+    assert withstood([60], 3) == (3, 3, 60 + UNBOUNDED)
+    assert withstood([0, 0], 3)[:2] == (3, 3)
+
+
+def shadowed(value: int, shadows: Sequence[int], level: tuple[int, int], coalition: int) -> tuple[int, int, int]:
+    """The same of a cell whose respondents are known by a shadow variable."""
+    table = table_of([[Respondent(value if i == 0 else 0, shadow=each) for i, each in enumerate(shadows)]])
+    found = withstand_coalitions(table, judged(table, {0: level}), TENTH, coalition)
+    return *levels_of(found, 0), value - int(found.minimum[0])
+
+
+def test_of_a_shadow_variable_a_respondent_has_the_same_share_of_the_value() -> None:
+    down, up, _ = shadowed(1000, [9, 1], (1, 1), 1)  # 900 and 100: a tenth of 900, and what rounding may bring
+    assert down == up
+    assert 90 <= down <= 92
+
+
+@pytest.mark.slow
+@given(
+    value=st.integers(1, 200),
+    shadows=st.lists(st.integers(0, 30), min_size=2, max_size=8).filter(any),
+    level=st.tuples(st.integers(0, 40), st.integers(0, 40)),
+    coalition=st.integers(1, 2),
+)
+def test_nor_does_a_coalition_that_knows_its_share(value: int, shadows: list[int], level: tuple[int, int], coalition: int) -> None:
+    amounts = [Fraction(value * each, sum(shadows)) for each in shadows]
+    down, up, last = shadowed(value, shadows, level, coalition)
+    assert not any(is_told(amounts, fall, TENTH, coalition) for fall in (*range(down, min(last, value) + 1), *range(-up - 20, -up + 1)))
+
+
+def test_negative_contributions_finer_rules_and_cells_of_nobody_are_left_alone() -> None:
+    negative = table_of([firms(-5, 50)])
+    finer = replace(table_of([firms(90, 10)]), rule_scale=1)
+    unknown = replace(table_of([firms(90, 10)]), respondents=np.array([-1]), frequency=np.array([-1]))
+    for table in (negative, finer, unknown):
+        found = judged(table, {0: 1})
+        same = withstand_coalitions(table, found, TENTH, 2)
+        assert (*levels_of(same, 0), int(same.minimum[0])) == (1, 1, -UNBOUNDED)
+
+
+def test_contributions_in_coarser_units_than_the_value_are_brought_to_its_units() -> None:
+    coarse = table_of([firms(60, 30, 10)])
+    table = replace(coarse, value=coarse.value * 100, scale=2)
+    found = withstand_coalitions(table, judged(table, {0: 500}), TENTH, 1)
+    assert (*levels_of(found, 0), int(found.minimum[0])) == (1600, 500, 7600)
+
+
+CELLS = st.lists(st.one_of(st.integers(0, 5), st.integers(0, 40)), min_size=1, max_size=12)
+
+
+@pytest.mark.slow
+@settings(max_examples=100)
+@given(amounts=CELLS, level=st.tuples(st.integers(0, 60), st.integers(0, 60)), p=st.sampled_from([1, 10, 35]), coalition=st.integers(1, 2))
+def test_no_coalition_finds_another_whatever_the_cell_is_released_at(
+    amounts: list[int], level: tuple[int, int], p: int, coalition: int
+) -> None:
+    near, total = Fraction(p, 100), sum(amounts)
+    down, up, last = withstood(amounts, level, near, coalition)
+    assert down >= level[0]
+    assert up >= level[1]
+    assert last >= down
+    falls = range(down, min(last, total) + 1)
+    rises = range(-up - 40, -up + 1)
+    assert not any(is_told(amounts, fall, near, coalition) for fall in (*falls, *rises))
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(amounts=st.lists(st.integers(0, 80), min_size=2, max_size=8), level=st.integers(0, 60), coalition=st.integers(1, 2))
+def test_where_all_contributions_are_known_no_level_is_raised_further_than_needed(amounts: list[int], level: int, coalition: int) -> None:
+    down, up, last = withstood(amounts, level, TENTH, coalition)
+    assert all(is_told(amounts, fall, TENTH, coalition) for fall in range(level, down))
+    assert up == level or is_told(amounts, 1 - up, TENTH, coalition)
+    assert last >= LIMIT or is_told(amounts, last + 1, TENTH, coalition)
+
+
+def test_opponents_are_those_that_the_rules_fear() -> None:
+    manual = Manual([ManualCell(cell={"area": "A0"}, status="sensitive")])
+    assert opponents([]) == opponents([Dominance(n=1, k=75), MinimumFrequency(3), manual]) == (TENTH, 1)
+    assert opponents([PPercent(p=12.5)]) == (Fraction(1, 8), 1)
+    assert opponents([PPercent(p=5, coalition=2), PPercent(p=15), MinimumFrequency(3)]) == (Fraction(3, 20), 2)
+    assert opponents([PriorPosterior(p=10, q=50, coalition=3)]) == (TENTH, 3)

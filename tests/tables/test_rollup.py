@@ -1,0 +1,110 @@
+"""Who leads a cell: the largest respondent, by its own name, whatever order the records come in."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statveil as sv
+from statveil.tables.table import Table
+from statveil.tables.tabulate import tabulate
+
+FIRMS = pd.DataFrame(
+    [
+        ("a", "u", "Jansen", 60),
+        ("a", "u", "Bakker", 50),
+        ("a", "v", "Bakker", 30),
+        ("b", "u", "Visser", 40),
+        ("b", "v", "Jansen", 10),
+        ("c", "u", "Mulder", 7),
+        ("c", "u", "Smit", 7),
+    ],
+    columns=["town", "trade", "owner", "sales"],
+)
+"""Jansen leads a/u with 60, but Bakker leads town a with 80; Visser leads town b; Mulder and Smit are equal in c."""
+
+
+def build(frame: pd.DataFrame, holding: str | None = "owner") -> Table:
+    spec = sv.TableSpec(dimensions={"town": None, "trade": None}, measure="sales", holding=holding)
+    return tabulate(sv.read_microdata(frame), spec)
+
+
+def leaders(frame: pd.DataFrame, holding: str | None = "owner") -> dict[tuple[str, ...], int]:
+    """The name of the leader of each position."""
+    table = build(frame, holding)
+    view = table.views[0]
+    assert table.leader is not None
+    codes = [tuple(d.codes[i] for d, i in zip(view.dimensions, at, strict=True)) for at in view.coordinates]
+    return dict(zip(codes, table.leader[view.cell].tolist(), strict=True))
+
+
+def alone(owner: object) -> int:
+    """The name of an owner, from a table where it is alone."""
+    return leaders(pd.DataFrame({"town": ["x"], "trade": ["y"], "owner": [owner], "sales": [1]}))["x", "y"]
+
+
+def test_the_leader_of_a_cell_is_the_holding_that_gives_most_to_it() -> None:
+    found = leaders(FIRMS)
+    assert found["a", "u"] == alone("Jansen")
+    assert found["a", "v"] == found["a", "Total"] == found["Total", "Total"] == alone("Bakker")  # 50 + 30
+    assert found["b", "Total"] == found["b", "u"] == alone("Visser")
+    assert found["b", "v"] == alone("Jansen")
+
+
+def test_the_leader_is_who_gives_most_in_size_after_adding_up() -> None:
+    frame = pd.DataFrame({"town": list("aaaa"), "trade": list("uuuu"), "owner": list("ppqr"), "sales": [90, -85, -20, 10]})
+    assert leaders(frame)["a", "u"] == alone("q")
+
+
+def test_names_are_those_of_the_identifiers_alone() -> None:
+    names = {owner: alone(owner) for owner in FIRMS["owner"].unique()}
+    assert len(set(names.values())) == len(names)
+    assert alone(17) == alone("17")
+
+
+@pytest.mark.parametrize("holding", ["owner", None])
+def test_leaders_are_the_same_in_any_order_of_records(holding: str | None) -> None:
+    first = leaders(FIRMS, holding)
+    for seed in range(5):
+        assert leaders(FIRMS.sample(frac=1, random_state=seed), holding) == first
+
+
+def test_of_equal_holdings_the_name_decides_not_the_order() -> None:
+    equal = pd.DataFrame({"town": list("aaa"), "trade": list("uuu"), "owner": ["Mulder", "Smit", "Vos"], "sales": [7, 7, 7]})
+    found = {leaders(equal.iloc[list(order)])["a", "u"] for order in itertools.permutations(range(3))}
+    assert found == {max(map(alone, equal["owner"]))}
+
+
+def test_a_record_without_an_owner_is_named_by_what_it_gives() -> None:
+    found = leaders(FIRMS, None)
+    assert (found["a", "u"], found["a", "Total"], found["b", "Total"], found["c", "u"]) == (60, 60, 40, 7)
+
+
+def test_leaders_of_linked_tables_are_the_same_respondents() -> None:
+    specs = [sv.TableSpec(dimensions={name: None}, measure="sales", holding="owner", name=name) for name in ("town", "trade")]
+    table = tabulate(sv.read_microdata(FIRMS), specs)
+    town, trade = table.views
+    assert table.leader is not None
+    of_town = dict(zip((town.dimensions[0].codes[i] for i in town.coordinates[:, 0]), table.leader[town.cell].tolist(), strict=True))
+    of_trade = dict(zip((trade.dimensions[0].codes[i] for i in trade.coordinates[:, 0]), table.leader[trade.cell].tolist(), strict=True))
+    assert of_town["Total"] == of_trade["Total"] == alone("Bakker")
+    assert of_town["b"] == alone("Visser")
+    assert of_trade["u"] == alone("Jansen")  # 60, before Bakker's 50
+
+
+def test_a_set_of_cells_has_a_leader_of_its_own() -> None:
+    spec = sv.TableSpec(dimensions={"town": None}, measure="sales", holding="owner")
+    both = sv.CellSet(cells=[{"town": "b"}, {"town": "c"}])
+    table = tabulate(sv.read_microdata(FIRMS), spec, sets=[both])
+    assert table.leader is not None
+    assert int(table.leader[table.unions[0].cell]) == alone("Visser")
+
+
+def test_equal_positions_have_one_leader() -> None:
+    table = build(FIRMS)
+    assert table.leader is not None
+    assert table.leader.dtype == np.uint64
+    assert table.leader.size == table.size
