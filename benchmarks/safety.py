@@ -131,7 +131,7 @@ def main() -> None:
                 (place / "job.toml").write_text(text.replace("gap = 0.045", "gap = 0.02").replace("internal = true", ""), encoding="utf-8")
             else:
                 write_business(place, shapes(np.random.default_rng(asked.seed), asked.tables)[number - 1], rng, seconds=asked.seconds)
-            row = {floors: measured(place / "job.toml", place / floors, floors=floors) for floors in ("exact", "drawn")}
+            row = {floors: measured(place / "job.toml", place / floors / "release", floors=floors) for floors in ("exact", "drawn")}
         rows.append(row)
         _show("demo" if number == 0 else f"table {number}", row)
     if asked.json:

@@ -113,7 +113,7 @@ def _internal(release: AuditedTable) -> dict[str, Any]:
     return {
         **_common(release),
         "repairs": repair_section(release),
-        "sentences": summary(release, changes),
+        "sentences": [*summary(release, changes), *_floors_sentence(release)],
         "kept": [] if release.adjustment.quality is None else release.adjustment.quality.in_words(),
         "figures": key_figures(release, changes),
         "checks": release.audit.checks,
@@ -160,6 +160,15 @@ def summary(release: AuditedTable, changes: CellChanges) -> list[str]:
     words = "is sensitive. It has" if sensitive == 1 else "are sensitive. Each has"
     moved = f"Of the {cells:,} cells, {sensitive:,} ({percent(sensitive / cells)}) {words} been moved to a safe value."
     return [moved, _others_sentence(others), _quality_sentence(release, changes), "The independent audit found no fault."]
+
+
+def _floors_sentence(release: AuditedTable) -> list[str]:
+    """What drawing the levels cost, where they were drawn and it is known."""
+    floors, undrawn = release.provenance.parameters.get("options", {}).get("floors", {}), release.adjustment.undrawn
+    if floors.get("scheme") != "drawn" or not undrawn:
+        return []
+    cost = release.adjustment.objective / undrawn - 1
+    return [f"Levels were drawn up to {floors['cap']:g} times those of the rules; at the same senses that costs {percent(max(cost, 0))}."]
 
 
 def _others_sentence(others: int) -> str:
