@@ -18,7 +18,7 @@ from tests.cli.stories import JOB, VILLAGE, run, told
 pytestmark = pytest.mark.slow
 
 OWN_KEY = JOB.replace("[limits]", '[protection]\nkey = "office.key"\n[limits]')
-EXACT = JOB.replace("[limits]", '[protection]\nfloors = "exact"\n[limits]')
+EXACT = JOB.replace("[limits]", '[protection]\nfloors = "exact"\nattacks = "report"\n[limits]')
 
 
 def office(folder: Path, job: str, *, key: str | None = None, records: str = VILLAGE) -> Path:
