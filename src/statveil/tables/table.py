@@ -118,7 +118,7 @@ class Table:
     @property
     def units(self) -> IntArray:
         """Respondents of each cell, those that a weight stands for counted too; a weight below one makes nobody disappear."""
-        return np.maximum(self.respondents, -(-self.frequency // 10**self.frequency_scale))
+        return np.asarray(np.maximum(self.respondents, -(-self.frequency // 10**self.frequency_scale)))
 
     @property
     def shown(self) -> int:
