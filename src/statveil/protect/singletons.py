@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -83,15 +83,23 @@ def _parts_of_sums(relations: csr_matrix, single: BoolArray) -> Iterator[IntArra
         yield parts.indices[parts.indptr[row] : parts.indptr[row + 1]].astype(np.int64)
 
 
-def keep_apart(problem: ProtectionProblem, found: Adjustment, singletons: Singletons, *, seconds: float) -> Adjustment:
-    """The adjustment with no clash left, at the same senses; or as far as that can be had in time."""
+Lift = Callable[[IntArray], IntArray]
+"""From deviations to how far each cell must go up at least so that it does not stand out; zero where that does not matter."""
+
+
+def keep_apart(
+    problem: ProtectionProblem, found: Adjustment, singletons: Singletons, *, seconds: float, lift: Lift | None = None
+) -> Adjustment:
+    """The adjustment with no clash left and no cell that stands out, at the same senses; or as far as that can be had in time."""
     end, pairs = time.monotonic() + seconds, np.zeros((0, 2), dtype=np.int64)
     if problem.variant == "exact":  # amounts are what they are
         return found
     for _ in range(TUNING.rounds):
         clashes = singletons.clashes(problem.relations, found.deviation)
-        if not clashes.size:
+        higher = problem.upper_level if lift is None else np.maximum(problem.upper_level, lift(found.deviation))
+        if not clashes.size and np.array_equal(higher, problem.upper_level):
             break
+        problem = dataclasses.replace(problem, upper_level=higher)
         pairs = np.unique(np.concatenate([pairs, clashes]), axis=0)
         larger = with_pairs(problem, pairs, singletons.levels(pairs[:, 0], pairs[:, 1]))
         deviation = cheapest(larger, _senses(problem, found.deviation, pairs), seconds=end - time.monotonic())

@@ -95,6 +95,21 @@ def lift_tiny(table: Table, found: Sensitivity) -> Sensitivity:
     return replace(found, lower_level=frozen_array(lower), upper_level=frozen_array(upper))
 
 
+def still_standing_out(table: Table, found: Sensitivity, released: IntArray) -> IntArray:
+    """How far above its value each tiny sensitive cell must be released at least, so that it does not stand out from released neighbours.
+
+    Lifted beforehand, it may still: where a neighbour was moved further than it had to be. In the table's units; zero elsewhere.
+    """
+    cells, neighbours = np.flatnonzero(found.sensitive[: table.shown]), Neighbours(table)
+    size = np.abs(table.value)
+    tiny = cells[size[cells] <= 1.5 * float(TUNING.tiny) * neighbours.low_quantile(cells, size)]
+    around = neighbours.low_quantile(tiny, np.abs(released))
+    low = np.abs(released[tiny]) < 0.6 * around
+    needed = np.zeros(table.size, dtype=np.int64)
+    needed[tiny[low]] = np.maximum(np.ceil(0.7 * around[low]).astype(np.int64) - table.value[tiny[low]], 0)
+    return needed
+
+
 def _beside_rising_zeros(table: Table, found: Sensitivity) -> IntArray:
     """Sensitive totals of one part and of zeros that must rise, and that part: whoever knows of the zeros would find the value between the
     two if they went opposite ways, and the total cannot fall with its part. They can only rise (T05)."""

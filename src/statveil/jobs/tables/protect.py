@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
+from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, RuleError
 from statveil.core.floors import AS_GIVEN
 from statveil.core.limits import Limits, OnProgress, check_kind, stages
@@ -35,7 +39,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.singletons import keep_apart, undrawn_cost
 from statveil.publish.release import Release
 from statveil.risk.assess import check_rules
-from statveil.risk.levels import raise_levels, with_key
+from statveil.risk.levels import raise_levels, still_standing_out, with_key
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import TableSpec
@@ -258,11 +262,19 @@ def _hidden(
     plain = how.keep is None and how.options.repair is None
     seconds = max(how.for_hiding * 2 / 3, HIDING.least_seconds)
     if plain and how.options.floors.coalitions:
-        adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds)
+        lift = partial(_lift, table, found, problem) if how.options.floors.tiny else None
+        adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds, lift=lift)
     if plain and how.options.floors.scheme == "drawn":
         undrawn = build_problem(table, raise_levels(table, found, rules, replace(how.options.floors, scheme="exact")), how.options)
         adjustment = replace(adjustment, undrawn=undrawn_cost(problem, undrawn, adjustment, seconds=seconds / 2))
     return adjustment
+
+
+def _lift(table: Table, found: Sensitivity, problem: ProtectionProblem, deviation: IntArray) -> IntArray:
+    """How far tiny cells must go up, in published units."""
+    unit = 10 ** (table.scale - table.decimals)
+    needed = still_standing_out(table, found, (problem.value + deviation) * unit)
+    return np.asarray(-(-needed // unit))
 
 
 def _adjusted(table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, how: ProtectionSettings) -> tuple[Adjustment, Options]:
