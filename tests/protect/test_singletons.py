@@ -133,6 +133,17 @@ def test_a_clash_is_resolved_at_the_same_senses_and_costs_no_more_than_it_must()
 
 
 @pytest.mark.slow
+def test_a_cell_that_stands_out_goes_further_up() -> None:
+    """Both go up by 20, which no pair minds; the first must go up by 35 at least so that it is no smaller than what is around it."""
+    problem = pair_story()
+    found = found_of(problem, [20, 20, -40, 0])
+    higher = keep_apart(problem, found, SINGLES, seconds=60, lift=lambda _: np.array([35, 0, 0, 0]))
+    assert higher.deviation[0] >= 35
+    assert problem.accepts(higher.deviation)
+    assert keep_apart(problem, found, SINGLES, seconds=60, lift=lambda _: np.zeros(4, dtype=np.int64)) is found
+
+
+@pytest.mark.slow
 def test_a_bound_that_the_new_table_still_meets_still_proves_it() -> None:
     problem = pair_story()
     apart = keep_apart(problem, found_of(problem, [20, -20, 0, 0], certified=60.0), SINGLES, seconds=60)

@@ -16,18 +16,18 @@ from scipy.stats import kstest
 
 import statveil as sv
 from statveil.core.errors import InputError
+from statveil.core.floors import AS_GIVEN, Floors
 from statveil.core.secret import SecretKey
 from statveil.risk import levels
 from statveil.risk.assess import assess
 from statveil.risk.levels import (
-    AS_GIVEN,
     STEPS,
     TUNING,
-    Floors,
     draw_levels,
     lift_tiny,
     opponents,
     raise_levels,
+    still_standing_out,
     with_key,
     withstand_coalitions,
 )
@@ -250,6 +250,19 @@ def test_a_lifted_cell_is_a_larger_neighbour() -> None:
     found = lift_tiny(table, judged(table, {a_x: 1, b_x: 1}))
     assert levels_of(found, b_x) == (300, 300)
     assert levels_of(found, a_x) == (100, 100)  # at first 5 was its smallest neighbour; then that one may be 305
+
+
+def test_a_lifted_cell_that_its_neighbours_left_behind_must_go_further() -> None:
+    """b x is 5 beside 300, 400 and 500. Released at 305 it is small beside 1000 and more, and at 600 it is not."""
+    table = square()
+    b_x = at(table, "b", "x")
+    found = judged(table, {b_x: 1})
+    released = np.where(table.value > 5, 1000, table.value)
+    released[b_x] = 305
+    assert still_standing_out(table, found, released)[b_x] == 695  # seven tenths of 1000
+    assert still_standing_out(table, found, released).sum() == 695
+    released[b_x] = 600
+    assert still_standing_out(table, found, released).sum() == 0
 
 
 def test_rounds_of_lifting_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ def keep_apart(
         problem = dataclasses.replace(problem, upper_level=higher)
         pairs = np.unique(np.concatenate([pairs, clashes]), axis=0)
         larger = with_pairs(problem, pairs, singletons.levels(pairs[:, 0], pairs[:, 1]))
-        deviation = cheapest(larger, _senses(problem, found.deviation, pairs), seconds=end - time.monotonic())
+        deviation = cheapest(larger, _senses(found, pairs), seconds=end - time.monotonic())
         if deviation is None:  # these senses leave no room
             deviation = _searched(larger, seconds=end - time.monotonic())
         if deviation is None:
@@ -111,11 +111,11 @@ def keep_apart(
     return found
 
 
-def _senses(problem: ProtectionProblem, deviation: IntArray, pairs: IntArray) -> IntArray:
+def _senses(found: Adjustment, pairs: IntArray) -> IntArray:
     """The senses of the table; a pair goes where the larger of its changes goes."""
-    moved = deviation[pairs]
+    moved = found.deviation[pairs]
     larger = np.take_along_axis(moved, np.argmax(np.abs(moved), axis=1)[:, np.newaxis], axis=1)[:, 0]
-    return np.concatenate([problem.senses_of(deviation), np.where(larger >= 0, 1, -1)])
+    return np.concatenate([found.senses, np.where(larger >= 0, 1, -1)])
 
 
 def cheapest(problem: ProtectionProblem, senses: IntArray, *, seconds: float) -> IntArray | None:

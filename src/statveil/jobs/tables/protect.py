@@ -51,7 +51,7 @@ class HidingTuning(NamedTuple):
 
     share: float = 0.15
     most_seconds: float = 20.0
-    least_seconds: float = 2.0
+    least_seconds: float = 4.0
 
 
 HIDING = HidingTuning()
