@@ -102,11 +102,11 @@ def still_standing_out(table: Table, found: Sensitivity, released: IntArray) -> 
     """
     cells, neighbours = np.flatnonzero(found.sensitive[: table.shown]), Neighbours(table)
     size = np.abs(table.value)
-    tiny = cells[size[cells] <= 1.5 * float(TUNING.tiny) * neighbours.low_quantile(cells, size)]
-    around = neighbours.low_quantile(tiny, np.abs(released))
-    low = np.abs(released[tiny]) < 0.6 * around
+    tiny = cells[size[cells] <= float(TUNING.tiny) * neighbours.low_quantile(cells, size)]
+    enough = -(-neighbours.low_quantile(tiny, np.abs(released)) // 2)
+    low = np.abs(released[tiny]) < enough
     needed = np.zeros(table.size, dtype=np.int64)
-    needed[tiny[low]] = np.maximum(np.ceil(0.7 * around[low]).astype(np.int64) - table.value[tiny[low]], 0)
+    needed[tiny[low]] = np.maximum(enough[low] - table.value[tiny[low]], 0)
     return needed
 
 
@@ -122,7 +122,7 @@ def _beside_rising_zeros(table: Table, found: Sensitivity) -> IntArray:
 
 
 class Neighbours:
-    """The other parts of all sums that a cell is a part of; where they are too few, the cells of its level."""
+    """The other parts of all sums that a cell is a part of, once for each such sum; where they are too few, the cells of its level."""
 
     def __init__(self, table: Table) -> None:
         self._part = (relations(table) > 0).astype(np.int32).tocsc()
@@ -134,7 +134,7 @@ class Neighbours:
         for start in range(0, cells.size, TUNING.chunk):
             chosen = cells[start : start + TUNING.chunk]
             near: csr_matrix = (self._part[:, chosen].T @ self._part).tocsr()
-            row, other = np.repeat(np.arange(chosen.size), np.diff(near.indptr)), near.indices
+            row, other = (np.repeat(each, near.data) for each in (np.repeat(np.arange(chosen.size), np.diff(near.indptr)), near.indices))
             kept = (other != chosen[row]) & (size[other] > 0)
             found[start : start + chosen.size] = _low_of_groups(row[kept], size[other[kept]], chosen.size)
         lonely = np.flatnonzero(found < 0)
@@ -150,9 +150,9 @@ def _levels(table: Table) -> IntArray:
     for number, view in enumerate(table.views):
         mark = np.full(view.cell.size, number, dtype=np.int64)
         for axis, dimension in enumerate(view.dimensions):
-            depths = [max(tree.depth.get(code, 0) for tree in dimension.trees) for code in dimension.codes]
+            depths = [next(tree.depth[code] for tree in dimension.trees if code in tree.depth) for code in dimension.codes]
             mark = mark * (max(depths) + 1) + np.array(depths, dtype=np.int64)[view.coordinates[:, axis]]
-        fresh = level[view.cell] < 0
+        fresh = np.flatnonzero(level[view.cell] < 0)[::-1]  # the first position of a cell is written last
         level[view.cell[fresh]] = mark[fresh] * len(table.views) + number
     return level
 
