@@ -77,9 +77,18 @@ def test_what_attacks_break_is_refused_where_the_job_says_so(tmp_path: Path) -> 
         folders.protect_to_folder(made, tmp_path / "out")
     assert refused.value.exit_code == 5
     assert 'attacks = "report"' in refused.value.hint
+    assert "wider ones help" not in refused.value.hint
     assert not (tmp_path / "out").exists()
     values = {str(abs(int(value))) for value in folders.protect(made).table.value.tolist() if abs(int(value)) > 99}
     assert not any(value in refused.value.message for value in values)
+
+
+@pytest.mark.slow
+def test_wider_bounds_are_offered_where_the_job_has_narrow_ones(tmp_path: Path) -> None:
+    made = job(tmp_path, protection=f'{PAPERS}\nattacks = "refuse"\ncap = 3')
+    with pytest.raises(AuditFailed, match="T11") as refused:
+        folders.protect_to_folder(made, tmp_path / "out")
+    assert "wider ones help against T11 and T12" in refused.value.hint
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def attack_own(job: TableJob, release: Release, *, on_progress: OnProgress | Non
     origin = ReleaseOrigin(data=job.microdata, linked=job.linked(), rules=job.rules(), options=job.options())
     report = attack_release(release, origin, seconds=seconds_for_attacks(job.limits()), tell=stages(on_progress, job.limits()))
     if job.parts.protection.attacks == "refuse":
-        refuse_if_broken(report)
+        refuse_if_broken(report, origin.options)
     return report
 
 
