@@ -84,7 +84,7 @@ def test_the_way_back_is_looked_for_in_published_units() -> None:
 
 def test_a_few_lucky_guesses_are_no_leak_and_many_are() -> None:
     assert by_chance(8, 0.1) == 3 / 8
-    assert by_chance(200, 0.1) == 0
+    assert by_chance(1000, 0.1) == 0
     near = np.array([1101] * 3 + [1180] * 5)
     secret = SystemOriginals(value=np.full(8, 1000), sensitive=np.ones(8, dtype=bool), lower=np.full(8, 100), upper=np.full(8, 100))
     assert guessed(near, secret, cap=2.0).passed  # 3 of 8 lie near the level; half of them by the coin: 19%

@@ -18,7 +18,7 @@ THREAT = Threat(
 )
 
 LEAST_CAP = 2.0
-MANY_CELLS = 200
+MANY_CELLS = 1_000
 """From here on the mark is the mark, by judgement."""
 SMALLEST_LEVEL = 10
 """In units: below it a tenth of the level is less than a unit, and whole numbers meet the level by chance."""
