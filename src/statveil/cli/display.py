@@ -173,7 +173,7 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     typer.echo(f"Protected a table of {words} in {outcome.seconds:.1f} s{found}.\n")
     _show_stop()
     _show_kept(release.adjustment)
-    _show_floors(numbers["floors"], numbers["objective"])
+    _show_floors(numbers["floors"])
     typer.echo(f"{audit_in_words(release.audit)}\n")
     typer.echo(f"{attacks_in_words(outcome.attacks)}\n")
     _show_repairs(release.repairs_in_words(), weakened=release.protection_weakened)
@@ -184,13 +184,12 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     typer.echo(f"\nOpen {outcome.files.get('internal report', outcome.files['report'])} in a browser.")
 
 
-def _show_floors(floors: Mapping[str, Any], objective: float | None) -> None:
+def _show_floors(floors: Mapping[str, Any]) -> None:
     """How levels were drawn and what that cost, where they were."""
     if floors["scheme"] != "drawn":
         typer.echo("Levels are exactly those of the rules: who knows the rules knows how far most sensitive cells were moved.\n")
         return
-    undrawn = floors["undrawn_objective"]
-    cost = f"; that costs {objective / undrawn - 1:.1%}" if undrawn and objective else ""
+    cost = "" if floors["cost"] is None else f"; at the senses found that costs {max(floors['cost'], 0):.1%}"
     typer.echo(f"Levels were drawn up to {floors['cap']:g} times those of the rules by key {floors['key']}{cost}.\n")
 
 

@@ -69,8 +69,8 @@ class Adjustment:
     """What became of the statistics, where some were to be kept."""
     relaxations: tuple[Relaxation, ...] = ()
     """What a repair gave; empty if nothing had to give."""
-    undrawn: float | None = None
-    """What the same senses cost at the levels of the rules themselves, where levels were drawn above them; None: not known."""
+    drawing_cost: float | None = None
+    """What drawing the levels above those of the rules adds to the objective at the senses found, as a share; None: not known."""
 
     def __post_init__(self) -> None:
         for name in ("deviation", "senses"):

@@ -184,9 +184,9 @@ def figures(release: Release, attacks: SuiteReport | None = None) -> dict[str, A
 
 
 def floor_figures(release: Release) -> dict[str, Any]:
-    """How levels were raised, and what that cost at the senses found: the objective at the rules' own levels, where it is known."""
+    """How levels were raised, and what drawing them cost at the senses found, as a share, where it is known."""
     floors = release.provenance.parameters["options"]["floors"]
-    return {**{name: floors[name] for name in ("scheme", "cap", "key")}, "undrawn_objective": release.adjustment.undrawn}
+    return {**{name: floors[name] for name in ("scheme", "cap", "key")}, "cost": release.adjustment.drawing_cost}
 
 
 def audit_figures(report: AuditReport) -> dict[str, Any]:

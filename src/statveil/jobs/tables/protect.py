@@ -259,14 +259,15 @@ def _hidden(
     table: Table, found: Sensitivity, problem: ProtectionProblem, adjustment: Adjustment, rules: Sequence[Rule], how: ProtectionSettings
 ) -> Adjustment:
     """The adjustment with single respondents kept apart, and what it would cost at the rules' own levels."""
-    plain = how.keep is None and how.options.repair is None
-    seconds = max(how.for_hiding * 2 / 3, HIDING.least_seconds)
-    if plain and how.options.floors.coalitions:
-        lift = partial(_lift, table, found, problem) if how.options.floors.tiny else None
+    plain, floors = how.keep is None and how.options.repair is None, how.options.floors
+    seconds = max(how.for_hiding / 2, HIDING.least_seconds)
+    if plain and floors.scheme == "drawn":
+        undrawn = build_problem(table, raise_levels(table, found, rules, replace(floors, scheme="exact")), how.options)
+        cost = undrawn_cost(problem, undrawn, adjustment, seconds=seconds)
+        adjustment = replace(adjustment, drawing_cost=adjustment.objective / cost - 1 if cost else None)
+    if plain and floors.coalitions:
+        lift = partial(_lift, table, found, problem) if floors.tiny else None
         adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds, lift=lift)
-    if plain and how.options.floors.scheme == "drawn":
-        undrawn = build_problem(table, raise_levels(table, found, rules, replace(how.options.floors, scheme="exact")), how.options)
-        adjustment = replace(adjustment, undrawn=undrawn_cost(problem, undrawn, adjustment, seconds=seconds / 2))
     return adjustment
 
 

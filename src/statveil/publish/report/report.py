@@ -164,10 +164,9 @@ def summary(release: AuditedTable, changes: CellChanges) -> list[str]:
 
 def _floors_sentence(release: AuditedTable) -> list[str]:
     """What drawing the levels cost, where they were drawn and it is known."""
-    floors, undrawn = release.provenance.parameters.get("options", {}).get("floors", {}), release.adjustment.undrawn
-    if floors.get("scheme") != "drawn" or not undrawn:
+    floors, cost = release.provenance.parameters.get("options", {}).get("floors", {}), release.adjustment.drawing_cost
+    if floors.get("scheme") != "drawn" or cost is None:
         return []
-    cost = release.adjustment.objective / undrawn - 1
     return [f"Levels were drawn up to {floors['cap']:g} times those of the rules; at the same senses that costs {percent(max(cost, 0))}."]
 
 
