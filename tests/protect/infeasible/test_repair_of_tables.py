@@ -293,7 +293,10 @@ def test_a_job_that_needs_no_repair_says_so_in_an_empty_list(job: Path) -> None:
 
 @pytest.mark.slow
 def test_weakened_protection_is_shouted_about(job: Path) -> None:
-    job.write_text(JOB + '[repair]\norder = ["protection"]\nweaken_protection = true\n')
+    weakened = JOB + '[repair]\norder = ["protection"]\nweaken_protection = true\n'
+    job.write_text(weakened)
+    assert run("protect", job).exit_code == 5  # attacks break it, and nobody said that this is only to be told
+    job.write_text(weakened.replace("[protection.bounds]", '[protection]\nattacks = "report"\n[protection.bounds]'))
     result = run("protect", job)
     assert result.exit_code == 0, result.output
     assert "WARNING: PROTECTION WAS WEAKENED" in result.output
