@@ -76,8 +76,7 @@ class Singletons:
 
 def _parts_of_sums(relations: csr_matrix, single: BoolArray) -> Iterator[IntArray]:
     """The single respondents' cells among the parts of each sum that has two or more."""
-    parts = relations.multiply(relations > 0).tocsr()
-    parts = parts[:, :].multiply(single[np.newaxis]).tocsr()
+    parts = csr_matrix((relations > 0).multiply(single[np.newaxis]))
     parts.eliminate_zeros()
     for row in np.flatnonzero(np.diff(parts.indptr) > 1).tolist():
         yield parts.indices[parts.indptr[row] : parts.indptr[row + 1]].astype(np.int64)

@@ -29,7 +29,7 @@ from statveil.risk.rules import PPercent, Rule
 from statveil.risk.rules.base import LIMIT, RespondentRule, ceiling, product, share
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.relations import relations
-from statveil.tables.table import Table
+from statveil.tables.table import Table, levels_of
 
 
 class LevelTuning(NamedTuple):
@@ -126,7 +126,7 @@ class Neighbours:
 
     def __init__(self, table: Table) -> None:
         self._part = (relations(table) > 0).astype(np.int32).tocsc()
-        self._level = _levels(table)
+        self._level = levels_of(table)
 
     def low_quantile(self, cells: IntArray, size: IntArray) -> IntArray:
         """For each of the cells, the low quantile of the sizes that are not zero among its neighbours."""
@@ -142,19 +142,6 @@ class Neighbours:
         by_level = {mark: _low(size[(self._level == mark) & (size > 0)]) for mark in np.unique(level).tolist()}
         found[lonely] = [by_level[mark] for mark in level.tolist()]
         return found
-
-
-def _levels(table: Table) -> IntArray:
-    """A number for the level of each cell: its view, and the depth of its code in each dimension; of its first position."""
-    level = np.full(table.size, -1, dtype=np.int64)
-    for number, view in enumerate(table.views):
-        mark = np.full(view.cell.size, number, dtype=np.int64)
-        for axis, dimension in enumerate(view.dimensions):
-            depths = [next(tree.depth[code] for tree in dimension.trees if code in tree.depth) for code in dimension.codes]
-            mark = mark * (max(depths) + 1) + np.array(depths, dtype=np.int64)[view.coordinates[:, axis]]
-        fresh = np.flatnonzero(level[view.cell] < 0)[::-1]  # the first position of a cell is written last
-        level[view.cell[fresh]] = mark[fresh] * len(table.views) + number
-    return level
 
 
 def _low_of_groups(group: IntArray, size: IntArray, groups: int) -> IntArray:

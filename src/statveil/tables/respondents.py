@@ -45,7 +45,7 @@ def respondents_of(data: Microdata, specs: Sequence[TableSpec], table: Table, ce
         units = settle_units(specs[0], responses, columns)
         grids = [Grid(dimensions=view.dimensions) for view in table.views]
         keep_coded(session, data, specs[0], columns, layout=CodedLayout(grids=grids, responses=responses, units=units))
-        rows = list[_Rows]()
+        rows = list[_RespondentRows]()
         for number, (spec, view) in enumerate(zip(specs, table.views, strict=True)):
             here = np.intersect1d(wanted, view.cell)
             wanted = np.setdiff1d(wanted, here)
@@ -55,7 +55,7 @@ def respondents_of(data: Microdata, specs: Sequence[TableSpec], table: Table, ce
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
+class _RespondentRows:
     """What respondents give to cells, in parts."""
 
     cell: IntArray
@@ -64,13 +64,15 @@ class _Rows:
     copies: IntArray
     flags: AnyArray
 
-    def take(self, rows: AnyArray) -> _Rows:
-        return _Rows(**{each.name: getattr(self, each.name)[rows] for each in fields(self)})
+    def take(self, rows: AnyArray) -> _RespondentRows:
+        return _RespondentRows(**{each.name: getattr(self, each.name)[rows] for each in fields(self)})
 
 
-def _joined(parts: Sequence[_Rows]) -> _Rows:
+def _joined(parts: Sequence[_RespondentRows]) -> _RespondentRows:
     none = np.zeros(0, dtype=np.int64)
-    return _Rows(**{each.name: np.concatenate([none, *(getattr(part, each.name) for part in parts)]) for each in fields(_Rows)})
+    return _RespondentRows(
+        **{each.name: np.concatenate([none, *(getattr(part, each.name) for part in parts)]) for each in fields(_RespondentRows)}
+    )
 
 
 def _amounts(session: Session, spec: TableSpec, table: int, response: int) -> pa.Table:
@@ -82,7 +84,7 @@ def _amounts(session: Session, spec: TableSpec, table: int, response: int) -> pa
     return found.append_column("holding", pa.array(np.arange(found.num_rows, dtype=np.int64)))
 
 
-def _rows_of_view(amounts: pa.Table, view: View, cells: IntArray) -> Iterator[_Rows]:
+def _rows_of_view(amounts: pa.Table, view: View, cells: IntArray) -> Iterator[_RespondentRows]:
     """The rows of each combination of levels; positions that show the same cell hold the same records, so one of them is enough."""
     grid = Grid(dimensions=view.dimensions)
     place = np.flatnonzero(np.isin(view.cell, cells))
@@ -97,7 +99,7 @@ def _rows_of_view(amounts: pa.Table, view: View, cells: IntArray) -> Iterator[_R
         at = np.minimum(np.searchsorted(keys, position), keys.size - 1)
         inside = np.flatnonzero((keys[at] == position)[leaf])
         numbers = {name: arrays[name][inside].astype(np.int64) for name in ("amount", "copies", "flags")}
-        yield _Rows(cell=cell[at[leaf[inside]]], holder=arrays["holding"][inside].astype(np.int64), **numbers)
+        yield _RespondentRows(cell=cell[at[leaf[inside]]], holder=arrays["holding"][inside].astype(np.int64), **numbers)
 
 
 def _unions(table: Table, cells: IntArray) -> list[UnionCell]:
@@ -105,16 +107,16 @@ def _unions(table: Table, cells: IntArray) -> list[UnionCell]:
     return [union for union in table.unions if union.cell >= table.shown and union.cell in cells]
 
 
-def _with_unions(rows: _Rows, table: Table, cells: IntArray) -> _Rows:
+def _with_unions(rows: _RespondentRows, table: Table, cells: IntArray) -> _RespondentRows:
     """The rows of the cells asked for; those of a set are its members'."""
     parts = [rows.take(np.isin(rows.cell, cells))]
     for union in _unions(table, cells):
         members = rows.take(np.isin(rows.cell, union.members))
-        parts.append(_Rows(**{**vars(members), "cell": np.full(members.cell.size, union.cell)}))
+        parts.append(_RespondentRows(**{**vars(members), "cell": np.full(members.cell.size, union.cell)}))
     return _joined(parts)
 
 
-def _added_up(rows: _Rows, units: TableUnits) -> CellRespondents:
+def _added_up(rows: _RespondentRows, units: TableUnits) -> CellRespondents:
     """Each respondent once a cell."""
     order = np.lexsort((rows.holder, rows.cell))
     rows = rows.take(order)

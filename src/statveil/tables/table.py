@@ -126,6 +126,26 @@ class Table:
         return max((int(view.cell.max(initial=-1)) for view in self.views), default=-1) + 1
 
 
+def levels_of(table: Table) -> IntArray:
+    """A number for the level of each cell: its view, and the depth on each axis, of its first position. Sets of cells are a level too."""
+    sizes = [_depths(view) for view in table.views]
+    first = np.cumsum([0, *(count for _, count in sizes)])
+    level = np.full(table.size, first[-1], dtype=np.int64)
+    for view, (depth, _), start in reversed(list(zip(table.views, sizes, first, strict=False))):
+        level[view.cell[::-1]] = start + depth[::-1]  # the first position of a cell is written last
+    return level
+
+
+def _depths(view: View) -> tuple[IntArray, int]:
+    """A number for the depths of each position, and how many such numbers there are."""
+    depth, count = np.zeros(view.cell.size, dtype=np.int64), 1
+    for axis, dimension in enumerate(view.dimensions):
+        of_code = np.array([next(tree.depth[code] for tree in dimension.trees if code in tree.depth) for code in dimension.codes])
+        deepest = int(of_code.max(initial=0)) + 1
+        depth, count = depth * deepest + of_code[view.coordinates[:, axis]], count * deepest
+    return depth, count
+
+
 def find_cell(table: Table, labels: Mapping[str, str], view: str | None) -> int:
     """The number of the cell that stands at those labels."""
     chosen = _choose_view(table, view)

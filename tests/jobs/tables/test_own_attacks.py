@@ -22,10 +22,10 @@ from statveil.jobs.tables.own_attacks import (
     ReleaseOrigin,
     attack_release,
     contributions_of,
-    levels_of,
     release_case,
     seconds_for_attacks,
 )
+from statveil.tables.table import levels_of
 from tests.jobs.test_attack_targets import BOTH, FAST, JOB, P_PERCENT, PAPERS, RECORDS
 
 TREE = "code,parent\nN,\nS,\nN1,N\nN2,N\nS1,S\nS2,S\n"

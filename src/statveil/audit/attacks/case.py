@@ -49,16 +49,22 @@ def _places(codes: object, dimension: Dimension) -> IntArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrueCells:
-    """The truth on the cells of one answer, flat, in published units. `top[i, j]` is the (j+1)-th largest holding's part of cell i."""
+class JudgedCells:
+    """Secret: the office's own table in the shape of an answer, flat: values, what is sensitive, and how far it must move."""
 
-    key: AnyArray = field(repr=False)
     value: IntArray = field(repr=False)
-    records: IntArray = field(repr=False)
     respondents: IntArray = field(repr=False)
     sensitive: BoolArray = field(repr=False)
     lower: IntArray = field(repr=False)
     upper: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrueCells(JudgedCells):
+    """The truth on the cells of one answer, flat, in published units. `top[i, j]` is the (j+1)-th largest holding's part of cell i."""
+
+    key: AnyArray = field(repr=False)
+    records: IntArray = field(repr=False)
     top: IntArray = field(repr=False)
     leader: IntArray = field(repr=False)
     """The owner with the largest contribution, -1 where the cell is empty."""
@@ -162,17 +168,6 @@ class Truth:
             top=part.top,
             leader=part.leader,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedCells:
-    """Secret: the office's own table in the shape of an answer, flat: values, what is sensitive, and how far it must move."""
-
-    value: IntArray = field(repr=False)
-    respondents: IntArray = field(repr=False)
-    sensitive: BoolArray = field(repr=False)
-    lower: IntArray = field(repr=False)
-    upper: IntArray = field(repr=False)
 
 
 class TabulatedTruth(Truth):

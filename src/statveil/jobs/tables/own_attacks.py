@@ -27,11 +27,12 @@ from statveil.jobs.tables.assess import LinkedTables
 from statveil.protect.options import Bounds, Options
 from statveil.publish.release import Release
 from statveil.risk.assess import assess
-from statveil.risk.rules import PPercent, Rule
+from statveil.risk.levels import opponents
+from statveil.risk.rules import Rule
 from statveil.tables.relations import relations
 from statveil.tables.respondents import CellRespondents, respondents_of
 from statveil.tables.spec import TableSpec
-from statveil.tables.table import ProtectedTable, Table, View
+from statveil.tables.table import ProtectedTable, Table, levels_of
 
 OWN_ATTACKS = ("T11", "T17", "T27", "T19", "T14", "T13", "T12")
 """In the order in which they are made: the quick ones first."""
@@ -48,8 +49,6 @@ class OwnAttackTuning(NamedTuple):
     most_seconds: float = 15.0
     most_cells: int = 20_000
     """Cells that are adjusted backwards (T12); of larger tables a part."""
-    usual_percent: float = 10.0
-    """What T13 and T14 take for p where the job has no p% rule."""
     usual_cap: float = 2.0
     """What T11 and T12 take for q / p where the job has no cap."""
 
@@ -155,36 +154,16 @@ def most_change(options: Options) -> float | None:
 
 def percent_of(rules: Sequence[Rule]) -> float:
     """The p of the p% rule."""
-    return max((float(rule.p) for rule in rules if isinstance(rule, PPercent)), default=TUNING.usual_percent)
-
-
-def levels_of(table: Table) -> IntArray:
-    """A number for each cell that stands for the depth of its first position on each axis of its view."""
-    level = np.zeros(table.size, dtype=np.int64)
-    first = 0
-    for number in reversed(range(len(table.views))):
-        depth, count = _depths(table.views[number])
-        level[table.views[number].cell[::-1]] = first + depth[::-1]
-        first += count
-    return level
-
-
-def _depths(view: View) -> tuple[IntArray, int]:
-    depth, count = np.zeros(view.cell.size, dtype=np.int64), 1
-    for axis, dimension in enumerate(view.dimensions):
-        of_code = np.array([next(tree.depth[code] for tree in dimension.trees if code in tree.depth) for code in dimension.codes])
-        deepest = int(of_code.max(initial=0)) + 1
-        depth, count = depth * deepest + of_code[view.coordinates[:, axis]], count * deepest
-    return depth, count
+    return float(100 * opponents(rules)[0])
 
 
 def _respondents(table: Table, origin: ReleaseOrigin, step: int) -> Respondents:
-    one = 10**table.frequency_scale
+    near, coalition = opponents(origin.rules)
     return Respondents(
-        number=-(-table.frequency // one),
+        number=table.units,
         protected=table.largest_unwaived >= 0,
-        percent=percent_of(origin.rules) / 100,
-        coalition=max((getattr(rule, "coalition", 1) for rule in origin.rules), default=1),
+        percent=float(near),
+        coalition=coalition,
         contributions=lambda cells: contributions_of(table, origin.data, origin.linked.specs, cells, step),
     )
 

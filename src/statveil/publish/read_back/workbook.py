@@ -45,6 +45,7 @@ def read_workbook(path: Path, view: View, decimals: int) -> ShownTable:
             for sheet in book.sheets:
                 book.read_sheet(sheet, rows.new_sheet())
             return rows.shown()
+    # All that a damaged, encrypted or strangely packed archive makes zipfile raise: none of it is a workbook of ours.
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError, RuntimeError, OSError):
         raise not_ours(path, "a workbook") from None
 
