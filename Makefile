@@ -51,10 +51,12 @@ $(VENV)/.created:
 
 $(VENV)/.plain: pyproject.toml | $(VENV)/.created
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -c 'from statveil.protect.warm_up import make_all_ready as ready; ready()'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.created
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -c 'from statveil.protect.warm_up import make_all_ready as ready; ready()'
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.created

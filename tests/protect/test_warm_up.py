@@ -1,14 +1,17 @@
-"""Compiling after an installation: once, before the clock starts."""
+"""Compiling after an installation: once; within the limit where there is a table, else before the clock starts."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from statveil.core.errors import OutOfTime
 from statveil.core.limits import Limits
 from statveil.protect import adjust, run_record, warm_up
+from statveil.protect.options import NO_LIMIT
 from statveil.solve.processes import Halt
 from statveil_lab.generators.random_tables import random_problem
 
@@ -61,14 +64,31 @@ def test_nothing_is_compiled_where_nothing_can_be_kept(monkeypatch: pytest.Monke
     assert stages == []
 
 
-def test_stopped_while_compiling(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warm_up, "run_isolated", lambda calls, **_: Halt.INTERRUPTED)
-    with pytest.raises(OutOfTime, match="before any safe table"):
-        warm_up.make_ready("search", lambda _: None)
+@pytest.mark.parametrize("halt", [Halt.INTERRUPTED, Halt.OUT_OF_TIME])
+def test_what_was_not_compiled_to_the_end_leaves_no_mark(fresh: Path, monkeypatch: pytest.MonkeyPatch, halt: Halt) -> None:
+    monkeypatch.setattr(warm_up, "run_isolated", lambda calls, **_: halt)
+    assert warm_up.make_ready("search", lambda _: None) is halt
     assert not any(fresh.iterdir())
 
 
-def test_compiling_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_has_a_table_does_not_wait_for_the_compiler_beyond_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    monkeypatch.setattr(adjust, "make_ready", lambda part, tell, *, seconds: given.append(seconds) or Halt.OUT_OF_TIME)
+    problem = replace(random_problem((3, 3), seed=1), variant="at-least", upper=np.full(16, NO_LIMIT))
+    found = adjust.adjust_problem(problem, limits=Limits(seconds=7))
+    assert problem.accepts(found.deviation)
+    assert (found.bound, found.bound_by, found.certificate) == (0.0, "none", None)
+    assert len(given) == 1
+    assert given[0] <= 7
+
+
+def test_stopped_while_compiling_with_no_table_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adjust, "make_ready", lambda part, tell: Halt.INTERRUPTED)
+    with pytest.raises(OutOfTime, match="before any safe table"):
+        adjust.adjust_problem(random_problem((3, 3), seed=1), method="network")
+
+
+def test_compiling_without_a_table_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(run_record.time, "monotonic", lambda: now[0])
     run = run_record.RunRecord(Limits(seconds=5), None)
@@ -82,7 +102,7 @@ def test_compiling_does_not_count_in_the_time(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 def test_a_table_is_adjusted_after_its_part_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     parts: list[str] = []
-    monkeypatch.setattr(adjust, "make_ready", lambda part, tell: parts.append(part))
+    monkeypatch.setattr(adjust, "make_ready", lambda part, tell, **_: parts.append(part) or Halt.FINISHED)
     adjust.adjust_problem(random_problem((3, 3), seed=1))
     assert parts == ["search"]
     adjust.adjust_problem(random_problem((3, 3), seed=1), method="network")

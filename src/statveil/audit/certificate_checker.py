@@ -24,7 +24,18 @@ from scipy.sparse import csr_matrix
 from statveil.audit.implied_bounds import ENDLESS, SAFE, DeviationRanges, ImpliedBounds, System, exact_product
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import AuditFailed, InputError
-from statveil.formats.certificate import COVER, Cases, Certificate, Combination, Multipliers, Node, ProofSum, read_certificate
+from statveil.formats.certificate import (
+    COVER,
+    AnyLeaf,
+    Cases,
+    Certificate,
+    Combination,
+    Copies,
+    Multipliers,
+    Node,
+    ProofSum,
+    read_certificate,
+)
 from statveil.formats.system import Decimals, LinearSystem, read_system
 
 WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
@@ -41,6 +52,8 @@ class CheckerTuning(NamedTuple):
     """Choices up to which sums from both ends are listed; beyond, sums are marked in bits."""
     longest_row: int = 2**24
     """Bits in which sums are marked."""
+    most_copies: int = 40_000_000
+    """Cells times copies of the table."""
 
 
 TUNING = CheckerTuning()
@@ -131,6 +144,15 @@ def _sound(node: Node, relations: int, cells: int) -> bool:
         return own and _sound(node.up, relations, cells) and _sound(node.down, relations, cells)
     if isinstance(node, ProofSum):
         return all(_sound(part, relations, cells) for part in node.parts)
+    if isinstance(node, Copies):
+        return (
+            len(node.copies) == len(node.relations) == len(node.factors)
+            and _between(node.copies, 0, len(node.cells))
+            and _between(node.relations, 0, relations)
+            and _between(node.cells, 0, cells)
+            and 0 <= node.shift <= TUNING.finest_scale
+            and _sound(node.plain, relations, cells)
+        )
     return (
         len(node.relations) == len(node.factors)
         and len(node.cut_relations) == len(node.cut_cells) == len(node.cut_factors)
@@ -168,6 +190,22 @@ def _derived(certificate: Certificate) -> csr_matrix:
     return csr_matrix((factors, (rows, columns)), shape=(len(entries), certificate.relations), dtype=np.int64)
 
 
+class _PullOfCopies(NamedTuple):
+    """What copies add to the pull on each group's size, and to the bound."""
+
+    pull: AnyArray
+    constant: int
+
+
+def _sum_exactly(arrays: list[AnyArray], size: int) -> AnyArray:
+    """The sum of arrays of integers, without end where 64 bits might not do."""
+    largest = sum([float(np.abs(array.astype(np.float64)).max(initial=0.0)) for array in arrays])
+    total = np.zeros(size, dtype=np.int64)
+    for array in arrays:
+        total = total + array if largest < SAFE else total.astype(object) + array.astype(object)
+    return np.asarray(total.astype(object))
+
+
 class _Evaluation:
     """Works out multipliers on the groups of a `ImpliedBounds`."""
 
@@ -190,6 +228,8 @@ class _Evaluation:
         """
         if isinstance(node, Multipliers):
             return self._leaf(node, ranges)
+        if isinstance(node, Copies):
+            return self._leaf(node.plain, ranges, self._copies(node, ranges))
         if isinstance(node, ProofSum):
             return self._sum_of_parts(node, ranges)
         group = int(self.implied.group[node.cell])
@@ -197,7 +237,7 @@ class _Evaluation:
             return max(self.least(node.up, ranges), self.least(node.down, ranges))
         return min(starmap(self.least, self._cases(node, group, ranges)))
 
-    def _cases(self, node: Cases[Multipliers], group: int, ranges: DeviationRanges) -> list[tuple[Node, DeviationRanges]]:
+    def _cases(self, node: Cases[AnyLeaf], group: int, ranges: DeviationRanges) -> list[tuple[Node, DeviationRanges]]:
         """The cases with what each leaves open; one alone where it holds anyway, so that neither is ever without a table of its own."""
         least, most = (0, 0) if node.at is None else (node.at + 1, node.at)  # of the cell where it is up, and where it is down
         ways: list[tuple[Node, int, int]] = [(node.up, least, ENDLESS), (node.down, -ENDLESS, most)]
@@ -207,7 +247,7 @@ class _Evaluation:
         anyway = [(child, ranges) for child, low, high in ways if low <= own.low[0] and own.high[0] <= high]
         return anyway[:1] or [(child, ranges.with_one(group, low, high)) for child, low, high in ways]
 
-    def _sum_of_parts(self, node: ProofSum[Multipliers], ranges: DeviationRanges) -> int:
+    def _sum_of_parts(self, node: ProofSum[AnyLeaf], ranges: DeviationRanges) -> int:
         """What each part proves beyond the least that all groups cost: costs add up, so the parts do, if no group is in two of them."""
         touched = [self._touched(part) for part in node.parts]
         if sum(map(len, touched)) > len(set().union(*touched)):
@@ -221,19 +261,55 @@ class _Evaluation:
             return ({int(self.implied.group[node.cell])} - {-1}) | self._touched(node.up) | self._touched(node.down)
         if isinstance(node, ProofSum):
             return set().union(*map(self._touched, node.parts))
-        matrix, rows = self.implied.matrix, set(node.relations) | set(node.cut_relations)
-        return {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
+        own = set(self.implied.group[list(node.cells)].tolist()) - {-1} if isinstance(node, Copies) else set()
+        plain = node.plain if isinstance(node, Copies) else node
+        matrix, rows = self.implied.matrix, {*node.relations, *plain.relations, *plain.cut_relations}
+        return own | {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
 
-    def _leaf(self, node: Multipliers, ranges: DeviationRanges) -> int:
+    def _leaf(self, node: Multipliers, ranges: DeviationRanges, copies: _PullOfCopies | None = None) -> int:
         up, down, rest = ranges.up, ranges.down, ranges.rest
         factors = _gathered(len(self.right), node.relations, node.factors)
         alpha = exact_product(self.columns, factors)
         beta, constant = self._cuts(node, ranges)
+        if copies is not None:
+            beta, constant = beta + copies.pull, constant + copies.constant
         constant += sum(factor * self.right[row] for row, factor in zip(node.relations, node.factors, strict=True))
         least = self._least_squares if self.implied.squared else self._least_sizes
         over = least(up, ranges.rise, ranges.top, beta + alpha)
         under = least(down, -ranges.fall, -ranges.bottom, beta - alpha)
         return self.implied.fixed_cost + constant + _sum_of_least(over, under, up, down, rest)
+
+    def _copies(self, node: Copies, ranges: DeviationRanges) -> _PullOfCopies:
+        """What copies of the table times signs bring: with G = A'L, and p the least size of a group whose sign is multiplied in,
+
+            sum over i, k of G_ki s_i z_k = sum over i of s_i L_i r,   and for all k whose sign is among the s, with |z_k| = p_k + e_k,
+            sum over i of G_ki s_i z_k >= G_kk |z_k| + p_k sum over i != k of G_ki s_i s_k - e_k sum over i != k of |G_ki|,
+
+        while for the others it is at least -|z_k| times the sum of |G_ki|. A product of two signs is 1 or -1.
+        """
+        group, turn = self.implied.group[list(node.cells)], self.implied.sign[list(node.cells)]
+        of_copy: dict[int, tuple[list[int], list[int]]] = {}
+        for copy, relation, factor in zip(node.copies, node.relations, node.factors, strict=True):
+            if group[copy] >= 0 and not ranges.rest[group[copy]]:  # the others have no sign, and their copies say nothing
+                entries = of_copy.setdefault(int(group[copy]), ([], []))
+                entries[0].append(relation)
+                entries[1].append((factor << node.shift) * int(turn[copy]))
+        groups = np.array(list(of_copy), dtype=np.int64)
+        if groups.size * self.width > TUNING.most_copies:
+            raise AuditFailed("The certificate is refused: it has too many copies.")
+        own = ranges.of(groups.tolist())
+        near = np.minimum(np.where(own.up, own.rise, ENDLESS), np.where(own.down, -own.fall, ENDLESS)).astype(object)
+        pulls = [exact_product(self.columns, _gathered(len(self.right), *each)) for each in of_copy.values()]
+        right = sum([abs(sum(factor * self.right[row] for row, factor in zip(*each, strict=True))) for each in of_copy.values()])
+        total = _sum_exactly([np.abs(pull) for pull in pulls], self.width)
+        diagonal = np.array([pull[group] for pull, group in zip(pulls, groups.tolist(), strict=True)], dtype=object)
+        apart = total.copy()
+        apart[groups] -= np.abs(diagonal)
+        pairs = near[:, np.newaxis] * np.array([pull[groups] for pull in pulls], dtype=object).reshape(groups.size, groups.size).T
+        both = np.abs(pairs + pairs.T)
+        constant = int((apart[groups] * near).sum()) - (int(both.sum()) - int(np.trace(both))) // 2 - right
+        apart[groups] -= diagonal
+        return _PullOfCopies(apart, constant)
 
     def _cuts(self, node: Multipliers, ranges: DeviationRanges) -> tuple[AnyArray, int]:
         """The pull of the cuts on the sizes, and what their right-hand sides bring."""

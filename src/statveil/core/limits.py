@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from numbers import Real
@@ -51,6 +52,10 @@ def is_finite(number: object) -> bool:
     return isinstance(number, Real | Decimal | np.number) and not isinstance(number, bool) and math.isfinite(number)
 
 
+LEAST_SHARE = 0.1
+"""Of a time limit, for a step that comes late. By judgement."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """When to stop.
@@ -69,6 +74,14 @@ class Limits:
             raise InputError("Limits: seconds must be a positive number.")
         if not (is_finite(self.gap) and self.gap >= 0):
             raise InputError("Limits: gap must be zero or more.")
+
+    def left(self, began: float, *, reserved: float = 0.0) -> Limits:
+        """What is left of them for a step of a run that `began` so long ago (`time.monotonic`), with seconds reserved for later ones.
+
+        A step gets a tenth of the whole at least: it must be able to say something.
+        """
+        seconds = self.seconds - reserved - (time.monotonic() - began)
+        return replace(self, seconds=max(seconds, LEAST_SHARE * self.seconds))
 
 
 class Progress(NamedTuple):
@@ -91,11 +104,31 @@ class Progress(NamedTuple):
 OnProgress = Callable[[Progress], None]
 
 
+class RunClock:
+    """The one clock of a run of several steps: their news go on with the run's own time, and what a step found is not forgotten."""
+
+    def __init__(self, on_progress: OnProgress, limits: Limits | None = None) -> None:
+        self._tell, self._limit, self._began = on_progress, limits.seconds if limits else math.inf, time.monotonic()
+        self._objective, self._bound = math.inf, 0.0
+
+    def __call__(self, news: Progress) -> None:
+        """Pass on the news of a step."""
+        self._objective, self._bound = news.objective, news.bound
+        self.enter(news.stage)
+
+    def enter(self, stage: str, *, last: bool = False) -> None:
+        """Tell of a stage; after the `last` no time is left, whatever the limit was."""
+        seconds = time.monotonic() - self._began
+        left = 0.0 if last else max(0.0, self._limit - seconds)
+        self._tell(Progress(stage, seconds, self._objective, self._bound, left))
+
+
+def clocked(on_progress: OnProgress | None, limits: Limits | None = None) -> RunClock | None:
+    """The clock of a run that begins now, or of the one that this is a step of; without limits stages take as long as they take."""
+    return on_progress if on_progress is None or isinstance(on_progress, RunClock) else RunClock(on_progress, limits)
+
+
 def stages(on_progress: OnProgress | None, limits: Limits | None = None) -> Callable[[str], None]:
-    """Something to tell stages to; without limits they take as long as they take."""
-
-    def tell(stage: str) -> None:
-        if on_progress is not None:
-            on_progress(Progress(stage, 0.0, math.inf, 0.0, limits.seconds if limits else math.inf))
-
-    return tell
+    """Something to tell stages to."""
+    clock = clocked(on_progress, limits)
+    return (lambda stage: None) if clock is None else clock.enter

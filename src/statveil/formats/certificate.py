@@ -59,6 +59,21 @@ class Multipliers(NamedTuple):
     cut_factors: Whole
 
 
+class Copies(NamedTuple):
+    """Multipliers of copies of the table, each times the sign of a sensitive cell, beside plain ones (docs/methods.md).
+
+    `cells` names each copy by its cell. Each of the other rows tells one multiplier: its copy, relation, and factor, which counts
+    2**shift times.
+    """
+
+    plain: Multipliers
+    cells: Whole
+    copies: Whole
+    relations: Whole
+    factors: Whole
+    shift: int
+
+
 Leaf = TypeVar("Leaf")
 """Multipliers: whole ones in a certificate, doubles while a search goes on."""
 
@@ -81,7 +96,8 @@ class ProofSum(NamedTuple, Generic[Leaf]):
     parts: tuple[Leaf | Cases[Leaf] | ProofSum[Leaf], ...]
 
 
-Node = Multipliers | Cases[Multipliers] | ProofSum[Multipliers]
+AnyLeaf = Multipliers | Copies
+Node = AnyLeaf | Cases[AnyLeaf] | ProofSum[AnyLeaf]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +168,9 @@ def _as_json(node: Node) -> Any:
         return [node.cell, _as_json(node.up), _as_json(node.down), *at]
     if isinstance(node, ProofSum):
         return {"apart": [_as_json(part) for part in node.parts]}
+    if isinstance(node, Copies):
+        rows = {name: _joined(getattr(node, name)) for name in ("cells", "copies", "relations", "factors")}
+        return {"copies_of": _as_json(node.plain), **rows, "shift": node.shift}
     return dict(zip(Multipliers._fields, map(_joined, node), strict=True))
 
 
@@ -164,6 +183,13 @@ def _node(content: Any, *, depth: int) -> Node:
         return Cases(_number(cell), _node(up, depth=depth + 1), _node(down, depth=depth + 1), amount)
     if "apart" in content:
         return ProofSum(tuple(_node(part, depth=depth + 1) for part in content["apart"]))
+    if "copies_of" in content:
+        cells, copies, relations, factors = (_split(content[name]) for name in ("cells", "copies", "relations", "factors"))
+        return Copies(_multipliers(content["copies_of"]), cells, copies, relations, factors, _number(content["shift"]))
+    return _multipliers(content)
+
+
+def _multipliers(content: Any) -> Multipliers:
     return Multipliers(*(_split(content[name]) for name in Multipliers._fields))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from statveil.audit.systems import audit_solution
 from statveil.core.arrays import IntArray
 from statveil.core.atomic import check_targets, written_together
 from statveil.core.errors import AuditFailed, InputError
-from statveil.core.limits import Limits, OnProgress, check_kind, stages
+from statveil.core.limits import Limits, OnProgress, check_kind, clocked, stages
 from statveil.formats.certificate import write_certificate
 from statveil.formats.rcta import Solution, read_directions, read_may_give, write_repairs, write_solution
 from statveil.formats.system import LinearSystem
@@ -320,7 +321,8 @@ def _adjust_files(
     """A JJ file to an audited solution file; nothing is written unless the audit passes."""
     asked.refuse_contradictions(asked_files)
     targets = asked_files.targets(may_loosen=asked.may_loosen)
-    tell = stages(on_progress)
+    began, clock = time.monotonic(), clocked(on_progress, limits)
+    tell = stages(clock)
     tell("reading")
     system, problem = asked_files.read()
     if asked_files.start:
@@ -328,11 +330,13 @@ def _adjust_files(
     if asked_files.may_give and asked.repair is not None:
         allowed = read_may_give(asked_files.may_give, cells=problem.size, relations=problem.rhs.size)
         asked = asked._replace(repair=replace(asked.repair, may_give=allowed))
-    adjustment = asked.adjusted(problem, _run(method, limits, on_progress))
+    adjustment = asked.adjusted(problem, _run(method, limits.left(began), clock))
     with written_together(list(targets.values())) as places:
         tell("auditing")
         files = dict(zip(targets, places, strict=True))
         audit, figures = _write(asked_files, asked, problem, adjustment, files, decimals=system.decimals)
+    if clock is not None:
+        clock.enter("written", last=True)
     return AdjustedSystem(adjustment=adjustment, audit=audit, summary=figures, solution=targets["solution"])
 
 

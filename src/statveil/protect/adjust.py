@@ -14,12 +14,13 @@ from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, Ou
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
 from statveil.protect.adjustment import Adjustment, ending_of
 from statveil.protect.bounds.certificate import certify
+from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.run_record import RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
-from statveil.protect.warm_up import make_ready
+from statveil.protect.warm_up import KernelSet, make_ready
 from statveil.solve.processes import Halt, run_isolated
 
 
@@ -58,8 +59,10 @@ def adjust_problem(
     chosen = dict(settings or {})
     check_method(method, chosen, start)
     record = RunRecord(limits, on_progress)
-    with record.excused():
-        make_ready("search", record.say)
+    if method == "auto" and start is None:
+        record.start_with(problem)
+    if _made_ready(record, "search") is not Halt.FINISHED:
+        return _without_search(problem, record, method, seed)
     record.say("preparing")
     reduction = reduce_problem(problem)
     components = components_of(reduction.problem)
@@ -69,6 +72,33 @@ def adjust_problem(
     if not record.has_table or not reduction.feasible:
         raise _no_table(problem, record, halt, limits)
     return _answer(problem, record, method, seed)
+
+
+def _made_ready(record: RunRecord, part: KernelSet) -> Halt:
+    """Compile what is not compiled yet: within the limit where there is a table already, else before the clock starts."""
+    if record.has_table:
+        return make_ready(part, record.say, seconds=max(record.limits.seconds - record.seconds, TUNING.grace))
+    with record.excused():
+        return make_ready(part, record.say)
+
+
+def _without_search(problem: ProtectionProblem, record: RunRecord, method: str, seed: int) -> Adjustment:
+    """The plain table, where the time ended or somebody stopped the run before a search could begin."""
+    if not record.has_table:
+        raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
+    deviation = record.table()
+    objective = problem.cost(deviation)
+    return Adjustment(
+        deviation=deviation,
+        senses=problem.senses_of(deviation),
+        objective=objective,
+        bound=0.0,
+        ending=ending_of(objective, certified=0.0, claimed=0.0),
+        trace=tuple(record.trace),
+        method=method,
+        seed=seed,
+        seconds=record.seconds,
+    )
 
 
 def _answer(problem: ProtectionProblem, record: RunRecord, method: str, seed: int) -> Adjustment:
@@ -103,8 +133,9 @@ def _run(record: RunRecord, method: str, settings: dict[str, Any], start: IntArr
     senses = None if start is None else reduction.restrict(start)
     plan = plan_jobs(components, method, settings, Task(senses, limits, seed))
     if any(job.team.method == "network" for jobs in plan for job in jobs):
-        with record.excused():
-            make_ready("network", record.say)
+        halt = _made_ready(record, "network")
+        if halt is not Halt.FINISHED:
+            return halt
     left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - _kept_for_checks(reduction.original, limits), 0.1))
     calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
     try:
@@ -151,16 +182,23 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     explanation = explain(problem, seconds=most if record.infeasible or ended else min(most, limits.seconds))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
+    widen = "Widen the bounds or the cap, or free frozen cells" if _is_bounded(problem) else "Free frozen cells"
     if not record.reduction.feasible:
-        return InfeasibleProblem("No safe table exists within the bounds given.", hint="Widen the bounds or the cap, or free frozen cells.")
+        return InfeasibleProblem("No safe table exists within the bounds given.", hint=f"{widen}.")
     if record.infeasible:
         return NoTableFound(
             "No safe table was found. A solver says that none exists within the bounds given; that is not proved.",
-            hint="Widen the bounds or the cap, free frozen cells, or give more time.",
+            hint=f"{widen}, or give more time.",
         )
     if ended:
         return NoTableFound(
-            "The method found no safe table within the bounds given. One may exist all the same.",
-            hint="Try method 'auto' or 'exact', or another seed; or widen the bounds or the cap, or free frozen cells.",
+            "The method found no safe table. One may exist all the same.",
+            hint=f"Try method 'auto' or 'exact', or another seed. {widen}.",
         )
-    return OutOfTime(f"No safe table was found within {limits.seconds:g} seconds.", hint="Give more time, or wider bounds.")
+    wider = ", or wider bounds" if _is_bounded(problem) else ""
+    return OutOfTime("No safe table was found in the time given.", hint=f"Give more time{wider}.")
+
+
+def _is_bounded(problem: ProtectionProblem) -> bool:
+    """Whether somebody set bounds: not only that nothing falls below zero."""
+    return bool((problem.upper < NO_LIMIT).any() or (problem.lower > 0).any())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from statveil.core.limits import Limits, OnProgress, Progress
 from statveil.formats.certificate import ProofSum
 from statveil.protect.adjustment import CLAIMED, PROVED, BoundBy, TracePoint
 from statveil.protect.bounds.certificate import Certified
+from statveil.protect.plain_table import plain_table
 from statveil.protect.presolve.components import Components
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.problem import ProtectionProblem
@@ -42,7 +44,16 @@ class RunRecord:
         self._tell: Callable[[Progress], None] = on_progress or (lambda _: None)
         self._began = time.monotonic()
         self._parts: list[_ComponentRecord] = []
+        self._plain: tuple[float, IntArray | None] = (math.inf, None)
         self._objectives, self._bounds, self._fixed_cost = np.full(1, np.inf), np.zeros(1), 0.0
+
+    def start_with(self, problem: ProtectionProblem) -> None:
+        """Have a table at once, if there is a plain one: whatever becomes of the search, there is an answer."""
+        deviation = plain_table(problem)
+        if deviation is not None:
+            self._plain = problem.cost(deviation), deviation
+            self._record()
+            self.say("first table")
 
     def expect(self, reduction: Reduction, components: Components) -> None:
         """The news to come are about these."""
@@ -66,7 +77,11 @@ class RunRecord:
 
     @property
     def objective(self) -> float:
-        """Infinite until every component has a table."""
+        """Infinite until there is a table: a plain one, or one of every component."""
+        return min(self._plain[0], self._searched)
+
+    @property
+    def _searched(self) -> float:
         return self._fixed_cost + float(self._objectives.sum())
 
     @property
@@ -76,7 +91,7 @@ class RunRecord:
 
     @property
     def has_table(self) -> bool:
-        return bool(np.isfinite(self._objectives).all())
+        return math.isfinite(self.objective)
 
     def say(self, stage: str) -> None:
         self._tell(Progress(stage, self.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - self.seconds)))
@@ -104,7 +119,10 @@ class RunRecord:
         self.trace.append(point)
 
     def table(self) -> IntArray:
-        """The best table of all components together, as deviations of the original's cells, checked on the original."""
+        """The best table of all components together, as deviations of the original's cells, checked on the original; or the plain one."""
+        cost, plain = self._plain
+        if plain is not None and cost < self._searched:
+            return plain
         parts = [part.known.best for part in self._parts if part.known.best is not None]
         deviation = self.reduction.expand(self.components.joined(parts))
         if not self.reduction.original.accepts(deviation):
@@ -140,6 +158,7 @@ class RunRecord:
             bound, by = claimed, "solver"
         if self.trace and self.trace[-1].bound != bound:
             self.trace.append(TracePoint(self.seconds, objective, bound))
+        self._tell(Progress("bound checked", self.seconds, objective, bound, max(0.0, self.limits.seconds - self.seconds)))
         return bound, by
 
 

@@ -1,7 +1,8 @@
-"""Compiled loops, made ready before the clock of the first run starts.
+"""Compiled loops, made ready at installation (`make_all_ready`, which the Makefile calls), or else by the first run that needs them.
 
-The first use after an installation compiles them, which takes longer than a short time limit allows. What numba keeps on disk serves
-every later process; a mark beside it tells that it is there for these very sources.
+Compiling takes longer than a short time limit allows. A run that has a plain table compiles within its limit, and answers with that table
+if the limit ends first; what numba kept on disk by then serves the next run. A mark beside it tells that all is there for these very
+sources.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.core.errors import OutOfTime
 from statveil.core.limits import Limits
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import tighten_bounds
@@ -34,19 +34,23 @@ LONGEST = 600.0
 """Seconds after which compiling is given up; what is missing is then compiled on the way."""
 
 
-def make_ready(part: KernelSet, tell: Callable[[str], None]) -> None:
-    """Compile this part once after an installation. Without a place to keep the result that would help nobody, and is left."""
+def make_ready(part: KernelSet, tell: Callable[[str], None], *, seconds: float = LONGEST) -> Halt:
+    """Compile this part once after an installation; finished where it is ready.
+
+    Without a place to keep the result compiling would help nobody, and is left to whoever needs a loop.
+    """
     mark = _mark(part)
     if mark is None or mark.exists():
-        return
+        return Halt.FINISHED
     tell("compiling, once after an installation")
     _forget_other_sources(mark)
-    if run_isolated([(COMPILE[part], ())], seconds=LONGEST, on_message=lambda _: None) is Halt.INTERRUPTED:
-        raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
-    with contextlib.suppress(OSError):
-        for old in mark.parent.glob(f"ready-{part}-*"):
-            old.unlink(missing_ok=True)
-        mark.touch()
+    halt = run_isolated([(COMPILE[part], ())], seconds=seconds, on_message=lambda _: None)
+    if halt is Halt.FINISHED:
+        with contextlib.suppress(OSError):
+            for old in mark.parent.glob(f"ready-{part}-*"):
+                old.unlink(missing_ok=True)
+            mark.touch()
+    return halt
 
 
 def _forget_other_sources(mark: Path) -> None:
@@ -77,8 +81,11 @@ def compile_network(send: Callable[[object], None]) -> None:
 
 def compile_search(send: Callable[[object], None]) -> None:
     """Run what every table needs, role by role; to see that one is a network, or none, is part of it."""
+    from statveil.protect.bounds.cuts import bound_by_cuts
+    from statveil.protect.bounds.lifted import bound_by_copies
     from statveil.protect.network.detect import detect
     from statveil.protect.presolve.redundancy import independent_relations
+    from statveil.protect.search.state import Search
 
     detect(_example("unit"))
     independent_relations(_example("unit"))
@@ -86,6 +93,9 @@ def compile_search(send: Callable[[object], None]) -> None:
         _run(_example("unit"), "auto", role=role)
     _run(_three_way(), "walk", rounds=1)
     _run(_three_way(), "messages", tries=1)
+    search = Search(_three_way(), Limits(seconds=LONGEST), 0, lambda _: None)
+    bound_by_cuts(search)
+    bound_by_copies(search)
 
 
 def _example(weights: Literal["unit", "inverse"]) -> ProtectionProblem:
@@ -148,3 +158,9 @@ def _run(problem: ProtectionProblem, method: str, **settings: str | int) -> None
 
 
 COMPILE: Mapping[KernelSet, Callable[..., None]] = {"search": compile_search, "network": compile_network}
+
+
+def make_all_ready() -> None:
+    """Compile all parts, as an installation does, and say so."""
+    for part in COMPILE:
+        make_ready(part, print)

@@ -24,7 +24,7 @@ from typing import Any
 from statveil.audit.attacks.verdict import SuiteReport
 from statveil.audit.report import AuditReport
 from statveil.core.errors import BackendMissing, InputError
-from statveil.core.limits import OnProgress, stages
+from statveil.core.limits import OnProgress, clocked, stages
 from statveil.formats.rcta import write_repairs
 from statveil.jobs.adjust import bound_figures, finite, quality_figures
 from statveil.jobs.schema import FileFormat, TradeoffPart
@@ -83,9 +83,12 @@ def run_in(
     """Protect the job's table, attack it, and write its files into `place`, which lies on the way to its folder."""
     _check_formats(job)
     started, clock = datetime.now(UTC), time.monotonic()
-    release = protect(job, on_progress=on_progress, on_table=on_table)
-    attacks = attack_own(job, release, on_progress=on_progress)
+    told = clocked(on_progress, job.limits())
+    release = protect(job, on_progress=told, on_table=on_table)
+    attacks = attack_own(job, release, on_progress=told)
     files = write_release(place, job, release, attacks, internal=internal, paths_from=paths_from, started=started, clock=clock)
+    if told is not None:
+        told.enter("written", last=True)
     return FolderRelease(release=release, folder=place, files=files, seconds=time.monotonic() - clock, attacks=attacks)
 
 

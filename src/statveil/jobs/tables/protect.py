@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, overload
 
@@ -13,7 +14,7 @@ import numpy as np
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, RuleError
 from statveil.core.floors import AS_GIVEN
-from statveil.core.limits import Limits, OnProgress, check_kind, stages
+from statveil.core.limits import Limits, OnProgress, check_kind, clocked, stages
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.jobs.tables.assess import LinkedTables, assess_records, singletons_of
@@ -147,10 +148,12 @@ class ProtectionSettings:
     on_progress: OnProgress | None
     reserved: float = 0.0
     """Seconds of the limit that the search leaves to what comes after it."""
+    began: float = field(default_factory=time.monotonic)
+    """When the run began: reading and adding up count in its limit."""
 
     @property
     def run(self) -> AdjustArguments:
-        chosen, within = self.method, replace(self.limits, seconds=self.limits.seconds - self.reserved)
+        chosen, within = self.method, self.limits.left(self.began, reserved=self.reserved)
         run: AdjustArguments = {"method": chosen.name, "settings": chosen.settings, "seed": chosen.seed}
         return run | {"limits": within, "on_progress": self.on_progress}
 
@@ -187,7 +190,7 @@ def settled(
     method = method_of(method)
     if method.start is not None:
         raise InputError("Senses to start with belong to a linear system.", hint="Leave out the start of the method.")
-    return ProtectionSettings(options=options, keep=keep, method=method, limits=limits, on_progress=on_progress)
+    return ProtectionSettings(options=options, keep=keep, method=method, limits=limits, on_progress=clocked(on_progress, limits))
 
 
 def require_rules(rules: Sequence[Rule]) -> None:

@@ -25,7 +25,7 @@ from statveil.formats.certificate import Cases, ProofSum
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.presolve.redundancy import independent_short_rows
-from statveil.protect.search.state import DualMultipliers, Proof
+from statveil.protect.search.state import DualMultipliers, LiftedMultipliers, Proof
 
 Certificate = written.Certificate
 
@@ -34,6 +34,7 @@ class CertificateTuning(NamedTuple):
     """How fine a certificate is, and how far ties are looked for: by judgement."""
 
     bits: int = 40  # binary places of the smallest weight that a certificate keeps
+    copy_bits: int = 24  # of the largest multiplier of a copy
     most_for_ties: int = 10_000  # relations up to which combinations of them are looked for that show a tie
     largest_denominator: int = 60
     nearly_whole: float = 1e-6
@@ -105,7 +106,24 @@ class _Translation:
             return written.Cases(cell, self.node(up), self.node(down), None if at is None else at + int(self.constant[cell]))
         if isinstance(proof, ProofSum):
             return written.ProofSum(tuple(map(self.node, proof.parts)))
-        return self._leaf(proof)
+        return self._copies(proof) if isinstance(proof, LiftedMultipliers) else self._leaf(proof)
+
+    def _copies(self, proof: LiftedMultipliers) -> written.Copies:
+        """Factors of few digits: there are many of them, and a small error in each costs little."""
+        cells, entries = self.cell[proof.cells], proof.copies.tocoo()
+        factors = entries.data * self.times[entries.row] * self.sign[cells][entries.col]  # a cell that goes opposite to its group
+        largest = float(np.abs(factors).max(initial=0.0))
+        shift = max(0, self.scale + math.frexp(largest)[1] - TUNING.copy_bits)
+        whole = np.rint(np.ldexp(factors, self.scale - shift)).astype(np.int64)
+        kept = np.flatnonzero(whole)
+        return written.Copies(
+            plain=self._leaf(proof.plain),
+            cells=tuple(cells.tolist()),
+            copies=tuple(entries.col[kept].tolist()),
+            relations=tuple(self.relation[entries.row[kept]].tolist()),
+            factors=tuple(whole[kept].tolist()),
+            shift=shift,
+        )
 
     def _leaf(self, proof: DualMultipliers) -> written.Multipliers:
         relations = np.flatnonzero(proof.relations)

@@ -57,7 +57,7 @@ def bound_by_cuts(search: Search) -> None:
         binding = np.flatnonzero(multipliers > 1e-7 * problem.weight.min(initial=np.inf))
         bound = sizes.lagrangean(cuts, multipliers)
         tight, reduced = cuts.some(binding), sizes.reduced(cuts, multipliers)
-        search.cuts = BoundProof(tight.matrix, tight.rhs, reduced, bound, tight.relation, tight.cell)
+        search.cuts = BoundProof(tight.matrix, tight.rhs, reduced, bound, tight.relation, tight.cell, multipliers[binding])
         search.offer_bound(bound, cuts.proof(multipliers))
         settled, last = bound - last <= TUNING.settled * bound, bound
         if settled or search.done or search.seconds_left <= leave or not (broken := broken_polygons(problem, u)).rhs.size:

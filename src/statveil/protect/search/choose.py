@@ -35,7 +35,6 @@ class ChooseTuning(NamedTuple):
     crowded: int = 50
     """Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three
     (benchmarks/RESULTS.md, linked codes)."""
-    quickly_raised: int = 20_000  # cells with a choice up to which raising parts for a first table takes a moment
     walks: int = 7  # rounds of moves, each twice as long as the one before, on large tables: before any program
     moves: int = 500_000  # of parts in the first of the two rounds of a turn
     few_rounds: int = 10
@@ -82,10 +81,17 @@ def roles_for(problem: ProtectionProblem) -> list[str]:
 
 
 def run(search: Search, *, role: str = "proof") -> None:
-    """A first table whatever happens, then the role's own work."""
+    """A first table whatever happens, then the lower bound, then the role's own work."""
+    from statveil.protect.bounds.cuts import bound_by_cuts
+    from statveil.protect.bounds.lifted import bound_by_copies
     from statveil.protect.search.local import walk
 
     first_table(search)
+    if search.bounded:
+        search.enter("lower bound")
+        bound_by_cuts(search)
+    if search.bounded and not search.done:
+        bound_by_copies(search)
     if search.done:
         return
     if walks(search):
@@ -107,7 +113,7 @@ def first_table(search: Search) -> None:
     from statveil.protect.search.local import anneal, walk
     from statveil.protect.search.papers import sat
 
-    if search.start is None and walk.fits(search) and (walks(search) or search.problem.choices.size <= TUNING.quickly_raised):
+    if search.start is None and walk.fits(search):
         walk.raise_parts(search)
         if walks(search):
             walk.walk_in_rounds(search, rounds=1)

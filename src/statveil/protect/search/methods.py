@@ -85,8 +85,8 @@ HOMES = {
     "network": "network.engine:run",
 }
 """Every method's module, below `statveil.protect`, and function: it is imported when the method runs, or has settings to check."""
-BOUND_OF_THEIR_OWN = ("network",)
-"""Methods that work out the lower bound themselves."""
+BOUND_OF_THEIR_OWN = ("network", "auto")
+"""Methods that work out the lower bound themselves, `auto` after its first table."""
 ZERO_TOO = ("gap", "free", "share", "rebuilds", "seeds")
 """Settings that may be zero: nothing but the optimum, no share, not once, as many as suit the table."""
 
@@ -176,7 +176,7 @@ def plan_jobs(components: Components, method: str, settings: dict[str, Any], tas
         for rank, team in enumerate(teams):
             process = rank if len(teams) > 1 else lightest
             start = None if task.start is None else task.start[components.cells_of(component)]
-            bounded = rank == 0 or teams[0].method in BOUND_OF_THEIR_OWN
+            bounded = rank == 0 or teams[0].method == "network"
             plan[process].append(TeamJob(component, rank, team, Task(start, task.limits, task.seed + rank), bounded))
             loads[process] += int(components.sizes[component])
     return [jobs for jobs in plan if jobs]
@@ -234,15 +234,15 @@ def run_method(problem: ProtectionProblem, team: Team, task: Task, send: Callabl
     from statveil.protect.bounds.cuts import bound_by_cuts
 
     search = Search(problem, task.limits, task.seed, send)
-    search.start = task.start
+    search.start, search.bounded = task.start, bounded
     rest = np.zeros(problem.size, dtype=np.int64)
     if (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any():
         search.prove_infeasible()
     elif problem.accepts(rest):
         search.offer(rest)
     else:
-        search.enter("lower bound")
         if bounded and team.method not in BOUND_OF_THEIR_OWN:
+            search.enter("lower bound")
             bound_by_cuts(search)
         _home(team.method)[1](search, **team.settings)
     return search.seconds_left > 0

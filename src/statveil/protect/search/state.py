@@ -43,12 +43,24 @@ NO_MULTIPLIERS = DualMultipliers(np.zeros(0), np.zeros(0, dtype=np.int64), np.ze
 """They prove what every cell costs at the least by itself."""
 
 
-Proof = DualMultipliers | Cases[DualMultipliers] | ProofSum[DualMultipliers]
+class LiftedMultipliers(NamedTuple):
+    """Multipliers of copies of the table, each times the sign of a sensitive cell (`protect.bounds.lifted`), beside plain ones.
+
+    `copies` has a column for each of the `cells`, and a row for each relation.
+    """
+
+    plain: DualMultipliers
+    cells: IntArray
+    copies: csr_matrix
+
+
+AnyMultipliers = DualMultipliers | LiftedMultipliers
+Proof = AnyMultipliers | Cases[AnyMultipliers] | ProofSum[AnyMultipliers]
 
 
 def leaves(proof: Proof) -> int:
     """How many sets of multipliers a proof has."""
-    if isinstance(proof, DualMultipliers):
+    if isinstance(proof, AnyMultipliers):
         return 1
     return sum(map(leaves, proof.parts if isinstance(proof, ProofSum) else (proof.up, proof.down)))
 
@@ -60,6 +72,13 @@ def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Pro
         return Cases(int(cells[proof.cell]), up, down, proof.at)
     if isinstance(proof, ProofSum):
         return ProofSum(tuple(renumbered(part, rows, cells, count) for part in proof.parts))
+    if isinstance(proof, LiftedMultipliers):
+        pick = csr_matrix((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(count, rows.size))
+        return LiftedMultipliers(_renumbered(proof.plain, rows, cells, count), cells[proof.cells], csr_matrix(pick @ proof.copies))
+    return _renumbered(proof, rows, cells, count)
+
+
+def _renumbered(proof: DualMultipliers, rows: IntArray, cells: IntArray, count: int) -> DualMultipliers:
     relations = np.zeros(count)
     relations[rows] = proof.relations if proof.relations.size else 0.0
     cut_cell = np.where(proof.cut_cell == COVER, COVER, cells[proof.cut_cell])
@@ -98,6 +117,7 @@ class BoundProof(NamedTuple):
     bound: float
     relation: IntArray
     cell: IntArray
+    multipliers: FloatArray
 
 
 class Search:
@@ -109,6 +129,7 @@ class Search:
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.stage = "start"
         self.start: IntArray | None = None
+        self.bounded = True
         self.cuts: BoundProof | None = None
         self.best: IntArray | None = None
         self.objective = float("inf")

@@ -1,0 +1,95 @@
+"""The lifted bound: above that of cuts where signs of several relations hang together, never above the best there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from scipy.sparse import csr_matrix
+
+from statveil.core.limits import Limits
+from statveil.protect.adjust import adjust_problem
+from statveil.protect.bounds import lifted
+from statveil.protect.bounds.certificate import Certified, certify
+from statveil.protect.bounds.cuts import bound_by_cuts
+from statveil.protect.bounds.lifted import bound_by_copies
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.presolve.reduce import reduce_problem
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.state import NO_MULTIPLIERS, DualMultipliers, LiftedMultipliers, Search, SearchNews, leaves, renumbered
+from statveil_lab.generators.random_tables import random_problem
+from tests.protect.problems import small_problems
+from tests.reference.cta import cheapest_cost
+
+
+def three_way(seed: int = 0) -> ProtectionProblem:
+    """4 x 4 x 4 with ten sensitive cells and no bounds."""
+    drawn = random_problem((4, 4, 4), seed=seed, sensitive=0.15)
+    return replace(drawn, lower=np.zeros_like(drawn.value), upper=np.full(drawn.size, NO_LIMIT), variant="at-least")
+
+
+def bounds_of(problem: ProtectionProblem, *, worth: float = 1e6) -> tuple[float, float, Certified | None]:
+    """What cuts prove, what copies do, and what the checker makes of the last proof."""
+    heard: list[SearchNews] = []
+    reduction = reduce_problem(problem)
+    search = Search(reduction.problem, Limits(seconds=60), 0, heard.append)
+    bound_by_cuts(search)
+    cuts = search.proved
+    bound_by_copies(search)
+    proof = [NO_MULTIPLIERS, *(found.proof for found in heard if found.proof is not None)][-1]
+    return cuts + reduction.fixed_cost, search.proved + reduction.fixed_cost, certify(reduction, proof, worth)
+
+
+@pytest.mark.slow
+def test_signs_of_several_relations_together_prove_more() -> None:
+    problem = three_way()
+    cuts, copies, certified = bounds_of(problem)
+    assert copies > 1.02 * cuts
+    assert certified is not None
+    assert certified.bound == pytest.approx(copies, rel=1e-4)
+    assert certified.bound <= adjust_problem(problem, method="exact", limits=Limits(seconds=60)).objective
+
+
+@pytest.mark.slow
+@given(small_problems(additive=False))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_never_above_the_best_there_is(problem: ProtectionProblem) -> None:
+    if not reduce_problem(problem).feasible or (best := cheapest_cost(problem)) == float("inf") or best == 0:
+        return
+    certified = bounds_of(problem, worth=best + 1)[2]
+    assert certified is not None
+    assert certified.bound <= best * (1 + 1e-9)
+
+
+def test_two_signs_are_not_worth_their_copies() -> None:
+    problem = three_way()
+    few = np.flatnonzero(problem.sensitive)[2:]
+    problem.sensitive[few] = False
+    heard: list[SearchNews] = []
+    search = Search(problem, Limits(seconds=60), 0, heard.append)
+    bound_by_cuts(search)
+    bound_by_copies(search)
+    assert "lifting the bound" not in {found.stage for found in heard}
+
+
+def test_nor_are_more_copies_than_can_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifted, "TUNING", lifted.TUNING._replace(most_entries=100))
+    search = Search(three_way(), Limits(seconds=60), 0, lambda _: None)
+    bound_by_cuts(search)
+    before = search.proved
+    bound_by_copies(search)
+    assert search.proved == before
+
+
+def test_a_part_of_a_problem_in_the_numbers_of_the_whole() -> None:
+    plain = DualMultipliers(np.zeros(0), np.array([1]), np.array([0]), np.array([2.0]))
+    proof = LiftedMultipliers(plain, np.array([1, 0]), csr_matrix([[3.0, 0.0], [0.0, 4.0]]))
+    whole = renumbered(proof, rows=np.array([5, 2]), cells=np.array([7, 9]), count=6)
+    assert isinstance(whole, LiftedMultipliers)
+    assert whole.cells.tolist() == [9, 7]
+    assert whole.plain.cut_relation.tolist() == [2]
+    assert whole.copies.toarray()[[5, 2]].tolist() == [[3.0, 0.0], [0.0, 4.0]]
+    assert whole.copies.nnz == 2
+    assert leaves(whole) == 1

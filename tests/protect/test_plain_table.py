@@ -1,0 +1,89 @@
+"""A safe table without a search, checked by hand and on random tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+
+from statveil.protect import plain_table
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.plain_table import plain_table as find
+from statveil.protect.problem import ProtectionProblem
+from statveil_lab.generators.random_tables import random_problem
+
+
+def shops(**changes: object) -> ProtectionProblem:
+    """Two shops and their total, 20 + 80 = 100; the first must move by five."""
+    arrays = {
+        "relations": csr_matrix([[1, 1, -1]]),
+        "rhs": np.zeros(1, dtype=np.int64),
+        "value": np.array([20, 80, 100]),
+        "weight": np.ones(3),
+        "lower": np.zeros(3, dtype=np.int64),
+        "upper": np.full(3, NO_LIMIT),
+        "sensitive": np.array([True, False, False]),
+        "lower_level": np.array([5, 0, 0]),
+        "upper_level": np.array([5, 0, 0]),
+    }
+    return ProtectionProblem(**{**arrays, **changes})  # type: ignore[arg-type]
+
+
+def test_the_part_goes_up_and_takes_its_total_along() -> None:
+    assert find(shops()).tolist() == [5, 0, 5]  # type: ignore[union-attr]
+
+
+def test_where_the_total_is_fixed_the_other_shop_gives() -> None:
+    fixed = np.array([NO_LIMIT, NO_LIMIT, 100])
+    assert find(shops(upper=fixed)).tolist() == [5, -5, 0]  # type: ignore[union-attr]
+
+
+def test_nothing_sensitive_is_a_table_at_rest() -> None:
+    assert find(shops(sensitive=np.zeros(3, dtype=np.bool_))).tolist() == [0, 0, 0]  # type: ignore[union-attr]
+
+
+def test_no_room_up_is_left_to_the_search() -> None:
+    assert find(shops(upper=np.array([22, NO_LIMIT, NO_LIMIT]))) is None
+
+
+def test_exact_amounts_are_left_to_the_search() -> None:
+    assert find(shops(variant="exact")) is None
+
+
+def test_a_table_whose_cells_hang_together_otherwise_is_doubled() -> None:
+    """Two cells that must stay equal in sum to two others: no cell is a total, and no part can be raised alone."""
+    crossed = shops(
+        relations=csr_matrix([[1, 1, -1, -1]]),
+        value=np.array([20, 80, 60, 40]),
+        weight=np.ones(4),
+        lower=np.zeros(4, dtype=np.int64),
+        upper=np.full(4, NO_LIMIT),
+        sensitive=np.array([True, False, False, False]),
+        lower_level=np.array([5, 0, 0, 0]),
+        upper_level=np.array([5, 0, 0, 0]),
+    )
+    deviation = plain_table._several_times(crossed)
+    assert deviation is not None
+    assert deviation.tolist() == [20, 80, 60, 40]
+
+
+def test_no_multiple_of_a_zero_is_safe() -> None:
+    assert plain_table._several_times(shops(value=np.array([0, 100, 100]))) is None
+
+
+@pytest.mark.parametrize("together", [False, True])
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**20), st.sampled_from([(3, 4), (2, 3, 4), (7, 6)]))
+def test_tables_without_tight_bounds_always_have_one(together: bool, seed: int, shape: tuple[int, ...]) -> None:
+    drawn = random_problem(shape, seed=seed, zeros=0.2)
+    problem = replace(drawn, upper=np.full(drawn.size, NO_LIMIT), variant="at-least")
+    chosen = plain_table.TUNING._replace(one_by_one=-1 if together else 10**6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain_table, "TUNING", chosen)
+        deviation = find(problem)
+    assert deviation is not None
+    assert problem.accepts(deviation)
