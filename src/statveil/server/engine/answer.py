@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,13 @@ class AnsweredTable:
         return {**{name: getattr(self, name) for name in plain}, "dimensions": dimensions}
 
 
+class WholeTable(NamedTuple):
+    """All numbers of a layout, totals included, and where a count is too small to be told (its value is then zero)."""
+
+    values: IntArray
+    missing: BoolArray
+
+
 def pack(labels: dict[str, Any], values: IntArray, missing: BoolArray) -> bytes:
     """Labels as JSON, numbers as little-endian 64-bit integers, all compressed at a fixed level."""
     text = json.dumps({**labels, "shape": values.shape}, sort_keys=True, ensure_ascii=True).encode()
@@ -88,17 +95,21 @@ def unpack(body: bytes) -> tuple[dict[str, Any], IntArray, BoolArray]:
     return labels, values, np.unpackbits(bits, count=size).astype(np.bool_).reshape(shape)
 
 
-def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, values: IntArray) -> AnsweredTable:
-    """What was asked for: codes picked, filters taken at their code, other dimensions in their order."""
+def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, table: WholeTable) -> AnsweredTable:
+    """What was asked for: codes picked, codes of filters added up, other dimensions in their order."""
+    values, missing = table
     choices = {choice.id: choice for choice in asked.dimensions}
     dimensions: list[AnsweredDimension] = []
     axis = 0
     for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
         if dimension.id in asked.filters:
-            values = np.asarray(values.take(level.place_of(asked.filters[dimension.id]), axis=axis))
+            places = [level.cut.position[code] for code in asked.filters[dimension.id]]
+            values = np.asarray(values.take(places, axis=axis).sum(axis=axis))
+            missing = np.asarray(missing.take(places, axis=axis).any(axis=axis))
             continue
         codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
-        values = values.take([level.cut.position[code] for code in codes], axis=axis)
+        places = [level.cut.position[code] for code in codes]
+        values, missing = values.take(places, axis=axis), missing.take(places, axis=axis)
         shown = set(codes)
         dimensions.append(
             AnsweredDimension(
@@ -110,14 +121,14 @@ def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, va
             )
         )
         axis += 1
-    block = data.block(asked.measure)
+    measure = data.measure(asked.measure)
     return AnsweredTable(
         hash=hash_,
         dataset=asked.dataset,
-        measure=block.id,
-        measure_label=block.label,
-        unit=block.unit,
-        decimals=block.decimals,
+        measure=measure.id,
+        measure_label=measure.label,
+        unit=measure.unit,
+        decimals=measure.decimals,
         dimensions=tuple(dimensions),
         filters=tuple(asked.filters.items()),
         slices=tuple(
@@ -126,7 +137,7 @@ def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, va
             if each.id in asked.filters
         ),
         values=values,
-        missing=np.zeros(values.shape, np.bool_),
+        missing=missing & (values == 0),
     )
 
 
