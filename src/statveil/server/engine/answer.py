@@ -11,7 +11,7 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.provenance import sha256
-from statveil.server.engine.dataset import ServedData
+from statveil.server.engine.dataset import AccuracyClass, ServedData
 from statveil.server.engine.layout import Layout, shown_codes
 from statveil.server.engine.query import TUNING, TableQuery
 
@@ -31,7 +31,8 @@ class AnsweredDimension:
 class AnsweredTable:
     """A protected table. `values` are whole numbers of units of 10**-decimals in the shape of the dimensions.
 
-    `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number.
+    `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number: counts that
+    are only told to be below `smallest`. `mode` and `accuracy` are for what is said about the numbers, and are no part of them.
     """
 
     hash: str
@@ -45,6 +46,15 @@ class AnsweredTable:
     slices: tuple[tuple[str, tuple[str, ...]], ...]
     values: IntArray = field(repr=False)
     missing: BoolArray = field(repr=False)
+    counts: bool = False
+    smallest: int = 1
+    mode: str = ""
+    accuracy: tuple[AccuracyClass, ...] = ()
+
+    @property
+    def withheld(self) -> str:
+        """What stands where there is no number."""
+        return f"<{self.smallest}" if self.counts and self.smallest > 1 else ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_array(self.values))
@@ -88,17 +98,29 @@ def unpack(body: bytes) -> tuple[dict[str, Any], IntArray, BoolArray]:
     return labels, values, np.unpackbits(bits, count=size).astype(np.bool_).reshape(shape)
 
 
-def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, values: IntArray) -> AnsweredTable:
+def slice_of(
+    data: ServedData,
+    layout: Layout,
+    asked: TableQuery,
+    hash_: str,
+    values: IntArray,
+    *,
+    missing: BoolArray | None = None,
+    accuracy: tuple[AccuracyClass, ...] = (),
+) -> AnsweredTable:
     """What was asked for: codes picked, filters taken at their code, other dimensions in their order."""
     choices = {choice.id: choice for choice in asked.dimensions}
+    missing = np.zeros(values.shape, np.bool_) if missing is None else missing
     dimensions: list[AnsweredDimension] = []
     axis = 0
     for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
         if dimension.id in asked.filters:
-            values = np.asarray(values.take(level.place_of(asked.filters[dimension.id]), axis=axis))
+            place = level.place_of(asked.filters[dimension.id])
+            values, missing = np.asarray(values.take(place, axis=axis)), np.asarray(missing.take(place, axis=axis))
             continue
         codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
-        values = values.take([level.cut.position[code] for code in codes], axis=axis)
+        places = [level.cut.position[code] for code in codes]
+        values, missing = values.take(places, axis=axis), missing.take(places, axis=axis)
         shown = set(codes)
         dimensions.append(
             AnsweredDimension(
@@ -125,8 +147,12 @@ def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, va
             for each in layout.dimensions
             if each.id in asked.filters
         ),
-        values=values,
-        missing=np.zeros(values.shape, np.bool_),
+        values=np.where(missing, 0, values),
+        missing=missing,
+        counts=block.counts,
+        smallest=block.smallest,
+        mode=data.part.mode,
+        accuracy=accuracy,
     )
 
 

@@ -270,11 +270,29 @@ def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensi
 
 
 @dataclass(frozen=True, kw_only=True)
+class AccuracyClass:
+    """How near numbers are to the true ones: nine of ten that are safe, at least `at_least` and in this many dimensions below the total.
+
+    Within a percentage of the true number; of counts, within so many. A class tells about many numbers, never about one.
+    """
+
+    dimensions: int
+    at_least: int
+    within_percent: float | None = None
+    within: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class DatasetMeasure:
+    """`smallest`: of counts, the smallest that is told; where one of those below it must not be told either, it is "below" that."""
+
     id: str
     label: str
     unit: str
     decimals: int
+    counts: bool = False
+    smallest: int = 1
+    accuracy: tuple[AccuracyClass, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,8 +308,8 @@ class Dataset:
     cells: int
 
 
-def described(data: ServedData, cells: int) -> Dataset:
-    """A dataset as readers see it; a table may have so many `cells`."""
+def described(data: ServedData, cells: int, accuracy: Mapping[str, tuple[AccuracyClass, ...]] | None = None) -> Dataset:
+    """A dataset as readers see it; a table may have so many `cells`. `accuracy`: of each measure, where it was measured."""
     part = data.part
     return Dataset(
         id=part.id,
@@ -300,7 +318,16 @@ def described(data: ServedData, cells: int) -> Dataset:
         mode=part.mode,
         dimensions=data.dimensions,
         measures=tuple(
-            DatasetMeasure(id=each.id, label=each.label, unit=each.unit, decimals=each.decimals) for each in data.blocks.values()
+            DatasetMeasure(
+                id=each.id,
+                label=each.label,
+                unit=each.unit,
+                decimals=each.decimals,
+                counts=each.counts,
+                smallest=each.smallest,
+                accuracy=(accuracy or {}).get(each.id, ()),
+            )
+            for each in data.blocks.values()
         ),
         cells=cells,
     )
