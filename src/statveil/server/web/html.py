@@ -93,7 +93,7 @@ def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, mos
     down = [headings(answer.dimensions[axis[each]]) for each in rows]
     shown = len(values) if most_cells is None else min(len(values), max(1, most_cells // len(across)))
     made = [
-        GridRow(headings=names, cells=[_cell(*cell, answer.decimals) for cell in zip(line.tolist(), gone.tolist(), strict=True)])
+        GridRow(headings=names, cells=[_cell(answer, *cell) for cell in zip(line.tolist(), gone.tolist(), strict=True)])
         for names, line, gone in zip(_first(down, shown), values[:shown], missing[:shown], strict=True)
     ]
     return TableGrid(
@@ -109,8 +109,8 @@ def _first(down: Sequence[Sequence[Heading]], count: int) -> list[tuple[Heading,
     return [names for names, _ in zip(product(*down), range(count), strict=False)]
 
 
-def _cell(units: int, missing: bool, decimals: int) -> str:
-    return "" if missing else grouped(units, decimals)
+def _cell(answer: AnsweredTable, units: int, missing: bool) -> str:
+    return answer.withheld if missing else grouped(units, answer.decimals)
 
 
 def bars(answer: AnsweredTable, rows: Sequence[str], columns: str | None) -> Spec | None:
