@@ -24,7 +24,7 @@ from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ASKS, WATCHES, Caller, Role
 from statveil.server.web.formats import FORMATS, Format, choose
-from statveil.server.web.html import TABLE_POLICY
+from statveil.server.web.pages.html import TABLE_POLICY
 from statveil.server.workers.dispatch import DispatchedTable, TableDispatcher
 from statveil.server.workers.queue import JobState, JobStatuses
 

@@ -27,7 +27,7 @@ from statveil.publish.release import Release
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, title
 from statveil.server.engine.notes import notes
 from statveil.server.web import problems
-from statveil.server.web.html import table_page
+from statveil.server.web.pages.html import table_page
 from statveil.tables.spec import Dimension
 from statveil.tables.table import ProtectedTable, View
 

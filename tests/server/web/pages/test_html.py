@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statveil.server.engine.query import DimensionChoice
-from statveil.server.web.html import TUNING, bars, grid
+from statveil.server.web.pages.html import TUNING, bars, grid
 from tests.server.web.test_formats import asked
 
 BOTH = (DimensionChoice(id="region"), DimensionChoice(id="size"))

@@ -21,8 +21,8 @@ from statveil.server.web import problems
 from statveil.server.web.api import address, caller_of, paired, seen_dataset
 from statveil.server.web.auth import ASKS, Caller, KeyRing
 from statveil.server.web.formats import BY_NAME, FORMATS
-from statveil.server.web.html import STATIC, TUNING, bars, grid, render
 from statveil.server.web.middleware import COOKIE
+from statveil.server.web.pages.html import STATIC, TUNING, bars, grid, render
 from statveil.server.web.problems import Problem
 from statveil.server.workers.dispatch import TableDispatcher
 
