@@ -107,6 +107,7 @@ class DatasetPart(DataPart, DimensionedPart):
     rule: Annotated[list[ServedRulePart], Field(min_length=1)]
     holding: str | None = None
     label: str | None = None
+    saved: dict[Name, str] = Field(default_factory=dict)
     mode: Mode = "anchored"
     filters: list[str] = Field(default_factory=list)
     populations: list[str] = Field(default_factory=list)

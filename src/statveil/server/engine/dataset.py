@@ -31,7 +31,7 @@ from statveil.tables.coding import find_dimensions
 from statveil.tables.columns import CheckedColumns, check_columns
 from statveil.tables.spec import Dimension, TableSpec
 
-_NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
+_NUMBERS_DO_NOT_DEPEND_ON = {"label", "saved", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
 METHOD = "settled over all dimensions"
 """How numbers are made from all that; a store of numbers that were made otherwise is refused."""
 
@@ -297,7 +297,10 @@ class DatasetMeasure:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have."""
+    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have.
+
+    `saved`: the officer's tables, names and addresses.
+    """
 
     id: str
     label: str
@@ -306,6 +309,7 @@ class Dataset:
     dimensions: tuple[ServedDimension, ...]
     measures: tuple[DatasetMeasure, ...]
     cells: int
+    saved: tuple[tuple[str, str], ...] = ()
 
 
 def described(data: ServedData, cells: int, accuracy: Mapping[str, tuple[AccuracyClass, ...]] | None = None) -> Dataset:
@@ -330,4 +334,5 @@ def described(data: ServedData, cells: int, accuracy: Mapping[str, tuple[Accurac
             for each in data.blocks.values()
         ),
         cells=cells,
+        saved=tuple(part.saved.items()),
     )

@@ -20,10 +20,10 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 def notes(answer: AnsweredTable) -> tuple[str, ...]:
     """The footnotes of a table."""
-    return (METHOD, *accuracy_notes(answer), *_count_notes(answer))
+    return (METHOD, *accuracy_notes(answer), *count_notes(answer))
 
 
-def _count_notes(answer: AnsweredTable) -> list[str]:
+def count_notes(answer: AnsweredTable) -> list[str]:
     if not answer.withheld:
         return []
     return [f"{answer.withheld} stands for a count below {answer.smallest} that is not told; no count from 1 to {answer.smallest - 1} is."]
@@ -81,3 +81,25 @@ def within_words(each: AccuracyClass) -> str:
 
 def size_words(each: AccuracyClass) -> str:
     return f"{each.at_least:,} and more" if each.at_least > 1 else "smaller ones"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyTable:
+    """For people: sizes across, detail down."""
+
+    sizes: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def accuracy_table(rows: Sequence[AccuracyRow]) -> AccuracyTable:
+    """A number belongs to the class of its detail with the largest `at_least` that it reaches."""
+    largest = {each.at_least: each for row in rows for each in row.classes}
+    sizes = sorted(largest, reverse=True)
+    return AccuracyTable(
+        sizes=tuple(size_words(largest[size]) if len(sizes) > 1 else "numbers of any size" for size in sizes),
+        rows=tuple((detail_words(row.dimensions), tuple(_class_words(row, size) for size in sizes)) for row in rows),
+    )
+
+
+def _class_words(row: AccuracyRow, size: int) -> str:
+    return next((within_words(each) for each in row.classes if each.at_least <= size), "not known")

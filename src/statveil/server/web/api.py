@@ -201,6 +201,10 @@ def api(dispatcher: TableDispatcher, statuses: JobStatuses, audit_log: AuditLog,
     return router
 
 
+def seen_datasets(dispatcher: TableDispatcher, caller: Caller) -> list[Dataset]:
+    return [each for each in dispatcher.service.datasets.values() if caller.sees(each.id)]
+
+
 def seen_dataset(dispatcher: TableDispatcher, caller: Caller, dataset: str) -> Dataset:
     """The dataset of this id, if this caller may know of it."""
     found = dispatcher.service.datasets.get(dataset) if caller.sees(dataset) else None
