@@ -102,13 +102,15 @@ def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, mos
     order = [axis[each] for each in rows] + ([] if columns is None else [axis[columns]])
     across = headings(answer.dimensions[axis[columns]]) if columns is not None else [Heading(label=answer.measure_label, depth=0)]
     *outer, inner = [headings(answer.dimensions[axis[each]]) for each in rows]
+    outer_names = [answer.dimensions[axis[each]].label for each in rows[:-1]]
     cells = np.array(_texts(answer), dtype=object).reshape(answer.values.shape).transpose(order).reshape(-1, len(inner), len(across))
     whole = len(cells) * len(inner)
     left = shown = whole if most_cells is None else min(whole, max(1, most_cells // len(across)))
     groups = []
     for names, block in zip(product(*outer), cells, strict=True):
         made = [GridRow(heading=heading, cells=list(line)) for heading, line in zip(inner[:left], block, strict=False)]
-        groups.append(RowGroup(title=" · ".join(each.label for each in names), rows=made))
+        title = " · ".join(f"{name}: {each.label}" for name, each in zip(outer_names, names, strict=True))
+        groups.append(RowGroup(title=title, rows=made))
         left -= len(made)
         if left <= 0:
             break
@@ -197,9 +199,8 @@ def _spec(
     answer: AnsweredTable, down: AnsweredDimension, across: AnsweredDimension | None, points: list[Spec], parts: Sequence[int]
 ) -> Spec:
     unit = f"{answer.measure_label} ({answer.unit})" if answer.unit else answer.measure_label
-    names = list(dict.fromkeys(point["row"] for point in points))
     encoding: Spec = {
-        "y": {"field": "row", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 240}},
+        "y": {"field": "row", "type": "nominal", "sort": list(dict.fromkeys(point["row"] for point in points)), "title": None, "axis": {"labelLimit": 240}},
         "x": {"field": "value", "type": "quantitative", "title": unit, "axis": _NUMBERS},
         "tooltip": [{"field": "row", "title": down.label}, {"field": "value", "title": answer.measure_label, "format": ","}],
     }
@@ -208,7 +209,8 @@ def _spec(
         colour = {"field": "part", "type": "nominal", "scale": {"domain": domain, "range": list(COLOURS[: len(domain)])}}
         encoding |= {"color": {**colour, "legend": {}}, "order": {"field": "place", "type": "quantitative"}}
         encoding["tooltip"].insert(1, {"field": "part", "title": across.label})
-    return chart(points, {"type": "bar", "color": COLOURS[0]}, encoding, height=max(90, 20 * len(names) + 50))
+    made = chart(points, {"type": "bar", "color": COLOURS[0]}, encoding)
+    return {**made, "height": {"step": 20}, "autosize": {"type": "fit-x", "contains": "padding"}, "background": "transparent"}
 
 
 TEMPLATES, STATIC = Path(__file__).with_name("templates"), Path(__file__).with_name("static")

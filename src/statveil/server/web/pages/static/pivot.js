@@ -24,7 +24,7 @@ function drawTable(data, rows, across) {
   if (below) above.append(cell("th", data.dimensions[place.get(across)].label, { scope: "colgroup", colSpan: columns.length }));
   for (const [label, depth] of columns) (below ?? above).append(cell("th", label, { scope: "col", className: depth ? "number" : "number total" }));
 
-  const bodies = product(outer.map((axis) => data.dimensions[axis].headings.map((heading, at) => [axis, at, heading[0]]))).map((group) => {
+  const bodies = product(outer.map((axis) => data.dimensions[axis].headings.map((heading, at) => [axis, at, `${data.dimensions[axis].label}: ${heading[0]}`]))).map((group) => {
     const body = document.createElement("tbody");
     if (group.length) {
       const row = body.insertRow();
