@@ -71,6 +71,8 @@ class MeasureBlock:
     sign: IntArray
     tie: AnyArray
     """Per holding: decides who leads a cell among equals."""
+    holding: AnyArray
+    """Per holding: a keyed number that is the same for all measures and editions."""
     settled: tuple[AnyArray, AnyArray] = NO_PRINTS
     """Prints of the cells whose reference is safe and is what they are published at, in the order of their low halves."""
 
@@ -253,6 +255,7 @@ def _block(
         floor=frozen_array(drawn.floor[present]),
         sign=frozen_array(drawn.sign[present]),
         tie=frozen_array(drawn.tie[present]),
+        holding=frozen_array(factors(key, "", records.holdings).tie[present]),
     )
 
 

@@ -1,0 +1,117 @@
+"""What the key draws: how far above its level each sensitive row must move, where safe leaf cells wander, and ids for the memory.
+
+A search for the least change leaves rows at their floors; were those the levels, the truth would be told but for the sign (T11). Half of
+a floor's rise is for ever of the row's leader, so that years of averaging do not wear it down; half is of the content, so that one year's
+truth, when it becomes known, does not tell the next year's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.core.compiled_random import STEP, mixed
+from statveil.core.secret import SecretKey
+from statveil.risk.rules import PPercent
+from statveil.risk.rules.base import share
+from statveil.server.cube.lattice import Lattice
+from statveil.server.engine.dataset import MeasureBlock
+
+_FULL = 2.0**64
+
+
+class FloorTuning(NamedTuple):
+    """benchmarks/RESULTS.md, the cube."""
+
+    leaf_rise: float = 0.5
+    """Floors of leaf cells are up to so much above their levels."""
+    total_rise: float = 0.3
+    permanent: float = 0.5
+    """The part of a rise that is the leader's for ever."""
+    dither: float = 0.1
+    """Safe leaf cells wander by up to this part of their largest contribution."""
+    percent: Fraction = Fraction(10)
+    """What a second contributor must miss by, where no p% rule says it."""
+
+
+TUNING = FloorTuning()
+
+
+class Floors(NamedTuple):
+    """By row, zero where it is not sensitive: how far up or down it must go at least. By leaf cell: where a safe one is drawn to."""
+
+    up: IntArray
+    down: IntArray
+    dither: FloatArray
+
+
+def draw_floors(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> Floors:
+    """The floors of all rows, and the dither of all leaf cells."""
+    content = contents(block, lattice)
+    drawn = uniform(key, block.space, "cube floor", content)
+    leader = np.maximum(lattice.leader, 0)
+    own = block.floor[leader] if block.floor.size else np.zeros(lattice.rows)
+    rise = TUNING.permanent * own + (1 - TUNING.permanent) * drawn
+    is_leaf = np.zeros(lattice.rows, np.bool_)
+    is_leaf[lattice.leaf_row[lattice.leaf_row >= 0]] = True
+    factor = 1.0 + np.where(is_leaf, TUNING.leaf_rise, TUNING.total_rise) * rise
+    up, down = (np.maximum(np.ceil(level * factor).astype(np.int64), level) for level in (lattice.up, second_misses(block, lattice)))
+    row = np.maximum(lattice.leaf_row, 0)
+    wander = (2 * uniform(key, block.space, "cube dither", content)[row] - 1) * TUNING.dither * lattice.top[row, 0]
+    return Floors(up, down, np.where(lattice.leaf_row >= 0, wander, 0.0))
+
+
+def second_misses(block: MeasureBlock, lattice: Lattice) -> IntArray:
+    """Levels downward at which the second contributor, subtracting its own, misses the first by p% as well (T13).
+
+    It computes x - x2 = x1 + rest + change. A fall near the rest would make that right, so that it must be passed by p% of x1.
+    """
+    p = max((Fraction(str(rule.p)) for rule in block.rules if isinstance(rule, PPercent)), default=TUNING.percent)
+    first, rest = lattice.top[:, 0], lattice.magnitude - lattice.top[:, 0] - lattice.top[:, 1]
+    passed = share(first, p / 100) + rest
+    return np.where((lattice.down > 0) & (lattice.respondents > 2), np.maximum(lattice.down, passed), lattice.down)
+
+
+def contents(block: MeasureBlock, lattice: Lattice) -> tuple[AnyArray, AnyArray]:
+    """Per row two sums over its holdings and what they have: the same for the same content, wherever it stands."""
+    holding = np.repeat(np.arange(lattice.pairs.start.size - 1), np.diff(lattice.pairs.start))
+    first = mixed(block.tie[holding].astype(np.uint64) + lattice.pairs.amount.astype(np.uint64) * STEP)
+    found = []
+    for lane in (first, mixed(first ^ STEP)):
+        of_leaf = np.zeros(lattice.leaves, np.uint64)
+        np.add.at(of_leaf, lattice.pairs.leaf, lane)
+        found.append(lattice.sums(of_leaf))
+    return found[0], found[1]
+
+
+def uniform(key: SecretKey, space: bytes, purpose: str, content: tuple[AnyArray, AnyArray]) -> FloatArray:
+    """A number from 0 to 1 for each content, by the key."""
+    raw = np.stack([each.astype("<u8") for each in content], axis=1).tobytes()
+    words = (raw[at : at + 16] for at in range(0, len(raw), 16))
+    return _drawn(key.hasher(purpose, space, size=8), words).astype(np.float64) / _FULL
+
+
+def _drawn(start: Any, words: Iterable[bytes]) -> AnyArray:
+    found = []
+    for word in words:
+        digest = start.copy()
+        digest.update(word)
+        found.append(digest.digest())
+    return np.frombuffer(b"".join(found), "<u8").astype(np.uint64)
+
+
+def position_ids(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> AnyArray:
+    """A keyed id for each position by its codes and the measure: totals, which say nothing, add nothing."""
+    found = np.zeros(lattice.position_key.size, np.uint64)
+    places = lattice.grid.coordinates(lattice.position_key) if lattice.position_key.size else np.zeros((0, 0), np.int64)
+    for axis in range(places.shape[1]):
+        dimension = lattice.grid.dimensions[axis]
+        drawn = _drawn(key.hasher("cube code", block.space, dimension.name.encode(), size=8), (code.encode() for code in dimension.codes))
+        drawn[dimension.position[dimension.total]] = 0
+        found += drawn[places[:, axis]]
+    ids: AnyArray = mixed(found + np.uint64(int.from_bytes(block.space[:8], "little")))
+    return ids
