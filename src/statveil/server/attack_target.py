@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Sequence
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,8 +25,6 @@ from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
-
-_NEAR = re.compile(r"(\d+) near-duplicates")
 
 
 class AttackTargetTuning(NamedTuple):
@@ -73,9 +69,7 @@ def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
         filters=tuple(each.id for each in dataset.dimensions if each.filter),
         counts=next((each.id for each in part.measure if each.count), None),
         percent=max((float(rule.p) for rule in rules), default=TUNING.usual_percent),
-        cap=float(part.cap),
-        most_change=float(part.noise.most) / 100 if part.mode == "anchored" else None,
-        populations=part.open_populations,
+        populations=(),
     )
 
 
@@ -95,12 +89,6 @@ class ServiceOperator:
     def rekeyed(self) -> TableServer:
         other = SecretKey(secrets.token_bytes(32), counter=self._folder / "other.counter")
         return ServiceInProcess(TableService.open(self._config, other), self._part, self._part.id)
-
-    def guarded(self) -> int | None:
-        """Near-duplicates that the guard told the officer of."""
-        with closing(self.open()) as service:
-            details = [alarm.detail for alarm in service.store.alarms() if "near-duplicates" in alarm.detail]
-        return sum(int(found[1]) for detail in details if (found := _NEAR.search(detail)))
 
     def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
         """Further data sets with the same units and values that wander by half a percent, served with the same key."""

@@ -25,8 +25,7 @@ label = "Enterprises of Meridia (invented)"
 file = "enterprises.parquet"
 unit = "enterprise"
 holding = "holding"
-filters = ["region", "size"]
-populations = ["size"]
+filters = ["region", "industry", "size"]
 
 [dataset.dimensions]
 region = { hierarchy = "regions.csv", label = "Region", levels = ["part", "region", "district"] }

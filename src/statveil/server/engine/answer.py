@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.provenance import sha256
-from statveil.server.engine.dataset import AccuracyClass, ServedData
+from statveil.server.engine.dataset import ServedData
 from statveil.server.engine.layout import Layout, shown_codes
 from statveil.server.engine.query import TUNING, TableQuery
+
+if TYPE_CHECKING:
+    from statveil.server.cube.cube import AccuracyClass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +35,7 @@ class AnsweredTable:
     """A protected table. `values` are whole numbers of units of 10**-decimals in the shape of the dimensions.
 
     `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number: counts that
-    are only told to be below `smallest`. `mode` and `accuracy` are for what is said about the numbers, and are no part of them.
+    are only told to be below `smallest`. `accuracy` is for what is said about the numbers, and is no part of them.
     """
 
     hash: str
@@ -46,15 +49,13 @@ class AnsweredTable:
     slices: tuple[tuple[str, tuple[str, ...]], ...]
     values: IntArray = field(repr=False)
     missing: BoolArray = field(repr=False)
-    counts: bool = False
     smallest: int = 1
-    mode: str = ""
     accuracy: tuple[AccuracyClass, ...] = ()
 
     @property
     def withheld(self) -> str:
         """What stands where there is no number."""
-        return f"<{self.smallest}" if self.counts and self.smallest > 1 else ""
+        return f"<{self.smallest}" if self.smallest > 1 else ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_array(self.values))
@@ -80,6 +81,13 @@ class AnsweredTable:
         return {**{name: getattr(self, name) for name in plain}, "dimensions": dimensions}
 
 
+class WholeTable(NamedTuple):
+    """All numbers of a layout, totals included, and where a count is too small to be told (its value is then zero)."""
+
+    values: IntArray
+    missing: BoolArray
+
+
 def pack(labels: dict[str, Any], values: IntArray, missing: BoolArray) -> bytes:
     """Labels as JSON, numbers as little-endian 64-bit integers, all compressed at a fixed level."""
     text = json.dumps({**labels, "shape": values.shape}, sort_keys=True, ensure_ascii=True).encode()
@@ -99,24 +107,18 @@ def unpack(body: bytes) -> tuple[dict[str, Any], IntArray, BoolArray]:
 
 
 def slice_of(
-    data: ServedData,
-    layout: Layout,
-    asked: TableQuery,
-    hash_: str,
-    values: IntArray,
-    *,
-    missing: BoolArray | None = None,
-    accuracy: tuple[AccuracyClass, ...] = (),
+    data: ServedData, layout: Layout, asked: TableQuery, hash_: str, table: WholeTable, accuracy: tuple[AccuracyClass, ...] = ()
 ) -> AnsweredTable:
-    """What was asked for: codes picked, filters taken at their code, other dimensions in their order."""
+    """What was asked for: codes picked, codes of filters added up, other dimensions in their order."""
+    values, missing = table
     choices = {choice.id: choice for choice in asked.dimensions}
-    missing = np.zeros(values.shape, np.bool_) if missing is None else missing
     dimensions: list[AnsweredDimension] = []
     axis = 0
     for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
         if dimension.id in asked.filters:
-            place = level.place_of(asked.filters[dimension.id])
-            values, missing = np.asarray(values.take(place, axis=axis)), np.asarray(missing.take(place, axis=axis))
+            places = [level.cut.position[code] for code in asked.filters[dimension.id]]
+            values = np.asarray(values.take(places, axis=axis).sum(axis=axis))
+            missing = np.asarray(missing.take(places, axis=axis).any(axis=axis))
             continue
         codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
         places = [level.cut.position[code] for code in codes]
@@ -132,14 +134,14 @@ def slice_of(
             )
         )
         axis += 1
-    block = data.block(asked.measure)
+    measure = data.measure(asked.measure)
     return AnsweredTable(
         hash=hash_,
         dataset=asked.dataset,
-        measure=block.id,
-        measure_label=block.label,
-        unit=block.unit,
-        decimals=block.decimals,
+        measure=measure.id,
+        measure_label=measure.label,
+        unit=measure.unit,
+        decimals=measure.decimals,
         dimensions=tuple(dimensions),
         filters=tuple(asked.filters.items()),
         slices=tuple(
@@ -147,11 +149,9 @@ def slice_of(
             for each in layout.dimensions
             if each.id in asked.filters
         ),
-        values=np.where(missing, 0, values),
-        missing=missing,
-        counts=block.counts,
-        smallest=block.smallest,
-        mode=data.part.mode,
+        values=values,
+        missing=missing & (values == 0),
+        smallest=measure.smallest,
         accuracy=accuracy,
     )
 

@@ -200,7 +200,13 @@ def _spec(
 ) -> Spec:
     unit = f"{answer.measure_label} ({answer.unit})" if answer.unit else answer.measure_label
     encoding: Spec = {
-        "y": {"field": "row", "type": "nominal", "sort": list(dict.fromkeys(point["row"] for point in points)), "title": None, "axis": {"labelLimit": 240}},
+        "y": {
+            "field": "row",
+            "type": "nominal",
+            "sort": list(dict.fromkeys(point["row"] for point in points)),
+            "title": None,
+            "axis": {"labelLimit": 240},
+        },
         "x": {"field": "value", "type": "quantitative", "title": unit, "axis": _NUMBERS},
         "tooltip": [{"field": "row", "title": down.label}, {"field": "value", "title": answer.measure_label, "format": ","}],
     }

@@ -16,7 +16,7 @@ from statveil.jobs.server_config import LONGEST_NAME
 from statveil.publish.report.page import HERE as REPORT
 from statveil.server.engine.answer import AnsweredTable, full_title
 from statveil.server.engine.dataset import Dataset
-from statveil.server.engine.notes import METHOD, accuracy_rows, accuracy_table, count_notes
+from statveil.server.engine.notes import METHOD, accuracy_table, count_notes
 from statveil.server.web import problems
 from statveil.server.web.api import address, caller_of, seen_dataset, seen_datasets
 from statveil.server.web.auth import ASKS, Caller, KeyRing
@@ -166,14 +166,13 @@ def _shown(answer: AnsweredTable, chosen: FormChoice, call: str) -> dict[str, An
     if chosen.columns is not None and len(chosen.rows) == 1:
         charts.append(bars(answer, [chosen.columns], chosen.rows[0]))  # for when rows and columns are exchanged
     rows = len(shown.rows) + shown.rows_left_out
-    accuracy = accuracy_rows(answer)
     return {
         "answer": answer,
         "grid": shown,
         "pivot": "" if shown.rows_left_out else json.dumps(pivot_data(answer, chosen.rows, chosen.columns), ensure_ascii=False),
         "title": full_title(answer),
         "charts": json.dumps(charts) if charts[0] else "",
-        "accuracy": accuracy_table(accuracy) if accuracy else None,
+        "accuracy": accuracy_table(answer),
         "notes": (METHOD, *count_notes(answer)),
         "call": call,
         "status": f"The table is ready: {rows:,} rows, {len(shown.columns):,} columns of numbers.",
