@@ -93,7 +93,7 @@ def test_a_count_that_is_not_told_is_below_3_in_every_format(counted: AnsweredTa
 
 def test_files_tell_the_unit_and_what_is_known_of_their_numbers(counted: AnsweredTable):
     told = notes(counted)
-    assert "<3 stands for a count below 3 that is not told; no count from 1 to 2 is." in told
+    assert "<3 stands for a count below 3. Counts from 1 to 2 are never told." in told
     content = json.loads(BY_NAME["json"].write(counted))
     assert (content["note"], content["extension"]["unit"]) == (list(told), "enterprises")
     px = BY_NAME["px"].write(counted).decode()

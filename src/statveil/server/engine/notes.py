@@ -37,7 +37,9 @@ def notes(answer: AnsweredTable) -> tuple[str, ...]:
 def count_notes(answer: AnsweredTable) -> list[str]:
     if not answer.withheld:
         return []
-    return [f"{answer.withheld} stands for a count below {answer.smallest} that is not told; no count from 1 to {answer.smallest - 1} is."]
+    most = answer.smallest - 1
+    never = f"Counts from 1 to {most} are" if most > 1 else "A count of 1 is"
+    return [f"{answer.withheld} stands for a count below {answer.smallest}. {never} never told."]
 
 
 @dataclass(frozen=True, kw_only=True)

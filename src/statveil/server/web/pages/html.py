@@ -199,11 +199,12 @@ def _spec(
     answer: AnsweredTable, down: AnsweredDimension, across: AnsweredDimension | None, points: list[Spec], parts: Sequence[int]
 ) -> Spec:
     unit = f"{answer.measure_label} ({answer.unit})" if answer.unit else answer.measure_label
+    order = list(dict.fromkeys(point["row"] for point in points))
     encoding: Spec = {
         "y": {
             "field": "row",
             "type": "nominal",
-            "sort": list(dict.fromkeys(point["row"] for point in points)),
+            "sort": order,
             "title": None,
             "axis": {"labelLimit": 240},
         },
@@ -215,8 +216,8 @@ def _spec(
         colour = {"field": "part", "type": "nominal", "scale": {"domain": domain, "range": list(COLOURS[: len(domain)])}}
         encoding |= {"color": {**colour, "legend": {}}, "order": {"field": "place", "type": "quantitative"}}
         encoding["tooltip"].insert(1, {"field": "part", "title": across.label})
-    made = chart(points, {"type": "bar", "color": COLOURS[0]}, encoding)
-    return {**made, "height": {"step": 20}, "autosize": {"type": "fit-x", "contains": "padding"}, "background": "transparent"}
+    made = chart(points, {"type": "bar", "color": COLOURS[0]}, encoding, height=20 * len(order))
+    return {**made, "autosize": {"type": "fit-x", "contains": "padding"}, "background": "transparent"}
 
 
 TEMPLATES, STATIC = Path(__file__).with_name("templates"), Path(__file__).with_name("static")
