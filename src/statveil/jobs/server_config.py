@@ -103,6 +103,7 @@ class DatasetPart(DataPart, DimensionedPart):
     rule: Annotated[list[ServedRulePart], Field(min_length=1)]
     holding: str | None = None
     label: str | None = None
+    saved: dict[Name, str] = Field(default_factory=dict)
     mode: Mode = "cube"
     filters: list[str] = Field(default_factory=list)
     small_counts: Annotated[int, Field(ge=1, le=10_000)] | None = None

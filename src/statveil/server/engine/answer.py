@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from statveil.core.provenance import sha256
 from statveil.server.engine.dataset import ServedData
 from statveil.server.engine.layout import Layout, shown_codes
 from statveil.server.engine.query import TUNING, TableQuery
+
+if TYPE_CHECKING:
+    from statveil.server.cube.cube import AccuracyClass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,8 @@ class AnsweredDimension:
 class AnsweredTable:
     """A protected table. `values` are whole numbers of units of 10**-decimals in the shape of the dimensions.
 
-    `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number.
+    `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number: counts that
+    are only told to be below `smallest`. `accuracy` is for what is said about the numbers, and is no part of them.
     """
 
     hash: str
@@ -45,6 +49,13 @@ class AnsweredTable:
     slices: tuple[tuple[str, tuple[str, ...]], ...]
     values: IntArray = field(repr=False)
     missing: BoolArray = field(repr=False)
+    smallest: int = 1
+    accuracy: tuple[AccuracyClass, ...] = ()
+
+    @property
+    def withheld(self) -> str:
+        """What stands where there is no number."""
+        return f"<{self.smallest}" if self.smallest > 1 else ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_array(self.values))
@@ -95,7 +106,9 @@ def unpack(body: bytes) -> tuple[dict[str, Any], IntArray, BoolArray]:
     return labels, values, np.unpackbits(bits, count=size).astype(np.bool_).reshape(shape)
 
 
-def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, table: WholeTable) -> AnsweredTable:
+def slice_of(
+    data: ServedData, layout: Layout, asked: TableQuery, hash_: str, table: WholeTable, accuracy: tuple[AccuracyClass, ...] = ()
+) -> AnsweredTable:
     """What was asked for: codes picked, codes of filters added up, other dimensions in their order."""
     values, missing = table
     choices = {choice.id: choice for choice in asked.dimensions}
@@ -138,13 +151,15 @@ def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, ta
         ),
         values=values,
         missing=missing & (values == 0),
+        smallest=measure.smallest,
+        accuracy=accuracy,
     )
 
 
 def title(answer: AnsweredTable) -> str:
     """What the numbers are: the measure with its unit, by what, and the slice taken of it."""
     slices = [f"{name}: {', '.join(codes) if len(codes) <= TUNING.most_named else f'{len(codes)} codes'}" for name, codes in answer.slices]
-    unit = f" ({answer.unit})" if answer.unit else ""
+    unit = f" ({answer.unit})" if answer.unit and answer.unit.casefold() != answer.measure_label.casefold() else ""
     return "; ".join([f"{answer.measure_label or answer.measure}{unit}", *slices])
 
 

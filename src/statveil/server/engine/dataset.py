@@ -34,7 +34,7 @@ from statveil.tables.spec import Dimension, TableSpec
 if TYPE_CHECKING:
     from statveil.server.cube.cube import AccuracyClass
 
-_NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "file", "delimiter", "encoding", "decimal", "dimensions"}
+_NUMBERS_DO_NOT_DEPEND_ON = {"label", "saved", "filters", "file", "delimiter", "encoding", "decimal", "dimensions"}
 METHOD = "one cube of all dimensions"
 """How numbers are made from all that; a store of numbers that were made otherwise is refused."""
 
@@ -77,11 +77,14 @@ class MeasureBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetMeasure:
+    """`smallest`: of counts, the smallest that is told; what must not be told is less than that."""
+
     id: str
     label: str
     unit: str
     decimals: int
     counts: bool = False
+    smallest: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -148,7 +151,9 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         for place, each in enumerate(part.measure)
     }
     measures = {
-        each.id: DatasetMeasure(id=each.id, label=each.label, unit=each.unit, decimals=each.decimals, counts=each.counts)
+        each.id: DatasetMeasure(
+            id=each.id, label=each.label, unit=each.unit, decimals=each.decimals, counts=each.counts, smallest=each.smallest
+        )
         for each in blocks.values()
     }
     version = _version(key, part, columns, dimensions, prints)
@@ -295,6 +300,7 @@ class Dataset:
     """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have.
 
     `depth`: dimensions that it may have at once, filters included (None: all). `accuracy`: classes of cells by measure.
+    `saved`: the officer's tables, names and addresses.
     """
 
     id: str
@@ -306,6 +312,7 @@ class Dataset:
     cells: int
     depth: int | None = None
     accuracy: Mapping[str, tuple[AccuracyClass, ...]] = field(default_factory=dict)
+    saved: tuple[tuple[str, str], ...] = ()
 
 
 def described(data: ServedData, cells: int, accuracy: Mapping[str, tuple[AccuracyClass, ...]]) -> Dataset:
@@ -321,4 +328,5 @@ def described(data: ServedData, cells: int, accuracy: Mapping[str, tuple[Accurac
         cells=cells,
         depth=part.depth,
         accuracy=accuracy,
+        saved=tuple(part.saved.items()),
     )

@@ -112,7 +112,7 @@ class TableService:
         known = self.stored(hash_)
         if known is not None:
             return known
-        answer = slice_of(data, layout, asked, hash_, self._table(layout) or self._protect(data, layout))
+        answer = self._slice(layout, asked, hash_, self._table(layout) or self._protect(data, layout))
         base = self._base(layout)
         with self._recording() as recording:
             recording.add_answer(AnswerRow(hash_, asked.canonical(), base, answer.digest()))
@@ -134,10 +134,14 @@ class TableService:
         table = self._table(layout)
         if table is None:
             raise BackendError("An answer in the store has lost its table.", hint="Restore the store.")
-        answer = slice_of(self._data[asked.dataset], layout, asked, table_hash, table)
+        answer = self._slice(layout, asked, table_hash, table)
         if row.digest != answer.digest():
             raise AuditFailed("An answer in the store has changed; it is not given out.", hint="Restore the store.")
         return answer
+
+    def _slice(self, layout: Layout, asked: TableQuery, hash_: str, table: WholeTable) -> AnsweredTable:
+        accuracy = self._described[asked.dataset].accuracy.get(asked.measure, ())
+        return slice_of(self._data[asked.dataset], layout, asked, hash_, table, accuracy)
 
     def layout_of(self, query: TableQuery) -> Layout:
         """The table, with all its totals, that a request is a slice of."""

@@ -24,7 +24,7 @@ from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ASKS, WATCHES, Caller, Role
 from statveil.server.web.formats import FORMATS, Format, choose
-from statveil.server.web.html import TABLE_POLICY
+from statveil.server.web.pages.html import TABLE_POLICY
 from statveil.server.workers.dispatch import DispatchedTable, TableDispatcher
 from statveil.server.workers.queue import JobState, JobStatuses
 
@@ -199,6 +199,10 @@ def api(dispatcher: TableDispatcher, statuses: JobStatuses, audit_log: AuditLog,
     _add_jobs(router, statuses, seconds)
     _add_audit_log(router, dispatcher, audit_log)
     return router
+
+
+def seen_datasets(dispatcher: TableDispatcher, caller: Caller) -> list[Dataset]:
+    return [each for each in dispatcher.service.datasets.values() if caller.sees(each.id)]
 
 
 def seen_dataset(dispatcher: TableDispatcher, caller: Caller, dataset: str) -> Dataset:

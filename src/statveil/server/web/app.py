@@ -21,12 +21,12 @@ from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.api import api, caller_of
 from statveil.server.web.auth import WATCHES, KeyRing
-from statveil.server.web.html import render
 from statveil.server.web.metrics import Metrics
 from statveil.server.web.middleware import API, AccessMiddleware, log
+from statveil.server.web.pages.html import render
+from statveil.server.web.pages.site import site
 from statveil.server.web.problems import Problem
 from statveil.server.web.rate_limit import Allowance, RateLimiter
-from statveil.server.web.site import site
 from statveil.server.workers.dispatch import TableDispatcher
 from statveil.server.workers.queue import JobStatuses, TableQueue
 from statveil.server.workers.shared_state import SharedFiles

@@ -22,6 +22,7 @@ from markupsafe import Markup
 from statveil.publish.formats.numbers import grouped
 from statveil.publish.report.charts import Spec, chart
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, full_title
+from statveil.server.engine.notes import notes
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#555555")
 """Okabe and Ito: told apart with any colour vision."""
@@ -52,19 +53,31 @@ class Heading:
 
 @dataclass(frozen=True, kw_only=True)
 class GridRow:
-    headings: Sequence[Heading]
+    heading: Heading
     cells: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableGrid:
-    """What a page shows. `rows_left_out`: how many rows there are beyond those shown."""
+class RowGroup:
+    """The rows of the last dimension that goes down, for one combination of the codes of those before it."""
 
-    row_names: Sequence[str]
-    column_name: str
-    columns: Sequence[Heading]
+    title: str
     rows: Sequence[GridRow]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableGrid:
+    """What a page shows: `across` is the dimension of the columns. `rows_left_out`: how many rows there are beyond those shown."""
+
+    row_name: str
+    across: str
+    columns: Sequence[Heading]
+    groups: Sequence[RowGroup]
     rows_left_out: int
+
+    @property
+    def rows(self) -> list[GridRow]:
+        return [row for group in self.groups for row in group.rows]
 
 
 def depths(dimension: AnsweredDimension) -> list[int]:
@@ -84,48 +97,72 @@ def headings(dimension: AnsweredDimension) -> list[Heading]:
 
 
 def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, most_cells: int | None = None) -> TableGrid:
-    """The dimensions `rows` downwards, `columns` across."""
+    """The dimensions `rows` downwards, the last one within the others; `columns` across."""
     axis = {dimension.id: place for place, dimension in enumerate(answer.dimensions)}
     order = [axis[each] for each in rows] + ([] if columns is None else [axis[columns]])
     across = headings(answer.dimensions[axis[columns]]) if columns is not None else [Heading(label=answer.measure_label, depth=0)]
-    values = answer.values.transpose(order).reshape(-1, len(across))
-    missing = answer.missing.transpose(order).reshape(-1, len(across))
-    down = [headings(answer.dimensions[axis[each]]) for each in rows]
-    shown = len(values) if most_cells is None else min(len(values), max(1, most_cells // len(across)))
-    made = [
-        GridRow(headings=names, cells=[_cell(*cell, answer.decimals) for cell in zip(line.tolist(), gone.tolist(), strict=True)])
-        for names, line, gone in zip(_first(down, shown), values[:shown], missing[:shown], strict=True)
-    ]
+    *outer, inner = [headings(answer.dimensions[axis[each]]) for each in rows]
+    outer_names = [answer.dimensions[axis[each]].label for each in rows[:-1]]
+    cells = np.array(_texts(answer), dtype=object).reshape(answer.values.shape).transpose(order).reshape(-1, len(inner), len(across))
+    whole = len(cells) * len(inner)
+    left = shown = whole if most_cells is None else min(whole, max(1, most_cells // len(across)))
+    groups = []
+    for names, block in zip(product(*outer), cells, strict=True):
+        made = [GridRow(heading=heading, cells=list(line)) for heading, line in zip(inner[:left], block, strict=False)]
+        title = " · ".join(f"{name}: {each.label}" for name, each in zip(outer_names, names, strict=True))
+        groups.append(RowGroup(title=title, rows=made))
+        left -= len(made)
+        if left <= 0:
+            break
     return TableGrid(
-        row_names=[answer.dimensions[axis[each]].label for each in rows],
-        column_name=answer.dimensions[axis[columns]].label if columns is not None else "",
+        row_name=" · ".join(answer.dimensions[axis[each]].label for each in rows),
+        across=answer.dimensions[axis[columns]].label if columns is not None else "",
         columns=across,
-        rows=made,
-        rows_left_out=len(values) - shown,
+        groups=groups,
+        rows_left_out=whole - shown,
     )
 
 
-def _first(down: Sequence[Sequence[Heading]], count: int) -> list[tuple[Heading, ...]]:
-    return [names for names, _ in zip(product(*down), range(count), strict=False)]
+def _texts(answer: AnsweredTable) -> list[str]:
+    """Every number as it is shown, in the order of the dimensions."""
+    return [_cell(answer, *cell) for cell in zip(answer.values.ravel().tolist(), answer.missing.ravel().tolist(), strict=True)]
 
 
-def _cell(units: int, missing: bool, decimals: int) -> str:
-    return "" if missing else grouped(units, decimals)
+def pivot_data(answer: AnsweredTable, chosen_rows: Sequence[str], columns: str | None) -> dict[str, Any]:
+    """What the page needs to put other dimensions across without asking again."""
+    return {
+        "dimensions": [
+            {"id": each.id, "label": each.label, "headings": [[heading.label, heading.depth] for heading in headings(each)]}
+            for each in answer.dimensions
+        ],
+        "cells": _texts(answer),
+        "measure": answer.measure_label,
+        "rows": list(chosen_rows),
+        "columns": columns,
+    }
+
+
+def _cell(answer: AnsweredTable, units: int, missing: bool) -> str:
+    return answer.withheld if missing else grouped(units, answer.decimals)
 
 
 def bars(answer: AnsweredTable, rows: Sequence[str], columns: str | None) -> Spec | None:
-    """The largest of the finest rows as bars, in the colours of the columns where these are few. None if there is nothing to draw."""
-    if len(rows) != 1:
-        return None
+    """The largest of the finest rows as bars, in the colours of the columns where these are few. None if there is nothing to draw.
+
+    Of several dimensions of rows the last is drawn, at the totals of the others.
+    """
     axis = {dimension.id: place for place, dimension in enumerate(answer.dimensions)}
-    down = answer.dimensions[axis[rows[0]]]
+    if any(len(_tops(answer.dimensions[axis[each]])) != 1 for each in rows[:-1]):
+        return None
+    down = answer.dimensions[axis[rows[-1]]]
     across = answer.dimensions[axis[columns]] if columns is not None else None
-    order = [axis[rows[0]]] + ([] if columns is None else [axis[columns]])
-    values = answer.values.transpose(order).reshape(len(down.codes), -1).astype(np.float64) / 10.0**answer.decimals
+    order = [axis[each] for each in rows] + ([] if columns is None else [axis[columns]])
+    table = answer.values.transpose(order)[tuple(_tops(answer.dimensions[axis[each]])[0] for each in rows[:-1])]
+    values = table.reshape(len(down.codes), -1).astype(np.float64) / 10.0**answer.decimals
     fine_rows = _finest(down)
     parts = _finest(across) if across is not None else [0]
     if across is not None and len(parts) > TUNING.most_colours:
-        parts, across = [_top(across)], None
+        parts, across = _tops(across)[:1], None
     size = np.abs(values[np.ix_(fine_rows, parts)]).sum(axis=1)
     shown = [fine_rows[place] for place in np.argsort(-size, kind="stable")[: TUNING.most_bars]]
     points = [
@@ -150,26 +187,37 @@ def _finest(dimension: AnsweredDimension) -> list[int]:
     return [place for place, code in enumerate(dimension.codes) if code not in above]
 
 
-def _top(dimension: AnsweredDimension) -> int:
-    return next(place for place, parent in enumerate(dimension.parents) if parent is None)
+def _tops(dimension: AnsweredDimension) -> list[int]:
+    return [place for place, parent in enumerate(dimension.parents) if parent is None]
+
+
+_NUMBERS: Spec = {"format": "~s", "labelOverlap": "greedy", "labelExpr": "datum.value === 0 ? '0' : datum.label"}
+"""The axis of numbers: 2M, no label on another."""
 
 
 def _spec(
     answer: AnsweredTable, down: AnsweredDimension, across: AnsweredDimension | None, points: list[Spec], parts: Sequence[int]
 ) -> Spec:
     unit = f"{answer.measure_label} ({answer.unit})" if answer.unit else answer.measure_label
-    names = list(dict.fromkeys(point["row"] for point in points))
+    order = list(dict.fromkeys(point["row"] for point in points))
     encoding: Spec = {
-        "y": {"field": "row", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 240}},
-        "x": {"field": "value", "type": "quantitative", "title": unit, "axis": {"format": "~s", "tickCount": 8}},
+        "y": {
+            "field": "row",
+            "type": "nominal",
+            "sort": order,
+            "title": None,
+            "axis": {"labelLimit": 240},
+        },
+        "x": {"field": "value", "type": "quantitative", "title": unit, "axis": _NUMBERS},
         "tooltip": [{"field": "row", "title": down.label}, {"field": "value", "title": answer.measure_label, "format": ","}],
     }
     if across is not None:
         domain = [across.labels[part] for part in parts]
         colour = {"field": "part", "type": "nominal", "scale": {"domain": domain, "range": list(COLOURS[: len(domain)])}}
-        encoding |= {"color": {**colour, "legend": {"columns": 3}}, "order": {"field": "place", "type": "quantitative"}}
+        encoding |= {"color": {**colour, "legend": {}}, "order": {"field": "place", "type": "quantitative"}}
         encoding["tooltip"].insert(1, {"field": "part", "title": across.label})
-    return chart(points, {"type": "bar", "color": COLOURS[0]}, encoding, height=max(90, 20 * len(names) + 50))
+    made = chart(points, {"type": "bar", "color": COLOURS[0]}, encoding, height=20 * len(order))
+    return {**made, "autosize": {"type": "fit-x", "contains": "padding"}, "background": "transparent"}
 
 
 TEMPLATES, STATIC = Path(__file__).with_name("templates"), Path(__file__).with_name("static")
@@ -201,7 +249,9 @@ def table_page(answer: AnsweredTable) -> str:
     """One table as a page of its own, to keep: a function of the answer alone."""
     columns = _columns(answer)
     rows = [dimension.id for dimension in answer.dimensions if dimension.id != columns]
-    return render("table.html", title=full_title(answer), grid=grid(answer, rows, columns), answer=answer, css=Markup(style()))
+    return render(
+        "table.html", title=full_title(answer), grid=grid(answer, rows, columns), answer=answer, notes=notes(answer), css=Markup(style())
+    )
 
 
 def _columns(answer: AnsweredTable) -> str | None:

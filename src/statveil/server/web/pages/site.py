@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -12,23 +11,28 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from statveil.core.errors import InputError, StatveilError
+from statveil.core.errors import StatveilError
+from statveil.jobs.server_config import LONGEST_NAME
 from statveil.publish.report.page import HERE as REPORT
 from statveil.server.engine.answer import AnsweredTable, full_title
 from statveil.server.engine.dataset import Dataset
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.engine.notes import METHOD, accuracy_table, count_notes
 from statveil.server.web import problems
-from statveil.server.web.api import address, caller_of, paired, seen_dataset
+from statveil.server.web.api import address, caller_of, seen_dataset, seen_datasets
 from statveil.server.web.auth import ASKS, Caller, KeyRing
 from statveil.server.web.formats import BY_NAME, FORMATS
-from statveil.server.web.html import STATIC, TUNING, bars, grid, render
 from statveil.server.web.middleware import COOKIE
+from statveil.server.web.pages.choice import FormChoice, check_saved, choice_of, first_choice, saved_tables
+from statveil.server.web.pages.html import STATIC, TUNING, bars, grid, pivot_data, render
+from statveil.server.web.pages.search import search
 from statveil.server.web.problems import Problem
 from statveil.server.workers.dispatch import TableDispatcher
 
 _FILES = {
     "page.css": (STATIC, "text/css"),
     "page.js": (STATIC, "text/javascript"),
+    "pivot.js": (STATIC, "text/javascript"),
+    "saved.js": (STATIC, "text/javascript"),
     "htmx.min.js": (STATIC, "text/javascript"),
     "vega-interpreter.js": (STATIC, "text/javascript"),
     "vega.min.js": (REPORT / "static", "text/javascript"),
@@ -51,54 +55,17 @@ _PROBLEMS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class FormChoice:
-    """The state of the form."""
-
-    measure: str
-    use: Mapping[str, str] = field(default_factory=dict)
-    level: Mapping[str, str] = field(default_factory=dict)
-    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    totals: bool = True
-    asked: bool = False
-
-    @property
-    def rows(self) -> list[str]:
-        return [name for name, use in self.use.items() if use == "rows"]
-
-    @property
-    def columns(self) -> str | None:
-        return next((name for name, use in self.use.items() if use == "columns"), None)
-
-    def query(self, dataset: Dataset) -> TableQuery:
-        """Codes chosen of a dimension that is shown are its codes; of another, a filter."""
-        if not self.rows:
-            raise InputError("The table has no rows.", hint="Show at least one dimension as rows.")
-        if list(self.use.values()).count("columns") > 1:
-            raise InputError("Two dimensions are shown as columns.", hint="Show one of them as rows.")
-        several = [each.id for each in dataset.dimensions if len(each.levels) > 1]
-        choices = tuple(
-            DimensionChoice(
-                id=name,
-                codes=self.only.get(name),
-                level=None if name in self.only or name not in several else self.level.get(name),
-            )
-            for name in self.use
-        )
-        filters = {name: codes for name, codes in self.only.items() if name not in self.use}
-        return TableQuery(dataset=dataset.id, measure=self.measure, dimensions=choices, filters=filters, totals=self.totals)
-
-
 def site(dispatcher: TableDispatcher, keys: KeyRing, *, api_description: Callable[[], dict[str, Any]], signs_in: bool) -> APIRouter:
+    check_saved(dispatcher.service.datasets, dispatcher.service.check)
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @router.get("/")
     async def datasets(request: Request) -> Response:
-        caller = caller_of(request)
-        listed = [each for each in dispatcher.service.datasets.values() if caller.sees(each.id)]
-        if len(listed) == 1:
+        listed, wanted = seen_datasets(dispatcher, caller_of(request)), request.query_params.get("search", "")[:LONGEST_NAME].strip()
+        if len(listed) == 1 and not wanted:
             return RedirectResponse(f"/datasets/{quote(listed[0].id, safe='')}", status_code=303)
-        return HTMLResponse(render("datasets.html", datasets=listed, signed_in=signs_in))
+        found = await dispatcher.read(lambda: search(listed, wanted))
+        return HTMLResponse(render("datasets.html", found=found, wanted=wanted, saved=saved_tables, signed_in=signs_in))
 
     @router.get("/datasets/{dataset}")
     async def dataset(request: Request, dataset: str) -> Response:
@@ -156,11 +123,13 @@ def _sign_in(router: APIRouter, keys: KeyRing) -> None:
 
 
 async def _table_page(dispatcher: TableDispatcher, request: Request, caller: Caller, dataset: Dataset, signs_in: bool) -> Response:
-    content: dict[str, Any] = {"answer": None, "job": False, "problem": None, "status": "", "chosen": _first_choice(dataset)}
+    """The form and its table; who comes without having asked for anything is shown the first one."""
+    chosen, asked = first_choice(dataset), "asked" in request.query_params
+    content: dict[str, Any] = {"answer": None, "job": False, "problem": None, "status": ""}
     try:
-        chosen = _chosen(request, dataset)
-        content["chosen"] = chosen
-        if chosen.asked:
+        if asked:
+            chosen = choice_of(request.query_params, dataset)
+        if asked or caller.role in ASKS:
             content |= await _result(dispatcher, request, caller, dataset, chosen)
     except Problem as problem:
         content |= {"problem": problem, "status": "There is no table."}
@@ -168,8 +137,10 @@ async def _table_page(dispatcher: TableDispatcher, request: Request, caller: Cal
         content |= {"problem": problems.from_error(error), "status": "There is no table."}
     here = f"/datasets/{quote(dataset.id, safe='')}"
     content |= {
+        "chosen": chosen,
         "here": here,
-        "again": f"{here}?{request.url.query}",
+        "again": f"{here}?{chosen.address}",
+        "saved": saved_tables(dataset),
         "formats": FORMATS,
         "most_codes": TUNING.most_codes,
         "signed_in": signs_in,
@@ -191,41 +162,21 @@ async def _result(dispatcher: TableDispatcher, request: Request, caller: Caller,
 
 def _shown(answer: AnsweredTable, chosen: FormChoice, call: str) -> dict[str, Any]:
     shown = grid(answer, chosen.rows, chosen.columns, most_cells=TUNING.most_cells)
-    spec = bars(answer, chosen.rows, chosen.columns)
+    charts = [bars(answer, chosen.rows, chosen.columns)]
+    if chosen.columns is not None and len(chosen.rows) == 1:
+        charts.append(bars(answer, [chosen.columns], chosen.rows[0]))  # for when rows and columns are exchanged
+    rows = len(shown.rows) + shown.rows_left_out
     return {
         "answer": answer,
         "grid": shown,
+        "pivot": "" if shown.rows_left_out else json.dumps(pivot_data(answer, chosen.rows, chosen.columns), ensure_ascii=False),
         "title": full_title(answer),
-        "chart": json.dumps(spec) if spec else "",
+        "charts": json.dumps(charts) if charts[0] else "",
+        "accuracy": accuracy_table(answer),
+        "notes": (METHOD, *count_notes(answer)),
         "call": call,
-        "status": f"The table is ready: {len(shown.rows) + shown.rows_left_out:,} rows, {len(shown.columns):,} columns of numbers.",
+        "status": f"The table is ready: {rows:,} rows, {len(shown.columns):,} columns of numbers.",
     }
-
-
-def _first_choice(dataset: Dataset) -> FormChoice:
-    """What the form shows at first: the first dimension as rows, the next short one as columns."""
-    names = [each.id for each in dataset.dimensions]
-    use = {names[0]: "rows"} | ({names[1]: "columns"} if len(names) > 1 else {})
-    return FormChoice(measure=dataset.measures[0].id, use=use)
-
-
-def _chosen(request: Request, dataset: Dataset) -> FormChoice:
-    parameters = request.query_params
-    if "asked" not in parameters:
-        return _first_choice(dataset)
-    known = [each.id for each in dataset.dimensions]
-
-    def pairs(name: str) -> dict[str, tuple[str, ...]]:
-        return paired([word for word in parameters.getlist(name) if word], known, name)
-
-    return FormChoice(
-        measure=parameters.get("measure", ""),
-        use={name: words[-1] for name, words in pairs("use").items()},
-        level={name: words[-1] for name, words in pairs("level").items()},
-        only=pairs("only"),
-        totals=parameters.get("totals") == "true",
-        asked=True,
-    )
 
 
 def _inside(place: str) -> str:

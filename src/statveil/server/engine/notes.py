@@ -1,0 +1,103 @@
+"""What is said about the numbers of an answer: how they were made, how accurate they are, what stands for a number that is not told.
+
+Accuracy is told by class, from what is public: how many dimensions a number shows below their totals, and how large it is. Classes
+are of safe cells, which the reader cannot tell from others: no number has an accuracy of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from statveil.publish.formats.numbers import grouped
+from statveil.server.cube.cube import AccuracyClass
+from statveil.server.engine.answer import AnsweredTable
+
+METHOD = (
+    "Numbers are changed to protect respondents: they may differ from what was reported, small ones by more than large ones. "
+    "They add up, and the same question always has the same answer."
+)
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class NoteTuning(NamedTuple):
+    most_sizes: int = 3
+    """Sizes that readers are told of; classes of several sizes are told by the worst of them. By judgement."""
+
+
+TUNING = NoteTuning()
+
+
+def notes(answer: AnsweredTable) -> tuple[str, ...]:
+    """The footnotes of a table."""
+    return (METHOD, *accuracy_notes(answer), *count_notes(answer))
+
+
+def count_notes(answer: AnsweredTable) -> list[str]:
+    if not answer.withheld:
+        return []
+    most = answer.smallest - 1
+    never = f"Counts from 1 to {most} are" if most > 1 else "A count of 1 is"
+    return [f"{answer.withheld} stands for a count below {answer.smallest}. {never} never told."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyTable:
+    """Sizes across, in words; down, for each number of dimensions, within how many percent nine of ten numbers are (None: too few)."""
+
+    sizes: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+
+def accuracy_table(answer: AnsweredTable) -> AccuracyTable | None:
+    """For the detail that this table can show; None where nothing was measured."""
+    return accuracy_of(answer.accuracy, answer.decimals, most=len(answer.dimensions) + len(answer.filters))
+
+
+def accuracy_of(classes: Sequence[AccuracyClass], decimals: int, *, most: int) -> AccuracyTable | None:
+    told = [each for each in classes if each.dimensions <= most]
+    if not told:
+        return None
+    runs = _runs(sorted({each.at_least for each in told}, reverse=True))
+    details = sorted({each.dimensions for each in told})
+    return AccuracyTable(
+        sizes=tuple(_size_words(run, decimals, last=run is runs[-1]) for run in runs),
+        rows=tuple((_detail_words(detail), tuple(_worst(told, detail, run) for run in runs)) for detail in details),
+    )
+
+
+def _runs(sizes: Sequence[int]) -> list[Sequence[int]]:
+    """Neighbouring sizes together, so that there are few of them."""
+    count = min(len(sizes), TUNING.most_sizes)
+    return [sizes[len(sizes) * place // count : len(sizes) * (place + 1) // count] for place in range(count)]
+
+
+def _worst(classes: Sequence[AccuracyClass], detail: int, run: Sequence[int]) -> float | None:
+    return max((each.within_percent for each in classes if each.dimensions == detail and each.at_least in run), default=None)
+
+
+def _size_words(run: Sequence[int], decimals: int, *, last: bool) -> str:
+    return "smaller ones" if last else f"{grouped(min(run), decimals)} and more"
+
+
+def _detail_words(dimensions: int) -> str:
+    """How detailed a number is: in how many dimensions it is below the total."""
+    word = _WORDS[dimensions] if dimensions < len(_WORDS) else str(dimensions)
+    return "Grand total" if dimensions == 0 else f"Detail in {word} dimension{'s' if dimensions > 1 else ''}"
+
+
+def accuracy_notes(answer: AnsweredTable) -> list[str]:
+    """A sentence for each number of dimensions that a number of this table can show."""
+    table = accuracy_table(answer)
+    if table is None:
+        return []
+    if len(table.sizes) == 1:
+        return [f"{detail}: nine of ten numbers are within {within[0]:g}% of the true ones." for detail, within in table.rows]
+    return [f"{detail}: nine of ten numbers are within {_by_size(table, within)} of the true ones." for detail, within in table.rows]
+
+
+def _by_size(table: AccuracyTable, within: Sequence[float | None]) -> str:
+    """2% (1,000,000 and more) and 9% (smaller ones)."""
+    known = [f"{percent:g}% ({size})" for size, percent in zip(table.sizes, within, strict=True) if percent is not None]
+    return ", ".join(known)
