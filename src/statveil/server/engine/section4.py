@@ -14,6 +14,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.audit.answers import AnswerEvidence, audit_answer
 from statveil.core.arrays import BoolArray, IntArray
-from statveil.core.errors import AuditFailed
+from statveil.core.errors import AuditFailed, SolverFailed
 from statveil.core.secret import SecretKey
 from statveil.protect.fixed_senses import FixedSenses, adjust_with_senses
 from statveil.protect.options import NO_LIMIT
@@ -180,8 +181,10 @@ class IsolatedSolver:
     def __call__(self, task: SecondStageTask, *, seconds: float) -> IntArray:
         found: list[IntArray] = []
         call = (_solve, (task, seconds, self.memory_megabytes << 20))
-        halt = run_isolated([call], seconds=seconds + TUNING.grace_seconds, on_message=found.append)
-        return found[0] if halt is Halt.FINISHED and found else task.cube
+        with suppress(SolverFailed):
+            if run_isolated([call], seconds=seconds + TUNING.grace_seconds, on_message=found.append) is Halt.FINISHED and found:
+                return found[0]
+        return task.cube
 
 
 def warm_up() -> None:
