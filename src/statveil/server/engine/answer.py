@@ -159,8 +159,13 @@ def slice_of(
 def title(answer: AnsweredTable) -> str:
     """What the numbers are: the measure with its unit, by what, and the slice taken of it."""
     slices = [f"{name}: {', '.join(codes) if len(codes) <= TUNING.most_named else f'{len(codes)} codes'}" for name, codes in answer.slices]
-    unit = f" ({answer.unit})" if answer.unit and answer.unit.casefold() != answer.measure_label.casefold() else ""
-    return "; ".join([f"{answer.measure_label or answer.measure}{unit}", *slices])
+    return "; ".join([measure_words(answer), *slices])
+
+
+def measure_words(answer: AnsweredTable) -> str:
+    """The measure with its unit, where that says more."""
+    label = answer.measure_label or answer.measure
+    return f"{label} ({answer.unit})" if answer.unit and answer.unit.casefold() != label.casefold() else label
 
 
 def full_title(answer: AnsweredTable) -> str:

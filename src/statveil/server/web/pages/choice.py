@@ -15,7 +15,7 @@ from statveil.core.errors import InputError
 from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.layout import ServedDimension
 from statveil.server.engine.query import DimensionChoice, TableQuery
-from statveil.server.web.api import paired
+from statveil.server.web.wishes import paired
 
 ROWS, COLUMNS = "rows", "columns"
 MOST_ROWS, MOST_COLUMNS = 40, 8
@@ -90,7 +90,8 @@ def first_choice(dataset: Dataset) -> FormChoice:
     if dataset.saved:
         return saved_choice(dataset, dataset.saved[0][1])
     rows, *others = dataset.dimensions
-    columns = next((each for each in others if len(each.levels[0].codes) <= MOST_COLUMNS), None)
+    short = [each for each in others if len(each.levels[0].codes) <= MOST_COLUMNS and dataset.depth != 1]
+    columns = short[0] if short else None
     level = {rows.id: _level(rows, MOST_ROWS)} | ({columns.id: _level(columns, MOST_COLUMNS)} if columns else {})
     use = {rows.id: ROWS} | ({columns.id: COLUMNS} if columns else {})
     return FormChoice(measure=dataset.measures[0].id, use=use, level=level)
@@ -105,6 +106,10 @@ def _level(dimension: ServedDimension, most: int) -> str:
 def saved_choice(dataset: Dataset, address: str) -> FormChoice:
     """The table of an address that the officer wrote down, with or without what precedes its parameters."""
     return choice_of(QueryParams(address.rpartition("?")[2]), dataset)
+
+
+def page_of(dataset: Dataset) -> str:
+    return f"/datasets/{quote(dataset.id, safe='')}"
 
 
 def saved_tables(dataset: Dataset) -> Sequence[tuple[str, str]]:

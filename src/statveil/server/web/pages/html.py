@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from statveil.publish.formats.numbers import grouped
 from statveil.publish.report.charts import Spec, chart
-from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, full_title
+from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, full_title, measure_words
 from statveil.server.engine.notes import notes
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#555555")
@@ -164,7 +164,7 @@ def bars(answer: AnsweredTable, rows: Sequence[str], columns: str | None) -> Spe
     if across is not None and len(parts) > TUNING.most_colours:
         parts, across = _tops(across)[:1], None
     size = np.abs(values[np.ix_(fine_rows, parts)]).sum(axis=1)
-    shown = [fine_rows[place] for place in np.argsort(-size, kind="stable")[: TUNING.most_bars]]
+    shown = [fine_rows[place] for place in np.argsort(-size, kind="stable")[: TUNING.most_bars] if size[place]]
     points = [
         {
             "row": down.labels[row],
@@ -175,7 +175,7 @@ def bars(answer: AnsweredTable, rows: Sequence[str], columns: str | None) -> Spe
         for row in shown
         for part in parts
     ]
-    return _spec(answer, down, across, points, parts) if any(point["value"] for point in points) else None
+    return _spec(answer, down, across, points, parts) if points else None
 
 
 def _plain(value: float) -> float:
@@ -198,7 +198,6 @@ _NUMBERS: Spec = {"format": "~s", "labelOverlap": "greedy", "labelExpr": "datum.
 def _spec(
     answer: AnsweredTable, down: AnsweredDimension, across: AnsweredDimension | None, points: list[Spec], parts: Sequence[int]
 ) -> Spec:
-    unit = f"{answer.measure_label} ({answer.unit})" if answer.unit else answer.measure_label
     order = list(dict.fromkeys(point["row"] for point in points))
     encoding: Spec = {
         "y": {
@@ -208,7 +207,7 @@ def _spec(
             "title": None,
             "axis": {"labelLimit": 240},
         },
-        "x": {"field": "value", "type": "quantitative", "title": unit, "axis": _NUMBERS},
+        "x": {"field": "value", "type": "quantitative", "title": measure_words(answer), "axis": _NUMBERS},
         "tooltip": [{"field": "row", "title": down.label}, {"field": "value", "title": answer.measure_label, "format": ","}],
     }
     if across is not None:

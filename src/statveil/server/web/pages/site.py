@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -18,14 +17,16 @@ from statveil.server.engine.answer import AnsweredTable, full_title
 from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.notes import METHOD, accuracy_table, count_notes
 from statveil.server.web import problems
-from statveil.server.web.api import address, caller_of, seen_dataset, seen_datasets
+from statveil.server.web.api import caller_of, seen_dataset, seen_datasets
 from statveil.server.web.auth import ASKS, Caller, KeyRing
 from statveil.server.web.formats import BY_NAME, FORMATS
 from statveil.server.web.middleware import COOKIE
-from statveil.server.web.pages.choice import FormChoice, check_saved, choice_of, first_choice, saved_tables
+from statveil.server.web.pages.api_words import operations, schemas
+from statveil.server.web.pages.choice import FormChoice, check_saved, choice_of, first_choice, page_of, saved_tables
 from statveil.server.web.pages.html import STATIC, TUNING, bars, grid, pivot_data, render
 from statveil.server.web.pages.search import search
 from statveil.server.web.problems import Problem
+from statveil.server.web.wishes import address
 from statveil.server.workers.dispatch import TableDispatcher
 
 _FILES = {
@@ -63,7 +64,7 @@ def site(dispatcher: TableDispatcher, keys: KeyRing, *, api_description: Callabl
     async def datasets(request: Request) -> Response:
         listed, wanted = seen_datasets(dispatcher, caller_of(request)), request.query_params.get("search", "")[:LONGEST_NAME].strip()
         if len(listed) == 1 and not wanted:
-            return RedirectResponse(f"/datasets/{quote(listed[0].id, safe='')}", status_code=303)
+            return RedirectResponse(page_of(listed[0]), status_code=303)
         found = await dispatcher.read(lambda: search(listed, wanted))
         return HTMLResponse(render("datasets.html", found=found, wanted=wanted, saved=saved_tables, signed_in=signs_in))
 
@@ -82,7 +83,8 @@ def site(dispatcher: TableDispatcher, keys: KeyRing, *, api_description: Callabl
             "docs.html",
             signed_in=False,
             words=described["info"]["description"],
-            operations=_operations(described),
+            operations=operations(described),
+            schemas=schemas(described),
             formats=FORMATS,
             problems=_PROBLEMS.items(),
             base=base,
@@ -135,7 +137,7 @@ async def _table_page(dispatcher: TableDispatcher, request: Request, caller: Cal
         content |= {"problem": problem, "status": "There is no table."}
     except StatveilError as error:
         content |= {"problem": problems.from_error(error), "status": "There is no table."}
-    here = f"/datasets/{quote(dataset.id, safe='')}"
+    here = page_of(dataset)
     content |= {
         "chosen": chosen,
         "here": here,
@@ -187,33 +189,3 @@ def _inside(place: str) -> str:
 @cache
 def _file(name: str) -> bytes:
     return (_FILES[name][0] / name).read_bytes()
-
-
-def _operations(described: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the page of the API tells about each operation."""
-    bodies = described["components"]["schemas"]
-    return [
-        {
-            "method": method.upper(),
-            "path": path,
-            "summary": told.get("summary", ""),
-            "parameters": [_parameter(one) for one in told.get("parameters", [])],
-            "body": json.dumps(_EXAMPLE, indent=2) if "requestBody" in told and "TableWish" in bodies else "",
-            "answers": [(status, answer["description"]) for status, answer in sorted(told["responses"].items())],
-        }
-        for path, methods in described["paths"].items()
-        for method, told in methods.items()
-    ]
-
-
-def _parameter(one: Mapping[str, Any]) -> dict[str, Any]:
-    words = one.get("description", "").replace("`", "")
-    return {"name": one["name"], "place": one["in"], "required": one.get("required", False), "words": words}
-
-
-_EXAMPLE = {
-    "dimensions": [{"id": "region", "level": "province"}, {"id": "trade", "codes": ["F", "G"]}],
-    "measure": "turnover",
-    "filters": {"size": ["small"]},
-    "totals": True,
-}
