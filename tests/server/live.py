@@ -30,7 +30,7 @@ from tests.server.fake import shared_files
 
 PATIENCE = 300.0
 """Seconds until a test gives up: other work may run beside it."""
-WIDE = 10_000
+WIDE = 3_000
 """Codes of each of the five dimensions of the dataset `wide`, which has ten records."""
 
 
