@@ -31,8 +31,8 @@ class RegisterShape(NamedTuple):
 
 
 SHAPES = {
-    "a": RegisterShape(60_000, ((40, 8), (40, 10), (6, 0), (5, 0))),
-    "b": RegisterShape(300_000, ((40, 8), (40, 10), (6, 0), (5, 0))),
+    "a": RegisterShape(60_000, ((40, 8), (40, 10), (6, 0), (5, 0)), tail=3.0),
+    "b": RegisterShape(300_000, ((40, 8), (40, 10), (6, 0), (5, 0)), tail=2.5),
     "c": RegisterShape(20_000, ((20, 5), (20, 0), (6, 0), (5, 0), (4, 0)), uneven=0.5),
     "d": RegisterShape(300_000, ((60, 10), (50, 10), (6, 0), (5, 0), (4, 0))),
     "ten": RegisterShape(60_000, ((6, 0),) * 10),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.compiled_random import STEP, mixed
 from statveil.core.secret import SecretKey
 from statveil.risk.rules import PPercent
@@ -34,6 +34,8 @@ class FloorTuning(NamedTuple):
     """The part of a rise that is the leader's for ever."""
     dither: float = 0.1
     """Safe leaf cells wander by up to this part of their largest contribution."""
+    rest: float = 0.6
+    """Totals fall beyond their rest where that is at most this part of what the second contributor must miss by."""
     percent: Fraction = Fraction(10)
     """What a second contributor must miss by, where no p% rule says it."""
 
@@ -42,10 +44,15 @@ TUNING = FloorTuning()
 
 
 class Floors(NamedTuple):
-    """By row, zero where it is not sensitive: how far up or down it must go at least. By leaf cell: where a safe one is drawn to."""
+    """By row, zero where it is not sensitive: how far it must go `up` or `down`, and how far down at least if that cannot be had.
+
+    What a safe leaf cell is drawn to is its `dither`; where leaf cells are not shown, the smallest rows are drawn to a `target` instead.
+    """
 
     up: IntArray
     down: IntArray
+    least_down: IntArray
+    target: FloatArray
     dither: FloatArray
 
 
@@ -53,27 +60,42 @@ def draw_floors(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> Floors
     """The floors of all rows, and the dither of all leaf cells."""
     content = contents(block, lattice)
     drawn = uniform(key, block.space, "cube floor", content)
-    leader = np.maximum(lattice.leader, 0)
-    own = block.floor[leader] if block.floor.size else np.zeros(lattice.rows)
+    own = block.floor[np.maximum(lattice.leader, 0)] if block.floor.size else np.zeros(lattice.rows)
     rise = TUNING.permanent * own + (1 - TUNING.permanent) * drawn
-    is_leaf = np.zeros(lattice.rows, np.bool_)
-    is_leaf[lattice.leaf_row[lattice.leaf_row >= 0]] = True
-    factor = 1.0 + np.where(is_leaf, TUNING.leaf_rise, TUNING.total_rise) * rise
-    up, down = (np.maximum(np.ceil(level * factor).astype(np.int64), level) for level in (lattice.up, second_misses(block, lattice)))
-    row = np.maximum(lattice.leaf_row, 0)
-    wander = (2 * uniform(key, block.space, "cube dither", content)[row] - 1) * TUNING.dither * lattice.top[row, 0]
-    return Floors(up, down, np.where(lattice.leaf_row >= 0, wander, 0.0))
+    smallest = deepest(lattice)
+    factor = 1.0 + np.where(smallest, TUNING.leaf_rise, TUNING.total_rise) * rise
+    up, least_down, down = (
+        np.maximum(np.ceil(level * factor).astype(np.int64), level)
+        for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest))
+    )
+    wander = (2 * uniform(key, block.space, "cube dither", content) - 1) * TUNING.dither * lattice.top[:, 0]
+    wander = np.where(smallest & ~lattice.sensitive, wander, 0.0)
+    shown, row = lattice.leaf_row >= 0, np.maximum(lattice.leaf_row, 0)
+    target = np.zeros(lattice.rows) if shown.all() else wander
+    return Floors(up, down, np.where(smallest, down, least_down), target, np.where(shown, wander[row], 0.0))
 
 
-def second_misses(block: MeasureBlock, lattice: Lattice) -> IntArray:
+def second_misses(block: MeasureBlock, lattice: Lattice, smallest: BoolArray) -> IntArray:
     """Levels downward at which the second contributor, subtracting its own, misses the first by p% as well (T13).
 
-    It computes x - x2 = x1 + rest + change. A fall near the rest would make that right, so that it must be passed by p% of x1.
+    It computes x - x2 = x1 + rest + change. A fall near the rest would make that right, so that it must be passed by p% of x1. Totals
+    need not fall so far where the rest is large: that would cost more than all else.
     """
     p = max((Fraction(str(rule.p)) for rule in block.rules if isinstance(rule, PPercent)), default=TUNING.percent)
     first, rest = lattice.top[:, 0], lattice.magnitude - lattice.top[:, 0] - lattice.top[:, 1]
-    passed = share(first, p / 100) + rest
-    return np.where((lattice.down > 0) & (lattice.respondents > 2), np.maximum(lattice.down, passed), lattice.down)
+    own = share(first, p / 100)
+    wanted = (lattice.down > 0) & (lattice.respondents > 2) & (smallest | (rest <= TUNING.rest * own))
+    return np.where(wanted, np.maximum(lattice.down, own + rest), lattice.down)
+
+
+def deepest(lattice: Lattice) -> BoolArray:
+    """Rows that are one leaf cell; where leaf cells are not shown, rows of as many dimensions as are shown at once."""
+    if (lattice.leaf_row < 0).any():
+        found: BoolArray = lattice.dimensions == lattice.dimensions.max(initial=0)
+        return found
+    alone = np.zeros(lattice.rows, np.bool_)
+    alone[lattice.leaf_row] = True
+    return alone
 
 
 def contents(block: MeasureBlock, lattice: Lattice) -> tuple[AnyArray, AnyArray]:

@@ -28,7 +28,7 @@ class LatticeTuning(NamedTuple):
     """By judgement, where nothing else is said."""
 
     most_positions: int = 20_000_000
-    weights: tuple[float, ...] = (100.0, 20.0, 5.0, 1.5)
+    weights: tuple[float, ...] = (1000.0, 30.0, 5.0, 1.5)
     """What a relative error costs by the number of dimensions shown; one beyond (benchmarks/RESULTS.md, the cube)."""
     least_contributions: int = 2
 
@@ -107,6 +107,15 @@ class Lattice:
         found = np.zeros(self.leaves, np.int64)
         np.add.at(found, self.pairs.leaf, np.abs(self.pairs.amount))
         return found
+
+    @cached_property
+    def leaf_keys(self) -> IntArray:
+        """The key of each leaf cell's own position in the grid, shown or not."""
+        keys = np.zeros(self.leaves, np.int64)
+        for axis, dimension in enumerate(self.grid.dimensions):
+            codes = np.array([dimension.position[code] for code in dimension.trees[0].leaves], np.int64)
+            keys += codes[self.coordinates[:, axis]] * self.grid.strides[axis]
+        return keys
 
     def sums(self, of_leaves: AnyArray) -> AnyArray:
         """What the leaf cells' numbers add up to in each row."""
