@@ -10,7 +10,8 @@ import pytest
 from statveil.audit.attacks.verdict import SuiteReport, Threat, judged, not_applicable
 from statveil.core.errors import FormatError
 from statveil.core.secret import new_key_file
-from statveil.server.engine.scores import ADVICE, WARNING, accuracy_lines, fingerprint, keep_scores, known_scores, scores_file
+from statveil.server.engine.restart import fingerprint
+from statveil.server.engine.scores import ADVICE, WARNING, accuracy_lines, keep_scores, known_scores, scores_file
 from tests.server.village import VILLAGE, open_village, village_config, write_village
 
 T07 = Threat(id="T07", name="differences", does="", mark="")
@@ -65,11 +66,11 @@ def test_what_changes_the_numbers_unsays_the_scores(tmp_path: Path, what: str) -
 def test_the_fingerprint_of_the_records_is_keyed(tmp_path: Path) -> None:
     """A plain hash in the state folder would let guesses of the records be checked."""
     config = village_config(tmp_path, mode="section4")
-    one = fingerprint(config, config.datasets[0])
-    assert fingerprint(config, config.datasets[0]) == one
+    one = fingerprint(config, config.datasets[0], config.key())
+    assert fingerprint(config, config.datasets[0], config.key()) == one
     (tmp_path / "key").unlink()
     new_key_file(tmp_path / "key")
-    assert fingerprint(config, config.datasets[0]) != one
+    assert fingerprint(config, config.datasets[0], config.key()) != one
 
 
 def test_a_file_that_is_no_file_of_scores_is_refused(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_nothing_is_answered_that_is_not_in_the_store(tmp_path: Path) -> None:
     service.answer(ask("region", "trade"))
     with sqlite3.connect(tmp_path / "store.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM answers").fetchone() == (1,)
-        assert connection.execute("SELECT count(*) FROM sealed").fetchone() == (3,), "a cube for each measure, and the memory"
+        assert connection.execute("SELECT count(*) FROM sealed").fetchone() == (4,), "two cubes, the memory, the description"
     assert service.stored("0" * 64) is None
 
 

@@ -6,7 +6,6 @@ records, trees and settings: what changes any of these unsays them. No figure of
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from statveil.core.atomic import written_together
 from statveil.core.errors import FormatError
 from statveil.jobs.server_config import DatasetPart, ServerConfig
+from statveil.server.engine.restart import fingerprint
 from statveil.server.engine.service import TableService
 
 if TYPE_CHECKING:
@@ -27,21 +27,6 @@ def scores_file(config: ServerConfig) -> Path:
     return config.path(config.web.state) / "attack-scores.json"
 
 
-def fingerprint(config: ServerConfig, part: DatasetPart) -> str:
-    """Of the records and trees, byte for byte, and of all settings of the dataset but its label.
-
-    Keyed, for a plain hash of records would let guesses be checked.
-    """
-    digest = config.key().hasher("attack scores", size=32)
-    settings = part.model_dump(mode="json", exclude={"label"})
-    digest.update(json.dumps(settings, sort_keys=True).encode())
-    trees = [file for each in part.dimensions.values() for file in (each.hierarchy, *(each.hierarchies or ())) if file is not None]
-    for file in (part.file, *trees):
-        with config.path(file).open("rb") as opened:
-            digest.update(hashlib.file_digest(opened, "sha256").digest())
-    return digest.hexdigest()
-
-
 def keep_scores(config: ServerConfig, part: DatasetPart, report: SuiteReport) -> None:
     """Write down what the attacks on this dataset found."""
     file = scores_file(config)
@@ -50,7 +35,7 @@ def keep_scores(config: ServerConfig, part: DatasetPart, report: SuiteReport) ->
         {"id": each.threat.id, "name": each.threat.name, "verdict": str(each.status), "number": each.reason or each.number}
         for each in report.verdicts
     ]
-    known = {**_kept(file), part.id: {"fingerprint": fingerprint(config, part), "scores": lines}}
+    known = {**_kept(file), part.id: {"fingerprint": fingerprint(config, part, config.key()), "scores": lines}}
     with written_together([file]) as (place,):
         place.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
@@ -71,7 +56,7 @@ def known_scores(config: ServerConfig, path: Path) -> list[str]:
     for part in config.datasets:
         found = kept.get(part.id, {})
         told += [WARNING, ADVICE] if part.mode == "section4" else []
-        if found.get("fingerprint") == fingerprint(config, part):
+        if found.get("fingerprint") == fingerprint(config, part, config.key()):
             told += [f"Attacks on dataset {part.id} as it is now:", *_lines(found["scores"])]
         else:
             told.append(f"Attacks on dataset {part.id}: not measured yet. Run: statveil serve {path} --evaluate")

@@ -26,6 +26,7 @@ from statveil.server.engine.cubes import Progress, depth_of, ready_cubes
 from statveil.server.engine.dataset import Dataset, ServedData, described, load_dataset
 from statveil.server.engine.layout import Layout, resolve
 from statveil.server.engine.query import TableQuery
+from statveil.server.engine.restart import describe, described_before
 from statveil.server.store.claims import StoreDoubted, claim
 from statveil.server.store.protocol import AnswerRow, Recording, Store, StoreReader
 from statveil.server.store.sql import open_store
@@ -79,9 +80,14 @@ class TableService:
         solver: section4.Solver = section4.second_stage,
         progress: Progress = lambda words: None,
     ) -> TableService:
-        """Read the data, check the key against the store (T22, F18), and prepare what is not stored yet."""
-        data = {part.id: load_dataset(config, part, key) for part in config.datasets}
-        return cls(config, key, data, open_store(config), on_alarm=on_alarm, solver=solver, progress=progress)
+        """Read the data that are not stored yet, check the key against the store (T22, F18), and prepare."""
+        store = open_store(config)
+        before = {part.id: described_before(config, part, key, store) for part in config.datasets}
+        data = {part.id: before[part.id] or load_dataset(config, part, key) for part in config.datasets}
+        service = cls(config, key, data, store, on_alarm=on_alarm, solver=solver, progress=progress)
+        for name in (name for name, found in before.items() if found is None):
+            describe(config, data[name], key, store)
+        return service
 
     @property
     def datasets(self) -> Mapping[str, Dataset]:
@@ -185,8 +191,9 @@ class TableService:
         return table
 
     def confidential(self, dataset: str) -> tuple[ServedData, SecretKey]:
-        """For the office's own evaluation; nothing of it may be answered."""
-        return self._data[dataset], self._key
+        """For the office's own evaluation, with the records; nothing of it may be answered."""
+        data = self._data[dataset]
+        return data if data.blocks else load_dataset(self.config, data.part, self._key), self._key
 
     def _protect(self, data: ServedData, layout: Layout) -> WholeTable:
         """The paper's mode: solve, audit, record; of two that solve at once the first to record decides."""
