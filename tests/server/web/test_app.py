@@ -51,7 +51,7 @@ def test_datasets_are_listed_and_described(client: httpx.Client):
     assert [each["id"] for each in told["dimensions"]] == ["region", "size"]
     assert [level["id"] for level in told["dimensions"][0]["levels"]] == ["part", "place"]
     assert told["dimensions"][0]["hierarchies"][0]["N1"] == "N"
-    assert told["limits"] == {"cells": 1_000}
+    assert told["limits"] == {"cells": 1_000, "dimensions": None}
 
 
 def test_a_table_by_post_by_get_and_by_its_name_is_the_same(client: httpx.Client):

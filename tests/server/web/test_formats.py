@@ -62,7 +62,9 @@ def counted(answer: AnsweredTable) -> AnsweredTable:
     missing = np.zeros(answer.values.shape, dtype=np.bool_)
     missing[0, 1] = True
     values = np.where(missing, 0, 3 + np.arange(missing.size).reshape(missing.shape))
-    return replace(answer, values=values, missing=missing, smallest=3, decimals=0, measure_label="Enterprises", unit="enterprises")
+    return replace(
+        answer, values=values, missing=missing, counts=True, smallest=3, decimals=0, measure_label="Enterprises", unit="enterprises"
+    )
 
 
 def sheet_of(book: bytes, name: str) -> list[list[str]]:
@@ -93,7 +95,7 @@ def test_a_count_that_is_not_told_is_below_3_in_every_format(counted: AnsweredTa
 
 def test_files_tell_the_unit_and_what_is_known_of_their_numbers(counted: AnsweredTable):
     told = notes(counted)
-    assert "<3 stands for a count below 3. Counts from 1 to 2 are never told." in told
+    assert "<3 stands for a count below 3. Counts of 1 and 2 are never told." in told
     content = json.loads(BY_NAME["json"].write(counted))
     assert (content["note"], content["extension"]["unit"]) == (list(told), "enterprises")
     px = BY_NAME["px"].write(counted).decode()

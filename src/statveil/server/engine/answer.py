@@ -49,6 +49,7 @@ class AnsweredTable:
     slices: tuple[tuple[str, tuple[str, ...]], ...]
     values: IntArray = field(repr=False)
     missing: BoolArray = field(repr=False)
+    counts: bool = False
     smallest: int = 1
     accuracy: tuple[AccuracyClass, ...] = ()
 
@@ -151,6 +152,7 @@ def slice_of(
         ),
         values=values,
         missing=missing & (values == 0),
+        counts=measure.counts,
         smallest=measure.smallest,
         accuracy=accuracy,
     )

@@ -38,32 +38,29 @@ def count_notes(answer: AnsweredTable) -> list[str]:
     if not answer.withheld:
         return []
     most = answer.smallest - 1
-    never = f"Counts from 1 to {most} are" if most > 1 else "A count of 1 is"
+    never = "A count of 1 is" if most == 1 else "Counts of 1 and 2 are" if most == 2 else f"Counts from 1 to {most} are"
     return [f"{answer.withheld} stands for a count below {answer.smallest}. {never} never told."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyTable:
-    """Sizes across, in words; down, for each number of dimensions, within how many percent nine of ten numbers are (None: too few)."""
+    """Sizes across; down, for each number of dimensions, within what nine of ten numbers are, "" where there are too few of them."""
 
     sizes: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def accuracy_table(answer: AnsweredTable) -> AccuracyTable | None:
     """For the detail that this table can show; None where nothing was measured."""
-    return accuracy_of(answer.accuracy, answer.decimals, most=len(answer.dimensions) + len(answer.filters))
-
-
-def accuracy_of(classes: Sequence[AccuracyClass], decimals: int, *, most: int) -> AccuracyTable | None:
-    told = [each for each in classes if each.dimensions <= most]
+    most = len(answer.dimensions) + len(answer.filters)
+    told = [each for each in answer.accuracy if each.dimensions <= most]
     if not told:
         return None
     runs = _runs(sorted({each.at_least for each in told}, reverse=True))
     details = sorted({each.dimensions for each in told})
     return AccuracyTable(
-        sizes=tuple(_size_words(run, decimals, last=run is runs[-1]) for run in runs),
-        rows=tuple((_detail_words(detail), tuple(_worst(told, detail, run) for run in runs)) for detail in details),
+        sizes=tuple(_size_words(run, answer.decimals, last=run is runs[-1]) for run in runs),
+        rows=tuple((_detail_words(detail), tuple(_worst(answer, told, detail, run) for run in runs)) for detail in details),
     )
 
 
@@ -73,8 +70,12 @@ def _runs(sizes: Sequence[int]) -> list[Sequence[int]]:
     return [sizes[len(sizes) * place // count : len(sizes) * (place + 1) // count] for place in range(count)]
 
 
-def _worst(classes: Sequence[AccuracyClass], detail: int, run: Sequence[int]) -> float | None:
-    return max((each.within_percent for each in classes if each.dimensions == detail and each.at_least in run), default=None)
+def _worst(answer: AnsweredTable, classes: Sequence[AccuracyClass], detail: int, run: Sequence[int]) -> str:
+    """In percent; counts, of which one more or less is much in percent, in numbers."""
+    found = [each for each in classes if each.dimensions == detail and each.at_least in run]
+    if not found:
+        return ""
+    return f"{max(each.within for each in found):,}" if answer.counts else f"{max(each.within_percent for each in found):g}%"
 
 
 def _size_words(run: Sequence[int], decimals: int, *, last: bool) -> str:
@@ -92,12 +93,10 @@ def accuracy_notes(answer: AnsweredTable) -> list[str]:
     table = accuracy_table(answer)
     if table is None:
         return []
-    if len(table.sizes) == 1:
-        return [f"{detail}: nine of ten numbers are within {within[0]:g}% of the true ones." for detail, within in table.rows]
     return [f"{detail}: nine of ten numbers are within {_by_size(table, within)} of the true ones." for detail, within in table.rows]
 
 
-def _by_size(table: AccuracyTable, within: Sequence[float | None]) -> str:
-    """2% (1,000,000 and more) and 9% (smaller ones)."""
-    known = [f"{percent:g}% ({size})" for size, percent in zip(table.sizes, within, strict=True) if percent is not None]
-    return ", ".join(known)
+def _by_size(table: AccuracyTable, within: Sequence[str]) -> str:
+    """2% (1,000,000 and more), 9% (smaller ones); the sizes are left out where they make no difference."""
+    known = [(size, word) for size, word in zip(table.sizes, within, strict=True) if word]
+    return known[0][1] if len({word for _, word in known}) == 1 else ", ".join(f"{word} ({size})" for size, word in known)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
+from statveil.server.cube.cube import AccuracyClass
 from statveil.server.engine.dataset import Dataset, DatasetMeasure
 from statveil.server.engine.layout import ServedDimension
 from statveil.server.engine.notes import METHOD
@@ -243,10 +244,17 @@ def _measure(dataset: Dataset, measure: DatasetMeasure) -> dict[str, Any]:
         "decimals": measure.decimals,
         "counts": measure.counts,
         "smallest": measure.smallest,
-        "accuracy": [
-            {"dimensions": each.dimensions, "at_least": each.at_least / 10**measure.decimals, "within_percent": each.within_percent}
-            for each in dataset.accuracy.get(measure.id, ())
-        ],
+        "accuracy": [_accuracy(each, 10**measure.decimals) for each in dataset.accuracy.get(measure.id, ())],
+    }
+
+
+def _accuracy(told: AccuracyClass, units: int) -> dict[str, Any]:
+    """A class without how many cells are in it."""
+    return {
+        "dimensions": told.dimensions,
+        "at_least": told.at_least / units,
+        "within_percent": told.within_percent,
+        "within": told.within / units,
     }
 
 

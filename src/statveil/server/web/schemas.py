@@ -42,11 +42,12 @@ class DimensionAnswer(Answer):
 
 
 class AccuracyAnswer(Answer):
-    """Of safe numbers with so much detail, from `at_least` up to the next class, nine of ten are within so many percent."""
+    """Of safe numbers with so much detail, from `at_least` up to the next class, nine of ten are no further off."""
 
     dimensions: Annotated[int, Field(description="Dimensions in which a number is below the total, filters included.")]
     at_least: Annotated[float, Field(description="In the measure's unit.")]
     within_percent: float
+    within: Annotated[float, Field(description="In the measure's unit.")]
 
 
 class MeasureAnswer(Answer):
