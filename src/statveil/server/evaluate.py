@@ -97,9 +97,9 @@ def _scores(private: ServerConfig, part: DatasetPart, folder: Path) -> list[Atta
         amounts = [each.id for each in service.datasets[part.id].measures if not each.counts]
         if not amounts:
             return []
-        now, then = _editions(service, part.id, amounts[:2]), _editions(service, later["id"], amounts[:1])
-    ratios = [ratio(*now)] if len(now) > 1 else []
-    return [*attack_edition(now[0]), *attack_editions([now[0], then[0]]), *ratios, calibrated_by_totals(now[0])]
+        first, second = _editions(service, part.id, amounts[:2]), _editions(service, later["id"], amounts[:1])
+    ratios = [ratio(first[0], first[1])] if len(first) > 1 else []
+    return [*attack_edition(first[0]), *attack_editions([first[0], second[0]]), *ratios, calibrated_by_totals(first[0])]
 
 
 def _editions(service: TableService, dataset: str, measures: Sequence[str]) -> list[Edition]:
