@@ -90,8 +90,10 @@ class ServiceOperator:
         return ServiceInProcess(TableService.open(self._config, other), self._part, self._part.id)
 
     def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
-        """Further data sets with the same units and values that wander by half a percent, served with the same key."""
-        parts = [later_edition(self._config, self._part, self._folder, number) for number in range(count)]
+        """Further data sets of one measure with the same units and values that wander by half a percent, served with one key."""
+        amount = [each for each in self._part.measure if each.column is not None][:1]
+        alone = self._part.model_copy(update={"measure": amount or self._part.measure[:1], "public": []})
+        parts = [later_edition(self._config, alone, self._folder, number) for number in range(count)]
         config = self._config.changed(dataset=parts, **_own_store(self._folder, "periods"))
         service = TableService.open(config, config.key())
         return [(ServiceInProcess(service, each, each.id), truth_of(config, each, service.datasets[each.id])) for each in config.datasets]
