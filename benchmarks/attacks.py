@@ -32,7 +32,7 @@ from statveil_lab.generators.register import write_register_server
 
 MODES, PLAIN = ("cube", "section4"), "plain scheme"
 LITTLE = Effort(tables=60, sets=60, pairs=60, cells=20, reversals=1)
-FULL = Effort(tables=1_000, sets=400, pairs=1_000, cells=200, reversals=2)
+FULL = Effort(tables=1_000, sets=400, pairs=1_000, cells=200, reversals=2, periods=4)
 
 
 def main() -> None:

@@ -161,9 +161,9 @@ def main() -> None:
         seen: set[str] = set()
         for query in requests(service, wanted, seed=1):
             layout = service.layout_of(query)
-            name = layout.query.hash(service.datasets[query.dataset].version)
-            protected = 0 if name in seen else int(np.prod(layout.shape))
-            seen.add(name)
+            table = layout.query.hash(service.datasets[query.dataset].version)
+            protected = 0 if table in seen else int(np.prod(layout.shape))
+            seen.add(table)
             started = time.perf_counter()
             try:
                 answer = service.answer(query)

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -26,7 +26,11 @@ from statveil.core.errors import InputError
 from statveil.jobs.reverse import reverse_by_adjustment
 from statveil.jobs.server_config import DatasetPart, ServerConfig, read_config
 from statveil.publish.report.evaluation import DepthColumn, EvaluatedDataset, write_evaluation
-from statveil.server.attack_target import private_copy, service_case
+from statveil.server.attack_target import later_edition, private_copy, service_case
+from statveil.server.cube.attacks import AttackScore, Edition, attack_edition, attack_editions, ratio
+from statveil.server.cube.floors import position_ids
+from statveil.server.cube.lattice import build_lattice
+from statveil.server.engine.cubes import depth_of
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.scores import keep_scores
 from statveil.server.engine.service import TableService, exact_cells
@@ -38,6 +42,9 @@ class EvaluateTuning(NamedTuple):
     largest_table: int = 2_000_000
     """Positions of a table that is asked for; where each is solved for itself, the second one."""
     largest_solved: int = 20_000
+    change: float = 0.1
+    still: float = 0.5
+    """The next edition: records that do not change, and how far the others may."""
     effort: Effort = Effort(tables=150, sets=60, pairs=60, cells=40, reversals=1, periods=3)
 
 
@@ -77,7 +84,49 @@ def _depth(config: ServerConfig, part: DatasetPart, depth: int, say: Say) -> Dep
         report: SuiteReport = attack_all(
             case, target=f"{part.id}, depth {depth}", on_progress=lambda words: say(f"Depth {depth}. Attack {words}")
         )
-    return DepthColumn(depth=depth, seconds=ready, errors=asked, levels=levels, attacks=report)
+        known = _scores(private, part, Path(name)) if part.mode == "cube" else []
+    return DepthColumn(depth=depth, seconds=ready, errors=asked, levels=levels, attacks=report, scores=tuple(known))
+
+
+def _scores(private: ServerConfig, part: DatasetPart, folder: Path) -> list[AttackScore]:
+    """What whoever has every answer gains, of this edition and the next: rivals, second contributors, known values of last year."""
+    later = later_edition(private, part, folder, 0, change=TUNING.change, still=TUNING.still)
+    now = private.datasets[0].model_dump(mode="json", exclude_none=True)
+    config = private.changed(dataset=[now, {**now, "id": later["id"], "file": later["file"]}])
+    with closing(TableService.open(config, config.key())) as service:
+        amounts = [each.id for each in service.datasets[part.id].measures if not each.counts]
+        if not amounts:
+            return []
+        first, second = _editions(service, part.id, amounts[:2]), _editions(service, later["id"], amounts[:1])
+    ratios = [ratio(first[0], first[1])] if len(first) > 1 else []
+    return [*attack_edition(first[0]), *attack_editions([first[0], second[0]]), *ratios, calibrated_by_totals(first[0])]
+
+
+def _editions(service: TableService, dataset: str, measures: Sequence[str]) -> list[Edition]:
+    """One for each measure, positions under the same ids."""
+    data, key = service.confidential(dataset)
+    found = []
+    for measure in measures:
+        block = data.block(measure)
+        lattice = build_lattice(data, block, depth_of(data.part))
+        ids = position_ids(key, replace(block, space=data.block(measures[0]).space), lattice)
+        found.append(Edition(lattice, service.cube(dataset, measure).released, ids, block.holding))
+    return found
+
+
+def calibrated_by_totals(edition: Edition, near: float = 0.05) -> AttackScore:
+    """The true total of one code is public elsewhere: single respondents below it are scaled as the release is to it."""
+    lattice = edition.lattice
+    start, row = lattice.rows_of
+    leaf = np.repeat(np.arange(lattice.leaves), np.diff(start))
+    single = (lattice.leaf_row >= 0) & (lattice.respondents[np.maximum(lattice.leaf_row, 0)] == 1) & (lattice.leaf_value >= 10)
+    tried = single[leaf] & (lattice.dimensions[row] == 1) & (lattice.value[row] > 0)
+    leaf, row = leaf[tried], row[tried]
+    guess = edition.released[leaf] * (lattice.value[row] / np.maximum(lattice.value[row] + edition.moved[row], 1))
+    hits = np.abs(guess - lattice.leaf_value[leaf]) < near * lattice.leaf_value[leaf]
+    return AttackScore(
+        "totals", "single respondents within p/2 by exact totals of one code from elsewhere", int(hits.sum()), leaf.size, None
+    )
 
 
 def _private(config: ServerConfig, part: DatasetPart, depth: int, folder: Path) -> ServerConfig:

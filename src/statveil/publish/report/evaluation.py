@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,15 +19,38 @@ from statveil.version import VERSION
 _STYLES = {VerdictStatus.PASSED: "passed", VerdictStatus.FAILED: "failed", VerdictStatus.NOT_APPLICABLE: "idle"}
 
 
+class Score(Protocol):
+    """Hits of tries; `most` is the share that is accepted, None where it is told only."""
+
+    @property
+    def threat(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def hits(self) -> int: ...
+
+    @property
+    def tries(self) -> int: ...
+
+    @property
+    def most(self) -> float | None: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class DepthColumn:
-    """What was measured at one depth; `errors` by measure and number of dimensions shown, as shares, of cells that are not sensitive."""
+    """What was measured at one depth; `errors` by measure and number of dimensions shown, as shares, of cells that are not sensitive.
+
+    `scores`: how often somebody who has every answer, and knows something besides, comes near.
+    """
 
     depth: int
     seconds: float = 0.0
     errors: Mapping[str, Mapping[int, FloatArray]] = field(default_factory=dict, repr=False)
     levels: Mapping[str, float] = field(default_factory=dict)
     attacks: SuiteReport | None = None
+    scores: Sequence[Score] = ()
     reason: str = ""
 
 
@@ -75,6 +98,7 @@ def _told(dataset: EvaluatedDataset) -> dict[str, Any]:
             {"name": name, "changes": [percent(column.levels[name]) for column in done]} for name in (done[0].levels if done else ())
         ],
         "attacks": _attacks(done),
+        "scores": _scores(done),
         "done": [column.depth for column in done],
     }
 
@@ -119,6 +143,22 @@ def _attacks(columns: Sequence[DepthColumn]) -> list[dict[str, Any]]:
         }
         for first in reports[0].verdicts
     ]
+
+
+def _scores(columns: Sequence[DepthColumn]) -> list[dict[str, Any]]:
+    """One row for each score, in the order of the first depth that has it."""
+    names = list(dict.fromkeys((each.threat, each.name) for column in columns for each in column.scores))
+    return [{"threat": threat, "name": name, "shares": [_share(column, name) for column in columns]} for threat, name in names]
+
+
+def _share(column: DepthColumn, name: str) -> dict[str, str]:
+    found = next((each for each in column.scores if each.name == name), None)
+    if found is None or not found.tries:
+        return {"style": "idle", "words": "nothing to try", "accepted": ""}
+    share = found.hits / found.tries
+    style = "idle" if found.most is None else "passed" if share <= found.most else "failed"
+    accepted = "" if found.most is None else f"at most {found.most:.0%}"
+    return {"style": style, "words": f"{100 * share:.1f}% of {found.tries:,}", "accepted": accepted}
 
 
 def percent(share: float) -> str:

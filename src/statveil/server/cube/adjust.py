@@ -37,17 +37,21 @@ class AdjustTuning(NamedTuple):
 TUNING = AdjustTuning()
 
 
-def movers_of(lattice: Lattice, floors: Floors, least: IntArray) -> Movers:
-    """Who moves each leaf cell: of the sensitive rows that show most, each is moved by the leaf cell in which its leader has most."""
+def movers_of(lattice: Lattice, floors: Floors, least: IntArray, stored: IntArray) -> Movers:
+    """Who moves each leaf cell: of the sensitive rows that show most, each is moved by the leaf cell in which its leader has most.
+
+    One that was published in a sense before goes that way again, and one that cannot fall rises, whatever the sign of its leader.
+    """
     chosen = np.flatnonzero(deepest(lattice) & lattice.sensitive)
     home = _homes(*lattice.pairs, lattice.rows_of.start, lattice.rows_of.item, lattice.leader, lattice.rows)[chosen]
     order = np.lexsort((chosen, floors.up[chosen], home))  # of several rows the last, with the largest floor, decides
     leader, up, down = np.full(lattice.leaves, -1, np.int64), np.zeros(lattice.leaves), np.zeros(lattice.leaves)
     leader[home[order]] = lattice.leader[chosen[order]]
     up[home[order]], down[home[order]] = floors.up[chosen[order]], floors.down[chosen[order]]
-    rising = (leader >= 0) & (lattice.leaf_value - down < least)
-    rest = np.where(rising, up, np.where(leader >= 0, 0.0, floors.dither))
-    return Movers(np.where(rising, -1, leader), up, down, rest)
+    way = np.where((lattice.leaf_row >= 0) & (leader >= 0), stored[np.maximum(lattice.leaf_row, 0)], 0)
+    way = np.where((leader >= 0) & (lattice.leaf_value - down < least), 1, way)
+    rest = np.where(way > 0, up, np.where(way < 0, -down, np.where(leader >= 0, 0.0, floors.dither)))
+    return Movers(np.where(way != 0, -1, leader), up, down, rest)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -77,10 +81,10 @@ def adjust(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, li
     if not lattice.leaves:
         return np.zeros(0, np.int64)
     first = movers.changes(signs)
-    sense = _senses(lattice, floors, movers, signs, first, limits)
+    sense = _senses(lattice, floors, first, limits)
     raised = np.where(limits.both, TUNING.again, 1)
     floor = np.where(sense > 0, floors.up, floors.down) * raised
-    hard = np.where(sense > 0, floors.up, floors.least_down) * raised
+    up, down = floors.up * raised, floors.least_down * raised
     low, high = _bounds(lattice, floors, movers, sense, floor, limits.least)
     scale = np.maximum(lattice.magnitude, 1).astype(np.float64)
     weight = lattice.weight * np.where(lattice.sensitive, TUNING.sensitive_weight, 1.0)
@@ -101,19 +105,29 @@ def adjust(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, li
     change = _whole(solve_program(program, first), low, high)
     cost = np.zeros(lattice.leaves)
     np.add.at(cost, np.repeat(np.arange(lattice.leaves), np.diff(lattice.rows_of.start)), (weight / scale)[lattice.rows_of.item])
-    wanted = Wanted(sense, hard, floors.up * raised, limits.most, limits.least - lattice.leaf_value, cost)
+    wanted = Wanted(
+        sense=sense,
+        up=up,
+        down=down,
+        most=limits.most,
+        stored=limits.stored != 0,
+        least=limits.least - lattice.leaf_value,
+        low=np.ceil(low).astype(np.int64),
+        high=np.floor(high).astype(np.int64),
+        cost=cost,
+    )
     change, sense = repair(lattice.rows_of, lattice.leaves_of, wanted, change)
-    hard = np.where(sense == wanted.sense, hard, wanted.turned)
-    return polish(program._replace(sense=sense, floor=floor.astype(np.float64)), hard, limits, lattice.leaf_value, change)
+    floor = np.where(sense > 0, up, down)
+    return polish(program._replace(sense=sense, floor=floor.astype(np.float64)), floor, limits, lattice.leaf_value, change)
 
 
-def _senses(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, first: FloatArray, limits: Limits) -> IntArray:
-    """The stored sense; else that of the leaf cell's mover; else the side on which the row stands, or the nearer one."""
+def _senses(lattice: Lattice, floors: Floors, first: FloatArray, limits: Limits) -> IntArray:
+    """That of a leaf cell is its mover's; that of another row is the stored one, else the side on which it stands, or the nearer one."""
     moved = lattice.sums(first)
     sense = np.where(floors.up - moved < floors.down + moved, 1, -1)
+    sense = np.where(limits.stored != 0, limits.stored, sense)
     alone = np.flatnonzero(lattice.leaf_row >= 0)
     sense[lattice.leaf_row[alone]] = np.where(first[alone] < 0, -1, 1)
-    sense = np.where(limits.stored != 0, limits.stored, sense)
     return np.where(lattice.sensitive, sense, 0)
 
 

@@ -68,8 +68,8 @@ def attack_edition(edition: Edition, percent: float = PERCENT) -> list[AttackSco
 def attack_editions(editions: Sequence[Edition]) -> list[AttackScore]:
     """Attacks that compare editions."""
     pairs = list(zip(editions, editions[1:], strict=False))
-    scores = [average_over_editions(editions)]
-    for attack in (one_change, last_years_value, last_years_value_close):
+    scores = [average_over_editions(editions), average_over_editions(editions, same=False)]
+    for attack in (one_change, one_arrival, last_years_value, last_years_value_close):
         found = [attack(before, after) for before, after in pairs]
         scores.append(found[0]._replace(hits=sum(each.hits for each in found), tries=sum(each.tries for each in found)))
     return scores
@@ -142,30 +142,44 @@ def at_the_level(edition: Edition) -> AttackScore:
     return AttackScore("T11", "sensitive cells moved just by their level (within a tenth)", int((np.abs(np.abs(moved) - level) < 0.1 * level)[large].sum()), int(large.sum()), None)
 
 
-def average_over_editions(editions: Sequence[Edition]) -> AttackScore:
-    """The mean of all editions of a position that is sensitive in all of them (T21)."""
-    common = editions[0].ids
-    for each in editions:
-        common = np.intersect1d(common, each.ids[each.lattice.sensitive[each.lattice.position_row]])
-    moved, level = np.zeros(common.size), np.zeros(common.size)
+def average_over_editions(editions: Sequence[Edition], *, same: bool = True) -> AttackScore:
+    """The mean of all editions of a position that is sensitive in all of them, and, if `same`, has the same leader (T21)."""
+    marks = [np.stack([each.ids, _leaders(each) if same else each.ids], axis=1) for each in editions]
+    kept = [each.lattice.sensitive[each.lattice.position_row] for each in editions]
+    common = np.unique(marks[0][kept[0]], axis=0)
+    for mark, chosen in zip(marks[1:], kept[1:], strict=True):
+        both, count = np.unique(np.concatenate([common, np.unique(mark[chosen], axis=0)]), axis=0, return_counts=True)
+        common = both[count > 1]
+    moved, level = np.zeros(common.shape[0]), np.zeros(common.shape[0])
     for each in editions:
         order = np.argsort(each.ids, kind="stable")
-        row = each.lattice.position_row[order[np.searchsorted(each.ids[order], common)]]
+        row = each.lattice.position_row[order[np.searchsorted(each.ids[order], common[:, 0])]]
         moved += each.moved[row]
         level += np.minimum(each.lattice.up, each.lattice.down)[row]
-    return AttackScore("T21", f"average of {len(editions)} editions within the level", int((np.abs(moved) < level).sum()), common.size, 0.0)
+    words = f"average of {len(editions)} editions within the level" + ("" if same else ", whoever leads")
+    return AttackScore("T21", words, int((np.abs(moved) < level).sum()), moved.size, 0.0 if same else None)
 
 
-def one_change(before: Edition, after: Edition) -> AttackScore:
-    """Of a safe cell in which one firm changed, the difference of two editions is taken for the change; near is within a tenth."""
+def _leaders(edition: Edition) -> AnyArray:
+    return edition.holding[edition.lattice.leader][edition.lattice.position_row]
+
+
+def one_change(before: Edition, after: Edition, *, arrived: bool = False) -> AttackScore:
+    """Of a safe cell in which one firm changed, or came or left, the difference of two editions is taken for the change (T07)."""
     one, other = _same_positions(before, after)
     number = np.maximum(*(found[rows] for found, rows in zip(_changed(before, after), (one, other), strict=True)))
     change = after.lattice.value[other] - before.lattice.value[one]
     safe = ~before.lattice.sensitive[one] & ~after.lattice.sensitive[other]
-    tried = safe & (number == 1) & (np.abs(change) >= 10)
+    as_many = before.lattice.respondents[one] == after.lattice.respondents[other]
+    tried = safe & (number == 1) & (np.abs(change) >= 10) & (as_many != arrived)
     found = (after.lattice.value + after.moved)[other] - (before.lattice.value + before.moved)[one]
     near = np.abs(found - change) < PERCENT * np.abs(change)
-    return AttackScore("T07", "one firm's change between editions within a tenth", int((near & tried).sum()), int(tried.sum()), 0.15)
+    words = "one firm that came or left" if arrived else "one firm's change"
+    return AttackScore("T07", f"{words} between editions within a tenth", int((near & tried).sum()), int(tried.sum()), None if arrived else 0.15)
+
+
+def one_arrival(before: Edition, after: Edition) -> AttackScore:
+    return one_change(before, after, arrived=True)
 
 
 def last_years_value(before: Edition, after: Edition, near: float = PERCENT) -> AttackScore:

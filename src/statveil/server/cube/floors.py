@@ -34,6 +34,8 @@ class FloorTuning(NamedTuple):
     """The part of a rise that is the leader's for ever."""
     dither: float = 0.1
     """Safe leaf cells wander by up to this part of their largest contribution."""
+    target: float = 0.03
+    """Other safe rows are drawn to up to this part of it, so that two editions of them do not tell what one firm changed."""
     rest: float = 0.6
     """Totals fall beyond their rest where that is at most this part of what the second contributor must miss by."""
     percent: Fraction = Fraction(10)
@@ -46,7 +48,7 @@ TUNING = FloorTuning()
 class Floors(NamedTuple):
     """By row, zero where it is not sensitive: how far it must go `up` or `down`, and how far down at least if that cannot be had.
 
-    What a safe leaf cell is drawn to is its `dither`; where leaf cells are not shown, the smallest rows are drawn to a `target` instead.
+    What a safe leaf cell is drawn to is its `dither`, and other safe rows to their `target`.
     """
 
     up: IntArray
@@ -68,11 +70,11 @@ def draw_floors(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> Floors
         np.maximum(np.ceil(level * factor).astype(np.int64), level)
         for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest))
     )
-    wander = (2 * uniform(key, block.space, "cube dither", content) - 1) * TUNING.dither * lattice.top[:, 0]
-    wander = np.where(smallest & ~lattice.sensitive, wander, 0.0)
+    wander = (2 * uniform(key, block.space, "cube dither", content) - 1) * lattice.top[:, 0]
+    wander = np.where(lattice.sensitive, 0.0, wander)
     shown, row = lattice.leaf_row >= 0, np.maximum(lattice.leaf_row, 0)
-    target = np.zeros(lattice.rows) if shown.all() else wander
-    return Floors(up, down, np.where(smallest, down, least_down), target, np.where(shown, wander[row], 0.0))
+    target = np.where(smallest & shown.all(), 0.0, TUNING.target * wander)
+    return Floors(up, down, np.where(smallest, down, least_down), target, np.where(shown, TUNING.dither * wander[row], 0.0))
 
 
 def second_misses(block: MeasureBlock, lattice: Lattice, smallest: BoolArray) -> IntArray:
@@ -137,3 +139,15 @@ def position_ids(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> AnyAr
         found += drawn[places[:, axis]]
     ids: AnyArray = mixed(found + np.uint64(int.from_bytes(block.space[:8], "little")))
     return ids
+
+
+def sense_ids(ids: AnyArray, block: MeasureBlock, lattice: Lattice) -> tuple[AnyArray, AnyArray]:
+    """Ids under which a position's sense is remembered: with the first of its holdings, and with the second where that is close."""
+    first, second = (np.where(who < 0, np.uint64(0), block.holding[who])[lattice.position_row] for who in (lattice.leader, lattice.second))
+    return mixed(ids ^ mixed(first)), mixed(ids ^ mixed(second))
+
+
+def second_is_close(lattice: Lattice) -> BoolArray:
+    """By position: whether the two largest might change places and the cell still be the same quantity, of which an average tells."""
+    close: BoolArray = ((lattice.second >= 0) & (2 * lattice.top[:, 1] >= lattice.top[:, 0]))[lattice.position_row]
+    return close

@@ -70,6 +70,7 @@ class Lattice:
     respondents: IntArray
     top: IntArray
     leader: IntArray
+    second: IntArray
     up: IntArray
     down: IntArray
     weight: FloatArray
@@ -202,8 +203,8 @@ class _Positions:
         self.count += found.size
 
     def lattice(self, block: MeasureBlock, grid: Grid, coordinates: IntArray, record_leaf: IntArray, pairs: Pairs) -> Lattice:
-        low, high, size, value, magnitude, respondents, leader, top = (
-            np.concatenate([each[field] for each in self.found]) for field in range(8)
+        low, high, size, value, magnitude, respondents, leader, second, top = (
+            np.concatenate([each[field] for each in self.found]) for field in range(9)
         )
         row, firsts = merge_marks((low, high, size))
         shown = np.repeat(self.shown, [keys.size for keys in self.keys])
@@ -226,6 +227,7 @@ class _Positions:
             respondents=respondents[at],
             top=top[at],
             leader=leader[at],
+            second=second[at],
             up=up,
             down=down,
             weight=np.bincount(row, weights, minlength=firsts.size).astype(np.float64),
@@ -280,9 +282,9 @@ def _prints(place, low, high, size):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _holding_sums(start, leaf, amount, place, tie, size, contributions):  # type: ignore[no-untyped-def]
-    """Per position: value, magnitude, number of holdings, leader, largest contributions. A holding counts once, by what it has there."""
+    """Per position: value, magnitude, holdings, leader, second, largest contributions. A holding counts once, by what it has there."""
     value, magnitude, respondents = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    leader, top = np.full(size, -1, np.int64), np.zeros((size, contributions), np.int64)
+    leader, second, top = np.full(size, -1, np.int64), np.full(size, -1, np.int64), np.zeros((size, contributions), np.int64)
     seen, held = np.full(size, -1, np.int64), np.zeros(size, np.int64)
     touched = np.empty(size, np.int64)
     for holding in range(start.size - 1):
@@ -304,9 +306,10 @@ def _holding_sums(start, leaf, amount, place, tie, size, contributions):  # type
             magnitude[where] += size_here
             respondents[where] += 1
             largest = top[where]
-            leading = leader[where]
-            if leading < 0 or size_here > largest[0] or (size_here == largest[0] and tie[holding] > tie[leading]):
-                leader[where] = holding
+            if _before(size_here, holding, largest[0], leader[where], tie):
+                second[where], leader[where] = leader[where], holding
+            elif _before(size_here, holding, largest[1], second[where], tie):
+                second[where] = holding
             rank = contributions
             while rank > 0 and largest[rank - 1] < size_here:
                 if rank < contributions:
@@ -314,7 +317,13 @@ def _holding_sums(start, leaf, amount, place, tie, size, contributions):  # type
                 rank -= 1
             if rank < contributions:
                 largest[rank] = size_here
-    return value, magnitude, respondents, leader, top
+    return value, magnitude, respondents, leader, second, top
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _before(size, holding, other_size, other, tie):  # type: ignore[no-untyped-def]
+    """Whether a holding comes before another one, if there is one; of equal ones the keyed number decides."""
+    return other < 0 or size > other_size or (size == other_size and tie[holding] > tie[other])
 
 
 @numba.njit(cache=True, nogil=True)

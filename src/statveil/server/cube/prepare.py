@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from statveil.audit.cube import CubeEvidence, audit_cube
-from statveil.core.arrays import IntArray, frozen_array
+from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.core.errors import AuditFailed
 from statveil.core.secret import SecretKey
 from statveil.risk.assess import assess
@@ -18,7 +18,7 @@ from statveil.server.cube.adjust import Limits, adjust, movers_of
 from statveil.server.cube.counts import adjust_counts
 from statveil.server.cube.cube import Cube, accuracy_of
 from statveil.server.cube.depth import Depth
-from statveil.server.cube.floors import contents, draw_floors, position_ids, uniform
+from statveil.server.cube.floors import contents, draw_floors, position_ids, second_is_close, sense_ids, uniform
 from statveil.server.cube.lattice import Lattice, build_lattice
 from statveil.server.cube.memory import CubeMemory
 from statveil.server.cube.public import PublicTotal, most_off, places_of
@@ -49,9 +49,10 @@ def prepare_cube(
     tell("adding up")
     lattice = build_lattice(data, block, depth)
     held = places_of(public, measure, lattice.grid, depth.most(data.dimensions))
-    ids = position_ids(key, block, lattice)
-    known = memory.senses.look_up(ids)
-    stored = _of_rows(lattice, known)
+    ids = sense_ids(position_ids(key, block, lattice), block, lattice)
+    known = _known(lattice, memory, ids)
+    added = _of_rows(lattice, known)
+    stored = np.sign(added)
     if block.counts:
         tell("rounding counts")
         change = _adjusted_counts(key, block, lattice, stored)
@@ -60,19 +61,32 @@ def prepare_cube(
         memory = with_signs(key, data, depth, memory)
         tell("adjusting")
         least, floors = _least_value(block, lattice), draw_floors(key, block, lattice)
-        limits = Limits(stored, _of_rows(lattice, np.abs(known)) > np.abs(stored), most_off(held, lattice), least)
-        limits = limits._replace(stored=np.sign(stored))
-        change = adjust(lattice, floors, movers_of(lattice, floors, least), memory.signs.look_up(block.holding), limits)
+        limits = Limits(stored, _of_rows(lattice, np.abs(known)) > np.abs(added), most_off(held, lattice), least)
+        movers = movers_of(lattice, floors, least, stored)
+        change = adjust(lattice, floors, movers, memory.signs.look_up(block.holding), limits)
     released = lattice.leaf_value + change
     tell("auditing")
     _audit(data, block, depth, lattice, released, held)
     sense = np.where(lattice.sensitive, np.sign(lattice.sums(change)), 0)[lattice.position_row]
-    memory = replace(memory, senses=memory.senses.with_new(ids[sense != 0], sense[sense != 0]))
+    for each, shown in zip(ids, _told(lattice, sense), strict=True):
+        memory = replace(memory, senses=memory.senses.with_new(each[shown], sense[shown]))
     return cube_of(data, block, depth, lattice, released=released, memory=memory)
 
 
 def _silent(_: str) -> None:
     pass
+
+
+def _told(lattice: Lattice, sense: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Positions whose sense is to be remembered under their first, and under their second holding."""
+    told: BoolArray = sense != 0
+    return told, told & second_is_close(lattice)
+
+
+def _known(lattice: Lattice, memory: CubeMemory, ids: tuple[AnyArray, AnyArray]) -> IntArray:
+    """The sense in which each position was published before: under its first holding, or else under its second."""
+    first, second = (memory.senses.look_up(each) for each in ids)
+    return np.where(first != 0, first, np.where(second_is_close(lattice), second, 0))
 
 
 def _of_rows(lattice: Lattice, known: IntArray) -> IntArray:
@@ -93,8 +107,10 @@ def with_signs(key: SecretKey, data: ServedData, depth: Depth, memory: CubeMemor
     for block in blocks:
         lattice = build_lattice(data, block, depth)
         floors = draw_floors(key, block, lattice)
-        movers = movers_of(lattice, floors, _least_value(block, lattice))
-        measures.append(SignMeasure(lattice, floors, movers, np.searchsorted(ids, block.holding)))
+        marks = sense_ids(position_ids(key, block, lattice), block, lattice)
+        stored = np.sign(_of_rows(lattice, _known(lattice, memory, marks)))
+        movers = movers_of(lattice, floors, _least_value(block, lattice), stored)
+        measures.append(SignMeasure(lattice, floors, movers, stored, np.searchsorted(ids, block.holding)))
     drawn = np.where(ids & np.uint64(1), 1, -1)
     seed = int.from_bytes(key.digest("cube signs", data.part.id.encode(), size=8), "little")
     signs = search_signs(measures, np.where(known == 0, drawn, known), known != 0, seed)
@@ -105,7 +121,7 @@ def _adjusted_counts(key: SecretKey, block: MeasureBlock, lattice: Lattice, stor
     drawn = uniform(key, block.space, "cube count", contents(block, lattice))
     own = np.where(lattice.leaf_row >= 0, drawn[np.maximum(lattice.leaf_row, 0)], 0.5)
     seed = int.from_bytes(key.digest("cube counts", block.space, size=8), "little")
-    return adjust_counts(lattice, np.sign(stored), own, smallest=block.smallest, seed=seed) - lattice.leaf_value
+    return adjust_counts(lattice, stored, own, smallest=block.smallest, seed=seed) - lattice.leaf_value
 
 
 def _least_value(block: MeasureBlock, lattice: Lattice) -> IntArray:

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.server.cube.lattice import Members
 
 
 class RepairTuning(NamedTuple):
     rounds: int = 30
-    """Passes over the short rows before lifting; by judgement."""
+    """Passes over the short rows before others have to give way; by judgement."""
+    pushes: int = 10
+    """How often others have to, before rows are turned and lifted; by judgement."""
 
 
 TUNING = RepairTuning()
@@ -25,31 +27,59 @@ NO_LIMIT = 2**62
 
 
 class Wanted(NamedTuple):
-    """By row: `sense` (0: not sensitive), floor in that sense, floor if it has to be turned upward, and the most that it may be off.
+    """By row: `sense` (0: not sensitive), how far `up` or `down` it must be, and the most that it may be off.
 
-    By leaf cell: the least change, and what a change costs for each unit.
+    `stored`: rows whose sense was published before. By leaf cell: the least change, the usual ones, and what a change costs for each unit.
     """
 
     sense: IntArray
-    floor: IntArray
-    turned: IntArray
+    up: IntArray
+    down: IntArray
     most: IntArray
+    stored: BoolArray
     least: IntArray
+    low: IntArray
+    high: IntArray
     cost: FloatArray
 
 
 def repair(rows_of: Members, leaves_of: Members, wanted: Wanted, change: IntArray) -> tuple[IntArray, IntArray]:
     """The changes of leaf cells after repair, and the senses of rows, which are the wanted ones but for those that had to be turned."""
-    change, sense, floor = change.copy(), wanted.sense.copy(), wanted.floor.copy()
+    change, sense = change.copy(), wanted.sense.copy()
     np.maximum(change, wanted.least, out=change)
     moved = _sums(rows_of.start, rows_of.item, change, sense.size)
+    floor = np.where(sense > 0, wanted.up, wanted.down)
     state = _State(rows_of.start, rows_of.item, leaves_of.start, leaves_of.item, change, moved, sense, floor)
-    for _ in range(TUNING.rounds):
-        if not _mend(state, wanted.most, wanted.least, wanted.cost):
+    low, high = np.maximum(np.minimum(wanted.low, change), wanted.least), np.maximum(wanted.high, change)
+    _mend_all(state, wanted, low, high)
+    _turn(state, wanted, ~wanted.stored & (_to_other(state, wanted) < floor - sense * moved))
+    _mend_all(state, wanted, low, high)
+    for _ in range(TUNING.pushes):
+        if not _push(state, wanted.least, wanted.cost):
             break
-    while _lift(state, wanted.turned):
+        _mend_all(state, wanted, wanted.least, np.full(high.size, NO_LIMIT))
+    _turn(state, wanted, _to_other(state, wanted) <= 0)
+    while _lift(state, wanted.up, wanted.cost):
         pass
     return change, sense
+
+
+def _to_other(state: _State, wanted: Wanted) -> IntArray:
+    """How far each row is from its floor on the other side."""
+    return np.where(state.sense > 0, wanted.down, wanted.up) + state.sense * state.moved
+
+
+def _turn(state: _State, wanted: Wanted, chosen: BoolArray) -> None:
+    """Send those of the rows to the other side that are short on theirs."""
+    turned = chosen & (state.sense * state.moved < state.floor) & (state.sense != 0)
+    state.sense[turned] *= -1
+    state.floor[turned] = np.where(state.sense > 0, wanted.up, wanted.down)[turned]
+
+
+def _mend_all(state: _State, wanted: Wanted, low: IntArray, high: IntArray) -> None:
+    for _ in range(TUNING.rounds):
+        if not _mend(state, wanted.most, low, high, wanted.cost):
+            break
 
 
 class _State(NamedTuple):
@@ -94,7 +124,7 @@ def _add(state, leaf, amount):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _mend(state, most, least, cost):  # type: ignore[no-untyped-def]
+def _mend(state, most, low, high, cost):  # type: ignore[no-untyped-def]
     """One pass; tells how many rows are still short that were short before, if any of them was moved."""
     helped, short = 0, 0
     for row in range(state.sense.size):
@@ -106,8 +136,7 @@ def _mend(state, most, least, cost):  # type: ignore[no-untyped-def]
         for place in order:
             leaf = inside[place]
             amount = min(missing, _room(state, leaf, direction, most))
-            if direction < 0:
-                amount = min(amount, state.change[leaf] - least[leaf])
+            amount = min(amount, high[leaf] - state.change[leaf] if direction > 0 else state.change[leaf] - low[leaf])
             if amount > 0:
                 _add(state, leaf, direction * amount)
                 missing -= amount
@@ -130,21 +159,42 @@ def _missing(state, row, most):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _lift(state, turned):  # type: ignore[no-untyped-def]
-    """One pass; tells how many short rows were lifted, each by the largest of its leaf cells that rises anyway, else by its first."""
+def _push(state, least, cost):  # type: ignore[no-untyped-def]
+    """One pass: short rows are moved by their cheapest leaf cell, whatever other rows become of it; tells how many."""
+    pushed = 0
+    for row in range(state.sense.size):
+        sense = state.sense[row]
+        missing = state.floor[row] - sense * state.moved[row]
+        if sense == 0 or missing <= 0:
+            continue
+        best = -1
+        for at in range(state.leaf_start[row], state.leaf_start[row + 1]):
+            leaf = state.leaf[at]
+            if (sense > 0 or state.change[leaf] - missing >= least[leaf]) and (best < 0 or cost[leaf] < cost[best]):
+                best = leaf
+        if best >= 0:
+            _add(state, best, sense * missing)
+            pushed += 1
+    return pushed
+
+
+@numba.njit(cache=True, nogil=True)
+def _lift(state, up, cost):  # type: ignore[no-untyped-def]
+    """One pass; tells how many short rows were lifted, each by the cheapest of its leaf cells that rise anyway, else by its cheapest."""
     lifted = 0
     for row in range(state.sense.size):
         if state.sense[row] == 0 or state.sense[row] * state.moved[row] >= state.floor[row]:
             continue
         if state.sense[row] < 0:
             state.sense[row] = 1
-            state.floor[row] = turned[row]
-            if state.moved[row] >= turned[row]:
+            state.floor[row] = up[row]
+            if state.moved[row] >= up[row]:
                 continue
         best = -1
         for at in range(state.leaf_start[row], state.leaf_start[row + 1]):
             leaf = state.leaf[at]
-            if best < 0 or state.change[leaf] > state.change[best]:
+            rising = state.change[leaf] > 0
+            if best < 0 or (rising, -cost[leaf]) > (state.change[best] > 0, -cost[best]):
                 best = leaf
         _add(state, best, state.floor[row] - state.moved[row])
         lifted += 1

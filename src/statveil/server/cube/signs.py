@@ -53,11 +53,12 @@ class Movers(NamedTuple):
 
 
 class SignMeasure(NamedTuple):
-    """One measure in the search: `number` is each of its holdings' number among those of all measures."""
+    """One measure in the search. `stored`: senses of rows; `number`: of each of its holdings among those of all measures."""
 
     lattice: Lattice
     floors: Floors
     movers: Movers
+    stored: IntArray
     number: IntArray
 
 
@@ -72,12 +73,14 @@ class SignLeaves(NamedTuple):
 
 
 class SignRows(NamedTuple):
-    """By row: what its error costs, the floors of a sensitive one, what it costs to be short of them, each for a unit; where it stands."""
+    """By row: what its error costs, the floors of a sensitive one, what it costs to be short of them, each for a unit;
+    the sense that it was published in before (0: none); where it stands."""
 
     cost: FloatArray
     up: FloatArray
     down: FloatArray
     short: FloatArray
+    stored: IntArray
     moved: FloatArray
 
 
@@ -104,7 +107,7 @@ def _rows(measure: SignMeasure, signs: IntArray) -> SignRows:
     weight = lattice.weight * np.where(lattice.sensitive, TUNING.sensitive_weight, 1.0)
     short = np.where(lattice.sensitive, TUNING.short, 0.0) / scale
     moved = lattice.sums(measure.movers.changes(signs[measure.number]))
-    return SignRows(weight / scale, floors.up.astype(np.float64), floors.down.astype(np.float64), short, moved)
+    return SignRows(weight / scale, floors.up.astype(np.float64), floors.down.astype(np.float64), short, measure.stored, moved)
 
 
 def _one_after_the_other(parts: Sequence[Members], rows: Sequence[int]) -> Members:
@@ -119,9 +122,9 @@ def _one_after_the_other(parts: Sequence[Members], rows: Sequence[int]) -> Membe
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _row_cost(rows, row, moved):  # type: ignore[no-untyped-def]
-    if moved > 0:
-        return rows.cost[row] * moved + rows.short[row] * max(rows.up[row] - moved, 0.0)
-    return rows.short[row] * max(rows.down[row] + moved, 0.0) - rows.cost[row] * moved
+    if rows.stored[row] >= 0 and (moved > 0 or rows.stored[row] > 0):
+        return rows.cost[row] * abs(moved) + rows.short[row] * max(rows.up[row] - moved, 0.0)
+    return rows.cost[row] * abs(moved) + rows.short[row] * max(rows.down[row] + moved, 0.0)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -85,7 +85,7 @@ def task_of(cells: ServedCells, cube: IntArray) -> SecondStageTask:
 def second_stage(task: SecondStageTask, *, seconds: float) -> IntArray:
     """The closest safe table within the narrowest bounds that hold one; out of time the cube's own numbers."""
     deadline = time.monotonic() + seconds
-    for problem in _problems(task):
+    for problem in problems(task):
         left = deadline - time.monotonic()
         if left <= 0:
             break
@@ -95,7 +95,7 @@ def second_stage(task: SecondStageTask, *, seconds: float) -> IntArray:
     return task.cube
 
 
-def _problems(task: SecondStageTask) -> Iterator[ProtectionProblem]:
+def problems(task: SecondStageTask) -> Iterator[ProtectionProblem]:
     """From narrow bounds to none. Those of the other side keep zeros and signs; the cube's own number is always inside the last."""
     value, size = task.value, np.maximum(np.abs(task.value), 1)
     signs = np.where(value > 0, 1, -NO_LIMIT), np.where(value < 0, -1, NO_LIMIT)

@@ -193,7 +193,8 @@ def run_worker(path: Path, web: WebPart, listening: socket.socket, ready: Callab
     without_core_dumps()
     config = read_config(path)
     service = open_service(config)
-    warm_up()  # not before the key is out of the environment, which the child inherits
+    if any(part.mode == "section4" for part in config.datasets):
+        warm_up()  # not before the key is out of the environment, which the child inherits
     answering = application(service, web, SharedFiles.of(config), seconds=float(config.limits.seconds))
     gc.collect()
     gc.freeze()  # what is there now stays: no collection need look at it again
