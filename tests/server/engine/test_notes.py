@@ -33,7 +33,7 @@ def test_accuracy_is_told_for_the_detail_that_the_table_shows():
     assert notes(both) == (
         METHOD,
         "Detail in one dimension: nine of ten numbers are within 0.84% of the true ones.",
-        "Detail in two dimensions: nine of ten numbers are within 2% (1,000,000.0 and more), 21% (smaller ones) of the true ones.",
+        "Detail in two dimensions: nine of ten numbers are within 2% (1,000,000 and more), 21% (smaller ones) of the true ones.",
     )
     one = replace(asked(REGION), accuracy=CLASSES)
     assert notes(one)[1:] == ("Detail in one dimension: nine of ten numbers are within 0.84% of the true ones.",)
@@ -50,7 +50,7 @@ def test_counts_are_within_a_number():
 def test_a_filter_is_a_dimension_of_detail():
     sliced = accuracy_table(replace(asked(REGION, size=("big",)), accuracy=CLASSES))
     assert sliced is not None
-    assert sliced.sizes == ("1,000,000.0 and more", "smaller ones")
+    assert sliced.sizes == ("1,000,000 and more", "smaller ones")
     assert sliced.rows == (("Detail in one dimension", ("0.84%", "")), ("Detail in two dimensions", ("2%", "21%")))
 
 

@@ -146,6 +146,13 @@ def test_every_answer_carries_the_safe_headers(client: httpx.Client):
         assert "unsafe" not in headers["content-security-policy"]
 
 
+def test_who_has_a_script_gets_no_second_copy(client: httpx.Client):
+    first = client.get("/static/pivot.js")
+    again = client.get("/static/pivot.js", headers={"If-None-Match": first.headers["etag"]})
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+    assert client.get("/static/nothing.js").status_code == 404
+
+
 def test_methods_that_are_not_taken(client: httpx.Client):
     answer = client.delete(TABLE)
     assert (answer.status_code, answer.json()["code"]) == (405, "method")

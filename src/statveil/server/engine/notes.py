@@ -79,7 +79,9 @@ def _worst(answer: AnsweredTable, classes: Sequence[AccuracyClass], detail: int,
 
 
 def _size_words(run: Sequence[int], decimals: int, *, last: bool) -> str:
-    return "smaller ones" if last else f"{grouped(min(run), decimals)} and more"
+    whole = min(run) % 10 ** max(decimals, 0) == 0
+    least = grouped(min(run) // 10**decimals, 0) if whole and decimals > 0 else grouped(min(run), decimals)
+    return "smaller ones" if last else f"{least} and more"
 
 
 def _detail_words(dimensions: int) -> str:

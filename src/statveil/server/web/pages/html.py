@@ -19,6 +19,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from statveil.core.arrays import BoolArray, IntArray
 from statveil.publish.formats.numbers import grouped
 from statveil.publish.report.charts import Spec, chart
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, full_title, measure_words
@@ -103,12 +104,13 @@ def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, mos
     across = headings(answer.dimensions[axis[columns]]) if columns is not None else [Heading(label=answer.measure_label, depth=0)]
     *outer, inner = [headings(answer.dimensions[axis[each]]) for each in rows]
     outer_names = [answer.dimensions[axis[each]].label for each in rows[:-1]]
-    cells = np.array(_texts(answer), dtype=object).reshape(answer.values.shape).transpose(order).reshape(-1, len(inner), len(across))
-    whole = len(cells) * len(inner)
+    values, missing = (array.transpose(order).reshape(-1, len(inner), len(across)) for array in (answer.values, answer.missing))
+    whole = len(values) * len(inner)
     left = shown = whole if most_cells is None else min(whole, max(1, most_cells // len(across)))
     groups = []
-    for names, block in zip(product(*outer), cells, strict=True):
-        made = [GridRow(heading=heading, cells=list(line)) for heading, line in zip(inner[:left], block, strict=False)]
+    for names, block, gone in zip(product(*outer), values, missing, strict=True):
+        lines = zip(inner[:left], block, gone, strict=False)
+        made = [GridRow(heading=heading, cells=_texts(answer, line, absent)) for heading, line, absent in lines]
         title = " · ".join(f"{name}: {each.label}" for name, each in zip(outer_names, names, strict=True))
         groups.append(RowGroup(title=title, rows=made))
         left -= len(made)
@@ -123,9 +125,10 @@ def grid(answer: AnsweredTable, rows: Sequence[str], columns: str | None, *, mos
     )
 
 
-def _texts(answer: AnsweredTable) -> list[str]:
-    """Every number as it is shown, in the order of the dimensions."""
-    return [_cell(answer, *cell) for cell in zip(answer.values.ravel().tolist(), answer.missing.ravel().tolist(), strict=True)]
+def _texts(answer: AnsweredTable, values: IntArray, missing: BoolArray) -> list[str]:
+    """Numbers as they are shown."""
+    cells = zip(values.ravel().tolist(), missing.ravel().tolist(), strict=True)
+    return [answer.withheld if gone else grouped(units, answer.decimals) for units, gone in cells]
 
 
 def pivot_data(answer: AnsweredTable, chosen_rows: Sequence[str], columns: str | None) -> dict[str, Any]:
@@ -135,15 +138,11 @@ def pivot_data(answer: AnsweredTable, chosen_rows: Sequence[str], columns: str |
             {"id": each.id, "label": each.label, "headings": [[heading.label, heading.depth] for heading in headings(each)]}
             for each in answer.dimensions
         ],
-        "cells": _texts(answer),
+        "cells": _texts(answer, answer.values, answer.missing),
         "measure": answer.measure_label,
         "rows": list(chosen_rows),
         "columns": columns,
     }
-
-
-def _cell(answer: AnsweredTable, units: int, missing: bool) -> str:
-    return answer.withheld if missing else grouped(units, answer.decimals)
 
 
 def bars(answer: AnsweredTable, rows: Sequence[str], columns: str | None) -> Spec | None:

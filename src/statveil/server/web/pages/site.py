@@ -11,6 +11,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from statveil.core.errors import StatveilError
+from statveil.core.provenance import sha256
 from statveil.jobs.server_config import LONGEST_NAME
 from statveil.publish.report.page import HERE as REPORT
 from statveil.server.engine.answer import AnsweredTable, full_title
@@ -92,11 +93,15 @@ def site(dispatcher: TableDispatcher, keys: KeyRing, *, api_description: Callabl
         return HTMLResponse(page)
 
     @router.get("/static/{name}")
-    async def static(name: str) -> Response:
+    async def static(request: Request, name: str) -> Response:
+        """Asked for again each time, so that no old script meets a new page; who has it gets no second copy."""
         if name not in _FILES:
             raise problems.not_found()
-        headers = {"Cache-Control": "public, max-age=86400"}
-        return Response(_file(name), media_type=_FILES[name][1], headers=headers)
+        body, etag = _file(name)
+        headers = {"Cache-Control": "public, no-cache", "ETag": etag}
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        return Response(body, media_type=_FILES[name][1], headers=headers)
 
     return router
 
@@ -177,8 +182,12 @@ def _shown(answer: AnsweredTable, chosen: FormChoice, call: str) -> dict[str, An
         "accuracy": accuracy_table(answer),
         "notes": (METHOD, *count_notes(answer)),
         "call": call,
-        "status": f"The table is ready: {rows:,} rows, {len(shown.columns):,} columns of numbers.",
+        "status": f"The table is ready: {_counted(rows, 'row')}, {_counted(len(shown.columns), 'column')} of numbers.",
     }
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def _inside(place: str) -> str:
@@ -187,5 +196,7 @@ def _inside(place: str) -> str:
 
 
 @cache
-def _file(name: str) -> bytes:
-    return (_FILES[name][0] / name).read_bytes()
+def _file(name: str) -> tuple[bytes, str]:
+    """The file, and its print."""
+    body = (_FILES[name][0] / name).read_bytes()
+    return body, f'"{sha256(body)[:32]}"'
