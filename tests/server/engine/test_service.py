@@ -98,6 +98,18 @@ def test_what_lies_below_the_depth_is_in_no_table(tmp_path: Path) -> None:
         service.answer(ask("region", filters={"trade": ("food",)}))
 
 
+LOSSES = (*VILLAGE, ("debt", "debt", "N1", "food", -900), ("deep", "deep", "S2", "metal", -400), ("even", "even", "S2", "metal", 400))
+
+
+@pytest.mark.parametrize("mode", ["cube", "section4"])
+def test_gains_and_losses_are_served(tmp_path: Path, mode: str) -> None:
+    """Levels are of what respondents have, whatever its sign; sums agree."""
+    answer = open_village(tmp_path, LOSSES, mode=mode).answer(ask("region", "trade"))
+    assert value(answer, "S2", "Total") == value(answer, "S2", "food") + value(answer, "S2", "metal")
+    assert value(answer, "Total", "metal") == value(answer, "N", "metal") + value(answer, "S", "metal")
+    assert abs(value(answer, "S2", "metal")) >= 40, "two respondents of 400 and -400: the truth is zero"
+
+
 def test_a_public_total_is_held(tmp_path: Path) -> None:
     total = sum(record[-1] for record in VILLAGE)
     answer = open_village(tmp_path, public=[{"measure": "turnover", "within": 40}]).answer(ask("region", "trade"))

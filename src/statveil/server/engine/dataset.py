@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray, frozen_array
 from statveil.core.errors import InputError
@@ -42,6 +44,8 @@ METHOD = "one cube of all dimensions"
 class DatasetTuning(NamedTuple):
     room: int = 64
     """Sums stay this many times below 2^53, so that programs in doubles see them exactly. By judgement."""
+    texts: int = 1 << 16
+    """Texts that are read at a time. By judgement."""
 
 
 TUNING = DatasetTuning()
@@ -128,7 +132,7 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         _check_units(data, part)
         columns = check_columns(session, data, specs)
         full = find_dimensions(session, data, specs[0], columns.records)
-        records = _Records(session, data, part, columns)
+        records = _Records(session, data, part, columns, key)
     words = read_labels(data.origin)
     found = [
         served_dimension(
@@ -145,9 +149,8 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
     places = [records.places(each.full.trees[0].leaves, axis) for axis, each in enumerate(found)]
     leaf = np.stack([place if above is None else above[place] for place, (_, above) in zip(places, cuts, strict=True)])
     dimensions = tuple(each for each, _ in cuts)
-    prints = unit_prints(key, part.id, records.units)
     blocks = {
-        each.id: _block(key, part, each, columns, records=records, leaf=leaf, prints=prints, value=records.amounts[place])
+        each.id: _block(key, part, each, columns, records=records, leaf=leaf, value=records.amounts[place])
         for place, each in enumerate(part.measure)
     }
     measures = {
@@ -156,7 +159,7 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         )
         for each in blocks.values()
     }
-    version = _version(key, part, columns, dimensions, prints)
+    version = _version(key, part, columns, dimensions, records.prints)
     return ServedData(part=part, version=version, dimensions=dimensions, measures=measures, blocks=blocks)
 
 
@@ -193,18 +196,24 @@ def _check_units(data: Microdata, part: DatasetPart) -> None:
         raise InputError(f"Dataset {part.id!r}: unit must name at least one column.")
 
 
+def _texts(column: pa.Array | pa.ChunkedArray) -> Iterator[str]:
+    """The texts one after the other, a few at a time: millions of Python texts at once are gigabytes."""
+    for start in range(0, len(column), TUNING.texts):
+        yield from column.slice(start, TUNING.texts).to_pylist()
+
+
 class _Records:
     """Ids, codes and amounts of the records in the order of their units: the order of the file decides nothing."""
 
-    def __init__(self, session: Session, data: Microdata, part: DatasetPart, columns: CheckedColumns) -> None:
+    def __init__(self, session: Session, data: Microdata, part: DatasetPart, columns: CheckedColumns, key: SecretKey) -> None:
         numbers = [columns.number(each.column) for each in part.measure]
         amounts = [units_or_one(number, number.decimals if number else 0) for number in numbers]
         answer = read_units(session, data.engine, list(part.dimensions), amounts, unit=part.unit_columns, holding=part.holding)
-        self.units: list[str] = answer["unit"].to_pylist()
+        units = answer["unit"]
         where = f"{data.origin}: %s in {' and '.join(part.unit_columns)}."
-        if None in self.units:
+        if units.null_count:
             raise InputError(where % "a record has no id", hint="Every record needs a stable id.")
-        if len(set(self.units)) < len(self.units):
+        if pc.count_distinct(units).as_py() < len(units):
             raise InputError(
                 where % "several records have the same id",
                 hint="Give unit all columns that make a record unique, such as the enterprise and the year.",
@@ -212,7 +221,8 @@ class _Records:
         self.amounts = [_amounts(data, each, answer[f"amount{place}"].to_numpy()) for place, each in enumerate(part.measure)]
         encoded = answer["holding"].combine_chunks().dictionary_encode()
         self.holding: IntArray = encoded.indices.to_numpy().astype(np.int64)
-        self.holdings: list[str] = encoded.dictionary.to_pylist()
+        self.holdings = encoded.dictionary
+        self.prints, self.permanent = unit_prints(key, part.id, _texts(units)), factors(key, "", _texts(self.holdings)).tie
         self._codes = [answer[f"code{place}"].combine_chunks().dictionary_encode() for place in range(len(part.dimensions))]
 
     def places(self, leaves: Sequence[str], axis: int) -> IntArray:
@@ -225,15 +235,10 @@ class _Records:
 
 
 def _amounts(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:
-    """Whole numbers of units of the last decimal; refused where a cell could be too large to be computed with, or negative."""
+    """Whole numbers of units of the last decimal; refused where a cell could be too large to be computed with."""
     if found.dtype != np.int64 or np.abs(found.astype(np.float64)).sum() * TUNING.room >= LARGEST_EXACT:
         raise InputError(
             f"{data.origin}: the numbers of measure {measure.id!r} are too large to be added up exactly.", hint="Use larger units."
-        )
-    if (found < 0).any():
-        raise InputError(
-            f"{data.origin}: measure {measure.id!r} has negative numbers, which the server does not publish.",
-            hint="Serve gains and losses as two measures.",
         )
     return found
 
@@ -246,10 +251,9 @@ def _block(
     *,
     records: _Records,
     leaf: IntArray,
-    prints: AnyArray,
     value: IntArray,
 ) -> MeasureBlock:
-    drawn = factors(key, measure.id, records.holdings)
+    drawn = factors(key, measure.id, _texts(records.holdings))
     kept = np.flatnonzero(value)
     order = kept[np.argsort(records.holding[kept], kind="stable")]
     holding = records.holding[order]
@@ -273,12 +277,12 @@ def _block(
         start=frozen_array(start),
         leaf=frozen_array(leaf[:, order]),
         value=frozen_array(value),
-        low=frozen_array(prints[order, 0]),
-        high=frozen_array(prints[order, 1]),
+        low=frozen_array(records.prints[order, 0]),
+        high=frozen_array(records.prints[order, 1]),
         floor=frozen_array(drawn.floor[present]),
         sign=frozen_array(drawn.sign[present]),
         tie=frozen_array(drawn.tie[present]),
-        holding=frozen_array(factors(key, "", records.holdings).tie[present]),
+        holding=frozen_array(records.permanent[present]),
     )
 
 

@@ -10,7 +10,7 @@ far the floors of cells that it leads are raised, and who goes first among equal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,26 +22,27 @@ from statveil.core.secret import SecretKey
 _FULL = 2.0**53
 
 
-def unit_prints(key: SecretKey, dataset: str, units: Sequence[str]) -> AnyArray:
+def unit_prints(key: SecretKey, dataset: str, units: Iterable[str]) -> AnyArray:
     """Per unit id the two halves (low, high) of its keyed digest."""
     digests = _digests(key.hasher("record", dataset.encode()), (unit.encode() for unit in units))
-    return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2).astype(np.uint64)
+    return np.frombuffer(digests, dtype="<u8").reshape(-1, 2).astype(np.uint64)
 
 
-def _digests(start: Any, words: Iterable[bytes]) -> list[bytes]:
-    """The digest of each word, all begun with the same."""
-    found = []
+def _digests(start: Any, words: Iterable[bytes]) -> bytearray:
+    """The digests of the words one after the other, all begun with the same; millions of them are no list of objects."""
+    found = bytearray()
     for word in words:
         digest = start.copy()
         digest.update(word)
-        found.append(digest.digest())
+        found += digest.digest()
     return found
 
 
 def cell_ids(key: SecretKey, space: bytes, low: AnyArray, high: AnyArray, count: IntArray) -> list[bytes]:
     """The name of each cell in the store: its print and count, mixed with what is tabulated (`space`), under the key."""
     raw = np.stack([low.astype("<u8"), high.astype("<u8"), count.astype("<u8")], axis=1).tobytes()
-    return _digests(key.hasher("cell", space), (raw[place : place + 24] for place in range(0, len(raw), 24)))
+    found = bytes(_digests(key.hasher("cell", space), (raw[place : place + 24] for place in range(0, len(raw), 24))))
+    return [found[place : place + 16] for place in range(0, len(found), 16)]
 
 
 def space_of(key: SecretKey, measure: str, weights: str = "") -> bytes:
@@ -58,10 +59,10 @@ class Factors:
     tie: AnyArray
 
 
-def factors(key: SecretKey, variable: str, holdings: Sequence[str]) -> Factors:
+def factors(key: SecretKey, variable: str, holdings: Iterable[str]) -> Factors:
     """The factors of these holdings for one variable: permanent, for they know neither the dataset nor the order (T21, T23)."""
     digests = _digests(key.hasher("factor", variable.encode(), size=32), (holding.encode() for holding in holdings))
-    draws = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 4).astype(np.uint64)
+    draws = np.frombuffer(digests, dtype="<u8").reshape(-1, 4).astype(np.uint64)
     return Factors(
         sign=np.where(draws[:, 0] & np.uint64(1), 1, -1).astype(np.int64),
         floor=_uniform(draws[:, 2]),

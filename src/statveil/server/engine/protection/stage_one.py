@@ -90,7 +90,7 @@ def rules_table(block: MeasureBlock, sums: CellSums, at: IntArray) -> Table:
         respondents=frozen_array(sums.respondents[at]),
         frequency=frozen_array(sums.respondents[at]),
         frequency_scale=0,
-        magnitude=frozen_array(value),
+        magnitude=frozen_array(sums.magnitude[at]),
         top=frozen_array(top),
         largest_unwaived=frozen_array(top[:, 0]),
         largest_requested=frozen_array(np.full(at.size, -1, dtype=np.int64)),
@@ -104,6 +104,7 @@ class CellSums(NamedTuple):
     """By position of the grid, empty ones too; `records` is their number."""
 
     value: IntArray
+    magnitude: IntArray
     records: IntArray
     low: AnyArray
     high: AnyArray
@@ -124,7 +125,7 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
     number = np.zeros(size, dtype=np.int64)
     number[leaves] = np.arange(leaves.size)
     top = max(2, contributions_needed(block.rules))
-    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "records", "respondents")}
+    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "magnitude", "records", "respondents")}
     sums = CellSums(
         **whole,
         leader=np.full(size, -1, dtype=np.int64),
@@ -183,7 +184,9 @@ def _add_level(records, ancestor, sums, scratch) -> None:  # type: ignore[no-unt
             scratch.amount[where] += records.value[row]
         for where in touched[:count]:
             sums.respondents[where] += 1
-            _rank(sums.top[where], sums.leader, where, scratch.amount[where], holding, records.tie)
+            amount = abs(scratch.amount[where])  # gains and losses of one holding are one amount
+            sums.magnitude[where] += amount
+            _rank(sums.top[where], sums.leader, where, amount, holding, records.tie)
 
 
 @numba.njit(cache=True, nogil=True)
