@@ -24,14 +24,14 @@ class AdjustTuning(NamedTuple):
     """A leaf cell moves by no more than this part of itself,"""
     floors: float = 2.0
     """or by so many times its floor."""
-    band: float = 0.03
+    band: float = 0.025
     """A safe leaf cell stays so near to its dither, in parts of its largest contribution."""
-    short: float = 30.0
+    short: float = 10.0
     sensitive_weight: float = 0.1
     pace: float = 5.0
     """How quickly prices of sensitive rows move; others move by their weight."""
     again: int = 4
-    """A row whose positions were published in both senses moves by so many floors, so that no average over editions is near."""
+    """A row that was published in the other sense before moves by so many floors, so that no average over editions is near."""
 
 
 TUNING = AdjustTuning()
@@ -82,9 +82,10 @@ def adjust(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, li
         return np.zeros(0, np.int64)
     first = movers.changes(signs)
     sense = _senses(lattice, floors, first, limits)
-    raised = np.where(limits.both, TUNING.again, 1)
-    floor = np.where(sense > 0, floors.up, floors.down) * raised
-    up, down = floors.up * raised, floors.least_down * raised
+    up, down = (
+        level * np.where(limits.both | (limits.stored == other), TUNING.again, 1) for level, other in ((floors.up, -1), (floors.least_down, 1))
+    )
+    floor = np.where(sense > 0, up, np.maximum(floors.down, down))
     low, high = _bounds(lattice, floors, movers, sense, floor, limits.least)
     scale = np.maximum(lattice.magnitude, 1).astype(np.float64)
     weight = lattice.weight * np.where(lattice.sensitive, TUNING.sensitive_weight, 1.0)

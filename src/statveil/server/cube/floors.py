@@ -27,16 +27,16 @@ _FULL = 2.0**64
 class FloorTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    leaf_rise: float = 0.5
+    leaf_rise: float = 0.45
     """Floors of leaf cells are up to so much above their levels."""
-    total_rise: float = 0.3
+    total_rise: float = 0.2
     permanent: float = 0.5
     """The part of a rise that is the leader's for ever."""
     dither: float = 0.1
     """Safe leaf cells wander by up to this part of their largest contribution."""
-    target: float = 0.03
+    target: float = 0.05
     """Other safe rows are drawn to up to this part of it, so that two editions of them do not tell what one firm changed."""
-    rest: float = 0.6
+    rest: float = 0.75
     """Totals fall beyond their rest where that is at most this part of what the second contributor must miss by."""
     percent: Fraction = Fraction(10)
     """What a second contributor must miss by, where no p% rule says it."""

@@ -28,7 +28,7 @@ class LatticeTuning(NamedTuple):
     """By judgement, where nothing else is said."""
 
     most_positions: int = 20_000_000
-    weights: tuple[float, ...] = (1000.0, 30.0, 5.0, 1.5)
+    weights: tuple[float, ...] = (10000.0, 60.0, 5.0, 1.5)
     """What a relative error costs by the number of dimensions shown; one beyond (benchmarks/RESULTS.md, the cube)."""
     least_contributions: int = 2
 

@@ -58,7 +58,7 @@ def repair(rows_of: Members, leaves_of: Members, wanted: Wanted, change: IntArra
         if not _push(state, wanted.least, wanted.cost):
             break
         _mend_all(state, wanted, wanted.least, np.full(high.size, NO_LIMIT))
-    _turn(state, wanted, _to_other(state, wanted) <= 0)
+    _turn(state, wanted, ~wanted.stored & (_to_other(state, wanted) <= 0))
     while _lift(state, wanted.up, wanted.cost):
         pass
     return change, sense

@@ -22,10 +22,10 @@ from statveil.server.cube.lattice import Lattice, Members
 class SignTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    sweeps: int = 60
-    hottest: float = 0.3
+    sweeps: int = 100
+    hottest: float = 0.5
     coldest: float = 0.003
-    short: float = 30.0
+    short: float = 10.0
     """What a sensitive row costs that is short of its floor, relative to its size."""
     sensitive_weight: float = 0.1
     """A sensitive row's own error counts so much less."""
@@ -33,6 +33,8 @@ class SignTuning(NamedTuple):
     """The share of rivals in opposite directions that the price of pairs aims at."""
     price: float = 0.05
     """The first price of a pair in opposite directions."""
+    follow: float = 4.0
+    """How quickly the price follows the share."""
 
 
 TUNING = SignTuning()
@@ -63,13 +65,14 @@ class SignMeasure(NamedTuple):
 
 
 class SignLeaves(NamedTuple):
-    """By leaf cell: how far it goes up and down. By holding: the leaf cells that it leads, and its rivals."""
+    """By leaf cell: how far it goes up and down. By holding: the leaf cells that it leads, and its rivals; `large`: pairs of large ones."""
 
     rows_of: Members
     up: FloatArray
     down: FloatArray
     led: Members
     rivals: Members
+    large: AnyArray
 
 
 class SignRows(NamedTuple):
@@ -93,7 +96,7 @@ def search_signs(measures: Sequence[SignMeasure], signs: IntArray, fixed: BoolAr
         np.concatenate([each.movers.up for each in measures]),
         np.concatenate([each.movers.down for each in measures]),
         by_holding(leader, signs.size),
-        _paired(np.concatenate([each.number[_rivals(each)] for each in measures]), signs.size),
+        *_paired(np.concatenate([_rivals(each) for each in measures]), signs.size),
     )
     rows = SignRows(*(np.concatenate(column) for column in zip(*(_rows(each, signs) for each in measures), strict=True)))
     free = np.flatnonzero(~fixed & (np.diff(leaves.led.start) > 0))
@@ -143,37 +146,43 @@ def _turn(leaves, rows, holding, sign):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _opposite(rivals, signs, holding):  # type: ignore[no-untyped-def]
-    """How many more rivals go the other way than the same."""
-    found = 0
-    for at in range(rivals.start[holding], rivals.start[holding + 1]):
-        found -= signs[rivals.item[at]] * signs[holding]
+def _opposite(leaves, price, signs, holding):  # type: ignore[no-untyped-def]
+    """What it is worth that rivals go the other way, less those that go the same."""
+    found = 0.0
+    for at in range(leaves.rivals.start[holding], leaves.rivals.start[holding + 1]):
+        found -= price[leaves.large[at]] * signs[leaves.rivals.item[at]] * signs[holding]
     return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _follow(leaves, price, signs, tuning):  # type: ignore[no-untyped-def]
+    """Raise the prices of pairs, large and other ones, that go opposite ways too often; lower them if too seldom."""
+    pairs, opposite = np.zeros(2), np.zeros(2)
+    for holding in range(signs.size):
+        for at in range(leaves.rivals.start[holding], leaves.rivals.start[holding + 1]):
+            pairs[leaves.large[at]] += 1
+            opposite[leaves.large[at]] += signs[holding] != signs[leaves.rivals.item[at]]
+    for kind in range(2):
+        if pairs[kind] > 0:
+            price[kind] *= np.exp(tuning.follow * (opposite[kind] / pairs[kind] - tuning.opposite))
 
 
 @numba.njit(cache=True, nogil=True)
 def _anneal(leaves, rows, signs, free, tuning, seed, exponential):  # type: ignore[no-untyped-def]
     """Sweeps over the holdings that lead, ever colder; the price of opposite rivals follows their share."""
-    counter, price = seed, tuning.price
+    counter, price = seed, np.full(2, tuning.price)
     for sweep in range(tuning.sweeps):
         heat = tuning.hottest * (tuning.coldest / tuning.hottest) ** (sweep / max(tuning.sweeps - 1, 1))
         for holding in free:
             counter += STEP
             lot = exponential[np.int64(mixed(counter) >> np.uint64(40)) % CHANCES]
             sign = signs[holding]
-            cost = _turn(leaves, rows, holding, sign) - price * _opposite(leaves.rivals, signs, holding)
+            cost = _turn(leaves, rows, holding, sign) - _opposite(leaves, price, signs, holding)
             if cost <= heat * lot:
                 signs[holding] = -sign
             else:
                 _turn(leaves, rows, holding, -sign)
-        pairs, opposite = 0, 0
-        for holding in range(signs.size):
-            for at in range(leaves.rivals.start[holding], leaves.rivals.start[holding + 1]):
-                pairs += 1
-                opposite += signs[holding] != signs[leaves.rivals.item[at]]
-        if pairs:
-            price *= np.exp(4.0 * (opposite / pairs - tuning.opposite))
-    return price
+        _follow(leaves, price, signs, tuning)
 
 
 def rivals_in(lattice: Lattice, leader: IntArray, size: FloatArray) -> tuple[IntArray, IntArray]:
@@ -186,15 +195,18 @@ def rivals_in(lattice: Lattice, leader: IntArray, size: FloatArray) -> tuple[Int
 
 
 def _rivals(measure: SignMeasure) -> IntArray:
-    """The same as pairs of holdings."""
+    """The same as pairs of holdings, with 1 for the largest tenth of them: those are betted on first."""
     movers = measure.movers
     one, other = rivals_in(measure.lattice, movers.leader, movers.up)
-    return np.stack([movers.leader[one], movers.leader[other]], axis=1)
+    size = np.minimum(movers.up[one], movers.up[other])
+    large = size >= np.quantile(size, 0.9) if size.size else np.zeros(0, np.bool_)
+    return np.stack([measure.number[movers.leader[one]], measure.number[movers.leader[other]], large], axis=1).astype(np.int64)
 
 
-def _paired(pairs: IntArray, holdings: int) -> Members:
-    both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
-    return Members(np.searchsorted(both[:, 0], np.arange(holdings + 1)).astype(np.int64), both[:, 1].astype(np.int32))
+def _paired(pairs: IntArray, holdings: int) -> tuple[Members, AnyArray]:
+    both = np.unique(np.concatenate([pairs, pairs[:, [1, 0, 2]]]), axis=0)
+    rivals = Members(np.searchsorted(both[:, 0], np.arange(holdings + 1)).astype(np.int64), both[:, 1].astype(np.int32))
+    return rivals, both[:, 2].astype(np.int8)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -18,7 +18,7 @@ from statveil.server.cube.lattice import Members
 class SolveTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    steps: int = 800
+    steps: int = 500
     restart: int = 100
     primal: float = 0.05
     """How much of the step goes to changes, and how little to prices."""
