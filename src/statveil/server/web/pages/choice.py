@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
-from statveil.core.errors import InputError
+from statveil.core.errors import InputError, StatveilError
 from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.layout import ServedDimension
 from statveil.server.engine.query import DimensionChoice, TableQuery
@@ -123,5 +123,5 @@ def check_saved(datasets: Mapping[str, Dataset], check: Callable[[TableQuery], o
         for name, address in dataset.saved:
             try:
                 check(saved_choice(dataset, address).query(dataset))
-            except InputError as error:
+            except StatveilError as error:
                 raise InputError(f"Dataset {dataset.id!r}, saved table {name!r}: {error.message}", hint=error.hint) from None
