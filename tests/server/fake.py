@@ -66,10 +66,10 @@ class FakeService(TableService):
             _codes(found, choice)
         return query.hash(found.version)
 
-    def answer(self, query: TableQuery, *, client: str = "") -> AnsweredTable:
+    def answer(self, query: TableQuery) -> AnsweredTable:
         table_hash = self.check(query)
         with self.lock:
-            self.asked.append(client)
+            self.asked.append(query.canonical())
         self.before(query)
         found = self.known[query.dataset]
         axes = tuple(_axis(found, choice, totals=query.totals) for choice in query.dimensions)

@@ -110,7 +110,7 @@ class TableService:
         asked, _ = self._resolve(query)
         return asked.hash(self._data[query.dataset].version)
 
-    def answer(self, query: TableQuery, *, client: str = "") -> AnsweredTable:
+    def answer(self, query: TableQuery) -> AnsweredTable:
         """The protected table, recorded before it returns. Raises InputError by arithmetic alone, BackendError where the store fails."""
         asked, layout = self._resolve(query)
         data = self._data[query.dataset]

@@ -37,9 +37,7 @@ from statveil.version import VERSION
 def application(service: TableService, web: WebPart, files: SharedFiles, *, seconds: float) -> AccessMiddleware:
     files.prepare()
     metrics, audit_log, statuses = Metrics(), AuditLog(files.audit_log), JobStatuses(files.jobs)
-    queue = TableQueue(
-        lambda query, client: service.answer(query, client=client), statuses, waiting=web.waiting, on_change=metrics.waiting.set
-    )
+    queue = TableQueue(service.answer, statuses, waiting=web.waiting, on_change=metrics.waiting.set)
     dispatcher = TableDispatcher(service=service, queue=queue, audit_log=audit_log, metrics=metrics, budget=float(web.answer_seconds))
     keys = KeyRing(files.keys)
     limiter = RateLimiter(files.rate_limit, Allowance(requests=web.requests_per_minute, seconds=60))
