@@ -15,7 +15,7 @@ from statveil.core.secret import SecretKey
 from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.server_config import DatasetPart
 from statveil.risk.rules import MinimumFrequency, PPercent
-from statveil.server.engine.dataset import MeasureBlock, ServedData
+from statveil.server.engine.dataset import DatasetMeasure, MeasureBlock, ServedData
 from statveil.server.engine.keyed import factors, space_of, unit_prints
 from statveil.server.engine.layout import served_dimension
 from statveil.tables.spec import Dimension
@@ -105,7 +105,8 @@ def served(found: Register, key: SecretKey, measures: Sequence[str] = ("turnover
         for name, (codes, branches) in zip(names, found.shape.codes, strict=True)
     )
     blocks = {name: _block(found, key, name) for name in measures}
-    return ServedData(part=part, version="1", dimensions=dimensions, blocks=blocks)
+    known = {name: DatasetMeasure(id=name, label=name, unit="", decimals=0, counts=blocks[name].counts) for name in measures}
+    return ServedData(part=part, version="1", dimensions=dimensions, measures=known, blocks=blocks)
 
 
 def _tree(codes: int, branches: int) -> Hierarchy:
@@ -131,13 +132,12 @@ def _block(found: Register, key: SecretKey, measure: str) -> MeasureBlock:
         unit="",
         decimals=0,
         counts=counts,
-        space=space_of(key, "register", measure),
+        space=space_of(key, measure),
         rules=rules if counts else [PPercent(10), *rules],
         smallest=3 if counts else 1,
         start=start,
         leaf=found.places[:, order],
         value=value[order],
-        reference=value[order],
         low=prints[:, 0],
         high=prints[:, 1],
         floor=drawn.floor,

@@ -29,7 +29,8 @@ _MARK = b"statveil cube 1\n"
 class AccuracyClass:
     """Safe cells of so many dimensions shown and of `at_least` such a size (in units of the last decimal, up to the next class).
 
-    `within_percent`: nine in ten are no further off. Sensitive cells are in no class: what is told holds for them neither way.
+    `within_percent`, and `within` in such units: nine in ten are no further off. Sensitive cells are in no class: what is told holds
+    for them neither way.
     """
 
     dimensions: int
@@ -38,6 +39,7 @@ class AccuracyClass:
     mean_percent: float
     median_percent: float
     within_percent: float
+    within: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,34 +145,43 @@ def _fill_totals(by_code: AnyArray, dimension: Dimension) -> None:
             by_code[dimension.position[code]] = by_code[[dimension.position[part] for part in tree.children[code]]].sum(axis=0)
 
 
-def accuracy_of(error: FloatArray, released: IntArray, shown: IntArray, safe: BoolArray, *, fewest: int = 10) -> CubeAccuracy:
+def accuracy_of(
+    error: FloatArray, moved: IntArray, released: IntArray, shown: IntArray, safe: BoolArray, *, fewest: int = 10
+) -> CubeAccuracy:
     """`error`: relative change of each row, in percent; `shown`: dimensions. Classes of fewer than `fewest` cells are not told."""
+    moved = np.abs(moved)
     size = np.abs(released)
     digits = np.floor(np.log10(np.maximum(size, 1))).astype(np.int64)
     by_dimensions, classes = [], []
     for number in np.unique(shown[safe]).tolist():
         of_number = safe & (shown == number)
-        by_dimensions.append(_class(error[of_number], number, 0))
+        by_dimensions.append(_class(error[of_number], moved[of_number], number, 0))
         for power in np.unique(digits[of_number]).tolist():
             chosen = of_number & (digits == power)
             if int(chosen.sum()) >= fewest:
-                classes.append(_class(error[chosen], number, 10**power))
+                classes.append(_class(error[chosen], moved[chosen], number, 10**power))
     grand = error[shown == 0]
     return CubeAccuracy(
-        every=_class(error[safe], -1, 0),
+        every=_class(error[safe], moved[safe], -1, 0),
         by_dimensions=tuple(by_dimensions),
         classes=tuple(classes),
         grand_total_percent=_tidy(float(grand[0])) if grand.size else 0.0,
     )
 
 
-def _class(error: FloatArray, dimensions: int, at_least: int) -> AccuracyClass:
+def _class(error: FloatArray, moved: IntArray, dimensions: int, at_least: int) -> AccuracyClass:
     told: Sequence[float] = (0.0, 0.0, 0.0)
     if error.size:
         told = (float(error.mean()), float(np.median(error)), float(np.quantile(error, 0.9)))
     mean, median, within = (_tidy(each) for each in told)
     return AccuracyClass(
-        dimensions=dimensions, at_least=at_least, cells=int(error.size), mean_percent=mean, median_percent=median, within_percent=within
+        dimensions=dimensions,
+        at_least=at_least,
+        cells=int(error.size),
+        mean_percent=mean,
+        median_percent=median,
+        within_percent=within,
+        within=int(np.ceil(_tidy(float(np.quantile(moved, 0.9))))) if moved.size else 0,
     )
 
 

@@ -181,6 +181,6 @@ def cube_of(
         places=frozen_array(standing),
         released=frozen_array(released),
         small=(lattice.leaf_value < block.smallest) if block.counts else None,
-        accuracy=accuracy_of(error, lattice.value + moved, lattice.dimensions, ~lattice.sensitive),
+        accuracy=accuracy_of(error, moved, lattice.value + moved, lattice.dimensions, ~lattice.sensitive),
         memory=memory,
     )
