@@ -20,14 +20,20 @@ from statveil.server.cube.lattice import Lattice
 class CountsTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    sweeps: int = 60
-    hottest: float = 4.0
-    coldest: float = 0.2
+    sweeps: int = 150
+    hottest: float = 5.0
+    coldest: float = 0.3
     within: int = 3
-    """Beyond this an error costs more."""
-    beyond: float = 6.0
+    steep: float = 4.0
+    """What each unit of an error beyond `within` costs on top;"""
+    beyond: float = 0.1
+    """and how much more each further one, so that no total drifts."""
     short: float = 30.0
-    """What each unit costs that a sensitive row is short of its level, or another below the smallest count."""
+    """What each unit costs that a sensitive row is short of its level, or another below the smallest count,"""
+    never: float = 1e6
+    """and once none is any more;"""
+    after: int = 30
+    """sweeps that then take back what lifting cost the sums."""
 
 
 TUNING = CountsTuning()
@@ -62,18 +68,26 @@ def adjust_counts(lattice: Lattice, stored: IntArray, drawn: FloatArray, *, smal
     released = np.where(small, np.where(up, smallest, 0), value)
     rows = CountRows(lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
     moved = lattice.sums(released - value)
-    _anneal(lattice.rows_of, rows, _CountLeaves(value, released, moved, kept), TUNING, np.uint64(seed), EXPONENTIAL)
-    while _lift(lattice.rows_of, lattice.leaves_of, rows, released, moved):
-        pass
+    leaves = _CountLeaves(value, released, moved, kept)
+    _anneal(lattice.rows_of, rows, leaves, TUNING, np.uint64(seed), EXPONENTIAL)
+    _lift_all(lattice, rows, leaves)
+    settled = TUNING._replace(hottest=0.0, sweeps=TUNING.after, short=TUNING.never)
+    _anneal(lattice.rows_of, rows, leaves, settled, np.uint64(seed), EXPONENTIAL)
+    _lift_all(lattice, rows, leaves)
     return released
+
+
+def _lift_all(lattice: Lattice, rows: CountRows, leaves: _CountLeaves) -> None:
+    while _lift(lattice.rows_of, lattice.leaves_of, rows, leaves.released, leaves.moved):
+        pass
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
     off = abs(moved)
-    cost = np.float64(off)
+    cost = off + tuning.beyond * off * off
     if off > tuning.within:
-        cost += tuning.beyond * (off - tuning.within)
+        cost += tuning.steep * (off - tuning.within)
     level = rows.level[row]
     if off < level:
         cost += tuning.short * (level - off)
@@ -90,7 +104,7 @@ def _anneal(rows_of, rows, leaves, tuning, seed, exponential):  # type: ignore[n
     counter, smallest = seed, rows.smallest
     value, released, moved, kept = leaves
     for sweep in range(tuning.sweeps):
-        heat = tuning.hottest * (tuning.coldest / tuning.hottest) ** (sweep / max(tuning.sweeps - 1, 1))
+        heat = tuning.hottest * (tuning.coldest / max(tuning.hottest, 1e-9)) ** (sweep / max(tuning.sweeps - 1, 1))
         if sweep == tuning.sweeps - 1:
             heat = 0.0
         for leaf in range(value.size):

@@ -1,8 +1,8 @@
 """What the key draws: how far above its level each sensitive row must move, where safe leaf cells wander, and ids for the memory.
 
-A search for the least change leaves rows at their floors; were those the levels, the truth would be told but for the sign (T11). Half of
-a floor's rise is for ever of the row's leader, so that years of averaging do not wear it down; half is of the content, so that one year's
-truth, when it becomes known, does not tell the next year's.
+A search for the least change leaves rows at their floors; were those the levels, the truth would be told but for the sign (T11). Part of
+a floor's rise is for ever of the row's leader, so that years of averaging do not wear it down; the rest is of the content, so that one
+year's truth, when it becomes known, does not tell the next year's, nor two editions what one firm changed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ class FloorTuning(NamedTuple):
     leaf_rise: float = 0.45
     """Floors of leaf cells are up to so much above their levels."""
     total_rise: float = 0.2
-    permanent: float = 0.5
+    permanent: float = 0.2
     """The part of a rise that is the leader's for ever."""
-    dither: float = 0.1
+    dither: float = 0.09
     """Safe leaf cells wander by up to this part of their largest contribution."""
     target: float = 0.05
-    """Other safe rows are drawn to up to this part of it, so that two editions of them do not tell what one firm changed."""
-    rest: float = 0.75
+    """Other safe rows are drawn to up to this part of it, so that two editions of them do not tell what one firm changed,"""
+    most_target: tuple[float, ...] = (0.001, 0.005, 0.008, 0.03)
+    """but by no more than this part of themselves, by dimensions shown."""
+    rest: float = 0.85
     """Totals fall beyond their rest where that is at most this part of what the second contributor must miss by."""
     percent: Fraction = Fraction(10)
     """What a second contributor must miss by, where no p% rule says it."""
@@ -70,11 +72,11 @@ def draw_floors(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> Floors
         np.maximum(np.ceil(level * factor).astype(np.int64), level)
         for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest))
     )
-    wander = (2 * uniform(key, block.space, "cube dither", content) - 1) * lattice.top[:, 0]
-    wander = np.where(lattice.sensitive, 0.0, wander)
+    wander = np.where(lattice.sensitive, 0.0, 2 * uniform(key, block.space, "cube dither", content) - 1)
+    first, most = lattice.top[:, 0], np.array(TUNING.most_target)[np.minimum(lattice.dimensions, len(TUNING.most_target) - 1)]
     shown, row = lattice.leaf_row >= 0, np.maximum(lattice.leaf_row, 0)
-    target = np.where(smallest & shown.all(), 0.0, TUNING.target * wander)
-    return Floors(up, down, np.where(smallest, down, least_down), target, np.where(shown, TUNING.dither * wander[row], 0.0))
+    target = np.where(smallest & shown.all(), 0.0, wander * np.minimum(TUNING.target * first, most * lattice.magnitude))
+    return Floors(up, down, np.where(smallest, down, least_down), target, np.where(shown, TUNING.dither * (wander * first)[row], 0.0))
 
 
 def second_misses(block: MeasureBlock, lattice: Lattice, smallest: BoolArray) -> IntArray:
