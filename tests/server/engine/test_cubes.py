@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from statveil.core.errors import BackendError
+from statveil.core.errors import AuditFailed, BackendError
 from statveil.server.engine import cubes
 from statveil.server.engine.service import TableService
 from statveil.server.store.sql import SqliteStore
@@ -94,3 +94,14 @@ def test_what_is_stored_cannot_be_read_without_the_key(tmp_path: Path) -> None:
     for body in sealed(tmp_path).values():
         assert b"statveil" not in body
         assert released[:16] not in body
+
+
+def test_public_totals_that_cannot_be_held_are_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*given: Any, **told: Any) -> Any:
+        raise AuditFailed("The cube fails.", hint="Report this.")
+
+    monkeypatch.setattr(cubes, "prepare_cube", failing)
+    with pytest.raises(AuditFailed, match="Report this"):
+        open_village(tmp_path)
+    with pytest.raises(AuditFailed, match="give them a distance"):
+        open_village(tmp_path, id="held", public=[{"measure": "turnover"}])

@@ -112,6 +112,8 @@ def test_gains_and_losses_are_served(tmp_path: Path, mode: str) -> None:
 
 def test_a_public_total_is_held(tmp_path: Path) -> None:
     total = sum(record[-1] for record in VILLAGE)
+    (tmp_path / "key").write_text("01" * 32)  # so few cells cannot hold it under every key
+    (tmp_path / "key").chmod(0o600)
     answer = open_village(tmp_path, public=[{"measure": "turnover", "within": 40}]).answer(ask("region", "trade"))
     assert abs(value(answer, "Total", "Total") - total) <= 40
     assert abs(value(answer, "N1", "metal") - 900) >= 90

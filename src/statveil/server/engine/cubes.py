@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from statveil.core.errors import BackendError
+from statveil.core.errors import AuditFailed, BackendError
 from statveil.core.secret import SecretKey
 from statveil.jobs.server_config import DatasetPart
 from statveil.server.cube.cube import Cube
@@ -68,15 +68,7 @@ def _prepared(store: Store, claimed: ClaimedStore, key: SecretKey, data: ServedD
     while True:
         known = store.sealed(MEMORY)
         memory = opened(store, key, MEMORY, MEMORY)
-        cube = prepare_cube(
-            data,
-            measure,
-            depth=depth_of(data.part),
-            key=key,
-            memory=None if memory is None else CubeMemory.from_bytes(memory),
-            public=public_totals(data),
-            progress=_named(progress, data.part.id, measure),
-        )
+        cube = _cube(data, measure, key, None if memory is None else CubeMemory.from_bytes(memory), progress)
         number = 0
         with store.recording() as recording:
             claimed.check(recording)
@@ -88,6 +80,17 @@ def _prepared(store: Store, claimed: ClaimedStore, key: SecretKey, data: ServedD
         made = stored_cube(store, key, data.version, measure)
         if made is not None:
             return made
+
+
+def _cube(data: ServedData, measure: str, key: SecretKey, memory: CubeMemory | None, progress: Progress) -> Cube:
+    public, tell = public_totals(data), _named(progress, data.part.id, measure)
+    try:
+        return prepare_cube(data, measure, depth=depth_of(data.part), key=key, memory=memory, public=public, progress=tell)
+    except AuditFailed as fault:
+        if not any(each.measure == measure for each in public):
+            raise
+        words = "Public totals may be too many or too exact: give them a distance (within), or leave some out."
+        raise AuditFailed(fault.message, hint=words) from None
 
 
 def _named(progress: Progress, dataset: str, measure: str) -> Progress:
