@@ -121,6 +121,7 @@ def write_config(folder: Path, *, records: int = 1_500) -> Path:
     wide = f"""
 [[dataset]]
 id = "wide"
+mode = "section4"
 file = "wide.parquet"
 unit = "unit"
 rule = [{{ type = "minimum-frequency", n = 3, level = 10 }}]

@@ -375,7 +375,7 @@ NAME = "STATVEIL_TEST_KEY"
 
 def test_the_solver_is_started_without_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A child keeps the environment that it is started with, for all who can read it."""
-    path = write_server(tmp_path, web={"port": 0, "anonymous": True})
+    path = write_server(tmp_path, web={"port": 0, "anonymous": True}, mode="section4")
     path.write_text(path.read_text().replace('key = { "file" = "key" }', f'key = {{ environment = "{NAME}", counter = "counter" }}'))
     monkeypatch.setenv(NAME, (tmp_path / "key").read_text())
     seen: list[str | None] = []
