@@ -223,3 +223,19 @@ def test_a_folder_that_may_not_be_entered_is_said(home: Path, monkeypatch: pytes
         office_key(make=True)
     with pytest.raises(InputError, match="There is no key"):
         office_key(make=False)
+
+
+def test_what_is_sealed_is_opened_by_the_key_alone_and_only_unchanged() -> None:
+    key, content = SecretKey(b"1" * 32), b"numbers that nobody may see" * 100
+    sealed = key.seal("cube", content)
+    assert key.unseal("cube", sealed) == content
+    assert key.seal("cube", content) == sealed, "the same content, the same bytes"
+    assert content[:8] not in sealed
+    assert SecretKey(b"2" * 32).unseal("cube", sealed) is None
+    assert key.unseal("memory", sealed) is None
+    for place in (0, 40, len(sealed) - 1):
+        changed = bytearray(sealed)
+        changed[place] ^= 1
+        assert key.unseal("cube", bytes(changed)) is None
+    assert key.unseal("cube", sealed[:20]) is None
+    assert key.unseal("cube", key.seal("cube", b"")) == b""

@@ -37,7 +37,7 @@ def dataset(name: str = "firms") -> Dataset:
         id=name,
         label=f"The {name}",
         version="1",
-        mode="anchored",
+        mode="cube",
         dimensions=(region(), size()),
         measures=(DatasetMeasure(id="turnover", label="Turnover", unit="EUR", decimals=1),),
         cells=1_000,
@@ -66,10 +66,10 @@ class FakeService(TableService):
             _codes(found, choice)
         return query.hash(found.version)
 
-    def answer(self, query: TableQuery, *, client: str = "") -> AnsweredTable:
+    def answer(self, query: TableQuery) -> AnsweredTable:
         table_hash = self.check(query)
         with self.lock:
-            self.asked.append(client)
+            self.asked.append(query.canonical())
         self.before(query)
         found = self.known[query.dataset]
         axes = tuple(_axis(found, choice, totals=query.totals) for choice in query.dimensions)

@@ -1,4 +1,4 @@
-"""A dataset in memory, confidential: records as numbers, with their prints and their changed values, one block per measure.
+"""A dataset in memory, confidential: records as numbers, with their prints and the keyed numbers of their holdings, one block per measure.
 
 `described` gives what readers may know of it before they ask.
 """
@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray, frozen_array
 from statveil.core.errors import InputError
@@ -25,24 +27,28 @@ from statveil.data.readers import read_labels
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules import MinimumFrequency
 from statveil.risk.rules.base import RespondentRule
-from statveil.server.engine.keyed import factors, noised, space_of, unit_prints
+from statveil.server.engine.keyed import factors, space_of, unit_prints
 from statveil.server.engine.layout import ServedDimension, served_dimension
 from statveil.tables.coding import find_dimensions
 from statveil.tables.columns import CheckedColumns, check_columns
 from statveil.tables.spec import Dimension, TableSpec
 
-_NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
-METHOD = "settled over all dimensions"
+if TYPE_CHECKING:
+    from statveil.server.cube.cube import AccuracyClass
+
+_NUMBERS_DO_NOT_DEPEND_ON = {"label", "saved", "filters", "file", "delimiter", "encoding", "decimal", "dimensions"}
+METHOD = "one cube of all dimensions"
 """How numbers are made from all that; a store of numbers that were made otherwise is refused."""
 
 
 class DatasetTuning(NamedTuple):
     room: int = 64
     """Sums stay this many times below 2^53, so that programs in doubles see them exactly. By judgement."""
+    texts: int = 1 << 16
+    """Texts that are read at a time. By judgement."""
 
 
 TUNING = DatasetTuning()
-NO_PRINTS = (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -62,8 +68,6 @@ class MeasureBlock:
     leaf: IntArray
     """`leaf[d, r]`: place of record r among the leaves of dimension d."""
     value: IntArray
-    reference: IntArray
-    """The values that answers are anchored at: the changed ones, or the true ones in the paper's mode."""
     low: AnyArray
     high: AnyArray
     floor: FloatArray
@@ -71,30 +75,49 @@ class MeasureBlock:
     sign: IntArray
     tie: AnyArray
     """Per holding: decides who leads a cell among equals."""
-    settled: tuple[AnyArray, AnyArray] = NO_PRINTS
-    """Prints of the cells whose reference is safe and is what they are published at, in the order of their low halves."""
+    holding: AnyArray
+    """Per holding: a keyed number that is the same for all measures and editions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetMeasure:
+    """`smallest`: of counts, the smallest that is told; what must not be told is less than that."""
+
+    id: str
+    label: str
+    unit: str
+    decimals: int
+    counts: bool = False
+    smallest: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ServedData:
-    """A dataset that can be asked: public labels, confidential blocks."""
+    """A dataset that can be asked: public labels, confidential blocks.
+
+    Without its records (`blocks` empty) it can still be answered from what was prepared.
+    """
 
     part: DatasetPart
     version: str
     dimensions: tuple[ServedDimension, ...]
-    blocks: Mapping[str, MeasureBlock] = field(repr=False)
+    measures: Mapping[str, DatasetMeasure]
+    blocks: Mapping[str, MeasureBlock] = field(default_factory=dict, repr=False)
 
     @property
     def level_names(self) -> str:
         """The names by which tables are asked for, besides codes; unlike labels they are for ever."""
         return json.dumps([[each.id, [level.id for level in each.levels]] for each in self.dimensions], ensure_ascii=True)
 
-    def block(self, measure: str) -> MeasureBlock:
-        if measure not in self.blocks:
+    def measure(self, name: str) -> DatasetMeasure:
+        if name not in self.measures:
             raise InputError(
-                f"Dataset {self.part.id!r} has no measure {measure!r}.", hint=f"Its measures: {', '.join(map(repr, self.blocks))}."
+                f"Dataset {self.part.id!r} has no measure {name!r}.", hint=f"Its measures: {', '.join(map(repr, self.measures))}."
             )
-        return self.blocks[measure]
+        return self.measures[name]
+
+    def block(self, measure: str) -> MeasureBlock:
+        return self.blocks[self.measure(measure).id]
 
 
 def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> ServedData:
@@ -109,27 +132,35 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         _check_units(data, part)
         columns = check_columns(session, data, specs)
         full = find_dimensions(session, data, specs[0], columns.records)
-        records = _Records(session, data, part, columns)
+        records = _Records(session, data, part, columns, key)
     words = read_labels(data.origin)
-    dimensions = tuple(
+    found = [
         served_dimension(
             each.name,
             part.dimensions[each.name].label or words.columns.get(each.name, each.name),
             labelled(each, part.dimensions[each.name].labels, words.values.get(each.name, {})),
             _names(part.dimensions[each.name]),
             filter_=each.name in part.filters,
-            population=each.name in part.open_populations,
+            population=each.name in part.filters and part.mode == "cube",
         )
         for each in full
-    )
-    leaf = np.stack([records.places(dimension.full.trees[0].leaves, axis) for axis, dimension in enumerate(dimensions)])
-    prints = unit_prints(key, part.id, records.units)
+    ]
+    cuts = [each.cut_at(part.lowest[each.id]) if each.id in part.lowest else (each, None) for each in found]
+    places = [records.places(each.full.trees[0].leaves, axis) for axis, each in enumerate(found)]
+    leaf = np.stack([place if above is None else above[place] for place, (_, above) in zip(places, cuts, strict=True)])
+    dimensions = tuple(each for each, _ in cuts)
     blocks = {
-        each.id: _block(key, part, each, columns, records=records, leaf=leaf, prints=prints, value=records.amounts[place])
+        each.id: _block(key, part, each, columns, records=records, leaf=leaf, value=records.amounts[place])
         for place, each in enumerate(part.measure)
     }
-    version = _version(key, part, columns, dimensions, prints)
-    return ServedData(part=part, version=version, dimensions=dimensions, blocks=blocks)
+    measures = {
+        each.id: DatasetMeasure(
+            id=each.id, label=each.label, unit=each.unit, decimals=each.decimals, counts=each.counts, smallest=each.smallest
+        )
+        for each in blocks.values()
+    }
+    version = _version(key, part, columns, dimensions, records.prints)
+    return ServedData(part=part, version=version, dimensions=dimensions, measures=measures, blocks=blocks)
 
 
 def labelled(dimension: Dimension, given: Mapping[str, str], of_values: Mapping[Any, str]) -> Dimension:
@@ -165,18 +196,24 @@ def _check_units(data: Microdata, part: DatasetPart) -> None:
         raise InputError(f"Dataset {part.id!r}: unit must name at least one column.")
 
 
+def _texts(column: pa.Array | pa.ChunkedArray) -> Iterator[str]:
+    """The texts one after the other, a few at a time: millions of Python texts at once are gigabytes."""
+    for start in range(0, len(column), TUNING.texts):
+        yield from column.slice(start, TUNING.texts).to_pylist()
+
+
 class _Records:
     """Ids, codes and amounts of the records in the order of their units: the order of the file decides nothing."""
 
-    def __init__(self, session: Session, data: Microdata, part: DatasetPart, columns: CheckedColumns) -> None:
+    def __init__(self, session: Session, data: Microdata, part: DatasetPart, columns: CheckedColumns, key: SecretKey) -> None:
         numbers = [columns.number(each.column) for each in part.measure]
         amounts = [units_or_one(number, number.decimals if number else 0) for number in numbers]
         answer = read_units(session, data.engine, list(part.dimensions), amounts, unit=part.unit_columns, holding=part.holding)
-        self.units: list[str] = answer["unit"].to_pylist()
+        units = answer["unit"]
         where = f"{data.origin}: %s in {' and '.join(part.unit_columns)}."
-        if None in self.units:
+        if units.null_count:
             raise InputError(where % "a record has no id", hint="Every record needs a stable id.")
-        if len(set(self.units)) < len(self.units):
+        if pc.count_distinct(units).as_py() < len(units):
             raise InputError(
                 where % "several records have the same id",
                 hint="Give unit all columns that make a record unique, such as the enterprise and the year.",
@@ -184,7 +221,8 @@ class _Records:
         self.amounts = [_amounts(data, each, answer[f"amount{place}"].to_numpy()) for place, each in enumerate(part.measure)]
         encoded = answer["holding"].combine_chunks().dictionary_encode()
         self.holding: IntArray = encoded.indices.to_numpy().astype(np.int64)
-        self.holdings: list[str] = encoded.dictionary.to_pylist()
+        self.holdings = encoded.dictionary
+        self.prints, self.permanent = unit_prints(key, part.id, _texts(units)), factors(key, "", _texts(self.holdings)).tie
         self._codes = [answer[f"code{place}"].combine_chunks().dictionary_encode() for place in range(len(part.dimensions))]
 
     def places(self, leaves: Sequence[str], axis: int) -> IntArray:
@@ -197,15 +235,10 @@ class _Records:
 
 
 def _amounts(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:
-    """Whole numbers of units of the last decimal; refused where a cell could be too large to be computed with, or negative."""
+    """Whole numbers of units of the last decimal; refused where a cell could be too large to be computed with."""
     if found.dtype != np.int64 or np.abs(found.astype(np.float64)).sum() * TUNING.room >= LARGEST_EXACT:
         raise InputError(
             f"{data.origin}: the numbers of measure {measure.id!r} are too large to be added up exactly.", hint="Use larger units."
-        )
-    if (found < 0).any():
-        raise InputError(
-            f"{data.origin}: measure {measure.id!r} has negative numbers, which the server does not publish.",
-            hint="Serve gains and losses as two measures.",
         )
     return found
 
@@ -218,10 +251,9 @@ def _block(
     *,
     records: _Records,
     leaf: IntArray,
-    prints: AnyArray,
     value: IntArray,
 ) -> MeasureBlock:
-    drawn = factors(key, measure.id, records.holdings)
+    drawn = factors(key, measure.id, _texts(records.holdings))
     kept = np.flatnonzero(value)
     order = kept[np.argsort(records.holding[kept], kind="stable")]
     holding = records.holding[order]
@@ -233,26 +265,24 @@ def _block(
         rules = [rule for rule in rules if isinstance(rule, MinimumFrequency)]
     decimals = columns.decimals(measure.column)
     smallest = _smallest(part, rules) if measure.count else 1
-    changed = noised(value, drawn.sign[holding], drawn.size[holding], least=float(part.noise.least), most=float(part.noise.most))
-    reference = changed if part.mode == "anchored" else value
     return MeasureBlock(
         id=measure.id,
         label=measure.label or measure.id,
         unit=measure.unit,
         decimals=decimals,
         counts=measure.count,
-        space=space_of(key, part.id, measure.id),
+        space=space_of(key, measure.id),
         rules=rules,
         smallest=smallest,
         start=frozen_array(start),
         leaf=frozen_array(leaf[:, order]),
         value=frozen_array(value),
-        reference=frozen_array(reference),
-        low=frozen_array(prints[order, 0]),
-        high=frozen_array(prints[order, 1]),
+        low=frozen_array(records.prints[order, 0]),
+        high=frozen_array(records.prints[order, 1]),
         floor=frozen_array(drawn.floor[present]),
         sign=frozen_array(drawn.sign[present]),
         tie=frozen_array(drawn.tie[present]),
+        holding=frozen_array(records.permanent[present]),
     )
 
 
@@ -270,16 +300,12 @@ def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensi
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetMeasure:
-    id: str
-    label: str
-    unit: str
-    decimals: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have."""
+    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have.
+
+    `depth`: dimensions that it may have at once, filters included (None: all). `accuracy`: classes of cells by measure.
+    `saved`: the officer's tables, names and addresses.
+    """
 
     id: str
     label: str
@@ -288,9 +314,12 @@ class Dataset:
     dimensions: tuple[ServedDimension, ...]
     measures: tuple[DatasetMeasure, ...]
     cells: int
+    depth: int | None = None
+    accuracy: Mapping[str, tuple[AccuracyClass, ...]] = field(default_factory=dict)
+    saved: tuple[tuple[str, str], ...] = ()
 
 
-def described(data: ServedData, cells: int) -> Dataset:
+def described(data: ServedData, cells: int, accuracy: Mapping[str, tuple[AccuracyClass, ...]]) -> Dataset:
     """A dataset as readers see it; a table may have so many `cells`."""
     part = data.part
     return Dataset(
@@ -299,8 +328,9 @@ def described(data: ServedData, cells: int) -> Dataset:
         version=data.version,
         mode=part.mode,
         dimensions=data.dimensions,
-        measures=tuple(
-            DatasetMeasure(id=each.id, label=each.label, unit=each.unit, decimals=each.decimals) for each in data.blocks.values()
-        ),
+        measures=tuple(data.measures.values()),
         cells=cells,
+        depth=part.depth,
+        accuracy=accuracy,
+        saved=tuple(part.saved.items()),
     )

@@ -100,7 +100,7 @@ class TableDispatcher:
 
     async def _fresh(self, caller: Caller, query: TableQuery, table_hash: str, form: Format) -> DispatchedTable:
         facts: dict[str, Any] = {"key": caller.id, "dataset": query.dataset, "table": table_hash}
-        making = self.queue.submit(query, table_hash, caller.id)
+        making = self.queue.submit(query, table_hash)
         try:
             answer = await asyncio.wait_for(asyncio.shield(making), self.budget)
         except TimeoutError:

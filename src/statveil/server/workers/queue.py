@@ -105,7 +105,7 @@ class TableQueue:
 
     def __init__(
         self,
-        answer: Callable[[TableQuery, str], AnsweredTable],
+        answer: Callable[[TableQuery], AnsweredTable],
         statuses: JobStatuses,
         *,
         waiting: int,
@@ -117,23 +117,23 @@ class TableQueue:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="table")
         self._open: dict[str, asyncio.Future[AnsweredTable]] = {}
 
-    def submit(self, query: TableQuery, table_hash: str, client: str) -> asyncio.Future[AnsweredTable]:
+    def submit(self, query: TableQuery, table_hash: str) -> asyncio.Future[AnsweredTable]:
         """The table being made for this query, by this call or an earlier one. Raises `Problem` where there is no place left."""
         if table_hash in self._open:
             return self._open[table_hash]
         if len(self._open) >= self._most:
             raise problems.busy()
         self._statuses.begin(table_hash, query.dataset)
-        future = asyncio.get_running_loop().run_in_executor(self._pool, self._make, query, table_hash, client)
+        future = asyncio.get_running_loop().run_in_executor(self._pool, self._make, query, table_hash)
         self._open[table_hash] = future
         self._on_change(len(self._open))
         future.add_done_callback(lambda done: self._finish(table_hash, done))
         return future
 
-    def _make(self, query: TableQuery, table_hash: str, client: str) -> AnsweredTable:
+    def _make(self, query: TableQuery, table_hash: str) -> AnsweredTable:
         self._statuses.mark(table_hash, JobState.RUNNING)
         try:
-            made = self._answer(query, client)
+            made = self._answer(query)
         except Exception as error:
             told = problems.from_error(error) if isinstance(error, StatveilError) else problems.internal()
             self._statuses.mark(table_hash, JobState.FAILED, told)
