@@ -66,7 +66,8 @@ def repair(rows_of: Members, leaves_of: Members, wanted: Wanted, change: IntArra
 
 def _to_other(state: _State, wanted: Wanted) -> IntArray:
     """How far each row is from its floor on the other side."""
-    return np.where(state.sense > 0, wanted.down, wanted.up) + state.sense * state.moved
+    found: IntArray = np.where(state.sense > 0, wanted.down, wanted.up) + state.sense * state.moved
+    return found
 
 
 def _turn(state: _State, wanted: Wanted, chosen: BoolArray) -> None:
