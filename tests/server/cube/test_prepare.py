@@ -31,7 +31,7 @@ def test_the_village_is_answered_by_sums_and_its_single_firms_are_hidden(tmp_pat
 
 
 def test_populations_are_sums(tmp_path: Path) -> None:
-    data = village(tmp_path, populations=["region"])
+    data = village(tmp_path)
     cube = prepare_cube(data, "turnover", depth=Depth(), key=KEY)
     whole, trade = cube.values(table(data, "turnover", "region")), table(data, "turnover", "trade", filters={"region": ("N1", "S2")})
     region = table(data, "turnover", "region").cuts[0]

@@ -106,7 +106,72 @@ def opposite_rivals(edition: Edition, *, largest: bool = False) -> AttackScore:
 
 def guessed_upward(edition: Edition) -> AttackScore:
     sensitive = edition.lattice.sensitive
-    return AttackScore("T18", "sensitive cells that went up, the best guess without a key", *_counted(edition.moved > 0, sensitive), None)
+    words = "sensitive cells that went up, the best guess without a key"
+    return AttackScore("T18", words, *_counted(edition.moved > 0, sensitive), None)
+
+
+def second_contributor(edition: Edition, percent: float = PERCENT) -> AttackScore:
+    """The second contributor subtracts its own from the release, and takes the rest for the first one's."""
+    lattice = edition.lattice
+    first, second = lattice.top[:, 0], lattice.top[:, 1]
+    tried = lattice.sensitive & (lattice.respondents > 2) & (first > 0)
+    near = np.abs(lattice.value + edition.moved - second - first) < percent * first
+    return AttackScore("T13", "second contributor within p% of the first", *_counted(near, tried), 0.1)
+
+
+def holdings_added_up(edition: Edition, percent: float = PERCENT) -> AttackScore:
+    """Whoever knows all cells in which a holding is alone adds them up (T06, T07): no table shows that sum."""
+    lattice, pairs = edition.lattice, edition.lattice.pairs
+    row = np.maximum(lattice.leaf_row, 0)
+    alone = ((lattice.leaf_row >= 0) & (lattice.respondents[row] == 1))[pairs.leaf]
+    holding = np.repeat(np.arange(pairs.start.size - 1), np.diff(pairs.start))[alone]
+    size, moved, cells = (
+        np.bincount(holding, weights, minlength=pairs.start.size - 1)
+        for weights in (pairs.amount[alone], (edition.released - lattice.leaf_value)[pairs.leaf[alone]], np.ones(holding.size))
+    )
+    tried = (cells > 1) & (np.abs(size) >= 10)
+    near = np.abs(moved) < percent / 2 * np.abs(size)
+    return AttackScore("T06", "holdings alone in several cells, their sum within p/2", *_counted(near, tried), 0.01)
+
+
+def leader_of_total(edition: Edition, percent: float = PERCENT) -> AttackScore:
+    """From a total, subtract the released leaf cells of all others: what is left is the leader's cell, as released (T04)."""
+    lattice = edition.lattice
+    row = np.maximum(lattice.leaf_row, 0)
+    single = (lattice.leaf_row >= 0) & (lattice.respondents[row] == 1) & (lattice.leaf_magnitude >= 10)
+    near = np.abs(edition.released - lattice.leaf_value) < percent / 2 * lattice.leaf_magnitude
+    return AttackScore("T04", "single respondents within p/2 by complements", *_counted(near, single), 0.0)
+
+
+def at_the_level(edition: Edition) -> AttackScore:
+    """The level is known: the release less or plus it is the truth, if the cell moved just so far (T11)."""
+    lattice, moved = edition.lattice, edition.moved
+    level = np.where(moved > 0, lattice.up, lattice.down)
+    large = lattice.sensitive & (level >= 10)
+    near = np.abs(np.abs(moved) - level) < 0.1 * level
+    return AttackScore("T11", "sensitive cells moved just by their level (within a tenth)", *_counted(near, large), None)
+
+
+def average_over_editions(editions: Sequence[Edition], *, same: bool = True) -> AttackScore:
+    """The mean of all editions of a position that is sensitive in all of them (T21): if `same`, the same leader's and of about the
+    same size, for an average of different quantities tells neither."""
+    marks = [np.stack([each.ids, _leaders(each) if same else each.ids], axis=1) for each in editions]
+    kept = [each.lattice.sensitive[each.lattice.position_row] for each in editions]
+    common = np.unique(marks[0][kept[0]], axis=0)
+    for mark, chosen in zip(marks[1:], kept[1:], strict=True):
+        both, count = np.unique(np.concatenate([common, np.unique(mark[chosen], axis=0)]), axis=0, return_counts=True)
+        common = both[count > 1]
+    moved, level, sizes = np.zeros(common.shape[0]), np.zeros(common.shape[0]), []
+    for each in editions:
+        order = np.argsort(each.ids, kind="stable")
+        row = each.lattice.position_row[order[np.searchsorted(each.ids[order], common[:, 0])]]
+        moved += each.moved[row]
+        level += np.minimum(each.lattice.up, each.lattice.down)[row]
+        sizes.append(each.lattice.magnitude[row])
+    kept_size = np.max(sizes, axis=0) <= SAME * np.min(sizes, axis=0) if same else np.ones(moved.size, np.bool_)
+    moved, level = moved[kept_size], level[kept_size]
+    words = f"average of {len(editions)} editions within the level" + ("" if same else ", whoever leads")
+    return AttackScore("T21", words, int((np.abs(moved) < level).sum()), moved.size, 0.0 if same else None)
 
 
 def _leaders(edition: Edition) -> AnyArray:
