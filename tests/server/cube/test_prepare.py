@@ -96,8 +96,6 @@ UGLY: dict[str, list[Record]] = {
     "nine decades": [
         (f"u{place}", f"u{place}", ("N1", "S2")[place % 2], ("food", "metal")[place // 2 % 2], 10**place) for place in range(10)
     ],
-        (f"u{place}", f"u{place}", ("N1", "S2")[place % 2], ("food", "metal")[place // 2 % 2], 10**place) for place in range(10)
-    ],
     "gains and losses": [(f"u{place}", f"u{place}", ("N1", "S1")[place % 2], "food", (-1) ** place * 90 * place) for place in range(1, 9)],
     "a total of zero": [("a", "a", "N1", "food", 500), ("b", "b", "N1", "food", -500), ("c", "c", "S1", "metal", 30)],
 }

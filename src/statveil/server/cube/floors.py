@@ -72,7 +72,7 @@ def draw_floors(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> Floors
     factor = 1.0 + np.where(smallest, TUNING.leaf_rise, TUNING.total_rise) * rise
     up, least_down, down = (
         np.maximum(np.ceil(level * factor).astype(np.int64), level)
-        for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest))
+        for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest & (lattice.leaf_row >= 0).all()))
     )
     wander = np.where(lattice.sensitive, 0.0, 2 * uniform(key, block.space, "cube dither", content) - 1)
     first, most = lattice.top[:, 0], np.array(TUNING.most_target)[np.minimum(lattice.dimensions, len(TUNING.most_target) - 1)]
