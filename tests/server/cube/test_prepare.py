@@ -7,12 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from statveil.core.errors import InputError
+from statveil.core.errors import AuditFailed, InputError
+from statveil.core.secret import SecretKey
+from statveil.server.cube import prepare
 from statveil.server.cube.cube import Cube
 from statveil.server.cube.depth import Depth
+from statveil.server.cube.memory import CubeMemory
 from statveil.server.cube.prepare import prepare_cube
+from statveil.server.cube.public import PublicTotal
 from tests.server.cube.stories import KEY, table, village
-from tests.server.village import VILLAGE
+from tests.server.village import VILLAGE, Record
 
 
 def test_the_village_is_answered_by_sums_and_its_single_firms_are_hidden(tmp_path: Path) -> None:
@@ -28,17 +32,6 @@ def test_the_village_is_answered_by_sums_and_its_single_firms_are_hidden(tmp_pat
     assert at["S2", "metal"] == 0  # nobody there
     alone = cube.values(table(data, "turnover", "trade"))
     assert alone.tolist() == [at["Total", code] for code in trade.codes]  # a cell has one number
-
-
-def test_populations_are_sums(tmp_path: Path) -> None:
-    data = village(tmp_path, populations=["region"])
-    cube = prepare_cube(data, "turnover", depth=Depth(), key=KEY)
-    whole, trade = cube.values(table(data, "turnover", "region")), table(data, "turnover", "trade", filters={"region": ("N1", "S2")})
-    region = table(data, "turnover", "region").cuts[0]
-    cut = trade.cuts[0]
-    place = trade.levels[0].place_of(("N1", "S2"))
-    assert cut.name == "region"
-    assert cube.values(trade)[place, 0] == whole[region.position["N1"]] + whole[region.position["S2"]]
 
 
 def test_counts_are_zero_or_three_and_more_and_small_ones_are_shown_as_such(tmp_path: Path) -> None:
@@ -91,3 +84,60 @@ def test_a_later_edition_keeps_its_senses(tmp_path: Path) -> None:
         directions.append(np.sign(cube.values(layout)[region.position["N1"], trade.position["metal"]] - 900 - year))
         memory = cube.memory
     assert len(set(directions)) == 1
+
+
+UGLY: dict[str, list[Record]] = {
+    "one record": [("a", "a", "N1", "food", 7)],
+    "one cell": [(name, name, "N1", "food", 10) for name in "abcd"],
+    "all zero but one": [("a", "a", "N1", "food", 0), ("b", "b", "S1", "food", 0), ("c", "c", "S1", "metal", 5)],
+    "all sensitive": [(f"u{place}", f"u{place}", region, "food", 100 + place) for place, region in enumerate(("N1", "N2", "S1", "S2"))],
+    "nothing sensitive": [(f"u{place}", f"u{place}", ("N1", "S1")[place % 2], "food", 100) for place in range(40)],
+    "one holding": [(f"u{place}", "all", region, "food", 50) for place, region in enumerate(("N1", "N2", "S1", "S2"))],
+    "nine decades": [
+        (f"u{place}", f"u{place}", ("N1", "S2")[place % 2], ("food", "metal")[place // 2 % 2], 10**place) for place in range(10)
+    ],
+    "gains and losses": [(f"u{place}", f"u{place}", ("N1", "S1")[place % 2], "food", (-1) ** place * 90 * place) for place in range(1, 9)],
+    "a total of zero": [("a", "a", "N1", "food", 500), ("b", "b", "N1", "food", -500), ("c", "c", "S1", "metal", 30)],
+}
+
+
+@pytest.mark.parametrize("story", UGLY)
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_ugly_data_pass_the_audit_in_this_edition_and_the_next(tmp_path: Path, story: str, dimensions: int) -> None:
+    data = village(tmp_path, UGLY[story])
+    depth, memory = Depth(dimensions=dimensions), None
+    for _ in range(2):
+        for measure in ("turnover", "units"):
+            cube = prepare_cube(data, measure, depth=depth, key=KEY, memory=memory)
+            memory = CubeMemory.from_bytes(cube.memory.to_bytes())
+    layout = table(data, "units", "trade")
+    assert not ((cube.values(layout) > 0) & (cube.values(layout) < 3)).any()
+
+
+def test_public_totals_are_held_and_sensitive_ones_cannot_be(tmp_path: Path) -> None:
+    data = village(tmp_path)
+    held = PublicTotal(measure="turnover", codes={"trade": "food"})
+    cube = prepare_cube(data, "turnover", depth=Depth(), key=KEY, public=[held])
+    layout = table(data, "turnover", "trade")
+    assert cube.values(layout)[layout.cuts[0].position["food"]] == 400 + 300 + 350 + 800 + 60 + 90 + 210 + 190 + 205
+    with pytest.raises(InputError, match="sensitive"):
+        prepare_cube(
+            data, "turnover", depth=Depth(), key=KEY, public=[PublicTotal(measure="turnover", codes={"region": "N1", "trade": "metal"})]
+        )
+    with pytest.raises(InputError, match="not a dimension"):
+        prepare_cube(data, "turnover", depth=Depth(), key=KEY, public=[PublicTotal(measure="turnover", codes={"colour": "red"})])
+
+
+def test_what_the_audit_finds_fault_with_is_not_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = village(tmp_path)
+    monkeypatch.setattr(prepare, "adjust", lambda lattice, *_: np.zeros(lattice.leaves, np.int64))
+    with pytest.raises(AuditFailed):
+        prepare_cube(data, "turnover", depth=Depth(), key=KEY)
+
+
+def test_another_key_moves_other_cells_and_refuses_nothing_else(tmp_path: Path) -> None:
+    data = village(tmp_path)
+    one, other = (prepare_cube(data, "turnover", depth=Depth(), key=key) for key in (KEY, SecretKey(b"another key, also of 32 bytes...")))
+    layout = table(data, "turnover", "region", "trade")
+    assert (one.values(layout) != other.values(layout)).any()
+    assert np.array_equal(one.values(layout) == 0, other.values(layout) == 0)

@@ -30,6 +30,8 @@ class AdjustTuning(NamedTuple):
     sensitive_weight: float = 0.1
     pace: float = 5.0
     """How quickly prices of sensitive rows move; others move by their weight."""
+    leading: float = 3.0
+    """A row whose first holding has so many times what the second has goes its way: when others leave, it need not turn."""
     again: int = 4
     """A row that was published in the other sense before moves by so many floors, so that no average over editions is near."""
 
@@ -43,7 +45,7 @@ def movers_of(lattice: Lattice, floors: Floors, least: IntArray, stored: IntArra
     One that was published in a sense before goes that way again, and one that cannot fall rises, whatever the sign of its leader.
     """
     chosen = np.flatnonzero(deepest(lattice) & lattice.sensitive)
-    home = _homes(*lattice.pairs, lattice.rows_of.start, lattice.rows_of.item, lattice.leader, lattice.rows)[chosen]
+    home = homes(lattice)[chosen]
     order = np.lexsort((chosen, floors.up[chosen], home))  # of several rows the last, with the largest floor, decides
     leader, up, down = np.full(lattice.leaves, -1, np.int64), np.zeros(lattice.leaves), np.zeros(lattice.leaves)
     leader[home[order]] = lattice.leader[chosen[order]]
@@ -54,9 +56,14 @@ def movers_of(lattice: Lattice, floors: Floors, least: IntArray, stored: IntArra
     return Movers(np.where(way != 0, -1, leader), up, down, rest)
 
 
+def homes(lattice: Lattice) -> IntArray:
+    """Per row, the leaf cell in which its leader has most."""
+    found: IntArray = _homes(*lattice.pairs, lattice.rows_of.start, lattice.rows_of.item, lattice.leader, lattice.rows)
+    return found
+
+
 @numba.njit(cache=True, nogil=True)
 def _homes(start, leaf, amount, row_start, row_item, leader, rows):  # type: ignore[no-untyped-def]
-    """Per row, the leaf cell in which its leader has most."""
     home, most = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
     for holding in range(start.size - 1):
         for pair in range(start[holding], start[holding + 1]):
@@ -82,9 +89,8 @@ def adjust(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, li
         return np.zeros(0, np.int64)
     first = movers.changes(signs)
     sense = _senses(lattice, floors, first, limits)
-    up, down = (
-        level * np.where(limits.both | (limits.stored == other), TUNING.again, 1) for level, other in ((floors.up, -1), (floors.least_down, 1))
-    )
+    up = floors.up * np.where(limits.both | (limits.stored < 0), TUNING.again, 1)
+    down = floors.least_down * np.where(limits.both | (limits.stored > 0), TUNING.again, 1)
     floor = np.where(sense > 0, up, np.maximum(floors.down, down))
     low, high = _bounds(lattice, floors, movers, sense, floor, limits.least)
     scale = np.maximum(lattice.magnitude, 1).astype(np.float64)
@@ -126,6 +132,9 @@ def _senses(lattice: Lattice, floors: Floors, first: FloatArray, limits: Limits)
     """That of a leaf cell is its mover's; that of another row is the stored one, else the side on which it stands, or the nearer one."""
     moved = lattice.sums(first)
     sense = np.where(floors.up - moved < floors.down + moved, 1, -1)
+    home = homes(lattice)
+    leading = (home >= 0) & (lattice.top[:, 0] >= TUNING.leading * lattice.top[:, 1])
+    sense = np.where(leading & (first[home] != 0), np.where(first[home] < 0, -1, 1), sense)
     sense = np.where(limits.stored != 0, limits.stored, sense)
     alone = np.flatnonzero(lattice.leaf_row >= 0)
     sense[lattice.leaf_row[alone]] = np.where(first[alone] < 0, -1, 1)

@@ -1,4 +1,4 @@
-"""What an attacker gains from a cube, measured by the office on its own data: each function makes an estimate and compares it with the truth.
+"""What an attacker gains from a cube, measured by the office on its own data: an estimate is made, and compared with the truth.
 
 Attackers know the method, the rules and all releases, and where they are respondents, their own values. Averaging one cell over tables,
 other tables of the same cell and partitions of a population (T02, T03, T10) give the same number again, since every answer is a sum.
@@ -7,11 +7,12 @@ other tables of the same cell and partitions of a population (T02, T03, T10) giv
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import AnyArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.server.cube.lattice import Lattice
 from statveil.server.cube.signs import rivals_in
 
@@ -47,6 +48,8 @@ class Edition(NamedTuple):
         return self.lattice.sums(self.released) - self.lattice.value
 
 
+SAME = 1.3
+"""Editions of a position within this factor are the same quantity."""
 PERCENT = 0.1
 """How near an estimate must come to count, where the rules say nothing else: p = 10%."""
 
@@ -67,12 +70,17 @@ def attack_edition(edition: Edition, percent: float = PERCENT) -> list[AttackSco
 
 def attack_editions(editions: Sequence[Edition]) -> list[AttackScore]:
     """Attacks that compare editions."""
-    pairs = list(zip(editions, editions[1:], strict=False))
+    pairs = list(pairwise(editions))
     scores = [average_over_editions(editions), average_over_editions(editions, same=False)]
     for attack in (one_change, one_arrival, last_years_value, last_years_value_close):
         found = [attack(before, after) for before, after in pairs]
         scores.append(found[0]._replace(hits=sum(each.hits for each in found), tries=sum(each.tries for each in found)))
     return scores
+
+
+def _counted(near: BoolArray, tried: BoolArray) -> tuple[int, int]:
+    """Hits among the tries, and tries."""
+    return int((near & tried).sum()), int(tried.sum())
 
 
 def under_level(edition: Edition) -> AttackScore:
@@ -98,7 +106,8 @@ def opposite_rivals(edition: Edition, *, largest: bool = False) -> AttackScore:
 
 def guessed_upward(edition: Edition) -> AttackScore:
     sensitive = edition.lattice.sensitive
-    return AttackScore("T18", "sensitive cells that went up, the best guess without a key", int((edition.moved[sensitive] > 0).sum()), int(sensitive.sum()), None)
+    words = "sensitive cells that went up, the best guess without a key"
+    return AttackScore("T18", words, *_counted(edition.moved > 0, sensitive), None)
 
 
 def second_contributor(edition: Edition, percent: float = PERCENT) -> AttackScore:
@@ -107,7 +116,7 @@ def second_contributor(edition: Edition, percent: float = PERCENT) -> AttackScor
     first, second = lattice.top[:, 0], lattice.top[:, 1]
     tried = lattice.sensitive & (lattice.respondents > 2) & (first > 0)
     near = np.abs(lattice.value + edition.moved - second - first) < percent * first
-    return AttackScore("T13", "second contributor within p% of the first", int((near & tried).sum()), int(tried.sum()), 0.1)
+    return AttackScore("T13", "second contributor within p% of the first", *_counted(near, tried), 0.1)
 
 
 def holdings_added_up(edition: Edition, percent: float = PERCENT) -> AttackScore:
@@ -122,7 +131,7 @@ def holdings_added_up(edition: Edition, percent: float = PERCENT) -> AttackScore
     )
     tried = (cells > 1) & (np.abs(size) >= 10)
     near = np.abs(moved) < percent / 2 * np.abs(size)
-    return AttackScore("T06", "holdings alone in several cells, their sum within p/2", int((near & tried).sum()), int(tried.sum()), 0.01)
+    return AttackScore("T06", "holdings alone in several cells, their sum within p/2", *_counted(near, tried), 0.01)
 
 
 def leader_of_total(edition: Edition, percent: float = PERCENT) -> AttackScore:
@@ -131,7 +140,7 @@ def leader_of_total(edition: Edition, percent: float = PERCENT) -> AttackScore:
     row = np.maximum(lattice.leaf_row, 0)
     single = (lattice.leaf_row >= 0) & (lattice.respondents[row] == 1) & (lattice.leaf_magnitude >= 10)
     near = np.abs(edition.released - lattice.leaf_value) < percent / 2 * lattice.leaf_magnitude
-    return AttackScore("T04", "single respondents within p/2 by complements", int((near & single).sum()), int(single.sum()), 0.0)
+    return AttackScore("T04", "single respondents within p/2 by complements", *_counted(near, single), 0.0)
 
 
 def at_the_level(edition: Edition) -> AttackScore:
@@ -139,23 +148,28 @@ def at_the_level(edition: Edition) -> AttackScore:
     lattice, moved = edition.lattice, edition.moved
     level = np.where(moved > 0, lattice.up, lattice.down)
     large = lattice.sensitive & (level >= 10)
-    return AttackScore("T11", "sensitive cells moved just by their level (within a tenth)", int((np.abs(np.abs(moved) - level) < 0.1 * level)[large].sum()), int(large.sum()), None)
+    near = np.abs(np.abs(moved) - level) < 0.1 * level
+    return AttackScore("T11", "sensitive cells moved just by their level (within a tenth)", *_counted(near, large), None)
 
 
 def average_over_editions(editions: Sequence[Edition], *, same: bool = True) -> AttackScore:
-    """The mean of all editions of a position that is sensitive in all of them, and, if `same`, has the same leader (T21)."""
+    """The mean of all editions of a position that is sensitive in all of them (T21): if `same`, the same leader's and of about the
+    same size, for an average of different quantities tells neither."""
     marks = [np.stack([each.ids, _leaders(each) if same else each.ids], axis=1) for each in editions]
     kept = [each.lattice.sensitive[each.lattice.position_row] for each in editions]
     common = np.unique(marks[0][kept[0]], axis=0)
     for mark, chosen in zip(marks[1:], kept[1:], strict=True):
         both, count = np.unique(np.concatenate([common, np.unique(mark[chosen], axis=0)]), axis=0, return_counts=True)
         common = both[count > 1]
-    moved, level = np.zeros(common.shape[0]), np.zeros(common.shape[0])
+    moved, level, sizes = np.zeros(common.shape[0]), np.zeros(common.shape[0]), []
     for each in editions:
         order = np.argsort(each.ids, kind="stable")
         row = each.lattice.position_row[order[np.searchsorted(each.ids[order], common[:, 0])]]
         moved += each.moved[row]
         level += np.minimum(each.lattice.up, each.lattice.down)[row]
+        sizes.append(each.lattice.magnitude[row])
+    kept_size = np.max(sizes, axis=0) <= SAME * np.min(sizes, axis=0) if same else np.ones(moved.size, np.bool_)
+    moved, level = moved[kept_size], level[kept_size]
     words = f"average of {len(editions)} editions within the level" + ("" if same else ", whoever leads")
     return AttackScore("T21", words, int((np.abs(moved) < level).sum()), moved.size, 0.0 if same else None)
 
@@ -175,7 +189,7 @@ def one_change(before: Edition, after: Edition, *, arrived: bool = False) -> Att
     found = (after.lattice.value + after.moved)[other] - (before.lattice.value + before.moved)[one]
     near = np.abs(found - change) < PERCENT * np.abs(change)
     words = "one firm that came or left" if arrived else "one firm's change"
-    return AttackScore("T07", f"{words} between editions within a tenth", int((near & tried).sum()), int(tried.sum()), None if arrived else 0.15)
+    return AttackScore("T07", f"{words} between editions within a tenth", *_counted(near, tried), None if arrived else 0.15)
 
 
 def one_arrival(before: Edition, after: Edition) -> AttackScore:
@@ -191,7 +205,13 @@ def last_years_value(before: Edition, after: Edition, near: float = PERCENT) -> 
     tried = single & same & (true > 100) & (known > 100)
     guess = (true + after.moved[other]) * known / np.maximum((before.lattice.value + before.moved)[one], 1)
     hits = np.abs(guess - true) < near * np.abs(true)
-    return AttackScore("known", f"this year's value of a single firm within {100 * near:g}% by last year's truth", int((hits & tried).sum()), int(tried.sum()), None)
+    return AttackScore(
+        "known",
+        f"this year's value of a single firm within {100 * near:g}% by last year's truth",
+        int((hits & tried).sum()),
+        int(tried.sum()),
+        None,
+    )
 
 
 def last_years_value_close(before: Edition, after: Edition) -> AttackScore:
@@ -237,4 +257,4 @@ def ratio(one: Edition, other: Edition, percent: float = PERCENT) -> AttackScore
     moved = [(each.lattice.value + each.moved)[rows] for each, rows in ((one, first), (other, second))]
     true = one.lattice.value[first] / np.maximum(other.lattice.value[second], 1)
     near = np.abs(moved[0] / np.maximum(moved[1], 1) - true) < percent * true
-    return AttackScore("T23", "ratio of two measures of a single firm within p%", int((near & tried).sum()), int(tried.sum()), None)
+    return AttackScore("T23", "ratio of two measures of a single firm within p%", *_counted(near, tried), None)

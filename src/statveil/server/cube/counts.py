@@ -113,7 +113,7 @@ def _anneal(rows_of, rows, leaves, tuning, seed, exponential):  # type: ignore[n
             if value[leaf] < smallest:
                 if kept[leaf] != 0:
                     continue
-                other = smallest - released[leaf]
+                other = 0 if released[leaf] > 0 else smallest
             else:
                 other = value[leaf] + np.int64(chance % np.uint64(3)) - 1
                 if other < smallest or other == released[leaf]:

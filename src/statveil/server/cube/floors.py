@@ -32,14 +32,16 @@ class FloorTuning(NamedTuple):
     total_rise: float = 0.2
     permanent: float = 0.2
     """The part of a rise that is the leader's for ever."""
-    dither: float = 0.09
+    dither: float = 0.1
     """Safe leaf cells wander by up to this part of their largest contribution."""
     target: float = 0.05
     """Other safe rows are drawn to up to this part of it, so that two editions of them do not tell what one firm changed,"""
     most_target: tuple[float, ...] = (0.001, 0.005, 0.008, 0.03)
     """but by no more than this part of themselves, by dimensions shown."""
-    rest: float = 0.85
+    rest: float = 0.9
     """Totals fall beyond their rest where that is at most this part of what the second contributor must miss by."""
+    size_class: float = 1.3
+    """Classes of size in which senses are remembered; neighbouring ones count as the same."""
     percent: Fraction = Fraction(10)
     """What a second contributor must miss by, where no p% rule says it."""
 
@@ -70,7 +72,7 @@ def draw_floors(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> Floors
     factor = 1.0 + np.where(smallest, TUNING.leaf_rise, TUNING.total_rise) * rise
     up, least_down, down = (
         np.maximum(np.ceil(level * factor).astype(np.int64), level)
-        for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest))
+        for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest & (lattice.leaf_row >= 0).all()))
     )
     wander = np.where(lattice.sensitive, 0.0, 2 * uniform(key, block.space, "cube dither", content) - 1)
     first, most = lattice.top[:, 0], np.array(TUNING.most_target)[np.minimum(lattice.dimensions, len(TUNING.most_target) - 1)]
@@ -143,10 +145,13 @@ def position_ids(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> AnyAr
     return ids
 
 
-def sense_ids(ids: AnyArray, block: MeasureBlock, lattice: Lattice) -> tuple[AnyArray, AnyArray]:
-    """Ids under which a position's sense is remembered: with the first of its holdings, and with the second where that is close."""
+def sense_ids(ids: AnyArray, block: MeasureBlock, lattice: Lattice, step: int = 0) -> tuple[AnyArray, AnyArray]:
+    """Ids under which a position's sense is remembered: with the first of its holdings, with the second where that is close, and with a
+    class of its size, `step` classes from its own. One that half of its content left is another quantity, of which no average tells."""
     first, second = (np.where(who < 0, np.uint64(0), block.holding[who])[lattice.position_row] for who in (lattice.leader, lattice.second))
-    return mixed(ids ^ mixed(first)), mixed(ids ^ mixed(second))
+    size = np.floor(np.log(np.maximum(lattice.magnitude, 1)) / np.log(TUNING.size_class)).astype(np.int64)[lattice.position_row] + step
+    marked = ids ^ mixed((size + 1000).astype(np.uint64) * STEP)
+    return mixed(marked ^ mixed(first)), mixed(marked ^ mixed(second))
 
 
 def second_is_close(lattice: Lattice) -> BoolArray:

@@ -310,14 +310,20 @@ def _holding_sums(start, leaf, amount, place, tie, size, contributions):  # type
                 second[where], leader[where] = leader[where], holding
             elif _before(size_here, holding, largest[1], second[where], tie):
                 second[where] = holding
-            rank = contributions
-            while rank > 0 and largest[rank - 1] < size_here:
-                if rank < contributions:
-                    largest[rank] = largest[rank - 1]
-                rank -= 1
-            if rank < contributions:
-                largest[rank] = size_here
+            _rank(largest, size_here)
     return value, magnitude, respondents, leader, second, top
+
+
+@numba.njit(cache=True, nogil=True)
+def _rank(largest, size):  # type: ignore[no-untyped-def]
+    """Put a contribution among the largest, in descending order."""
+    rank = largest.size
+    while rank > 0 and largest[rank - 1] < size:
+        if rank < largest.size:
+            largest[rank] = largest[rank - 1]
+        rank -= 1
+    if rank < largest.size:
+        largest[rank] = size
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

@@ -49,8 +49,8 @@ def prepare_cube(
     tell("adding up")
     lattice = build_lattice(data, block, depth)
     held = places_of(public, measure, lattice.grid, depth.most(data.dimensions))
-    ids = sense_ids(position_ids(key, block, lattice), block, lattice)
-    known = _known(lattice, memory, ids)
+    ids = position_ids(key, block, lattice)
+    known = _known(lattice, memory, sense_ids(ids, block, lattice))
     added = _of_rows(lattice, known)
     stored = np.sign(added)
     if block.counts:
@@ -68,8 +68,9 @@ def prepare_cube(
     tell("auditing")
     _audit(data, block, depth, lattice, released, held)
     sense = np.where(lattice.sensitive, np.sign(lattice.sums(change)), 0)[lattice.position_row]
-    for each, shown in zip(ids, _told(lattice, sense), strict=True):
-        memory = replace(memory, senses=memory.senses.with_new(each[shown], sense[shown]))
+    for step in (0, -1, 1):
+        for each, shown in zip(sense_ids(ids, block, lattice, step), _told(lattice, sense), strict=True):
+            memory = replace(memory, senses=memory.senses.with_new(each[shown], sense[shown]))
     return cube_of(data, block, depth, lattice, released=released, memory=memory)
 
 

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from statveil.core.errors import InputError
 from statveil.server.cube.lattice import Members
 
 
@@ -61,12 +62,18 @@ def repair(rows_of: Members, leaves_of: Members, wanted: Wanted, change: IntArra
     _turn(state, wanted, ~wanted.stored & (_to_other(state, wanted) <= 0))
     while _lift(state, wanted.up, wanted.cost):
         pass
+    _mend_all(state, wanted, wanted.least, np.full(high.size, NO_LIMIT))
+    if (np.abs(moved) > wanted.most).any():
+        raise InputError(
+            "The public totals cannot be held while all cells that need it are protected.", hint="Hold fewer of them, or within a distance."
+        )
     return change, sense
 
 
 def _to_other(state: _State, wanted: Wanted) -> IntArray:
     """How far each row is from its floor on the other side."""
-    return np.where(state.sense > 0, wanted.down, wanted.up) + state.sense * state.moved
+    found: IntArray = np.where(state.sense > 0, wanted.down, wanted.up) + state.sense * state.moved
+    return found
 
 
 def _turn(state: _State, wanted: Wanted, chosen: BoolArray) -> None:
