@@ -17,7 +17,7 @@ from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_kind, check_seed
 from statveil.core.provenance import Provenance
 from statveil.formats.system import LinearSystem
-from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
 from statveil.jobs.tables.protect import Specs, in_labels, keyed, records_of, require_rules, settled
 from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
 from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, StageMessage, explore
@@ -34,7 +34,6 @@ from statveil.protect.options import Method, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import system_of
 from statveil.publish.release import Release
-from statveil.risk.levels import raise_levels
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.solve.processes import Halt, run_isolated
@@ -375,7 +374,7 @@ def tradeoff_table(
     table, found = assess_records(records_of(data), linked, rules, tell=how.tell)
     if on_table is not None:
         on_table(table)
-    sensitivity = raise_levels(table, found, rules, how.options.floors)
+    sensitivity = settle_levels(table, found, rules, how.options)
     problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
         front = tradeoff(problem, **(asked | {"keep": keep_of(keep, table, sensitivity.sensitive), "limits": how.limits}))
