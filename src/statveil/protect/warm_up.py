@@ -28,7 +28,7 @@ from statveil.protect.presolve.reduce import tighten_bounds
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import Halt, run_isolated
 
-KernelSet = Literal["search", "network"]
+KernelSet = Literal["search", "network", "keep"]
 PACKAGE = Path(__file__).parents[1]
 LONGEST = 600.0
 """Seconds after which compiling is given up; what is missing is then compiled on the way."""
@@ -86,6 +86,18 @@ def compile_search(send: Callable[[object], None]) -> None:
         _run(_example("unit"), "auto", role=role)
     _run(_three_way(), "walk", rounds=1)
     _run(_three_way(), "messages", tries=1)
+
+
+def compile_keep(send: Callable[[object], None]) -> None:
+    """Run the tabu search that keeps statistics, on a table with a mean and on one without."""
+    from statveil.protect.keep.tabu.objective import Objective
+    from statveil.protect.keep.tabu.search import TabuSearch
+    from statveil.protect.keep.wishes import Keep, targets_of
+
+    problem = _example("unit")
+    for keep in (Keep(mean="sensitive", slope="sensitive"), Keep(variance="all")):
+        plain = np.zeros(problem.size, dtype=np.int64)
+        TabuSearch(Objective(problem, targets_of(keep, problem), keep, cost=1.0), plain).run(100)
 
 
 def _example(weights: Literal["unit", "inverse"]) -> ProtectionProblem:
@@ -147,4 +159,4 @@ def _run(problem: ProtectionProblem, method: str, **settings: str | int) -> None
     run_method(reduce_problem(problem).problem, Team(method, settings), Task(None, Limits(seconds=LONGEST), 0), lambda _: None)
 
 
-COMPILE: Mapping[KernelSet, Callable[..., None]] = {"search": compile_search, "network": compile_network}
+COMPILE: Mapping[KernelSet, Callable[..., None]] = {"search": compile_search, "network": compile_network, "keep": compile_keep}

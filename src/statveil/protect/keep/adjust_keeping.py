@@ -11,7 +11,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime, StatveilError
-from statveil.core.limits import Ending, Limits, OnProgress, Progress
+from statveil.core.limits import Ending, Limits, OnProgress, Progress, stages
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.protect.keep.keeping_search import (
@@ -37,6 +37,7 @@ from statveil.protect.keep.verdict import refuse_the_impossible
 from statveil.protect.keep.wishes import Keep, Target, targets_of
 from statveil.protect.options import AdjustArguments
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.warm_up import make_ready
 from statveil.solve.processes import Halt, run_isolated
 
 
@@ -62,6 +63,8 @@ def adjust_keeping(
     The result's `quality` says what became of each statistic and what that cost.
     """
     limits, seed = run.get("limits") or Limits(), run.get("seed", 0)
+    make_ready("search", stages(run.get("on_progress"), limits))
+    make_ready("keep", stages(run.get("on_progress"), limits))
     together = targets is not None
     targets = targets_of(keep, problem) if targets is None else targets
     began = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from statveil.core.arrays import AnyArray, IntArray
@@ -88,7 +89,7 @@ class KeepingMessage(NamedTuple):
 
 def search_keeping(task: KeepingTask, send: Callable[[KeepingMessage], None]) -> None:
     """The child: programs first, then tabu search from the best table; whatever is better is sent at once."""
-    search = _KeepingSearch(task, send)
+    search = KeepingSearch(task, send)
     if task.keep.by != "tabu" and task.keep.asked:
         search.programs()
     if task.keep.by != "programs" and not search.impossible:
@@ -120,7 +121,7 @@ def relaxation_of(task: KeepingTask, ceiling: float, *, means: bool = False) -> 
     return ConvexRelaxation(problem, target, within=within, ceiling=ceiling * task.cost)
 
 
-class _KeepingSearch:
+class KeepingSearch:
     def __init__(self, task: KeepingTask, send: Callable[[KeepingMessage], None]) -> None:
         self.task, self._send = task, send
         self._began = time.monotonic()
@@ -203,10 +204,16 @@ class _KeepingSearch:
         if senses is not None:
             self._answer(program, senses, None, share)
 
-    def tabu(self) -> None:
+    def tabu(self, *, chunks: int | None = None) -> None:
+        """Tabu search from the best table, until its time is over or it ends by itself; or for so many chunks of moves."""
         if not self.plain_is_safe:
             return
         self._send(KeepingMessage("tabu search"))
         search = TabuSearch(self.objective, self.best, seed=self.task.seed)
-        search_from(search, more_time=lambda: self.left() > 0, tell=lambda table, _: self.offer("tabu", table))
+        looked = count()
+
+        def more_time() -> bool:
+            return self.left() > 0 and (chunks is None or next(looked) < chunks)
+
+        search_from(search, more_time=more_time, tell=lambda table, _: self.offer("tabu", table))
         self.cut_short |= not search.done

@@ -22,7 +22,7 @@ from statveil.solve.processes import Halt, run_isolated
 class VerdictTuning(NamedTuple):
     """Time for a verdict. By judgement: it is to be there within five seconds, the start of a process included."""
 
-    share: float = 0.08
+    share: float = 0.2
     """Of the time of the whole run,"""
     most_seconds: float = 3.5
     """and no more than this."""
