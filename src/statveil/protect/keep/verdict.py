@@ -26,8 +26,10 @@ class VerdictTuning(NamedTuple):
     """Of the time of the whole run,"""
     most_seconds: float = 3.5
     """and no more than this."""
-    grace: float = 1.3
-    """Seconds for the start of the child, and for what it overruns, before it is killed."""
+    for_start: float = 0.1
+    """Share of the time that the start of the child may take, beside that: on a busy machine seconds,"""
+    most_for_start: float = 6.0
+    """and no more than so many."""
 
 
 TUNING = VerdictTuning()
@@ -46,9 +48,9 @@ def refuse_the_impossible(problem: ProtectionProblem, targets: Sequence[Target],
     if not any(target.mean or (target.spread and keep.within is not None) for target in targets):
         return
     found: list[OutOfReach] = []
-    for_verdict = min(TUNING.share * seconds, TUNING.most_seconds)
+    for_verdict, for_start = min(TUNING.share * seconds, TUNING.most_seconds), min(TUNING.for_start * seconds, TUNING.most_for_start)
     calls = [(judge, (problem, list(targets), keep.within, for_verdict))]
-    halt = run_isolated(calls, seconds=for_verdict + TUNING.grace, on_message=found.append)
+    halt = run_isolated(calls, seconds=for_verdict + for_start, on_message=found.append)
     if halt is Halt.INTERRUPTED:
         raise OutOfTime("Stopped before a table was looked for.", hint="Nothing was released.")
     if found:
