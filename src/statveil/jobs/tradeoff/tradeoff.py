@@ -24,9 +24,9 @@ from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, 
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
 from statveil.jobs.tradeoff.seeds import seed_front
-from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.build import build_problem
+from statveil.protect.keep.adjust_keeping import plain_in_time
 from statveil.protect.keep.result import OnFront, Quality
 from statveil.protect.keep.tabu.objective import Outcome, outcomes
 from statveil.protect.keep.wishes import Keep, Target, keep_of, targets_of
@@ -47,8 +47,6 @@ POINTS = 15
 class TradeoffTuning(NamedTuple):
     """How the time of a front is shared out."""
 
-    plain_share: float = 0.4
-    """Part of the time that the plain table may take: the other points start from its senses. By judgement."""
     grace: float = 0.5
     """Seconds a child may overrun before it is killed."""
     most_for_audits: float = 0.2
@@ -170,13 +168,7 @@ def tradeoff(
     make_ready("keep", stages(on_progress, limits))
     targets = targets_of(keep, problem)
     monitor = _FrontMonitor(problem, targets, limits, on_progress)
-    plain = adjust_problem(
-        problem,
-        method=method,
-        limits=dataclasses.replace(limits, seconds=TUNING.plain_share * limits.seconds),
-        seed=seed,
-        on_progress=monitor.pass_on,
-    )
+    plain = plain_in_time(problem, {"method": method, "seed": seed, "on_progress": monitor.pass_on}, limits)
     monitor.bound = plain.bound
     monitor.hear(Candidate(plain.deviation, "plain"))
     complete = True

@@ -78,7 +78,7 @@ def adjust_keeping(
         eased = problem if cap is None else wider(cap) if wider else with_cap(problem, cap)
         try:
             refuse_the_impossible(eased, targets, keep, seconds=limits.seconds, hint=_what_to_widen(eased, keep, together=together))
-            plain = plain or _plain_in_time(eased, run, limits, table)
+            plain = plain or plain_in_time(eased, run, limits, table)
         except (InfeasibleProblem, NoTableFound) as error:
             failure = error
             continue
@@ -122,7 +122,7 @@ def _plain(problem: ProtectionProblem, run: AdjustArguments, limits: Limits, tab
     )
 
 
-def _plain_in_time(problem: ProtectionProblem, run: AdjustArguments, limits: Limits, table: IntArray | None) -> Adjustment:
+def plain_in_time(problem: ProtectionProblem, run: AdjustArguments, limits: Limits, table: IntArray | None = None) -> Adjustment:
     """The plain table in its share of the time or, where none is found in that, in most of what is left: all begins with it."""
     began, first = time.monotonic(), seconds_for_plain(limits.seconds)
     try:
