@@ -1,7 +1,7 @@
-"""Tables for the front by the way of `keep`, in a process of its own: from both ends, then where the front has its widest hole.
+"""Tables for the front by the way of `keep`, in two processes: one from each end, then where the front has its widest hole.
 
 A user who asks `keep` for a distance gets a table that the front must not be beaten by, so that the front asks it too: as near as can
-be, a little nearer than the plain table, and then at distances between neighbours.
+be, and at distances between neighbours; from the plain table, at parts of its distance, and then by programs and search of the front's own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from statveil.core.arrays import IntArray
-from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, Send, StageMessage
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, Send, StageMessage, explore
 from statveil.jobs.tradeoff.front import distortion_of
 from statveil.protect.keep.keeping_search import KeepingMessage, KeepingSearch, KeepingTask
 from statveil.protect.keep.reach import Reach
@@ -28,12 +28,12 @@ class SeedTuning(NamedTuple):
     """How many distances are asked, and how long each. By judgement; work is counted, not timed, so that runs repeat."""
 
     most_runs: int = 8
-    first_step: float = 0.7
-    """What is asked next to the plain table, as a share of its distance."""
-    for_ends: float = 0.3
-    """Share of the time left that each end may take;"""
+    steps: tuple[float, ...] = (0.5, 0.2)
+    """What is asked from the plain table on, as shares of its distance."""
+    for_ends: float = 0.5
+    """Share of the time left that the other end may take;"""
     for_holes: float = 0.4
-    """and each hole."""
+    """and each hole, or each step from the plain table."""
     least_seconds: float = 0.5
     chunks: int = 12
     """Chunks of moves that tabu search looks at after the programs."""
@@ -59,8 +59,22 @@ class SeedTable(NamedTuple):
     distortion: float
 
 
+def explore_from_plain(
+    problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plain: IntArray, plan: FrontPlan, send: Send
+) -> None:
+    """Send what `keep` finds at parts of the plain table's distance, and then what the front's own search finds from there."""
+    seeds = _Seeds(problem, targets, keep, plan, send)
+    first = seeds.weigh(plain)
+    seeds.tables.append(first)
+    if first.distance > TUNING.nearest and any(target.spread for target in targets):
+        for step in TUNING.steps:
+            seeds.ask(step * first.distance, seeds.tables[-1], TUNING.for_holes)
+    found = tuple(each.deviation for each in seeds.tables[1:])
+    explore(problem, targets, keep, plain, plan._replace(seconds=max(seeds.seconds_left, 0.0), seeds=found), send)
+
+
 def seed_front(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plain: IntArray, plan: FrontPlan, send: Send) -> None:
-    """Send what `keep` finds from both ends, and then between neighbours on what it found, the widest hole first."""
+    """Send what `keep` finds as near as can be, and then between neighbours on what it found, the widest hole first."""
     seeds = _Seeds(problem, targets, keep, plan, send)
     first = seeds.weigh(plain)
     seeds.tables.append(first)
@@ -68,8 +82,7 @@ def seed_front(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep
         return
     send(LeastPossible(least_distortion(problem, targets, min(TUNING.for_proof * plan.seconds, TUNING.most_for_proof))))
     seeds.ask(None, first, TUNING.for_ends)
-    seeds.ask(TUNING.first_step * first.distance, first, TUNING.for_ends)
-    for _ in range(min(plan.points, TUNING.most_runs) - 2):
+    for _ in range(min(plan.points, TUNING.most_runs) - 1):
         hole = seeds.widest_hole()
         if hole is None or seeds.seconds_left <= 0:
             return

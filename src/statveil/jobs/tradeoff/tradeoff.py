@@ -20,10 +20,10 @@ from statveil.formats.system import LinearSystem
 from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
 from statveil.jobs.tables.protect import Specs, in_labels, keyed, records_of, require_rules, settled
 from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
-from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, StageMessage, explore
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, StageMessage
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
-from statveil.jobs.tradeoff.seeds import seed_front
+from statveil.jobs.tradeoff.seeds import explore_from_plain, seed_front
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.build import build_problem
 from statveil.protect.keep.adjust_keeping import plain_in_time
@@ -174,7 +174,7 @@ def tradeoff(
     complete = True
     if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
         plan = FrontPlan(points, max(monitor.seconds_left - monitor.for_audits(points), 0.0), seed)
-        calls = [(search, (problem, targets, keep, plain.deviation, plan)) for search in (explore, seed_front)]
+        calls = [(search, (problem, targets, keep, plain.deviation, plan)) for search in (explore_from_plain, seed_front)]
         halt = run_isolated(calls, seconds=plan.seconds + TUNING.grace, on_message=monitor.hear)
         complete = halt is Halt.FINISHED and monitor.seconds_left > 0
     monitor.say("auditing the front")
