@@ -274,6 +274,7 @@ def all_changes(true: np.ndarray, released: np.ndarray) -> float:
 
 @pytest.mark.slow
 def test_an_own_function_whose_search_ended_is_no_lack_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_no_verdict(monkeypatch)
     end_soon(monkeypatch)
     keep = sv.keep.Keep(slope=S, within=0.001, measures=[all_changes], by="tabu")
     with pytest.raises(NoTableFound, match="No table was found that keeps the slope"):
