@@ -71,15 +71,22 @@ class StageMessage(NamedTuple):
     words: str
 
 
-Send = Callable[[Candidate | StageMessage], None]
+class LeastPossible(NamedTuple):
+    """A distortion that no table goes below, proved."""
+
+    distortion: float
+
+
+Send = Callable[[Candidate | StageMessage | LeastPossible], None]
 
 
 class FrontPlan(NamedTuple):
-    """How to look: at so many gaps, for so long, from this seed."""
+    """How to look: at so many gaps, for so long, from this seed; and from these tables beside the plain one."""
 
     points: int
     seconds: float
     seed: int
+    seeds: tuple[IntArray, ...] = ()
 
 
 class FrontTable(NamedTuple):
@@ -114,6 +121,8 @@ def explore(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, p
     """Send tables from the plain one to the least distorted, filling the front between them."""
     search = FrontSearch(problem, targets, keep, plan, send)
     search.offer(plain, "plain")
+    for seed in plan.seeds:
+        search.offer(seed, "keep")
     search.find_least_distortion()
     for number in range(1, plan.points + 1):
         gap = search.widest_gap()
