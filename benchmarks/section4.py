@@ -1,6 +1,6 @@
-"""The server's mode section4 beside static tables: how far cells that are not sensitive move, with the cube's senses and with the best found.
+"""The server's mode section4 beside static tables: how far cells that are not sensitive move, with the cube's senses and the best found.
 
-    python benchmarks/section4.py [records] [seconds for each static table]
+python benchmarks/section4.py [records] [seconds for each static table]
 """
 
 from __future__ import annotations
