@@ -59,8 +59,20 @@ def adjust_problem(
     chosen = dict(settings or {})
     check_method(method, chosen, start)
     record = RunRecord(limits, on_progress)
-    if method == "auto" and start is None:
-        record.start_with(problem)
+    try:
+        if method == "auto" and start is None:
+            record.start_with(problem)
+        return _searched(problem, record, method, chosen, start, seed)
+    except KeyboardInterrupt:  # between the processes, which catch it themselves
+        if not record.has_table:
+            raise
+        return _without_search(problem, record, method, seed)
+
+
+def _searched(
+    problem: ProtectionProblem, record: RunRecord, method: str, settings: dict[str, Any], start: IntArray | None, seed: int
+) -> Adjustment:
+    """What a search finds; the plain table where the limit ends before there could be one."""
     if _made_ready(record, "search") is not Halt.FINISHED:
         return _without_search(problem, record, method, seed)
     record.say("preparing")
@@ -68,9 +80,9 @@ def adjust_problem(
     components = components_of(reduction.problem)
     record.expect(reduction, components)
     record.say(_in_words(reduction, components))
-    halt = _run(record, method, chosen, start, seed)
+    halt = _run(record, method, settings, start, seed)
     if not record.has_table or not reduction.feasible:
-        raise _no_table(problem, record, halt, limits)
+        raise _no_table(problem, record, halt, record.limits)
     return _answer(problem, record, method, seed)
 
 
