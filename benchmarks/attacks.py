@@ -2,11 +2,10 @@
 
     python benchmarks/attacks.py                                   5,000 records, little effort
     python benchmarks/attacks.py --records 100000 --full           the figures of RESULTS.md
-    python benchmarks/attacks.py --records 100000 --full --scores  and the scores of section4 that the server prints at its start
     python benchmarks/attacks.py --records 100000 --full --plain   the plain scheme of the paper, where filters make populations
 
 Prints lines of a Markdown table; --out keeps the reports (HTML and JSON) of both modes, and completes those it finds there, so that a
-long run can be made in parts: `--only T01,T02,T04,T07 --out DIR`, `--only T03 --out DIR` and so on, then `--report --scores --out DIR`.
+long run can be made in parts: `--only T01,T02,T04,T07 --out DIR`, `--only T03 --out DIR` and so on, then `--report --out DIR`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import statveil.server.engine
 from statveil.audit.attacks.attacker import AttackJournal, Effort
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.suite import THREAT_BY_ID, attack_all
@@ -32,10 +30,9 @@ from statveil.publish.report.attacks import write_attack_report
 from statveil.server.attack_target import private_copy, service_case
 from statveil_lab.generators.register import write_register_server
 
-MODES, PLAIN = ("anchored", "section4"), "plain scheme"
-SCORES = Path(statveil.server.engine.__file__).with_name("section4_scores.json")
+MODES, PLAIN = ("cube", "section4"), "plain scheme"
 LITTLE = Effort(tables=60, sets=60, pairs=60, cells=20, reversals=1)
-FULL = Effort(tables=1_000, sets=400, pairs=1_000, cells=200, reversals=2)
+FULL = Effort(tables=1_000, sets=400, pairs=1_000, cells=200, reversals=2, periods=4)
 
 
 def main() -> None:
@@ -47,7 +44,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder for the reports")
     parser.add_argument("--report", action="store_true", help="no attacks: what --out holds")
     parser.add_argument("--plain", action="store_true", help="attack the reference of the plain scheme instead of the server")
-    parser.add_argument("--scores", action="store_true", help="write the scores of section4 that the server prints")
     asked = parser.parse_args()
     modes, effort = [PLAIN] if asked.plain else asked.mode or MODES, FULL if asked.full else LITTLE
     reports = {}
@@ -63,8 +59,6 @@ def main() -> None:
                 reports[mode] = _completed(asked.out / f"{mode}.json", reports.get(mode))
                 write_attack_report(reports[mode], asked.out / f"{mode}.html")
     print("\n".join(_lines(reports)))
-    if asked.scores:
-        SCORES.write_text(_scores(reports["section4"], asked.records), encoding="utf-8", newline="\n")
 
 
 def _attacked(config: ServerConfig, folder: Path, mode: str, effort: Effort, only: list[str]) -> SuiteReport:
@@ -120,16 +114,6 @@ def _lines(reports: dict[str, SuiteReport]) -> list[str]:
         words = " | ".join(f"{each.status}: {each.reason or each.number}" for each in found)
         lines.append(f"| {verdict.threat.id} {verdict.threat.name} | {words} |")
     return lines
-
-
-def _scores(report: SuiteReport, records: int) -> str:
-    """What the server prints of the mode: threat, verdict and number, a line each."""
-    lines = [
-        {"id": each.threat.id, "name": each.threat.name, "verdict": str(each.status), "number": each.reason or each.number}
-        for each in report.verdicts
-    ]
-    command = f"python benchmarks/attacks.py --records {records} --full --scores"
-    return json.dumps({"command": command, "records": records, "scores": lines}, indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

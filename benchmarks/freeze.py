@@ -292,7 +292,6 @@ file = "firms.csv"
 unit = "firm"
 holding = "group"
 filters = ["region", "size"]
-populations = ["size"]
 
 [dataset.dimensions]
 region = { hierarchy = "regions.csv", label = "Region", levels = ["part", "province"] }

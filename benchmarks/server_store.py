@@ -1,4 +1,4 @@
-"""The server's store under fire (F01, F02): workers that propose contradicting senses for the same cells are killed with -9,
+"""The server's store under fire (F01, F02): workers that propose contradicting numbers for the same tables are killed with -9,
 so often at random and so often at each moment of a recording. Afterwards every answer ever given is compared with every other and
 with the store.
 
@@ -24,13 +24,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.server.stores import private_postgres
 
 from statveil.core.errors import BackendError
-from statveil.server.store.protocol import MOMENTS, AnswerRow, CellRow, Moment
+from statveil.server.store.protocol import MOMENTS, AnswerRow, Moment
 from statveil.server.store.sql import PostgresStore, SqliteStore, SqlStore
 
-WORKERS, CELLS_PER_REQUEST = 4, 20
-HOT_CELLS, NEW_PER_SECOND = 400, 400
-"""All workers ask for the same few cells, and for new ones all the time: what is contested is always being decided."""
-SPACE = b"measured"
+WORKERS, TABLES_PER_REQUEST = 4, 20
+HOT_TABLES, NEW_PER_SECOND = 400, 400
+"""All workers ask for the same few tables, and for new ones all the time: what is contested is always being decided."""
 AT_RANDOM = "at random"
 
 
@@ -52,23 +51,19 @@ def work(store: SqlStore, log: Path, number: int, seed: int, began: float) -> No
     with log.open("ab", buffering=0) as given:
         for request in range(10**9):
             oldest = int((time.monotonic() - began) * NEW_PER_SECOND)
-            cells = sorted(draw.sample(range(oldest, oldest + HOT_CELLS), CELLS_PER_REQUEST))
-            rows = [CellRow(_id(cell), SPACE, draw.choice((-1, 1)), draw.randrange(10**6), 3, bytes(16)) for cell in cells]
+            tables = sorted(draw.sample(range(oldest, oldest + HOT_TABLES), TABLES_PER_REQUEST))
             name = f"{number}-{seed}-{request}"
             try:
                 with store.recording() as recording:
-                    recording.add_cells(rows)
-                    back = recording.pins([row.id for row in rows])
-                    recording.add_answer(AnswerRow(name, json.dumps(cells), "", ""))
+                    for table in tables:
+                        recording.add_table(str(table), str(draw.randrange(10**6)).encode())
+                    back = [recording.table(str(table)) or b"" for table in tables]
+                    recording.add_answer(AnswerRow(name, json.dumps(tables), "", ""))
                     recording.count_release()
             except BackendError:
                 time.sleep(0.01)
                 continue
-            given.write(json.dumps([name, [[cell, *back[_id(cell)]] for cell in cells]]).encode() + b"\n")
-
-
-def _id(cell: int) -> bytes:
-    return cell.to_bytes(16, "big")
+            given.write(json.dumps([name, [[table, int(body)] for table, body in zip(tables, back, strict=True)]]).encode() + b"\n")
 
 
 def start(make: Callable[[KillAt], SqlStore], folder: Path, number: int, seed: int, hook: KillAt, began: float) -> int:
@@ -88,7 +83,7 @@ def attack(make: Callable[[KillAt], SqlStore], folder: Path, releases: int, kill
     running: dict[int, tuple[int, str, float | None]] = {}
     done: Counter[str] = Counter()
     seed = 0
-    while done.total() < len(planned) or _lines(folder) * CELLS_PER_REQUEST < releases:
+    while done.total() < len(planned) or _lines(folder) * TABLES_PER_REQUEST < releases:
         for number in set(range(WORKERS)) - {number for number, _, _ in running.values()}:
             moment, condemned = (planned[seed], True) if seed < len(planned) else (None, False)
             process = start(make, folder, number, seed, KillAt(moment, draw.randrange(1, 40)), began)
@@ -115,15 +110,15 @@ def _lines(folder: Path) -> int:
 
 def judge(store: SqlStore, folder: Path) -> dict[str, int]:
     """Contradictions between answers and with the store, answers that are not in the store, requests recorded by half."""
-    pins = {int.from_bytes(bytes(id_), "big"): (sense, value) for id_, sense, value in store._ask("SELECT id, sense, value FROM cells")}
+    decided = {int(name): int(bytes(body)) for name, body in store._ask("SELECT hash, body FROM tables")}
     recorded = {row[0]: json.loads(row[1]) for row in store._ask("SELECT hash, query FROM answers")}
     given = [json.loads(line) for path in folder.glob("log*") for line in path.read_bytes().split(b"\n")[:-1]]
     return {
-        "cells decided": len(pins),
-        "releases": sum(len(cells) for _, cells in given),
-        "contradictions": sum(pins.get(cell) != (sense, value) for _, cells in given for cell, sense, value in cells),
+        "tables decided": len(decided),
+        "releases": sum(len(tables) for _, tables in given),
+        "contradictions": sum(decided.get(table) != value for _, tables in given for table, value in tables),
         "answers missing from the store": sum(name not in recorded for name, _ in given),
-        "requests recorded by half": sum(any(cell not in pins for cell in cells) for cells in recorded.values())
+        "requests recorded by half": sum(any(table not in decided for table in tables) for tables in recorded.values())
         + (int(store.fact("releases") or 0) != len(recorded)),
     }
 

@@ -25,13 +25,13 @@ def with_dataset(**changes: Any) -> dict[str, Any]:
 def test_the_village_can_be_written_as_toml_and_read_back(tmp_path: Path) -> None:
     (tmp_path / "server.toml").write_text(to_toml(village_content()), encoding="utf-8")
     config = read_config(tmp_path / "server.toml")
-    assert config.datasets[0].mode == "anchored"
+    assert config.datasets[0].mode == "cube"
     assert config.path("x") == tmp_path / "x"
     assert len(config.datasets[0].rules()) == 2
 
 
 def test_an_unknown_key_is_refused_by_its_path() -> None:
-    assert "dataset[1]: unknown key 'mod'. Did you mean 'mode'?" in refused(with_dataset(mod="anchored"))
+    assert "dataset[1]: unknown key 'mod'. Did you mean 'mode'?" in refused(with_dataset(mod="cube"))
 
 
 def test_lists_of_cells_and_zero_rules_are_no_rules_of_a_server() -> None:
@@ -49,10 +49,11 @@ def test_lists_of_cells_and_zero_rules_are_no_rules_of_a_server() -> None:
         ({"measure": [{"id": "a", "count": True}, {"id": "a", "column": "turnover"}]}, "two measures have the same id"),
         ({"measure": [{"id": "a"}]}, "needs either column or count = true"),
         ({"measure": [{"id": "a", "column": "turnover", "count": True}]}, "needs either column or count = true"),
-        ({"cap": 0.5}, "cap must be from 1 to 100"),
-        ({"cap": 1e300}, "cap must be from 1 to 100"),
+        ({"lowest": {"colour": "red"}}, "'colour' of lowest is not one of the dimensions"),
+        ({"public": [{"measure": "profit"}]}, "public: there is no measure 'profit'"),
+        ({"public": [{"measure": "turnover", "codes": {"colour": "red"}}]}, "public: 'colour' is not one of the dimensions"),
+        ({"depth": 0}, "must be 1 or more"),
         ({"unit": ["unit", "year"], "holding": None}, "holding must name the respondent"),
-        ({"noise": {"least": 20, "most": 10}}, "needs 0 < least < most < 100"),
         ({"mode": "open"}, "'open' is not allowed"),
         ({"dimensions": {}}, "dimensions"),
     ],
@@ -84,10 +85,17 @@ def test_a_file_that_is_no_toml_or_is_not_there(tmp_path: Path) -> None:
         read_config(tmp_path / "none.toml")
 
 
-def test_the_guard_protects_differences_by_default_only_where_they_are_promised() -> None:
-    assert check_config(village_content(), base=Path(".")).datasets[0].guard_action == "virtual"
-    assert check_config(village_content(mode="section4"), base=Path(".")).datasets[0].guard_action == "log"
-    assert check_config(village_content(guard={"action": "refuse"}), base=Path(".")).datasets[0].guard_action == "refuse"
+@pytest.mark.parametrize("key", ["populations", "noise", "cap", "guard"])
+def test_keys_of_earlier_versions_are_refused_with_a_way_forward(key: str) -> None:
+    words = refused(with_dataset(**{key: []}))
+    assert words.startswith(f"dataset[1]: {key}: ")
+    assert words.endswith("Leave it out.")
+
+
+def test_the_anchored_mode_is_refused_with_a_way_forward() -> None:
+    words = refused(with_dataset(mode="anchored"))
+    assert "Use cube, the default." in words
+    assert "a new key and an empty store" in words
 
 
 def test_who_meets_a_locked_store_is_told_so_before_a_table_is_promised() -> None:

@@ -37,7 +37,7 @@ def dataset(name: str = "firms") -> Dataset:
         id=name,
         label=f"The {name}",
         version="1",
-        mode="anchored",
+        mode="cube",
         dimensions=(region(), size()),
         measures=(DatasetMeasure(id="turnover", label="Turnover", unit="EUR", decimals=1),),
         cells=1_000,

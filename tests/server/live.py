@@ -31,7 +31,7 @@ from tests.server.fake import shared_files
 PATIENCE = 300.0
 """Seconds until a test gives up: other work may run beside it."""
 WIDE = 10_000
-"""Codes of each of the five dimensions of the dataset `wide`, which has ten records."""
+"""Codes of each of the three dimensions of the dataset `wide`, which has ten records."""
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def resident(process: int) -> int:
 def write_config(folder: Path, *, records: int = 1_500) -> Path:
     """The demonstration, small, and a dataset of absurdly wide dimensions."""
     config = write_demo(folder, records=records)
-    names = "abcde"
+    names = "abc"
     columns = {name: pa.array([f"{name}{number}" for number in range(10)]) for name in names}
     pq.write_table(pa.table({**columns, "unit": list(range(10)), "amount": list(range(100, 110))}), folder / "wide.parquet")
     for name in names:

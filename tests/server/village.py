@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from statveil.core.secret import SecretKey, new_key_file
 from statveil.jobs.server_config import ServerConfig, check_config
-from statveil.server.engine.protection.stage_two import Pins
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 
@@ -96,11 +94,6 @@ def village_config(folder: Path, records: Sequence[Record] = VILLAGE, **changes:
 def open_village(folder: Path, records: Sequence[Record] = VILLAGE, **changes: Any) -> TableService:
     config = village_config(folder, records, **changes)
     return TableService.open(config, config.key())
-
-
-def no_pins(size: int) -> Pins:
-    """A store that knows nothing of these cells."""
-    return Pins(np.zeros(size, np.int64), np.zeros(size, np.bool_), np.zeros(size, np.int64))
 
 
 def key_of(number: int = 1) -> SecretKey:

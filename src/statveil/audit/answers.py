@@ -1,4 +1,4 @@
-"""The independent check of an answer of the table server, before it is recorded: exact integers, no tolerance, no solver.
+"""The independent check of a table that the server solved for itself (mode section4), before it is recorded: exact integers, no solver.
 
 It adds up the records for itself, from their codes, and compares every position of the table.
 """
@@ -20,9 +20,7 @@ class AnswerEvidence:
     """All arrays but the records' are in the shape of the table, one axis per dimension, one place per code.
 
     `places[d, r]` is where record r stands among the codes of dimension d, `amounts[r]` what it adds.
-    `released` is the answer, `sense` +1 or -1 where a cell is sensitive and 0 elsewhere, `level` how far such a cell must move,
-    `pinned` the sense that was published before (0: none), `smallest` the smallest number at which a cell may be published;
-    `counts` may be zero instead: nothing between zero and that number is published.
+    `released` is the answer, `sense` +1 or -1 where a cell is sensitive and 0 elsewhere, `level` how far such a cell must move.
     """
 
     dimensions: Sequence[Dimension]
@@ -32,14 +30,11 @@ class AnswerEvidence:
     released: IntArray = field(repr=False)
     sense: IntArray = field(repr=False)
     level: IntArray = field(repr=False)
-    pinned: IntArray = field(repr=False)
-    smallest: int
-    counts: bool = False
 
 
 def audit_answer(evidence: AnswerEvidence) -> AuditReport:
     """Every check; nothing is published unless all pass."""
-    return AuditReport(checks=(_sums(evidence), _additivity(evidence), _protection(evidence), _senses(evidence), _zeros(evidence)))
+    return AuditReport(checks=(_sums(evidence), _additivity(evidence), _protection(evidence), _zeros(evidence)))
 
 
 def _sums(evidence: AnswerEvidence) -> Check:
@@ -79,18 +74,11 @@ def _protection(evidence: AnswerEvidence) -> Check:
     return _check("protection", "Every sensitive cell is moved by its level or more, in its sense", unsafe, checked=sensitive)
 
 
-def _senses(evidence: AnswerEvidence) -> Check:
-    known = evidence.pinned != 0
-    return _check(
-        "senses", "Every cell keeps the sense that it was published with", known & (evidence.sense != evidence.pinned), checked=known
-    )
-
-
 def _zeros(evidence: AnswerEvidence) -> Check:
-    """No value without records, none below the smallest with them: neither empty cells nor vanished ones tell (T17, T18, T24)."""
-    hidden = evidence.counts & (evidence.released == 0)
-    wrong = np.where(evidence.true == 0, evidence.released != 0, (evidence.released < evidence.smallest) & ~hidden)
-    return _check("zeros", "Empty cells are zero, and no other is below the smallest number published, but for counts of zero", wrong)
+    """No value without records; where nobody has less than nothing, none of zero with them: neither tells by vanishing (T17, T18)."""
+    empty = (evidence.true == 0) & (evidence.sense == 0)
+    vanished = (evidence.true > 0) & (evidence.released <= 0) & bool((evidence.amounts >= 0).all())
+    return _check("zeros", "Empty cells are zero, and no other one is", (empty & (evidence.released != 0)) | vanished)
 
 
 def _check(name: str, words: str, wrong: AnyArray, *, checked: BoolArray | None = None) -> Check:

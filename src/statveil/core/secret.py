@@ -11,12 +11,13 @@ import secrets
 import stat
 import tempfile
 import warnings
-from hashlib import blake2b
+from hashlib import blake2b, shake_256
 from pathlib import Path
 
 from statveil.core.errors import InputError
 
 KEY_BYTES = 32
+_TAG = 32
 MODE = 0o600
 KEY_VARIABLE = "STATVEIL_KEY"
 
@@ -69,6 +70,25 @@ class SecretKey:
 
     def matches(self, purpose: str, check: bytes, *parts: bytes) -> bool:
         return hmac.compare_digest(self.digest(purpose, *parts, size=len(check)), check)
+
+    def seal(self, purpose: str, content: bytes) -> bytes:
+        """The content, unreadable and unchangeable without the key; the same content is sealed to the same bytes.
+
+        A synthetic initialisation vector (Rogaway and Shrimpton 2006): the keyed digest of the content goes first, vouches for it, and
+        begins the stream (SHAKE-256 of a key of its own) that hides it.
+        """
+        tag = self.digest(purpose, content, size=_TAG)
+        return tag + self._hidden(purpose, tag, content)
+
+    def unseal(self, purpose: str, sealed: bytes) -> bytes | None:
+        """What was sealed for this purpose; None where it was changed, or sealed with another key."""
+        tag, hidden = sealed[:_TAG], sealed[_TAG:]
+        content = self._hidden(purpose, tag, hidden)
+        return content if hmac.compare_digest(tag, self.digest(purpose, content, size=_TAG)) else None
+
+    def _hidden(self, purpose: str, tag: bytes, content: bytes) -> bytes:
+        stream = shake_256(self.digest("stream", purpose.encode(), tag, size=64)).digest(len(content))
+        return (int.from_bytes(content, "little") ^ int.from_bytes(stream, "little")).to_bytes(len(content), "little")
 
     @classmethod
     def from_file(cls, path: Path, *, counter: Path | None = None) -> SecretKey:

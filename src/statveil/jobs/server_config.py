@@ -34,8 +34,7 @@ from statveil.risk.rules.base import RespondentRule
 
 LONGEST_NAME = 200
 """Characters of a name or code in a request; nothing real is longer."""
-Mode = Literal["anchored", "section4"]
-GuardAction = Literal["log", "virtual", "refuse"]
+Mode = Literal["cube", "section4"]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 
 
@@ -73,30 +72,27 @@ ServedRulePart = Annotated[
 """Rules that judge a cell by its own respondents; lists of cells by label cannot be consistent for all tables."""
 
 
-class NoisePart(Part):
-    """Anchored mode: the permanent change of every holding's values, in percent: at least `least`, below `most`."""
+class PublicTotalPart(Part):
+    """A total that is public elsewhere: of a measure, at these codes (other dimensions at their totals).
 
-    least: Number = 12
-    most: Number = 20
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if not 0 < self.least < self.most < 100:
-            raise wrong("needs 0 < least < most < 100.")
-        return self
-
-
-class GuardPart(Part):
-    """The differencing guard. `records`: largest difference of two cells, in records, that it looks at.
-
-    `log` tells the officer, `virtual` protects the difference like a sensitive cell as well, `refuse` refuses the request.
-    Budgets are numbers of near-duplicates after which requests that make more of them are refused (None: no limit).
+    It is published at most `within` of the measure's units from the truth; 0 means exactly.
     """
 
-    action: GuardAction | None = None
-    records: Annotated[int, Field(ge=1, le=5)] = 2
-    budget: Annotated[int, Field(ge=0)] | None = None
-    budget_per_client: Annotated[int, Field(ge=0)] | None = None
+    measure: Name
+    codes: dict[Name, Name] = Field(default_factory=dict)
+    within: Annotated[Number, Field(ge=0)] = 0
+
+
+_GONE = {
+    "populations": "every filter may have several codes now: they are added up. Leave it out.",
+    "noise": "no noise is added any more. Leave it out.",
+    "cap": "how far sensitive cells move is decided by the cube. Leave it out.",
+    "guard": "the differencing guard is gone: the cube answers every table with sums of the same cells. Leave it out.",
+}
+_ANCHORED = (
+    "anchored is gone. Use cube, the default. Numbers of the two must not both be published for the same records: "
+    "begin with records that were not served yet, a new key and an empty store."
+)
 
 
 class DatasetPart(DataPart, DimensionedPart):
@@ -107,13 +103,26 @@ class DatasetPart(DataPart, DimensionedPart):
     rule: Annotated[list[ServedRulePart], Field(min_length=1)]
     holding: str | None = None
     label: str | None = None
-    mode: Mode = "anchored"
+    saved: dict[Name, str] = Field(default_factory=dict)
+    mode: Mode = "cube"
     filters: list[str] = Field(default_factory=list)
-    populations: list[str] = Field(default_factory=list)
     small_counts: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    noise: NoisePart = NoisePart()
-    cap: Number = 2
-    guard: GuardPart = GuardPart()
+    depth: Annotated[int, Field(ge=1)] | None = None
+    """Dimensions that a table may have at once, filters included; None: all."""
+    lowest: dict[Name, Name] = Field(default_factory=dict)
+    """By dimension the lowest level that is shown; what is below it is in no table."""
+    public: list[PublicTotalPart] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_this_version(cls, given: Any) -> Any:
+        """Keys of earlier versions are refused with what to do."""
+        gone = [name for name in _GONE if isinstance(given, dict) and name in given]
+        if gone:
+            raise wrong(f"{gone[0]}: {_GONE[gone[0]]}")
+        if isinstance(given, dict) and given.get("mode") == "anchored":
+            raise wrong(f"mode: {_ANCHORED}")
+        return given
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -123,9 +132,13 @@ class DatasetPart(DataPart, DimensionedPart):
             (name in private, f"{name!r} names single respondents or their values and cannot be a dimension.") for name in self.dimensions
         ]
         faults += [(name not in self.dimensions, f"the filter {name!r} is not one of the dimensions.") for name in self.filters]
-        faults += [(name not in self.filters, f"{name!r} of populations is not one of the filters.") for name in self.populations]
+        faults += [(name not in self.dimensions, f"{name!r} of lowest is not one of the dimensions.") for name in self.lowest]
         ids = [each.id for each in self.measure]
-        faults += [(len(set(ids)) < len(ids), "two measures have the same id."), (not 1 <= self.cap <= 100, "cap must be from 1 to 100.")]
+        faults += [(len(set(ids)) < len(ids), "two measures have the same id.")]
+        faults += [(each.measure not in ids, f"public: there is no measure {each.measure!r}.") for each in self.public]
+        faults += [
+            (name not in self.dimensions, f"public: {name!r} is not one of the dimensions.") for each in self.public for name in each.codes
+        ]
         faults += [
             (
                 len(units) > 1 and self.holding is None,
@@ -140,16 +153,6 @@ class DatasetPart(DataPart, DimensionedPart):
     @property
     def unit_columns(self) -> tuple[str, ...]:
         return (self.unit,) if isinstance(self.unit, str) else tuple(self.unit)
-
-    @property
-    def open_populations(self) -> tuple[str, ...]:
-        """Dimensions whose filters make populations. In the paper's mode none: it gives every record in the difference of two (T07)."""
-        return tuple(self.populations) if self.mode == "anchored" else ()
-
-    @property
-    def guard_action(self) -> GuardAction:
-        """The paper's mode shows the paper's behaviour; the anchored one keeps differences safe too."""
-        return self.guard.action or ("virtual" if self.mode == "anchored" else "log")
 
     def rules(self) -> list[RespondentRule]:
         return [rule for part in self.rule if isinstance(rule := rule_of(part), RespondentRule)]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Sequence
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +17,6 @@ from statveil.audit.attacks.case import Case, ReverseSolver, Truth, read_records
 from statveil.audit.attacks.public import AnswerAxis, AnswerTable, Catalogue, TableRequest, TableServer, added_up
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey, new_key_file
-from statveil.data.microdata import Microdata
 from statveil.data.queries.tabulation import read_all
 from statveil.jobs.server_config import DatasetPart, ServerConfig
 from statveil.risk.rules import PPercent
@@ -27,8 +24,6 @@ from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
-
-_NEAR = re.compile(r"(\d+) near-duplicates")
 
 
 class AttackTargetTuning(NamedTuple):
@@ -73,9 +68,7 @@ def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
         filters=tuple(each.id for each in dataset.dimensions if each.filter),
         counts=next((each.id for each in part.measure if each.count), None),
         percent=max((float(rule.p) for rule in rules), default=TUNING.usual_percent),
-        cap=float(part.cap),
-        most_change=float(part.noise.most) / 100 if part.mode == "anchored" else None,
-        populations=part.open_populations,
+        populations=(),
     )
 
 
@@ -96,38 +89,38 @@ class ServiceOperator:
         other = SecretKey(secrets.token_bytes(32), counter=self._folder / "other.counter")
         return ServiceInProcess(TableService.open(self._config, other), self._part, self._part.id)
 
-    def guarded(self) -> int | None:
-        """Near-duplicates that the guard told the officer of."""
-        with closing(self.open()) as service:
-            details = [alarm.detail for alarm in service.store.alarms() if "near-duplicates" in alarm.detail]
-        return sum(int(found[1]) for detail in details if (found := _NEAR.search(detail)))
-
     def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
-        """Further data sets with the same units and values that wander by half a percent, served with the same key."""
-        data = self._config.microdata(self._part)
-        parts = [self._period(data, number) for number in range(count)]
+        """Further data sets of one measure with the same units and values that wander by half a percent, served with one key."""
+        amount = [each for each in self._part.measure if each.column is not None][:1]
+        alone = self._part.model_copy(update={"measure": amount or self._part.measure[:1], "public": []})
+        parts = [later_edition(self._config, alone, self._folder, number) for number in range(count)]
         config = self._config.changed(dataset=parts, **_own_store(self._folder, "periods"))
         service = TableService.open(config, config.key())
         return [(ServiceInProcess(service, each, each.id), truth_of(config, each, service.datasets[each.id])) for each in config.datasets]
 
-    def _period(self, data: Microdata, number: int) -> dict[str, Any]:
-        with data.engine.session() as session:
-            table = read_all(session, data.engine)
-        rng = np.random.Generator(np.random.PCG64([21, number]))
-        for measure in self._part.measure:
-            if measure.column is not None:
-                place = table.column_names.index(measure.column)
-                table = table.set_column(place, measure.column, _wandered(table[measure.column], rng))
-        path = self._folder / f"period-{number}.parquet"
-        pq.write_table(table, path)
-        part = self._part.model_dump(mode="json", exclude_none=True)
-        return {**part, "id": f"{self._part.id}-{number}", "file": str(path)}
+
+def later_edition(
+    config: ServerConfig, part: DatasetPart, folder: Path, number: int, *, change: float = TUNING.least_change, still: float = 0.0
+) -> dict[str, Any]:
+    """The same units a period later: values wander by up to `change`, a share of the records stays `still`."""
+    data = config.microdata(part)
+    with data.engine.session() as session:
+        table = read_all(session, data.engine)
+    rng = np.random.Generator(np.random.PCG64([21, number]))
+    steps = np.where(rng.random(table.num_rows) < still, 0.0, rng.uniform(-change, change, table.num_rows))
+    for measure in part.measure:
+        if measure.column is not None:
+            place = table.column_names.index(measure.column)
+            table = table.set_column(place, measure.column, _wandered(table[measure.column], steps.tolist()))
+    path = folder / f"period-{number}.parquet"
+    pq.write_table(table, path)
+    return {**part.model_dump(mode="json", exclude_none=True), "id": f"{part.id}-{number}", "file": str(path)}
 
 
-def _wandered(column: pa.ChunkedArray, rng: np.random.Generator) -> pa.Array:
+def _wandered(column: pa.ChunkedArray, steps: Sequence[float]) -> pa.Array:
     """The numbers as text, each a little higher or lower, zeros and decimals kept."""
     found = []
-    for text, step in zip(column.to_pylist(), rng.uniform(-TUNING.least_change, TUNING.least_change, len(column)).tolist(), strict=True):
+    for text, step in zip(column.to_pylist(), steps, strict=True):
         amount = Decimal(str(text))
         found.append(str((amount * (1 + Decimal(step))).quantize(amount)))
     return pa.array(found)

@@ -25,13 +25,16 @@ label = "Enterprises of Meridia (invented)"
 file = "enterprises.parquet"
 unit = "enterprise"
 holding = "holding"
-filters = ["region", "size"]
-populations = ["size"]
+filters = ["region", "industry", "size"]
 
 [dataset.dimensions]
 region = { hierarchy = "regions.csv", label = "Region", levels = ["part", "region", "district"] }
 industry = { hierarchy = "industries.csv", label = "Industry", levels = ["section", "division", "group", "class"] }
 size = { hierarchy = "sizes.csv", label = "Size class", levels = ["class of persons employed"] }
+
+[dataset.saved]
+"Turnover by industry" = "measure=turnover&use=industry:rows&level=industry:division&use=region:columns&level=region:part&totals=true"
+"Enterprises by region and size" = "measure=enterprises&use=region:rows&level=region:region&use=size:columns&totals=true"
 
 [[dataset.measure]]
 id = "turnover"

@@ -37,8 +37,8 @@ def closed(server: Server) -> Case:
 class OperatorSide:
     """The operator of a reference server. `permanent`: units keep their factors from period to period."""
 
-    def __init__(self, server: Server, *, permanent: bool = True, careful: bool = True, guarded: int | None = 1_000_000) -> None:
-        self.server, self.permanent, self.careful, self._guarded = server, permanent, careful, guarded
+    def __init__(self, server: Server, *, permanent: bool = True, careful: bool = True) -> None:
+        self.server, self.permanent, self.careful = server, permanent, careful
 
     def reopened(self) -> Sequence[TableServer]:
         key = self.server.key if self.careful else "another key"
@@ -48,9 +48,6 @@ class OperatorSide:
         if self.careful:
             raise DisclosureRefused("The store belongs to another key.")
         return type(self.server)(self.server.village, catalogue=self.server.catalogue, key="another key")
-
-    def guarded(self) -> int | None:
-        return self._guarded
 
     def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
         place, found = self.server.village, []

@@ -32,7 +32,7 @@ DIMENSIONS: dict[str, Any] = {
 def labelled_village(folder: Path, **changes: Any) -> TableService:
     write_village(folder)
     (folder / "regions.csv").write_text(REGIONS, encoding="utf-8")
-    config = check_config(village_content(**{"dimensions": DIMENSIONS, "populations": ["region"], **changes}), base=folder)
+    config = check_config(village_content(**{"dimensions": DIMENSIONS, **changes}), base=folder)
     return TableService.open(config, config.key())
 
 

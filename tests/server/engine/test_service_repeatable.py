@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from statveil.jobs.server_config import check_config
-from statveil.server.engine.service import TableService
+from statveil.server.engine.service import TableService, exact_cells
 from statveil.server.web.formats import FORMATS
 from tests.server.live import INSIDE, served
 from tests.server.village import VILLAGE, Record, ask, open_village, village_content, write_server, write_village
@@ -48,12 +48,12 @@ def test_f17_a_server_in_another_year_place_and_language_makes_the_same_bytes_an
 
 
 def test_a_respondent_moves_the_same_way_in_every_edition(tmp_path: Path) -> None:
-    """T21: six editions, values that change by less than one percent; the mean is as far from the truth as each of them."""
+    """T21: six editions under their own ids, values that change by less than one percent: the mean is as far off as each of them."""
     changes = []
     for edition in range(6):
         rows: tuple[Record, ...] = tuple((*record[:4], record[4] + record[4] * edition // 600) for record in VILLAGE)
-        answer = open_village(tmp_path, rows, id="village", store={"file": f"{edition}.sqlite"}).answer(ask("region", "trade"))
-        (tmp_path / "key.counter").unlink()
+        service = open_village(tmp_path, rows, id=f"village {edition}")
+        answer = service.answer(replace(ask("region", "trade"), dataset=f"village {edition}"))
         truth = next(row[4] for row in rows if row[0] == "smith")
         changes.append(int(answer.values[2, 2]) / truth - 1)
     assert answer.dimensions[0].codes[2] == "N1"
@@ -61,19 +61,20 @@ def test_a_respondent_moves_the_same_way_in_every_edition(tmp_path: Path) -> Non
     assert abs(float(np.mean(changes))) >= 0.1
 
 
-def test_two_datasets_of_one_server_share_factors_and_nothing_else(tmp_path: Path) -> None:
+def test_two_editions_on_one_server_keep_every_direction(tmp_path: Path) -> None:
     write_village(tmp_path)
     content = village_content()
     content["dataset"] = [content["dataset"][0], {**content["dataset"][0], "id": "edition 2"}]
     config = check_config(content, base=tmp_path)
     service = TableService.open(config, config.key())
-    one = service.answer(ask("trade"))
-    two = service.answer(replace(ask("trade"), dataset="edition 2"))
-    assert (one.values == two.values).all()
+    one, two = service.answer(ask("region", "trade")), service.answer(replace(ask("region", "trade"), dataset="edition 2"))
+    true, sensitive = exact_cells(service, ask("region", "trade"))
+    moved = [np.sign(answer.values - true)[sensitive].tolist() for answer in (one, two)]
+    assert moved[0] == moved[1]
     assert one.hash != two.hash
 
 
-def test_the_order_of_requests_does_not_change_an_answer_that_needs_no_repair(tmp_path: Path) -> None:
+def test_the_order_of_requests_does_not_change_an_answer(tmp_path: Path) -> None:
     queries = [ask("region"), ask("trade"), ask("region", "trade"), ask("region:part", "trade")]
     given = []
     for number, order in enumerate((queries, queries[::-1])):

@@ -74,6 +74,26 @@ def test_changed_records_under_the_same_name_are_refused(tmp_path: Path) -> None
     open_village(tmp_path, VILLAGE[:-1], id="village 2")
 
 
+def test_a_store_of_an_earlier_version_is_refused_with_a_way_forward(tmp_path: Path) -> None:
+    """Its numbers were noise: both for the same records would tell."""
+    service = open_village(tmp_path)
+    service.answer(ask("region"))
+    service.close()
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as store, store:
+        store.execute("DELETE FROM facts WHERE name = 'format'")
+    words = refused(tmp_path)
+    assert "begun by an earlier version" in words
+    assert "a new key, an empty store" in words
+
+
+def test_what_was_prepared_and_lost_is_refused(tmp_path: Path) -> None:
+    """F18: what later editions must keep to is in the store, also before anybody has asked."""
+    open_village(tmp_path).close()
+    for name in ("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    assert "store is empty, but the counter" in refused(tmp_path)
+
+
 def test_the_counter_only_grows_and_is_begun_once(tmp_path: Path) -> None:
     counter = ReleaseCounter(tmp_path / "folder" / "counter")
     with pytest.raises(BackendError):
@@ -122,7 +142,7 @@ def test_a_counter_that_a_crash_left_behind_is_raised_at_the_start(tmp_path: Pat
     service.close()
     (tmp_path / "key.counter").write_bytes(before)
     open_village(tmp_path).close()
-    assert counted(tmp_path) == 2
+    assert counted(tmp_path) == 4
     swap(tmp_path, "backup")
     assert "older than the counter" in refused(tmp_path)
 
@@ -138,9 +158,9 @@ def test_a_counter_that_another_process_left_behind_is_raised_before_its_answer_
     monkeypatch.setattr(other._claimed, "remember", killed)
     with pytest.raises(KeyboardInterrupt):
         other.answer(ask("trade"))
-    assert counted(tmp_path) == 0
+    assert counted(tmp_path) == 2
     assert one.stored(one.check(ask("trade"))) is not None
-    assert counted(tmp_path) == 1
+    assert counted(tmp_path) == 3
 
 
 # A store that is swapped under a server that runs
@@ -179,11 +199,11 @@ def test_an_older_store_under_a_running_server_is_a_503_until_the_latest_is_back
     for query in (ask("region:part"), ask("region"), ask("region", "trade", measure="units")):
         with pytest.raises(BackendError, match="older one"):
             service.answer(query)
-    assert releases_in(tmp_path) == 1
+    assert releases_in(tmp_path) == 3
     assert told == ["store refused"]
     swap(tmp_path, "latest")
     service.answer(ask("region", "trade"))
-    assert releases_in(tmp_path) == 3
+    assert releases_in(tmp_path) == 5
 
 
 def test_an_older_store_is_noticed_by_a_process_that_recorded_none_of_what_is_missing(tmp_path: Path) -> None:

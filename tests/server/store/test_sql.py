@@ -14,13 +14,12 @@ import pytest
 
 from statveil import server
 from statveil.core.errors import BackendError
-from statveil.server.store.protocol import MOMENTS, AnswerRow, CellRow, Moment, Pin, Store
-from statveil.server.store.sql import TUNING, PostgresStore, SqliteStore, SqlStore
+from statveil.server.store.protocol import MOMENTS, AnswerRow, Moment, Store
+from statveil.server.store.sql import PostgresStore, SqliteStore, SqlStore
 from tests.server.stores import restart
 from tests.server.village import ask, open_village
 
 Opener = Callable[..., SqlStore]
-SPACE = b"turnover"
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
@@ -44,23 +43,27 @@ def in_schema_of_its_own(address: str, test: str) -> None:
         connection.execute(f"ALTER ROLE statveil SET search_path = {schema}")
 
 
-def row(number: int, *, sense: int = 1, value: int = 10) -> CellRow:
-    return CellRow(number.to_bytes(16, "big"), SPACE, sense, value, 3, bytes(16))
+def row(number: int, *, query: str = "q") -> AnswerRow:
+    return AnswerRow(f"h{number}", query, "t", "d")
 
 
-def record(store: Store, rows: list[CellRow]) -> None:
+def record(store: Store, rows: list[AnswerRow]) -> None:
     with store.recording() as recording:
-        recording.add_cells(rows)
+        for each in rows:
+            recording.add_answer(each)
+
+
+def known(store: Store, *numbers: int) -> list[int]:
+    return [number for number in numbers if store.answer(row(number).hash) is not None]
 
 
 @pytest.mark.slow
-def test_the_first_to_publish_a_cell_decides(opener: Opener) -> None:
+def test_the_first_to_record_an_answer_decides(opener: Opener) -> None:
     store = opener()
-    record(store, [row(1, value=10), row(2, value=20)])
-    record(store, [row(2, sense=-1, value=99), row(3, value=30)])
-    ids = [row(number).id for number in (1, 2, 3, 4)]
-    assert store.pins(ids) == {ids[0]: Pin(1, 10), ids[1]: Pin(1, 20), ids[2]: Pin(1, 30)}
-    assert opener().pins(ids) == store.pins(ids)
+    record(store, [row(1), row(2)])
+    record(store, [row(2, query="other"), row(3)])
+    assert store.answer("h2") == row(2) == opener().answer("h2")
+    assert known(opener(), 1, 2, 3, 4) == [1, 2, 3]
 
 
 def test_a_recording_that_fails_leaves_nothing(opener: Opener) -> None:
@@ -68,55 +71,39 @@ def test_a_recording_that_fails_leaves_nothing(opener: Opener) -> None:
 
     def fail() -> None:
         with store.recording() as recording:
-            recording.add_cells([row(number) for number in range(2 * TUNING.chunk + 1)])
+            recording.set_sealed("cube", bytes(1_000_000))
             recording.add_table("t", b"body")
-            recording.add_answer(AnswerRow("h", "q", "t", "d"))
-            recording.add_alarm("kind", "client", "detail")
-            recording.spend("client", 5)
+            recording.add_answer(row(1))
             recording.count_release()
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
-    assert store.pins([row(0).id]) == {}
-    assert (store.table("t"), store.answer("h"), store.alarms(), store.spent("client"), store.fact("releases")) == (None, None, [], 0, None)
+    assert (store.sealed("cube"), store.table("t"), store.answer("h1"), store.fact("releases")) == (None, None, None, None)
 
 
 def test_what_is_recorded_is_read_back(opener: Opener) -> None:
     store = opener()
     with store.recording() as recording:
         recording.add_table("t", b"\x00body")
-        recording.add_answer(AnswerRow("h", "q", "t", "d"))
-        recording.add_alarm("kind", "client", "50% of it?")
-        recording.spend("client", 5)
+        recording.add_answer(row(1))
+        recording.set_sealed("memory", b"\x00one")
         assert recording.count_release() == 1
     with store.recording() as recording:
         recording.add_table("t", b"other")
-        recording.add_answer(AnswerRow("h", "other", "t", "d"))
-        recording.spend("client", 2)
+        recording.add_answer(row(1, query="other"))
+        recording.set_sealed("memory", b"two")
         assert recording.count_release() == 2
     again = opener()
     assert again.table("t") == b"\x00body"
-    assert again.answer("h") == AnswerRow("h", "q", "t", "d")
-    assert again.spent("client") == 7
-    assert [(alarm.kind, alarm.detail) for alarm in again.alarms()] == [("kind", "50% of it?")]
-    assert again.alarms(after=again.alarms()[0].number) == []
-
-
-def test_cells_are_seen_by_space_and_in_order(opener: Opener) -> None:
-    store = opener()
-    record(store, [row(5), row(6)._replace(space=b"persons"), row(7, sense=0)])
-    found = store.seen(SPACE, 0)
-    assert [(cell.sense, cell.value, cell.records) for cell in found] == [(1, 10, 3), (0, 10, 3)]
-    assert store.seen(SPACE, found[0].number) == found[1:]
+    assert again.answer("h1") == row(1)
+    assert again.sealed("memory") == b"two", "a memory grows"
 
 
 def test_hooks_are_called_at_every_moment(opener: Opener) -> None:
     met: list[Moment] = []
-    store = opener(hook=met.append)
-    record(store, [row(number) for number in range(TUNING.chunk + 1)])
-    assert met == ["before insert", "between cells", "between cells", "before commit", "after commit"]
-    assert set(met) == set(MOMENTS)
+    record(opener(hook=met.append), [row(1)])
+    assert tuple(met) == MOMENTS
 
 
 def test_a_lock_held_too_long_is_a_503_and_passes(opener: Opener) -> None:
@@ -124,12 +111,12 @@ def test_a_lock_held_too_long_is_a_503_and_passes(opener: Opener) -> None:
     holder, waiter = opener(), opener(lock_seconds=1.0)
     waiter.fact("open it first")
     with holder.recording() as recording:
-        recording.add_cells([row(1)])
+        recording.add_answer(row(1))
         with pytest.raises(BackendError) as refused:
             record(waiter, [row(2)])
         assert refused.value.http_status == 503
     record(waiter, [row(2)])
-    assert len(waiter.pins([row(1).id, row(2).id])) == 2
+    assert known(waiter, 1, 2) == [1, 2]
 
 
 def test_a_store_that_is_lost_is_missed_and_not_begun_anew(opener: Opener, tmp_path: Path) -> None:
@@ -138,7 +125,7 @@ def test_a_store_that_is_lost_is_missed_and_not_begun_anew(opener: Opener, tmp_p
     other.fact("open it")
     if isinstance(store, PostgresStore):
         with other._working():
-            other._rows("DROP TABLE facts, cells, tables, answers, budgets, alarms")
+            other._rows("DROP TABLE facts, sealed, tables, answers")
     else:
         other.close()
         (tmp_path / "store.sqlite").unlink()
@@ -147,7 +134,7 @@ def test_a_store_that_is_lost_is_missed_and_not_begun_anew(opener: Opener, tmp_p
             record(store, [row(2)])
         with pytest.raises(BackendError):
             store.fact("x")
-    assert opener().pins([row(1).id, row(2).id]) == {}
+    assert known(opener(), 1, 2) == []
 
 
 def test_a_file_that_is_replaced_during_a_recording_takes_nothing(tmp_path: Path) -> None:
@@ -162,17 +149,17 @@ def test_a_file_that_is_replaced_during_a_recording_takes_nothing(tmp_path: Path
     store = SqliteStore(path, hook=swap)
     with pytest.raises(BackendError, match="replaced"):
         record(store, [row(1)])
-    assert store.pins([row(1).id]) == {}
+    assert known(store, 1) == []
 
 
 def test_threads_take_turns(opener: Opener) -> None:
     store = opener()
-    threads = [threading.Thread(target=record, args=(store, [row(number), row(100, value=number)])) for number in range(8)]
+    threads = [threading.Thread(target=record, args=(store, [row(number), row(100, query=str(number))])) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(store.pins([row(number).id for number in (*range(8), 100)])) == 9
+    assert len(known(store, *range(8), 100)) == 9
 
 
 @pytest.mark.slow
@@ -229,11 +216,11 @@ def test_a_full_disk_is_a_503_and_passes(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
-    assert len(store.pins([row(number).id for number in range(1, 10)])) == 1
+    assert known(store, *range(1, 10)) == [1]
     record(store, [row(number) for number in range(2, 4000)])
     with sqlite3.connect(tmp_path / "store.sqlite") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert connection.execute("SELECT count(*) FROM cells").fetchone() == (3999,)
+        assert connection.execute("SELECT count(*) FROM answers").fetchone() == (3999,)
 
 
 def test_a_store_that_is_no_database_is_a_503(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_datasets_are_listed_and_described(client: httpx.Client):
     assert [each["id"] for each in told["dimensions"]] == ["region", "size"]
     assert [level["id"] for level in told["dimensions"][0]["levels"]] == ["part", "place"]
     assert told["dimensions"][0]["hierarchies"][0]["N1"] == "N"
-    assert told["limits"] == {"cells": 1_000}
+    assert told["limits"] == {"cells": 1_000, "dimensions": None}
 
 
 def test_a_table_by_post_by_get_and_by_its_name_is_the_same(client: httpx.Client):
@@ -144,6 +144,13 @@ def test_every_answer_carries_the_safe_headers(client: httpx.Client):
         assert headers["x-content-type-options"] == "nosniff"
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_who_has_a_script_gets_no_second_copy(client: httpx.Client):
+    first = client.get("/static/pivot.js")
+    again = client.get("/static/pivot.js", headers={"If-None-Match": first.headers["etag"]})
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+    assert client.get("/static/nothing.js").status_code == 404
 
 
 def test_methods_that_are_not_taken(client: httpx.Client):

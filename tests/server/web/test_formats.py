@@ -8,14 +8,17 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import fastexcel
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from statveil.publish.read_back.csv_file import read_public_csv
 from statveil.server.engine.answer import AnsweredTable
+from statveil.server.engine.notes import notes
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.web.formats import BY_NAME, FORMATS, choose, dimension_of, title
 from statveil.server.web.problems import Problem
@@ -53,13 +56,55 @@ def test_a_tree_stays_a_tree(answer: AnsweredTable):
     assert dimension_of(answer.dimensions[0]).trees[0].total == "Total"
 
 
-def test_a_position_without_a_number_is_an_empty_field(answer: AnsweredTable):
+@pytest.fixture
+def counted(answer: AnsweredTable) -> AnsweredTable:
+    """Enterprises, of which the second number, a count of 1 or 2, is not told."""
     missing = np.zeros(answer.values.shape, dtype=np.bool_)
     missing[0, 1] = True
-    parts = {**{name: getattr(answer, name) for name in answer.__dataclass_fields__}, "missing": missing}
-    gone = AnsweredTable(**parts)
-    assert json.loads(BY_NAME["json"].write(gone))["value"][:3] == [-2.5, None, -0.5]
-    assert BY_NAME["csv"].write(gone).decode().splitlines()[2] == "Total,Total,big,"
+    values = np.where(missing, 0, 3 + np.arange(missing.size).reshape(missing.shape))
+    return replace(
+        answer, values=values, missing=missing, counts=True, smallest=3, decimals=0, measure_label="Enterprises", unit="enterprises"
+    )
+
+
+def sheet_of(book: bytes, name: str) -> list[list[str]]:
+    """The columns of a sheet, as text."""
+    sheet = fastexcel.read_excel(book).load_sheet(name, header_row=None, dtypes="string").to_arrow()
+    return [column.to_pylist() for column in sheet.columns]
+
+
+def test_a_count_that_is_not_told_is_below_3_in_every_format(counted: AnsweredTable):
+    written = {form.name: form.write(counted) for form in FORMATS}
+    content = json.loads(written["json"])
+    assert content["value"][:3] == [3, None, 5]
+    assert content["status"] == {"1": "<3"}
+    assert written["csv"].decode().splitlines()[2] == "Total,Total,big,<3"
+    lines = list(csv.DictReader(io.StringIO(written["sdmx-csv"].decode())))
+    assert [(line["OBS_VALUE"], line["OBS_STATUS"], line["CONF_STATUS"], line["COMMENT_OBS"]) for line in lines[:2]] == [
+        ("3", "A", "F", ""),
+        ("", "Q", "A", "<3"),
+    ]
+    px = written["px"].decode()
+    assert 'DATASYMBOL2="<3";' in px
+    assert 'DATA=\n3 ".." 5\n' in px
+    table = pq.read_table(io.BytesIO(written["parquet"]))
+    assert (table["value"].to_pylist()[:2], table["value_status"].to_pylist()[:2]) == ([3, None], [None, "<3"])
+    assert "<td>&lt;3</td>" in written["html"].decode()
+    assert sheet_of(written["xlsx"], "Table 1")[3][:4] == ["value", "3", "<3", "5"]
+
+
+def test_files_tell_the_unit_and_what_is_known_of_their_numbers(counted: AnsweredTable):
+    told = notes(counted)
+    assert "<3 stands for a count below 3. Counts of 1 and 2 are never told." in told
+    content = json.loads(BY_NAME["json"].write(counted))
+    assert (content["note"], content["extension"]["unit"]) == (list(told), "enterprises")
+    px = BY_NAME["px"].write(counted).decode()
+    assert 'UNITS="enterprises";' in px
+    assert px.split("NOTE=")[1].split(";\n")[0].replace('"\n"', "").strip('"') == "#".join(told)
+    (unit,) = {line["UNIT_MEASURE"] for line in csv.DictReader(io.StringIO(BY_NAME["sdmx-csv"].write(counted).decode()))}
+    assert unit == "enterprises"
+    assert sheet_of(BY_NAME["xlsx"].write(counted), "Notes") == [[title(counted), *told]]
+    assert pq.read_schema(io.BytesIO(BY_NAME["parquet"].write(counted))).metadata[b"statveil.notes"].decode() == "\n".join(told)
 
 
 def test_f11_no_text_is_a_formula_and_no_number_is_changed(answer: AnsweredTable, tmp_path: Path):
@@ -82,7 +127,7 @@ def test_the_page_of_a_table_shows_labels_as_text(answer: AnsweredTable):
     page = BY_NAME["html"].write(answer).decode()
     assert "=cmd|&#39;/c calc&#39;!A1" in page
     assert "<script" not in page
-    assert page.count("<caption>") == 1
+    assert page.count("</caption>") == 1
 
 
 def test_the_title_tells_the_slice():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from statveil.core.errors import DisclosureRefused
+from statveil.core.errors import AuditFailed
 from statveil.server.workers import queue
 from tests.server.live import PATIENCE, becomes, running
 from tests.server.village import open_village
@@ -50,12 +50,12 @@ def test_a_slow_table_is_promised_with_progress_and_found(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_slow_table_that_is_refused_says_so_at_its_job(tmp_path: Path) -> None:
-    """In the words of the refusal at once, and nothing is to be found."""
+    """In the words of the fault at once, and nothing is to be found."""
     service, go = open_village(tmp_path, mode="section4"), threading.Event()
 
     def refusing(*given: Any, **told: Any) -> Any:
         assert go.wait(PATIENCE)
-        raise DisclosureRefused("Not this one.")
+        raise AuditFailed("Not this one.")
 
     service._solver = refusing
     with running(service, tmp_path, anonymous=True, answer_seconds=0.1) as client:

@@ -30,8 +30,6 @@ class AttackTuning(NamedTuple):
     """Different sets that a holding must dominate (T06)."""
     counts_share: int = 5
     """Counts get this part of the effort that magnitudes get (T24)."""
-    periods: int = 12
-    """Periods that are averaged (T21)."""
     most_union_cells: int = 20_000
     """Distinct cells in one union of tables; further tables are left out (T08)."""
     most_reversed_cells: int = 100_000
@@ -87,6 +85,8 @@ class Effort:
     """Sensitive cells whose interval is computed (T08)."""
     reversals: int = 3
     """Tables that are adjusted backwards (T12)."""
+    periods: int = 12
+    """Editions whose releases are averaged (T21)."""
     seed: int = 1
 
 

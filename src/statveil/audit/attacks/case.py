@@ -266,9 +266,6 @@ class OperatorSide(Protocol):
     def periods(self, count: int) -> Sequence[tuple[TableServer, Truth]]:
         """The same units in further periods, values changed by less than 1%."""
 
-    def guarded(self) -> int | None:
-        """Pairs of cells that the differencing guard refused or logged; None if it does not say."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Case:

@@ -75,7 +75,7 @@ def attack(
         str | None, typer.Option("--dataset", metavar="ID", help="Which data set of the server.", show_default=False)
     ] = None,
     mode: Annotated[
-        str | None, typer.Option("--mode", metavar="anchored|section4", help="Try the server in this mode.", show_default=False)
+        str | None, typer.Option("--mode", metavar="cube|section4", help="Try the server in this mode.", show_default=False)
     ] = None,
     url: Annotated[
         str | None,
@@ -141,7 +141,7 @@ def _attack_server(
     from statveil.jobs.reverse import reverse_by_adjustment
     from statveil.jobs.server_config import read_config
     from statveil.server.attack_target import dataset_part, private_copy, service_case
-    from statveil.server.engine.modes import keep_scores
+    from statveil.server.engine.scores import keep_scores
 
     config = read_config(path)
     if url is not None and mode is not None:
@@ -153,7 +153,7 @@ def _attack_server(
         if url is None or server is None:
             report = _run(case, f"{path.name}{f', mode {mode}' if mode else ''}", only)
             part = dataset_part(config, dataset)
-            if (mode or part.mode) == "section4" and not only:
+            if mode in (None, part.mode) and not only:
                 try:
                     keep_scores(config, part, report)
                 except OSError:

@@ -39,7 +39,13 @@ def serve(
     config: Annotated[Path | None, typer.Argument(metavar="[CONFIG.toml]", help="What is served, and how.", show_default=False)] = None,
     *,
     demo: Annotated[bool, typer.Option("--demo", help="Serve invented enterprises to this machine, without keys.")] = False,
-    evaluate: Annotated[bool, typer.Option("--evaluate", help="Show how well each mode keeps the numbers, and stop.")] = False,
+    prepare: Annotated[bool, typer.Option("--prepare", help="Prepare the protected cubes, store them, and stop.")] = False,
+    evaluate: Annotated[
+        bool, typer.Option("--evaluate", help="Measure accuracy and attacks for each depth, write a page, and stop.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="The page that --evaluate writes.")] = Path(
+        "evaluation.html"
+    ),
     new_key: Annotated[
         Path | None, typer.Option("--new-key", metavar="FILE", help="Write a new secret key and stop.", show_default=False)
     ] = None,
@@ -66,10 +72,13 @@ def serve(
             return
         start.require()
         with start.demo_config() if config is None else nullcontext(config) as path:
+            if prepare:
+                start.prepare(path, typer.echo)
+                return
             if evaluate:
-                from statveil.server.engine.modes import evaluation
+                from statveil.server.evaluate import evaluate_to
 
-                typer.echo(evaluation(path))
+                typer.echo(f"Wrote {evaluate_to(path, out, say=typer.echo)}. It is for the office only.")
                 return
             start.serve(path, say=typer.echo, host=host, port=port, workers=workers, plain=allow_plain_http)
 

@@ -5,7 +5,7 @@ The external edition holds codes, labels and released numbers only. A structural
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from statveil.core.errors import BackendMissing, InputError
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats import json_stat, pc_axis
 from statveil.publish.formats.files import csv_field, paths_of, write_bytes, write_whole
-from statveil.publish.formats.frames import Column, Number, Text, frame
+from statveil.publish.formats.frames import Column, Number, Text, distinct_names, frame
 from statveil.publish.formats.numbers import decimal_array, decimal_text, grouped
 from statveil.publish.formats.sdmx import SdmxCsvVersion, message_text, require_sdmx, sdmx_columns
 from statveil.tables.table import View
@@ -36,8 +36,8 @@ def require_excel() -> None:
         raise BackendMissing("Excel files need xlsxwriter, which is not installed.", hint="Run: pip install 'statveil[excel]'")
 
 
-def write_workbook(columns: list[Column], path: Path, name: str) -> None:
-    """A table longer than a sheet goes on in further sheets."""
+def write_workbook(columns: list[Column], path: Path, name: str, notes: Sequence[str] = ()) -> None:
+    """A table longer than a sheet goes on in further sheets; notes have a sheet of their own, the last."""
     import xlsxwriter
 
     _refuse_words(columns)
@@ -48,7 +48,15 @@ def write_workbook(columns: list[Column], path: Path, name: str) -> None:
     for number, (start, stop) in enumerate(_stretches(_length(columns)), start=1):
         sheet = book.add_worksheet(f"Table {number}")
         _write_sheet(sheet, columns, range(start, stop), bold, formats)
+    if notes:
+        _write_notes(book.add_worksheet("Notes"), [name, *notes], bold)
     book.close()
+
+
+def _write_notes(sheet: Any, lines: Sequence[str], bold: Any) -> None:
+    sheet.set_column(0, 0, 120)
+    for place, line in enumerate(lines):
+        sheet.write_string(place, 0, line, None if place else bold)
 
 
 def _refuse_words(columns: list[Column]) -> None:
@@ -94,7 +102,7 @@ def _fields(column: Column, rows: range) -> Iterator[str | int | Decimal | None]
     if isinstance(column, Text):
         return (column.words[place] for place in column.index[stretch].tolist())
     numbers = zip(column.units[stretch].tolist(), column.missing[stretch].tolist(), strict=True)
-    return (None if missing else _number(units, column.decimals) for units, missing in numbers)
+    return ((column.instead or None) if missing else _number(units, column.decimals) for units, missing in numbers)
 
 
 def _number(units: int, decimals: int) -> int | Decimal | str:
@@ -169,12 +177,18 @@ def csv_bytes(columns: list[Column]) -> bytes:
 def _csv_column(column: Column) -> Any:
     if isinstance(column, Text):
         return pa.array([csv_field(word) for word in column.words], pa.large_string()).take(pa.array(column.index))
-    return decimal_text(column.units, column.decimals, column.missing)
+    return pc.fill_null(decimal_text(column.units, column.decimals, column.missing), column.instead)
 
 
 def arrow_table(columns: list[Column], metadata: dict[str, str]) -> Any:
-    arrays = [_arrow_column(column) for column in columns]
-    return pa.table(arrays, names=[column.name for column in columns]).replace_schema_metadata(metadata)
+    """What stands instead of a number has a column of its own: those of numbers hold no text."""
+    statuses = [column for column in columns if isinstance(column, Number) and column.instead]
+    arrays = [
+        *map(_arrow_column, columns),
+        *(pa.array([each.instead if gone else None for gone in each.missing], pa.string()) for each in statuses),
+    ]
+    names = distinct_names([*(column.name for column in columns), *(f"{each.name}_status" for each in statuses)])
+    return pa.table(arrays, names=names).replace_schema_metadata(metadata)
 
 
 def _arrow_column(column: Column) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -96,6 +96,19 @@ SENSITIVE, FROZEN, SAFE, ZERO, NONE, IMPOSSIBLE = range(6)
 
 
 @dataclass(frozen=True, kw_only=True)
+class TableWords:
+    """What a public file says beside its numbers. `names`: dimensions in words. `withheld`: stands where a number is not told."""
+
+    unit: str = ""
+    notes: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    withheld: str = ""
+
+
+NO_WORDS = TableWords()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Text:
     """A column of words: `words[index[i]]` stands in row i."""
 
@@ -106,29 +119,30 @@ class Text:
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """A column of exact numbers, `units * 10**-decimals`, empty where missing."""
+    """A column of exact numbers, `units * 10**-decimals`; where one is missing stands `instead`."""
 
     name: str
     units: IntArray
     decimals: int
     missing: BoolArray
+    instead: str = ""
 
 
 Column = Text | Number
 
 
-def frame(release: AuditedTable, view: View, edition: Edition) -> list[Column]:
+def frame(release: AuditedTable, view: View, edition: Edition, words: TableWords = NO_WORDS) -> list[Column]:
     """The columns of one view's file."""
     if edition == "external":
-        return _distinct([*_public_columns(release, view)])
+        return _distinct([*_public_columns(release, view, words)])
     if edition == "internal":
         return _distinct([*_internal_columns(release, view)])
     raise InputError(f"Unknown edition {edition!r}. Known: external, internal.")
 
 
-def _public_columns(release: AuditedTable, view: View) -> list[Column]:
+def _public_columns(release: AuditedTable, view: View, words: TableWords) -> list[Column]:
     positions = public_positions(view, release.protected.value)
-    return [*dimension_columns(view, positions), released_column(release, positions, "value")]
+    return [*dimension_columns(view, positions), replace(released_column(release, positions, "value"), instead=words.withheld)]
 
 
 def released_column(release: AuditedTable, positions: GridPositions, name: str) -> Number:

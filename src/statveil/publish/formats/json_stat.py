@@ -17,7 +17,7 @@ from statveil.core.errors import FormatError, InputError
 from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.audited import AuditedTable
-from statveil.publish.formats.frames import LARGEST_GRID, GridPositions, public_positions, shape_of
+from statveil.publish.formats.frames import LARGEST_GRID, NO_WORDS, GridPositions, TableWords, public_positions, shape_of
 from statveil.publish.formats.numbers import decimal_text
 from statveil.tables.spec import Dimension
 from statveil.tables.table import ProtectedTable, View
@@ -129,18 +129,23 @@ def _units(number: Decimal, decimals: int) -> int:
     return int(units)
 
 
-def dataset_text(release: AuditedTable, view: View, *, names: Mapping[str, str] | None = None) -> str:
-    """The dataset's frame by the standard library, its values put in as exact decimal text. `names`: dimensions in words."""
-    content = {
+def dataset_text(release: AuditedTable, view: View, words: TableWords = NO_WORDS) -> str:
+    """The dataset's frame by the standard library, its values put in as exact decimal text.
+
+    A number that is withheld is null, and its `status` says what is told instead.
+    """
+    positions = public_positions(view, release.protected.value)
+    content: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",
         "label": view.name,
         "id": [dimension.name for dimension in view.dimensions],
         "size": list(shape_of(view)),
-        "dimension": {each.name: _dimension(each, (names or {}).get(each.name, each.name)) for each in view.dimensions},
-        "extension": _extension(release),
+        "dimension": {each.name: _dimension(each, words.names.get(each.name, each.name)) for each in view.dimensions},
+        **({"note": list(words.notes)} if words.notes else {}),
+        **({"status": _statuses(view, positions, words.withheld)} if words.withheld else {}),
+        "extension": {**({"unit": words.unit} if words.unit else {}), **_extension(release)},
     }
-    positions = public_positions(view, release.protected.value)
     head = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return f'{head[:-1]},"value":{_values(release, view, positions)}}}\n'
 
@@ -167,6 +172,15 @@ def _values(release: AuditedTable, view: View, positions: GridPositions) -> str:
     words = ["null" if word is None else word for word in text.to_pylist()]
     if positions.is_grid:
         return "[" + ",".join(words) + "]"
+    return "{" + ",".join(f'"{place}":{word}' for place, word in zip(_places(view, positions), words, strict=True)) + "}"
+
+
+def _places(view: View, positions: GridPositions) -> list[int]:
+    """Where positions are in the array of all values; beyond 64 bits if need be."""
     shape = np.array(shape_of(view), dtype=object)
     strides = np.append(np.cumprod(shape[:0:-1])[::-1], 1)
-    return "{" + ",".join(f'"{place}":{word}' for place, word in zip(positions.coordinates @ strides, words, strict=True)) + "}"
+    return [int(place) for place in positions.coordinates @ strides]
+
+
+def _statuses(view: View, positions: GridPositions, withheld: str) -> dict[str, str]:
+    return {str(place): withheld for place, gone in zip(_places(view, positions), positions.structural, strict=True) if gone}

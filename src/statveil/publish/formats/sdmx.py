@@ -1,4 +1,4 @@
-"""SDMX-CSV: codes, the observation and its attributes. Every cell of a release is published: CONF_STATUS is F throughout.
+"""SDMX-CSV: codes, the observation and its attributes. Every cell of a release is published: its CONF_STATUS is F.
 
 Which cells were sensitive, and why, stays in the internal file: with the rule in hand it would help an attacker.
 """
@@ -15,7 +15,17 @@ import numpy as np
 from statveil.core.errors import BackendError, BackendMissing, InputError
 from statveil.publish.audited import AuditedTable
 from statveil.publish.formats.files import identifier
-from statveil.publish.formats.frames import Column, GridPositions, Number, Text, dimension_columns, public_positions, released_column
+from statveil.publish.formats.frames import (
+    NO_WORDS,
+    Column,
+    GridPositions,
+    Number,
+    TableWords,
+    Text,
+    dimension_columns,
+    public_positions,
+    released_column,
+)
 from statveil.publish.formats.numbers import decimal_text
 from statveil.tables.table import View
 
@@ -88,18 +98,25 @@ def _validate(text: str) -> None:
 
 
 SdmxCsvVersion = Literal["1.0", "2.0"]
-NORMAL, CANNOT_EXIST = "A", "M"
+NORMAL, CANNOT_EXIST, SUPPRESSED = "A", "M", "Q"
+FREE, SMALL_COUNT = "F", "A"
 
 
-def sdmx_columns(release: AuditedTable, view: View, version: SdmxCsvVersion) -> list[Column]:
+def sdmx_columns(release: AuditedTable, view: View, version: SdmxCsvVersion, words: TableWords = NO_WORDS) -> list[Column]:
+    """A number withheld is suppressed as a small count, and its comment says what is told instead."""
     positions = public_positions(view, release.protected.value)
+    gone = positions.structural.astype(np.int64)
+    unit = [_constant("UNIT_MEASURE", words.unit, positions)] if words.unit else []
+    comment = [Text(name="COMMENT_OBS", words=("", words.withheld), index=gone)] if words.withheld else []
     return [
         *_structure(view, positions, version),
         *_dimensions(view, positions),
         released_column(release, positions, "OBS_VALUE"),
-        Text(name="OBS_STATUS", words=(NORMAL, CANNOT_EXIST), index=positions.structural.astype(np.int64)),
-        _constant("CONF_STATUS", "F", positions),
+        Text(name="OBS_STATUS", words=(NORMAL, SUPPRESSED if words.withheld else CANNOT_EXIST), index=gone),
+        Text(name="CONF_STATUS", words=(FREE, SMALL_COUNT if words.withheld else FREE), index=gone),
         _constant("DECIMALS", str(max(release.protected.decimals, 0)), positions),
+        *unit,
+        *comment,
     ]
 
 

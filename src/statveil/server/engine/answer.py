@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from statveil.core.provenance import sha256
 from statveil.server.engine.dataset import ServedData
 from statveil.server.engine.layout import Layout, shown_codes
 from statveil.server.engine.query import TUNING, TableQuery
+
+if TYPE_CHECKING:
+    from statveil.server.cube.cube import AccuracyClass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,8 @@ class AnsweredDimension:
 class AnsweredTable:
     """A protected table. `values` are whole numbers of units of 10**-decimals in the shape of the dimensions.
 
-    `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number.
+    `filters` are the slices taken, as asked, `slices` the same in words. `missing` marks positions that hold no number: counts that
+    are only told to be below `smallest`. `accuracy` is for what is said about the numbers, and is no part of them.
     """
 
     hash: str
@@ -45,6 +49,14 @@ class AnsweredTable:
     slices: tuple[tuple[str, tuple[str, ...]], ...]
     values: IntArray = field(repr=False)
     missing: BoolArray = field(repr=False)
+    counts: bool = False
+    smallest: int = 1
+    accuracy: tuple[AccuracyClass, ...] = ()
+
+    @property
+    def withheld(self) -> str:
+        """What stands where there is no number."""
+        return f"<{self.smallest}" if self.smallest > 1 else ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_array(self.values))
@@ -70,6 +82,13 @@ class AnsweredTable:
         return {**{name: getattr(self, name) for name in plain}, "dimensions": dimensions}
 
 
+class WholeTable(NamedTuple):
+    """All numbers of a layout, totals included, and where a count is too small to be told (its value is then zero)."""
+
+    values: IntArray
+    missing: BoolArray
+
+
 def pack(labels: dict[str, Any], values: IntArray, missing: BoolArray) -> bytes:
     """Labels as JSON, numbers as little-endian 64-bit integers, all compressed at a fixed level."""
     text = json.dumps({**labels, "shape": values.shape}, sort_keys=True, ensure_ascii=True).encode()
@@ -88,17 +107,23 @@ def unpack(body: bytes) -> tuple[dict[str, Any], IntArray, BoolArray]:
     return labels, values, np.unpackbits(bits, count=size).astype(np.bool_).reshape(shape)
 
 
-def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, values: IntArray) -> AnsweredTable:
-    """What was asked for: codes picked, filters taken at their code, other dimensions in their order."""
+def slice_of(
+    data: ServedData, layout: Layout, asked: TableQuery, hash_: str, table: WholeTable, accuracy: tuple[AccuracyClass, ...] = ()
+) -> AnsweredTable:
+    """What was asked for: codes picked, codes of filters added up, other dimensions in their order."""
+    values, missing = table
     choices = {choice.id: choice for choice in asked.dimensions}
     dimensions: list[AnsweredDimension] = []
     axis = 0
     for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
         if dimension.id in asked.filters:
-            values = np.asarray(values.take(level.place_of(asked.filters[dimension.id]), axis=axis))
+            places = [level.cut.position[code] for code in asked.filters[dimension.id]]
+            values = np.asarray(values.take(places, axis=axis).sum(axis=axis))
+            missing = np.asarray(missing.take(places, axis=axis).any(axis=axis))
             continue
         codes = shown_codes(choices[dimension.id], level, totals=asked.totals)
-        values = values.take([level.cut.position[code] for code in codes], axis=axis)
+        places = [level.cut.position[code] for code in codes]
+        values, missing = values.take(places, axis=axis), missing.take(places, axis=axis)
         shown = set(codes)
         dimensions.append(
             AnsweredDimension(
@@ -110,14 +135,14 @@ def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, va
             )
         )
         axis += 1
-    block = data.block(asked.measure)
+    measure = data.measure(asked.measure)
     return AnsweredTable(
         hash=hash_,
         dataset=asked.dataset,
-        measure=block.id,
-        measure_label=block.label,
-        unit=block.unit,
-        decimals=block.decimals,
+        measure=measure.id,
+        measure_label=measure.label,
+        unit=measure.unit,
+        decimals=measure.decimals,
         dimensions=tuple(dimensions),
         filters=tuple(asked.filters.items()),
         slices=tuple(
@@ -126,15 +151,23 @@ def slice_of(data: ServedData, layout: Layout, asked: TableQuery, hash_: str, va
             if each.id in asked.filters
         ),
         values=values,
-        missing=np.zeros(values.shape, np.bool_),
+        missing=missing & (values == 0),
+        counts=measure.counts,
+        smallest=measure.smallest,
+        accuracy=accuracy,
     )
 
 
 def title(answer: AnsweredTable) -> str:
     """What the numbers are: the measure with its unit, by what, and the slice taken of it."""
     slices = [f"{name}: {', '.join(codes) if len(codes) <= TUNING.most_named else f'{len(codes)} codes'}" for name, codes in answer.slices]
-    unit = f" ({answer.unit})" if answer.unit else ""
-    return "; ".join([f"{answer.measure_label or answer.measure}{unit}", *slices])
+    return "; ".join([measure_words(answer), *slices])
+
+
+def measure_words(answer: AnsweredTable) -> str:
+    """The measure with its unit, where that says more."""
+    label = answer.measure_label or answer.measure
+    return f"{label} ({answer.unit})" if answer.unit and answer.unit.casefold() != label.casefold() else label
 
 
 def full_title(answer: AnsweredTable) -> str:

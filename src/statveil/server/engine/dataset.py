@@ -1,4 +1,4 @@
-"""A dataset in memory, confidential: records as numbers, with their prints and their changed values, one block per measure.
+"""A dataset in memory, confidential: records as numbers, with their prints and the keyed numbers of their holdings, one block per measure.
 
 `described` gives what readers may know of it before they ask.
 """
@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +25,17 @@ from statveil.data.readers import read_labels
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules import MinimumFrequency
 from statveil.risk.rules.base import RespondentRule
-from statveil.server.engine.keyed import factors, noised, space_of, unit_prints
+from statveil.server.engine.keyed import factors, space_of, unit_prints
 from statveil.server.engine.layout import ServedDimension, served_dimension
 from statveil.tables.coding import find_dimensions
 from statveil.tables.columns import CheckedColumns, check_columns
 from statveil.tables.spec import Dimension, TableSpec
 
-_NUMBERS_DO_NOT_DEPEND_ON = {"label", "filters", "populations", "guard", "file", "delimiter", "encoding", "decimal", "dimensions"}
-METHOD = "settled over all dimensions"
+if TYPE_CHECKING:
+    from statveil.server.cube.cube import AccuracyClass
+
+_NUMBERS_DO_NOT_DEPEND_ON = {"label", "saved", "filters", "file", "delimiter", "encoding", "decimal", "dimensions"}
+METHOD = "one cube of all dimensions"
 """How numbers are made from all that; a store of numbers that were made otherwise is refused."""
 
 
@@ -42,7 +45,6 @@ class DatasetTuning(NamedTuple):
 
 
 TUNING = DatasetTuning()
-NO_PRINTS = (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -62,8 +64,6 @@ class MeasureBlock:
     leaf: IntArray
     """`leaf[d, r]`: place of record r among the leaves of dimension d."""
     value: IntArray
-    reference: IntArray
-    """The values that answers are anchored at: the changed ones, or the true ones in the paper's mode."""
     low: AnyArray
     high: AnyArray
     floor: FloatArray
@@ -71,30 +71,49 @@ class MeasureBlock:
     sign: IntArray
     tie: AnyArray
     """Per holding: decides who leads a cell among equals."""
-    settled: tuple[AnyArray, AnyArray] = NO_PRINTS
-    """Prints of the cells whose reference is safe and is what they are published at, in the order of their low halves."""
+    holding: AnyArray
+    """Per holding: a keyed number that is the same for all measures and editions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetMeasure:
+    """`smallest`: of counts, the smallest that is told; what must not be told is less than that."""
+
+    id: str
+    label: str
+    unit: str
+    decimals: int
+    counts: bool = False
+    smallest: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ServedData:
-    """A dataset that can be asked: public labels, confidential blocks."""
+    """A dataset that can be asked: public labels, confidential blocks.
+
+    Without its records (`blocks` empty) it can still be answered from what was prepared.
+    """
 
     part: DatasetPart
     version: str
     dimensions: tuple[ServedDimension, ...]
-    blocks: Mapping[str, MeasureBlock] = field(repr=False)
+    measures: Mapping[str, DatasetMeasure]
+    blocks: Mapping[str, MeasureBlock] = field(default_factory=dict, repr=False)
 
     @property
     def level_names(self) -> str:
         """The names by which tables are asked for, besides codes; unlike labels they are for ever."""
         return json.dumps([[each.id, [level.id for level in each.levels]] for each in self.dimensions], ensure_ascii=True)
 
-    def block(self, measure: str) -> MeasureBlock:
-        if measure not in self.blocks:
+    def measure(self, name: str) -> DatasetMeasure:
+        if name not in self.measures:
             raise InputError(
-                f"Dataset {self.part.id!r} has no measure {measure!r}.", hint=f"Its measures: {', '.join(map(repr, self.blocks))}."
+                f"Dataset {self.part.id!r} has no measure {name!r}.", hint=f"Its measures: {', '.join(map(repr, self.measures))}."
             )
-        return self.blocks[measure]
+        return self.measures[name]
+
+    def block(self, measure: str) -> MeasureBlock:
+        return self.blocks[self.measure(measure).id]
 
 
 def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> ServedData:
@@ -111,25 +130,34 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         full = find_dimensions(session, data, specs[0], columns.records)
         records = _Records(session, data, part, columns)
     words = read_labels(data.origin)
-    dimensions = tuple(
+    found = [
         served_dimension(
             each.name,
             part.dimensions[each.name].label or words.columns.get(each.name, each.name),
             labelled(each, part.dimensions[each.name].labels, words.values.get(each.name, {})),
             _names(part.dimensions[each.name]),
             filter_=each.name in part.filters,
-            population=each.name in part.open_populations,
+            population=each.name in part.filters and part.mode == "cube",
         )
         for each in full
-    )
-    leaf = np.stack([records.places(dimension.full.trees[0].leaves, axis) for axis, dimension in enumerate(dimensions)])
+    ]
+    cuts = [each.cut_at(part.lowest[each.id]) if each.id in part.lowest else (each, None) for each in found]
+    places = [records.places(each.full.trees[0].leaves, axis) for axis, each in enumerate(found)]
+    leaf = np.stack([place if above is None else above[place] for place, (_, above) in zip(places, cuts, strict=True)])
+    dimensions = tuple(each for each, _ in cuts)
     prints = unit_prints(key, part.id, records.units)
     blocks = {
         each.id: _block(key, part, each, columns, records=records, leaf=leaf, prints=prints, value=records.amounts[place])
         for place, each in enumerate(part.measure)
     }
+    measures = {
+        each.id: DatasetMeasure(
+            id=each.id, label=each.label, unit=each.unit, decimals=each.decimals, counts=each.counts, smallest=each.smallest
+        )
+        for each in blocks.values()
+    }
     version = _version(key, part, columns, dimensions, prints)
-    return ServedData(part=part, version=version, dimensions=dimensions, blocks=blocks)
+    return ServedData(part=part, version=version, dimensions=dimensions, measures=measures, blocks=blocks)
 
 
 def labelled(dimension: Dimension, given: Mapping[str, str], of_values: Mapping[Any, str]) -> Dimension:
@@ -233,26 +261,24 @@ def _block(
         rules = [rule for rule in rules if isinstance(rule, MinimumFrequency)]
     decimals = columns.decimals(measure.column)
     smallest = _smallest(part, rules) if measure.count else 1
-    changed = noised(value, drawn.sign[holding], drawn.size[holding], least=float(part.noise.least), most=float(part.noise.most))
-    reference = changed if part.mode == "anchored" else value
     return MeasureBlock(
         id=measure.id,
         label=measure.label or measure.id,
         unit=measure.unit,
         decimals=decimals,
         counts=measure.count,
-        space=space_of(key, part.id, measure.id),
+        space=space_of(key, measure.id),
         rules=rules,
         smallest=smallest,
         start=frozen_array(start),
         leaf=frozen_array(leaf[:, order]),
         value=frozen_array(value),
-        reference=frozen_array(reference),
         low=frozen_array(prints[order, 0]),
         high=frozen_array(prints[order, 1]),
         floor=frozen_array(drawn.floor[present]),
         sign=frozen_array(drawn.sign[present]),
         tie=frozen_array(drawn.tie[present]),
+        holding=frozen_array(factors(key, "", records.holdings).tie[present]),
     )
 
 
@@ -270,16 +296,12 @@ def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensi
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetMeasure:
-    id: str
-    label: str
-    unit: str
-    decimals: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have."""
+    """What readers may know of a dataset before they ask. `cells`: positions, totals included, that one table may have.
+
+    `depth`: dimensions that it may have at once, filters included (None: all). `accuracy`: classes of cells by measure.
+    `saved`: the officer's tables, names and addresses.
+    """
 
     id: str
     label: str
@@ -288,9 +310,12 @@ class Dataset:
     dimensions: tuple[ServedDimension, ...]
     measures: tuple[DatasetMeasure, ...]
     cells: int
+    depth: int | None = None
+    accuracy: Mapping[str, tuple[AccuracyClass, ...]] = field(default_factory=dict)
+    saved: tuple[tuple[str, str], ...] = ()
 
 
-def described(data: ServedData, cells: int) -> Dataset:
+def described(data: ServedData, cells: int, accuracy: Mapping[str, tuple[AccuracyClass, ...]]) -> Dataset:
     """A dataset as readers see it; a table may have so many `cells`."""
     part = data.part
     return Dataset(
@@ -299,8 +324,9 @@ def described(data: ServedData, cells: int) -> Dataset:
         version=data.version,
         mode=part.mode,
         dimensions=data.dimensions,
-        measures=tuple(
-            DatasetMeasure(id=each.id, label=each.label, unit=each.unit, decimals=each.decimals) for each in data.blocks.values()
-        ),
+        measures=tuple(data.measures.values()),
         cells=cells,
+        depth=part.depth,
+        accuracy=accuracy,
+        saved=tuple(part.saved.items()),
     )

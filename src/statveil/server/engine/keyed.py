@@ -4,24 +4,20 @@ A cell is its set of contributors with a non-zero value, never its labels (docs/
 modulo 2^128 of a keyed digest of each of its records (MSet-Add-Hash, Clarke et al. 2003), held in two halves of 64 bits. Totals have the
 sum of their parts' prints, and the difference of two prints is the print of the difference.
 
-The anchor of the anchored mode: every holding's values are changed once and for ever (docs/threats.md, section 5). A holding has one secret
-factor per variable, drawn from the key and its stable id: a sign, and a size between two percentages. Any number of sums of the
-changed values tells at most the changed values, and each of those is at least the smaller percentage away from the truth, for it is
-rounded away from it.
+Every holding has, for each variable, permanent numbers that are drawn from the key and its stable id: the direction that it tends to, how
+far the floors of cells that it leads are raised, and who goes first among equals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.core.secret import SecretKey
-from statveil.risk.rules.base import share
 
 _FULL = 2.0**53
 
@@ -48,32 +44,16 @@ def cell_ids(key: SecretKey, space: bytes, low: AnyArray, high: AnyArray, count:
     return _digests(key.hasher("cell", space), (raw[place : place + 24] for place in range(0, len(raw), 24)))
 
 
-def space_of(key: SecretKey, dataset: str, measure: str, weights: str = "") -> bytes:
-    """What is tabulated, as a keyed digest: dataset, variable and weight scheme."""
-    return key.digest("space", dataset.encode(), measure.encode(), weights.encode(), size=8)
-
-
-def subtract(low: AnyArray, high: AnyArray, other_low: AnyArray, other_high: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Prints minus prints modulo 2^128."""
-    borrow = (low < other_low).astype(np.uint64)
-    return low - other_low, high - other_high - borrow
-
-
-def among(known_low: AnyArray, known_high: AnyArray, low: AnyArray, high: AnyArray) -> BoolArray:
-    """Which of these prints are among the known ones, which are in the order of their low halves."""
-    if not known_low.size:
-        return np.zeros(low.size, np.bool_)
-    place = np.minimum(np.searchsorted(known_low, low), known_low.size - 1)
-    found: BoolArray = (known_low[place] == low) & (known_high[place] == high)
-    return found
+def space_of(key: SecretKey, measure: str, weights: str = "") -> bytes:
+    """What is tabulated, as a keyed digest: variable and weight scheme. Not the dataset: its editions have different ids (T21)."""
+    return key.digest("space", measure.encode(), weights.encode(), size=8)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Factors:
-    """Per holding: the direction of its change (+1, -1), where in the range its size lies and how far its floors are raised (0 to 1)."""
+    """Per holding: the direction that it tends to (+1, -1), how far its floors are raised (0 to 1), and its rank among equals."""
 
     sign: IntArray
-    size: FloatArray
     floor: FloatArray
     tie: AnyArray
 
@@ -84,17 +64,9 @@ def factors(key: SecretKey, variable: str, holdings: Sequence[str]) -> Factors:
     draws = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 4).astype(np.uint64)
     return Factors(
         sign=np.where(draws[:, 0] & np.uint64(1), 1, -1).astype(np.int64),
-        size=_uniform(draws[:, 1]),
         floor=_uniform(draws[:, 2]),
         tie=draws[:, 3],
     )
-
-
-def noised(values: IntArray, sign: IntArray, size: FloatArray, *, least: float, most: float) -> IntArray:
-    """The changed values: value + sign x (a share between `least` and `most` percent of it), rounded away from the value."""
-    percent = least + (most - least) * size
-    change = np.maximum(np.ceil(values * (percent / 100)).astype(np.int64), share(values, Fraction(str(least)) / 100))
-    return values + sign * np.minimum(change, values)
 
 
 def _uniform(draws: AnyArray) -> FloatArray:

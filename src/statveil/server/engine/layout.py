@@ -1,8 +1,7 @@
-"""From a request to the table that is protected for it: every chosen dimension down to a level, with all totals above it (T09).
+"""From a request to the table that it is a slice of: every chosen dimension down to a level, with all totals above it (T09).
 
-A request shows a slice of such a table. Filters are dimensions of it as well, so that no request makes a population that the
-officer did not name. Where the officer lets a dimension make populations, several codes of it are a branch of a tree of their own,
-beside what is left of the total: the table holds the population, its parts and its complement, and all of them are judged.
+Filters are dimensions of that table as well. What can be asked is decided by arithmetic on the request and the configuration alone: an
+error tells nothing about the records, and is the same under every key (T20).
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ from math import prod
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.core.errors import DisclosureRefused, InputError
+from statveil.core.errors import InputError
 from statveil.data.hierarchy import Hierarchy
 from statveil.server.engine.query import TUNING, DimensionChoice, TableQuery
 from statveil.tables.spec import Dimension
 
 LOWEST = "lowest"
-POPULATION, REST = "population", "rest"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,25 +27,19 @@ class DimensionLevel:
     """A level of a dimension as a dimension of its own: the tree cut off below it.
 
     `codes` are those that the level shows. `position[i]` is where the i-th leaf of the full dimension is in `cut.codes`.
-    `population`: codes that the last tree of `cut` puts together.
     """
 
     id: str
     codes: tuple[str, ...]
     cut: Dimension
     position: IntArray
-    population: tuple[str, ...] = ()
-
-    def place_of(self, codes: tuple[str, ...]) -> int:
-        """Where a filter of these codes slices the table."""
-        return self.cut.position[self.cut.trees[-1].children[self.cut.total][0] if self.population else codes[0]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ServedDimension:
     """A dimension that readers may ask for: its trees, its levels from the highest to the lowest.
 
-    `filter`: it may slice tables that do not show it. `population`: several of its codes may then make a population.
+    `filter`: it may slice tables that do not show it. `population`: by several of its codes, which are added up.
     """
 
     id: str
@@ -117,15 +109,15 @@ class ServedDimension:
         whole = {code for code in tree.codes if self.members[code] <= inside}
         return tuple(sorted(code for code in whole if tree.parent[code] not in whole))
 
-    def population_of(self, codes: tuple[str, ...]) -> DimensionLevel:
-        """The level of these codes with a further tree: what they add up to, and what is left of the total."""
-        level = self.level_for(codes)
-        tree, names = level.cut.trees[0], (_free(POPULATION, level.cut.codes), _free(REST, level.cut.codes))
-        inside = frozenset[str]().union(*(self.members[code] for code in codes))
-        parent = dict.fromkeys(names, tree.total)
-        parent |= {code: names[0] if self.members[code] <= inside else names[1] for code in tree.leaves}
-        cut = Dimension(name=self.id, trees=(*level.cut.trees, Hierarchy(parent=parent, total=tree.total)))
-        return replace(level, cut=cut, population=codes)
+    def cut_at(self, name: str) -> tuple[ServedDimension, IntArray]:
+        """The dimension without what lies below a level, and for each of its leaves the place of the one above it that is left."""
+        level = self.level(name)
+        kept = [each for each in self.levels if each.cut.trees[0].parent.items() <= level.cut.trees[0].parent.items()]
+        cut = served_dimension(
+            self.id, self.label, level.cut, [[each.id for each in kept]], filter_=self.filter, population=self.population
+        )
+        place = {level.cut.position[code]: number for number, code in enumerate(level.cut.trees[0].leaves)}
+        return cut, np.array([place[each] for each in level.position.tolist()], dtype=np.int64)
 
     def parent_of(self, code: str, shown: set[str]) -> str | None:
         """The code above, in the first tree that has it; None where that is not shown."""
@@ -145,13 +137,6 @@ def served_dimension(
     ]
     levels.append(DimensionLevel(id=names[0][-1], codes=full.trees[0].leaves, cut=full, position=_positions(full, full)))
     return ServedDimension(id=name, label=label, full=full, levels=tuple(levels), filter=filter_, population=population)
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    """A name that is no code."""
-    while name in taken:
-        name += "'"
-    return name
 
 
 def _default_names(depths: Sequence[int]) -> list[list[str]]:
@@ -207,20 +192,10 @@ class Layout:
     def shape(self) -> tuple[int, ...]:
         return tuple(len(level.cut.codes) for level in self.levels)
 
-    @property
-    def populations(self) -> Mapping[str, tuple[str, ...]]:
-        """The codes that make a population, by dimension."""
-        return {each.id: level.population for each, level in zip(self.dimensions, self.levels, strict=True) if level.population}
-
     @cached_property
     def query(self) -> TableQuery:
-        """What names the table: the request that shows all of it; of a dimension that makes a population, the codes of that."""
-        choices = tuple(
-            DimensionChoice(id=dimension.id, codes=level.population)
-            if level.population
-            else DimensionChoice(id=dimension.id, level=level.id)
-            for dimension, level in zip(self.dimensions, self.levels, strict=True)
-        )
+        """What names the table: the request that shows all of it."""
+        choices = tuple(DimensionChoice(id=each.id, level=level.id) for each, level in zip(self.dimensions, self.levels, strict=True))
         return TableQuery(dataset=self.dataset, measure=self.measure, dimensions=choices)
 
 
@@ -232,10 +207,8 @@ def resolve(query: TableQuery, dimensions: Sequence[ServedDimension], *, cells: 
             raise InputError(f"Dataset {query.dataset!r} has no dimension {name!r}.", hint=f"Its dimensions: {_listed(list(by_id))}.")
     for name in query.filters:
         if not by_id[name].filter:
-            raise DisclosureRefused(
-                f"Dimension {name!r} is not open as a filter.", hint="Ask for it as a dimension, or use another filter."
-            )
-        if len(query.filters[name]) > 1 and not by_id[name].population:  # their sum would be a cell that nobody judged
+            raise InputError(f"Dimension {name!r} is not open as a filter.", hint="Ask for it as a dimension, or use another filter.")
+        if len(query.filters[name]) > 1 and not by_id[name].population:
             raise InputError(f"Filter {name!r} has several codes.", hint="Give one, or ask for it as a dimension with these codes.")
     filters = {name: codes if len(codes) == 1 else by_id[name].normal_codes(codes) for name, codes in query.filters.items()}
     query = replace(query, filters=filters)
@@ -260,7 +233,7 @@ def _levels(query: TableQuery, by_id: Mapping[str, ServedDimension]) -> Iterator
         else:
             yield choice.id, dimension.lowest if choice.level is None else dimension.level(choice.level)
     for name, codes in query.filters.items():
-        yield name, by_id[name].level_for(codes) if len(codes) == 1 else by_id[name].population_of(codes)
+        yield name, by_id[name].level_for(codes)
 
 
 def shown_codes(choice: DimensionChoice, level: DimensionLevel, *, totals: bool) -> tuple[str, ...]:

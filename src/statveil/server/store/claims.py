@@ -15,13 +15,15 @@ from statveil.core.secret import MODE, SecretKey
 from statveil.server.store.protocol import Recording, Store, StoreReader
 from statveil.server.store.sql import RELEASES, TRY_LATER
 
-_STORE, _CHECK = "store", "key check"
+_STORE, _CHECK, _FORMAT = "store", "key check", "format"
+FORMAT = "cube 1"
+"""What a store of this version is for; numbers of an earlier one were made otherwise."""
 _WIDTH = 128
 NO_COUNTER = "The counter beside the key cannot be used."
 OTHER_COUNTER = "The counter beside the key belongs to another store."
 _OTHER_DATA = (
     "Dataset {!r} is not the one that tables were published from: codes, records, rules, mode or method changed.",
-    "Give the new edition a new id; permanent factors keep it consistent with the old one.",
+    "Give the new edition a new id; the store keeps it consistent with the old one.",
 )
 _OTHER_LEVELS = (
     "Dataset {!r}: its levels have other names than when tables were published, which are asked for by them.",
@@ -140,7 +142,13 @@ def claim(store: Store, key: SecretKey, versions: Mapping[str, str], levels: Map
             _refuse_lost(remembered)
             store_id = secrets.token_hex(16)
             recording.set_fact(_STORE, store_id)
+            recording.set_fact(_FORMAT, FORMAT)
             recording.set_fact(_CHECK, key.digest(_CHECK, store_id.encode(), size=32).hex())
+        if recording.fact(_FORMAT) != FORMAT:
+            raise InputError(
+                "The store was begun by an earlier version, whose numbers were made otherwise. Both together would tell.",
+                hint="Go on with that version for what it has published. For records that were not served yet: a new key, an empty store.",
+            )
         if not key.matches(_CHECK, bytes.fromhex(recording.fact(_CHECK) or "00"), store_id.encode()):
             raise InputError(
                 "The store was begun with another key. With a second key the same cells would move differently, and the two together tell.",

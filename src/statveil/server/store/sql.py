@@ -5,7 +5,6 @@ Values are always parameters, never text. Every commit is on the disk before an 
 
 from __future__ import annotations
 
-import datetime
 import os
 import sqlite3
 import threading
@@ -13,33 +12,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from statveil.core.errors import BackendError, BackendMissing
 from statveil.jobs.server_config import ServerConfig
-from statveil.server.store.protocol import Alarm, AnswerRow, CellRow, Hook, Pin, SeenCell, Store
+from statveil.server.store.protocol import AnswerRow, Hook, Store
 
 TRY_LATER = "Nothing was released. Try again in a moment; if it lasts, tell the operator."
 RELEASES = "releases"
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS cells (number {serial}, id {bytes} NOT NULL UNIQUE, space {bytes} NOT NULL, sense INTEGER NOT NULL,"
-    " value BIGINT NOT NULL, records BIGINT NOT NULL, print {bytes} NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS cells_by_space ON cells (space, number)",
+    "CREATE TABLE IF NOT EXISTS sealed (name TEXT PRIMARY KEY, body {bytes} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS tables (hash TEXT PRIMARY KEY, body {bytes} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS answers (hash TEXT PRIMARY KEY, query TEXT NOT NULL, base TEXT NOT NULL, digest TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS budgets (client TEXT PRIMARY KEY, spent BIGINT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS alarms (number {serial}, at TEXT NOT NULL, kind TEXT NOT NULL, client TEXT NOT NULL, detail TEXT NOT NULL)",
 )
-_INSERT_CELL = "INSERT INTO cells (id, space, sense, value, records, print) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-
-
-class StoreTuning(NamedTuple):
-    chunk: int = 500
-    """Cells read or inserted by one statement. By judgement."""
-
-
-TUNING = StoreTuning()
 
 
 class SqlStore(ABC):
@@ -68,12 +54,6 @@ class SqlStore(ABC):
 
     @abstractmethod
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]: ...
-
-    @abstractmethod
-    def _many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None: ...
-
-    @abstractmethod
-    def pins(self, ids: Sequence[bytes]) -> dict[bytes, Pin]: ...
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -130,11 +110,9 @@ class SqlStore(ABC):
 
     # --- reading
 
-    def seen(self, space: bytes, after: int) -> list[SeenCell]:
-        found = self._ask(
-            "SELECT number, sense, value, records, print FROM cells WHERE space = ? AND number > ? ORDER BY number", space, after
-        )
-        return [SeenCell(number, sense, value, records, bytes(print_)) for number, sense, value, records, print_ in found]
+    def sealed(self, name: str) -> bytes | None:
+        found = self._ask("SELECT body FROM sealed WHERE name = ?", name)
+        return bytes(found[0][0]) if found else None
 
     def table(self, hash_: str) -> bytes | None:
         found = self._ask("SELECT body FROM tables WHERE hash = ?", hash_)
@@ -148,47 +126,26 @@ class SqlStore(ABC):
         found = self._ask("SELECT value FROM facts WHERE name = ?", name)
         return str(found[0][0]) if found else None
 
-    def spent(self, client: str) -> int:
-        found = self._ask("SELECT spent FROM budgets WHERE client = ?", client)
-        return int(found[0][0]) if found else 0
-
-    def alarms(self, after: int = 0) -> list[Alarm]:
-        return [
-            Alarm(*row) for row in self._ask("SELECT number, at, kind, client, detail FROM alarms WHERE number > ? ORDER BY number", after)
-        ]
-
     # --- recording
 
-    def add_cells(self, rows: Sequence[CellRow]) -> None:
+    def set_sealed(self, name: str, body: bytes) -> None:
         self.hook("before insert")
-        for place in range(0, len(rows), TUNING.chunk):
-            self._many(_INSERT_CELL, rows[place : place + TUNING.chunk])
-            self.hook("between cells")
+        self._ask("INSERT INTO sealed (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body", name, body)
 
     def add_table(self, hash_: str, body: bytes) -> None:
         self._ask("INSERT INTO tables (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", hash_, body)
 
     def add_answer(self, row: AnswerRow) -> None:
+        self.hook("before insert")
         self._ask("INSERT INTO answers (hash, query, base, digest) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", *row)
 
     def set_fact(self, name: str, value: str) -> None:
         self._ask("INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 
-    def spend(self, client: str, amount: int) -> None:
-        sql = "INSERT INTO budgets (client, spent) VALUES (?, ?) ON CONFLICT (client) DO UPDATE SET spent = budgets.spent + excluded.spent"
-        self._ask(sql, client, amount)
-
-    def add_alarm(self, kind: str, client: str, detail: str) -> None:
-        at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        self._ask("INSERT INTO alarms (at, kind, client, detail) VALUES (?, ?, ?, ?)", at, kind, client, detail)
-
     def count_release(self) -> int:
         number = int(self.fact(RELEASES) or 0) + 1
         self.set_fact(RELEASES, str(number))
         return number
-
-
-_PINS = f"SELECT id, sense, value FROM cells WHERE id IN ({', '.join('?' * TUNING.chunk)})"
 
 
 class SqliteStore(SqlStore):
@@ -207,7 +164,7 @@ class SqliteStore(SqlStore):
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         for statement in SCHEMA if begin else ():
-            connection.execute(statement.format(serial="INTEGER PRIMARY KEY AUTOINCREMENT", bytes="BLOB"))
+            connection.execute(statement.format(bytes="BLOB"))
         return connection
 
     def _is_elsewhere(self) -> bool:
@@ -219,17 +176,6 @@ class SqliteStore(SqlStore):
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         found: list[Any] = self._connection.execute(sql, tuple(values)).fetchall()
-        return found
-
-    def _many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(sql, rows)
-
-    def pins(self, ids: Sequence[bytes]) -> dict[bytes, Pin]:
-        found: dict[bytes, Pin] = {}
-        for place in range(0, len(ids), TUNING.chunk):
-            chunk = list(ids[place : place + TUNING.chunk])
-            chunk += chunk[-1:] * (TUNING.chunk - len(chunk))  # one statement for all sizes: it is prepared once
-            found.update({bytes(id_): Pin(sense, value) for id_, sense, value in self._ask(_PINS, *chunk)})
         return found
 
 
@@ -259,7 +205,7 @@ class PostgresStore(SqlStore):
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             for statement in SCHEMA if begin else ():
-                connection.execute(statement.format(serial="BIGSERIAL PRIMARY KEY", bytes="BYTEA"))
+                connection.execute(statement.format(bytes="BYTEA"))
         return connection
 
     def _begin(self) -> None:
@@ -269,14 +215,6 @@ class PostgresStore(SqlStore):
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         cursor = self._connection.execute(sql.replace("?", "%s"), tuple(values))
         return list(cursor.fetchall()) if cursor.description else []
-
-    def _many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.executemany(sql.replace("?", "%s"), rows)
-
-    def pins(self, ids: Sequence[bytes]) -> dict[bytes, Pin]:
-        found = self._ask("SELECT id, sense, value FROM cells WHERE id = ANY(?)", list(ids))
-        return {bytes(id_): Pin(sense, value) for id_, sense, value in found}
 
 
 def open_store(config: ServerConfig) -> Store:

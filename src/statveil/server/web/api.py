@@ -1,138 +1,51 @@
-"""The API, what may be sent and the addresses under /v1: datasets, tables, jobs, and the audit log for those who watch.
-
-A table is asked for by a JSON body, or by the same in the parameters of an address.
-"""
+"""The API, the addresses under /v1: datasets, tables, jobs, and the audit log for those who watch."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Body, Query, Request, Response
 
-from statveil.core.errors import InputError
-from statveil.jobs.server_config import LONGEST_NAME
-from statveil.server.engine.dataset import Dataset
+from statveil.server.cube.cube import AccuracyClass
+from statveil.server.engine.dataset import Dataset, DatasetMeasure
 from statveil.server.engine.layout import ServedDimension
-from statveil.server.engine.query import TUNING, DimensionChoice, TableQuery
-from statveil.server.store.audit_log import TUNING as AUDIT_LOG_TUNING
+from statveil.server.engine.notes import METHOD
+from statveil.server.engine.query import TableQuery
 from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ASKS, WATCHES, Caller, Role
 from statveil.server.web.formats import FORMATS, Format, choose
-from statveil.server.web.html import TABLE_POLICY
+from statveil.server.web.pages.choice import page_of, saved_tables
+from statveil.server.web.pages.html import TABLE_POLICY
+from statveil.server.web.pages.search import search
+from statveil.server.web.schemas import (
+    WISHES,
+    AuditLogAnswer,
+    DatasetAnswer,
+    DatasetLink,
+    DatasetList,
+    JobAnswer,
+    JsonStatTable,
+    ProblemAnswer,
+)
+from statveil.server.web.wishes import (
+    DatasetId,
+    FormatParameter,
+    LastParameter,
+    NoParameter,
+    SearchParameter,
+    TableHash,
+    TableParameters,
+    TableWish,
+)
 from statveil.server.workers.dispatch import DispatchedTable, TableDispatcher
 from statveil.server.workers.queue import JobState, JobStatuses
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-Codes = Annotated[list[Name], Field(min_length=1, max_length=TUNING.most_names)]
-
-
-class DimensionWish(BaseModel):
-    """A dimension at one level of its hierarchy, or some of its codes; with neither, its lowest level."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"id": "region", "level": "province"}})
-
-    id: Name
-    level: Name | None = None
-    codes: Codes | None = None
-
-
-class TableWish(BaseModel):
-    """The table wanted. The order of dimensions, codes and filters does not matter."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    dimensions: Annotated[list[DimensionWish], Field(min_length=1, max_length=TUNING.most_dimensions)]
-    measure: Name
-    filters: Annotated[dict[Name, Codes], Field(max_length=TUNING.most_dimensions)] = {}
-    totals: bool = True
-
-    def query(self, dataset: str) -> TableQuery:
-        return TableQuery(
-            dataset=dataset,
-            measure=self.measure,
-            dimensions=tuple(
-                DimensionChoice(id=each.id, level=each.level, codes=None if each.codes is None else tuple(each.codes))
-                for each in self.dimensions
-            ),
-            filters={name: tuple(codes) for name, codes in self.filters.items()},
-            totals=self.totals,
-        )
-
-
-Pairs = Annotated[list[Annotated[str, Field(max_length=2 * LONGEST_NAME + 1)]], Field(max_length=TUNING.most_pairs)]
-
-
-class TableParameters(BaseModel):
-    """The same as the body of the POST request, in parameters that may be repeated."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    dimension: Annotated[
-        list[Name], Field(min_length=1, max_length=TUNING.most_dimensions, description="A dimension of the table; repeat it.")
-    ]
-    measure: Annotated[Name, Field(description="What is added up.")]
-    level: Annotated[Pairs, Field(description="`DIMENSION:LEVEL`, for example `region:province`.")] = []
-    code: Annotated[Pairs, Field(description="`DIMENSION:CODE`: only these codes of the dimension; repeat it.")] = []
-    filter: Annotated[Pairs, Field(description="`DIMENSION:CODE`: slice the table by a dimension that it does not show; repeat it.")] = []
-    totals: Annotated[bool, Field(description="Show the totals of what was chosen.")] = True
-    format: Annotated[str | None, Field(max_length=20, description="json, csv, sdmx-csv, px, xlsx, parquet or html.")] = None
-
-    def query(self, dataset: Dataset) -> TableQuery:
-        known = [dimension.id for dimension in dataset.dimensions]
-        levels = paired(self.level, known, "level")
-        codes = paired(self.code, known, "code")
-        astray = sorted((set(levels) | set(codes)) - set(self.dimension))
-        if astray:
-            raise InputError(
-                f"{astray[0]!r} is given a level or a code and is no dimension of the table.", hint=f"Add dimension={astray[0]}."
-            )
-        return TableQuery(
-            dataset=dataset.id,
-            measure=self.measure,
-            dimensions=tuple(DimensionChoice(id=each, level=_only(levels, each), codes=codes.get(each)) for each in self.dimension),
-            filters=paired(self.filter, known, "filter"),
-            totals=self.totals,
-        )
-
-
-def paired(words: Sequence[str], known: Sequence[str], what: str) -> dict[str, tuple[str, ...]]:
-    """`region:A`, `region:B` as {region: (A, B)}. A dimension's own colons do no harm: the longest name that fits is meant."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in words:
-        names = sorted((name for name in known if word.startswith(f"{name}:")), key=len)
-        if not names:
-            raise InputError(f"{what}={word[:LONGEST_NAME]!r} does not begin with a dimension and a colon.", hint="Example: region:A.")
-        found[names[-1]] = (*found.get(names[-1], ()), word[len(names[-1]) + 1 :])
-    return found
-
-
-def _only(levels: Mapping[str, tuple[str, ...]], dimension: str) -> str | None:
-    if len(levels.get(dimension, ())) > 1:
-        raise InputError(f"Dimension {dimension!r} is given two levels.", hint="Name one.")
-    return levels[dimension][0] if dimension in levels else None
-
-
-def address(query: TableQuery) -> str:
-    """The GET request for a query."""
-    pairs = [("dimension", choice.id) for choice in query.dimensions]
-    pairs += [("level", f"{choice.id}:{choice.level}") for choice in query.dimensions if choice.level is not None]
-    pairs += [("code", f"{choice.id}:{code}") for choice in query.dimensions for code in choice.codes or ()]
-    pairs += [("measure", query.measure)]
-    pairs += [("filter", f"{name}:{code}") for name, codes in query.filters.items() for code in codes]
-    pairs += [] if query.totals else [("totals", "false")]
-    return f"/v1/datasets/{quote(query.dataset, safe='')}/tables?{urlencode(pairs, quote_via=quote, safe=':')}"
-
-
 FOR_EVER = "private, max-age=31536000, immutable"
-_PROBLEM = {
-    "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-}
+_PROBLEM = {"content": {problems.MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemAnswer.__name__}"}}}}
 _ALWAYS: dict[int | str, dict[str, Any]] = {
     401: {"description": "No key, or one that is not valid", **_PROBLEM},
     403: {"description": "Not for this role, or a table that is not published", **_PROBLEM},
@@ -143,44 +56,20 @@ _ALWAYS: dict[int | str, dict[str, Any]] = {
     503: {"description": "Busy, or a part does not work; nothing was released", **_PROBLEM},
 }
 _TABLE: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The table", "content": {each.media_type: {"schema": {}} for each in FORMATS}},
+    200: {
+        "description": "The table",
+        "model": JsonStatTable,
+        "content": {each.media_type: {"schema": {"type": "string"}} for each in FORMATS if each.name != "json"},
+    },
     406: {"description": "None of the accepted formats is on offer", **_PROBLEM},
 }
 _PROMISED: dict[int | str, dict[str, Any]] = {
-    202: {"description": "The table takes longer; come back for it", "content": {"application/json": {}}},
+    202: {"description": "The table takes longer; come back for it", "model": JobAnswer},
     400: {"description": "The body cannot be read", **_PROBLEM},
     413: {"description": "The request is too large", **_PROBLEM},
     504: {"description": "The time allowed is over", **_PROBLEM},
 }
 _SAME: dict[int | str, dict[str, Any]] = {304: {"description": "You have it already"}}
-DatasetId = Annotated[str, Path(min_length=1, max_length=LONGEST_NAME, description="A dataset of /v1/datasets.")]
-TableHash = Annotated[
-    str, Path(pattern=r"^[0-9a-f]{64}$", description="The name of a table, from the ETag or Content-Location of an answer.")
-]
-
-
-class JobAnswer(BaseModel):
-    """How the making of a table stands. `progress` is the share of the time allowed that has passed."""
-
-    job: str
-    state: JobState
-    seconds: int
-    progress: Annotated[float, Field(ge=0, le=1)]
-    table: str | None = None
-    problem: dict[str, Any] | None = None
-    advice: str = ""
-
-
-class NoParameter(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class FormatParameter(NoParameter):
-    format: Annotated[str | None, Field(max_length=20, description="json, csv, sdmx-csv, px, xlsx, parquet or html.")] = None
-
-
-class LastParameter(NoParameter):
-    last: Annotated[int, Field(ge=1, le=AUDIT_LOG_TUNING.most_shown, description="How many lines, from the end.")] = 100
 
 
 def caller_of(request: Request, roles: frozenset[Role] | None = None) -> Caller:
@@ -201,6 +90,10 @@ def api(dispatcher: TableDispatcher, statuses: JobStatuses, audit_log: AuditLog,
     return router
 
 
+def seen_datasets(dispatcher: TableDispatcher, caller: Caller) -> list[Dataset]:
+    return [each for each in dispatcher.service.datasets.values() if caller.sees(each.id)]
+
+
 def seen_dataset(dispatcher: TableDispatcher, caller: Caller, dataset: str) -> Dataset:
     """The dataset of this id, if this caller may know of it."""
     found = dispatcher.service.datasets.get(dataset) if caller.sees(dataset) else None
@@ -211,10 +104,11 @@ def seen_dataset(dispatcher: TableDispatcher, caller: Caller, dataset: str) -> D
 
 def _add_datasets(router: APIRouter, dispatcher: TableDispatcher) -> None:
     @router.get("/datasets", summary="The datasets that you may ask about")
-    async def datasets(request: Request, nothing: Annotated[NoParameter, Query()]) -> dict[str, Any]:
-        caller = caller_of(request)
-        listed = [each for each in dispatcher.service.datasets.values() if caller.sees(each.id)]
-        return {"datasets": [{"id": each.id, "label": each.label, "href": f"/v1/datasets/{quote(each.id, safe='')}"} for each in listed]}
+    async def datasets(request: Request, parameters: Annotated[SearchParameter, Query()]) -> DatasetList:
+        listed = seen_datasets(dispatcher, caller_of(request))
+        found = await dispatcher.read(lambda: [hit.dataset for hit in search(listed, parameters.search)])
+        links = [DatasetLink(id=each.id, label=each.label, href=f"/v1/datasets/{quote(each.id, safe='')}") for each in found]
+        return DatasetList(datasets=links)
 
     @cache
     def described_once(dataset: str) -> bytes:
@@ -223,7 +117,7 @@ def _add_datasets(router: APIRouter, dispatcher: TableDispatcher) -> None:
     @router.get(
         "/datasets/{dataset}",
         summary="Dimensions, hierarchies, levels, measures and limits of a dataset",
-        responses={200: {"description": "The dataset", "content": {"application/json": {}}}},
+        responses={200: {"description": "The dataset", "model": DatasetAnswer}},
         response_class=Response,
     )
     async def described(request: Request, dataset: DatasetId, nothing: Annotated[NoParameter, Query()]) -> Response:
@@ -238,7 +132,10 @@ def _add_tables(router: APIRouter, dispatcher: TableDispatcher) -> None:
 
     @router.post("/datasets/{dataset}/tables", summary="A table", responses={**_TABLE, **_PROMISED}, response_class=Response)
     async def posted(
-        request: Request, dataset: DatasetId, wish: Annotated[TableWish, Body()], parameters: Annotated[FormatParameter, Query()]
+        request: Request,
+        dataset: DatasetId,
+        wish: Annotated[TableWish, Body(openapi_examples=WISHES)],
+        parameters: Annotated[FormatParameter, Query()],
     ) -> Response:
         found = seen_dataset(dispatcher, caller_of(request, ASKS), dataset)
         return await table(request, wish.query(found.id), _form(request, parameters.format))
@@ -284,11 +181,11 @@ def _add_jobs(router: APIRouter, statuses: JobStatuses, seconds: float) -> None:
 
 def _add_audit_log(router: APIRouter, dispatcher: TableDispatcher, log: AuditLog) -> None:
     @router.get("/audit-log", summary="The last lines of the audit log (officer, auditor)")
-    async def audit_log(request: Request, parameters: Annotated[LastParameter, Query()]) -> dict[str, Any]:
+    async def audit_log(request: Request, parameters: Annotated[LastParameter, Query()]) -> AuditLogAnswer:
         caller = caller_of(request, WATCHES)
         head = log.write("audit log read", key=caller.id)
         lines = await dispatcher.read(lambda: log.last(parameters.last))
-        return {"lines": head.lines, "head": head.hash, "last": lines}
+        return AuditLogAnswer(lines=head.lines, head=head.hash, last=lines)
 
 
 def _form(request: Request, wanted: str | None) -> Format:
@@ -324,16 +221,40 @@ def promised(table_hash: str) -> Response:
 
 
 def description(dataset: Dataset) -> dict[str, Any]:
-    """What readers may know before they ask; nothing of it depends on the records' values."""
+    """What readers may know before they ask. Of the records' values only the accuracy classes depend, which are of many cells each."""
     return {
         "id": dataset.id,
         "label": dataset.label,
         "version": dataset.version,
         "mode": dataset.mode,
         "dimensions": [_dimension(each) for each in dataset.dimensions],
-        "measures": [{"id": each.id, "label": each.label, "unit": each.unit, "decimals": each.decimals} for each in dataset.measures],
-        "limits": {"cells": dataset.cells},
+        "measures": [_measure(dataset, each) for each in dataset.measures],
+        "limits": {"cells": dataset.cells, "dimensions": dataset.depth},
+        "saved": [{"label": name, "page": f"{page_of(dataset)}?{address}"} for name, address in saved_tables(dataset)],
+        "notes": [METHOD],
         "tables": f"/v1/datasets/{quote(dataset.id, safe='')}/tables",
+    }
+
+
+def _measure(dataset: Dataset, measure: DatasetMeasure) -> dict[str, Any]:
+    return {
+        "id": measure.id,
+        "label": measure.label,
+        "unit": measure.unit,
+        "decimals": measure.decimals,
+        "counts": measure.counts,
+        "smallest": measure.smallest,
+        "accuracy": [_accuracy(each, 10**measure.decimals) for each in dataset.accuracy.get(measure.id, ())],
+    }
+
+
+def _accuracy(told: AccuracyClass, units: int) -> dict[str, Any]:
+    """A class without how many cells are in it."""
+    return {
+        "dimensions": told.dimensions,
+        "at_least": told.at_least / units,
+        "within_percent": told.within_percent,
+        "within": told.within / units,
     }
 
 

@@ -21,12 +21,13 @@ from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.api import api, caller_of
 from statveil.server.web.auth import WATCHES, KeyRing
-from statveil.server.web.html import render
 from statveil.server.web.metrics import Metrics
 from statveil.server.web.middleware import API, AccessMiddleware, log
+from statveil.server.web.pages.html import render
+from statveil.server.web.pages.site import site
 from statveil.server.web.problems import Problem
 from statveil.server.web.rate_limit import Allowance, RateLimiter
-from statveil.server.web.site import site
+from statveil.server.web.schemas import ProblemAnswer
 from statveil.server.workers.dispatch import TableDispatcher
 from statveil.server.workers.queue import JobStatuses, TableQueue
 from statveil.server.workers.shared_state import SharedFiles
@@ -161,7 +162,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(title=app.title, version=app.version, routes=app.routes, description=_WORDS)
         parts = made.setdefault("components", {})
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        parts.setdefault("schemas", {})["Problem"] = _PROBLEM_SCHEMA
+        parts.setdefault("schemas", {})[ProblemAnswer.__name__] = ProblemAnswer.model_json_schema()
         for unused in ("HTTPValidationError", "ValidationError"):
             parts["schemas"].pop(unused, None)
         made["security"] = [{"key": []}, {}] if app.state.anonymous else [{"key": []}]
@@ -170,17 +171,3 @@ def _described(app: FastAPI) -> dict[str, Any]:
 
 
 _WORDS = "Any table of the datasets, protected at once. The same query has the same numbers for ever."
-_PROBLEM_SCHEMA = {
-    "title": "Problem",
-    "description": "RFC 9457, with a code and what to do.",
-    "type": "object",
-    "required": ["type", "title", "status", "code"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"type": "string"},
-        "detail": {"type": "string"},
-        "advice": {"type": "string"},
-    },
-}

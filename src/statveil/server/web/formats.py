@@ -20,13 +20,14 @@ from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.formats import export, json_stat, pc_axis
 from statveil.publish.formats.export import require_excel, write_workbook
-from statveil.publish.formats.frames import frame
+from statveil.publish.formats.frames import TableWords, frame
 from statveil.publish.formats.json_stat import PublishedTable
 from statveil.publish.formats.sdmx import sdmx_columns
 from statveil.publish.release import Release
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, title
+from statveil.server.engine.notes import notes
 from statveil.server.web import problems
-from statveil.server.web.html import table_page
+from statveil.server.web.pages.html import table_page
 from statveil.tables.spec import Dimension
 from statveil.tables.table import ProtectedTable, View
 
@@ -71,7 +72,7 @@ def dimension_of(answered: AnsweredDimension) -> Dimension:
 
 
 def published(answer: AnsweredTable) -> PublishedTable:
-    """The answer as the writers know tables; a position without a number is an empty field."""
+    """The answer as the writers know tables; a position without a number is one of their structural ones."""
     coordinates = np.stack(np.unravel_index(np.arange(answer.values.size), answer.values.shape), axis=1).astype(np.int64)
     there = ~answer.missing.ravel()
     view = View(
@@ -91,25 +92,32 @@ def _release(answer: AnsweredTable) -> tuple[Release, View]:
     return cast(Release, made), made.protected.views[0]
 
 
+def words_of(answer: AnsweredTable) -> TableWords:
+    """What files say beside the numbers."""
+    names = {each.id: each.label for each in answer.dimensions}
+    return TableWords(unit=answer.unit, notes=notes(answer), names=names, withheld=answer.withheld)
+
+
 def _json_stat(answer: AnsweredTable) -> bytes:
-    return json_stat.dataset_text(*_release(answer), names={each.id: each.label for each in answer.dimensions}).encode()
+    return json_stat.dataset_text(*_release(answer), words_of(answer)).encode()
 
 
 def _csv(answer: AnsweredTable) -> bytes:
-    return export.csv_bytes(frame(*_release(answer), "external"))
+    return export.csv_bytes(frame(*_release(answer), "external", words_of(answer)))
 
 
 def _sdmx_csv(answer: AnsweredTable) -> bytes:
-    return export.csv_bytes(sdmx_columns(*_release(answer), "2.0"))
+    return export.csv_bytes(sdmx_columns(*_release(answer), "2.0", words_of(answer)))
 
 
 def _pc_axis(answer: AnsweredTable) -> bytes:
-    return pc_axis.file_text(*_release(answer)).encode()
+    return pc_axis.file_text(*_release(answer), words_of(answer)).encode()
 
 
 def _parquet(answer: AnsweredTable) -> bytes:
-    file = io.BytesIO()
-    table = export.arrow_table(frame(*_release(answer), "external"), {"statveil.release": answer.hash})
+    file, words = io.BytesIO(), words_of(answer)
+    told = {"statveil.release": answer.hash, "statveil.unit": words.unit, "statveil.notes": "\n".join(words.notes)}
+    table = export.arrow_table(frame(*_release(answer), "external", words), told)
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
 
@@ -117,9 +125,10 @@ def _parquet(answer: AnsweredTable) -> bytes:
 def _excel(answer: AnsweredTable) -> bytes:
     require_excel()
     release, view = _release(answer)
+    words = words_of(answer)
     with tempfile.TemporaryDirectory(prefix="statveil-") as folder:
         path = Path(folder) / "table.xlsx"
-        write_workbook(frame(release, view, "external"), path, view.name)
+        write_workbook(frame(release, view, "external", words), path, view.name, words.notes)
         return path.read_bytes()
 
 

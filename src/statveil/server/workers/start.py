@@ -10,20 +10,29 @@ import socket
 import ssl
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
-from statveil.core.errors import BackendMissing, InputError
+from statveil.core.errors import BackendMissing, InputError, OutOfTime
 from statveil.jobs.server_config import ServerConfig, WebPart, read_config
-from statveil.server.engine.modes import section4_scores
-from statveil.server.engine.protection.stage_two import IsolatedSolver, warm_up
+from statveil.server.engine.scores import accuracy_lines, known_scores
+from statveil.server.engine.section4 import IsolatedSolver, warm_up
 from statveil.server.engine.service import TableService
 from statveil.server.store.audit_log import AuditLog
 from statveil.server.workers.pool import WorkerPool
 from statveil.server.workers.shared_state import SharedFiles
+from statveil.solve.processes import Halt, Send, dismiss_idle, run_isolated
 from statveil.version import VERSION
 
+
+class StartTuning(NamedTuple):
+    prepare_seconds: float = 86_400.0
+    """For preparing all cubes. By judgement."""
+
+
+TUNING = StartTuning()
 NEEDED = ("fastapi", "uvicorn", "multipart", "prometheus_client")
 Say = Callable[[str], None]
 
@@ -69,9 +78,29 @@ def serve(
     check_address(web)
     _check_certificate(config, web)
     audit_log = _begin(config, web, path)
-    for line in _notes(config, path):
+    prepare(path, say)
+    for line in known_scores(config, path):
         say(line)
     _run(web, path, audit_log, say)
+
+
+def prepare(path: Path, say: Say) -> None:
+    """Prepare what is not stored yet, and say how accurate it is: in a process of its own, whose memory is then free again."""
+    halt = run_isolated([(_prepare, (path,))], seconds=TUNING.prepare_seconds, on_message=say)
+    dismiss_idle()
+    if halt is Halt.INTERRUPTED:
+        raise KeyboardInterrupt
+    if halt is Halt.OUT_OF_TIME:
+        raise OutOfTime("The cubes were not prepared in the time allowed.", hint="Lower the depth, or shorten the trees.")
+
+
+def _prepare(path: Path, send: Send) -> None:
+    """In the child."""
+    without_core_dumps()
+    config = read_config(path)
+    with closing(TableService.open(config, config.key(), progress=send)) as service:
+        for line in accuracy_lines(service):
+            send(line)
 
 
 @contextmanager
@@ -126,13 +155,6 @@ def _begin(config: ServerConfig, web: WebPart, path: Path) -> AuditLog:
     return audit_log
 
 
-def _notes(config: ServerConfig, path: Path) -> list[str]:
-    """What there is to say about each dataset, at the start."""
-    closed = {each.id: each.populations and not each.open_populations for each in config.datasets}
-    words = {each.id: ": no population is made in this mode" if closed[each.id] else "" for each in config.datasets}
-    return [*(f"Dataset {each.id}, mode {each.mode}{words[each.id]}." for each in config.datasets), *section4_scores(config, path)]
-
-
 def _run(web: WebPart, path: Path, audit_log: AuditLog, say: Say) -> None:
     """Bind, start the processes, and say so when the first of them answers."""
     listening = bind(web.host, web.port)
@@ -171,7 +193,8 @@ def run_worker(path: Path, web: WebPart, listening: socket.socket, ready: Callab
     without_core_dumps()
     config = read_config(path)
     service = open_service(config)
-    warm_up()  # not before the key is out of the environment, which the child inherits
+    if any(part.mode == "section4" for part in config.datasets):
+        warm_up()  # not before the key is out of the environment, which the child inherits
     answering = application(service, web, SharedFiles.of(config), seconds=float(config.limits.seconds))
     gc.collect()
     gc.freeze()  # what is there now stays: no collection need look at it again

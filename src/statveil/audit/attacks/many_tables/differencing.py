@@ -16,7 +16,7 @@ THREAT = Threat(
     name="differencing nested sets",
     does="Asks for a table, again without each code of a third dimension and for each code alone; where two cells differ by one "
     "record, subtracts them.",
-    mark="0 records of value >= 10 recovered within p/2, and every pair refused or logged by the guard",
+    mark="0 records of value >= 10 recovered within p/2",
 )
 WORTH = 10
 """Records of smaller value than this are not worth the attack."""
@@ -54,7 +54,6 @@ def differenced(case: Case, threat: Threat, measure: str, *, worth: int) -> Verd
     error = np.abs(seen.value[pairs.large] - seen.value[pairs.small] - exact)[aimed] / np.maximum(exact[aimed], 1)
     records = int(np.unique(pairs.record[aimed]).size)
     near = error <= attacker.percent / 2
-    guarded = case.operator.guarded() if case.operator is not None else None
     cells = np.array([journal.shows_cells(number) for number in range(len(journal.answers))])
     of_cells = int((cells[seen.answer[pairs.large]] & cells[seen.answer[pairs.small]])[aimed].sum())
     figures = {
@@ -65,11 +64,9 @@ def differenced(case: Case, threat: Threat, measure: str, *, worth: int) -> Verd
         "exact": int((error == 0).sum()),
         "within p/2": int(near.sum()),
         "within p": int((error <= attacker.percent).sum()),
-        "logged by the guard": "not told" if guarded is None else guarded,
     }
     number = f"{int((error == 0).sum()):,} of {int(aimed.sum()):,} exact, {percent(float(near.mean()) if near.size else 0.0)} within p/2"
-    unseen = guarded is not None and guarded < of_cells
-    return judged(threat, passed=not near.any() and not unseen, number=number, figures=figures)
+    return judged(threat, passed=not near.any(), number=number, figures=figures)
 
 
 def nested_pairs(attacker: Attacker, numbers: list[int]) -> Pairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.audit.attacks.attacker import TUNING, AttackJournal, plain
+from statveil.audit.attacks.attacker import AttackJournal, plain
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.verdict import Number, Threat, Verdict, judged, not_applicable, percent
 
@@ -21,7 +21,7 @@ def attack(case: Case) -> Verdict:
     if case.operator is None or whole is None:
         return not_applicable(THREAT, "Further periods of the same units are needed; only the operator can make them.")
     tables, truths = [], []
-    for server, truth in case.operator.periods(TUNING.periods):
+    for server, truth in case.operator.periods(case.attacker.effort.periods):
         journal = AttackJournal(case.attacker.register, server.catalogue, server)
         if journal.ask(whole) is not None:
             answered = journal.answers[0]

@@ -29,14 +29,12 @@ from statveil.tables.table import Table, View
 class ServedCells:
     """The distinct cells of a table, confidential, in the order of their ids: neither labels nor requests decide an order.
 
-    `table` holds them for the rules; `reference` what they add up to after the permanent changes; `leader` the number of the
-    holding that contributes most; `low` and `high` their prints.
+    `table` holds them for the rules; `leader` the number of the holding that contributes most; `low` and `high` their prints.
     """
 
     table: Table
     sensitivity: Sensitivity
     ids: tuple[bytes, ...]
-    reference: IntArray
     leader: IntArray
     low: AnyArray
     high: AnyArray
@@ -74,7 +72,6 @@ def tabulate_cells(key: SecretKey, block: MeasureBlock, layout: Layout, axes: Se
         table=table,
         sensitivity=assess(table, block.rules),
         ids=tuple(ids[place] for place in order),
-        reference=frozen_array(sums.reference[at]),
         leader=frozen_array(sums.leader[at]),
         low=frozen_array(sums.low[at]),
         high=frozen_array(sums.high[at]),
@@ -107,7 +104,6 @@ class CellSums(NamedTuple):
     """By position of the grid, empty ones too; `records` is their number."""
 
     value: IntArray
-    reference: IntArray
     records: IntArray
     low: AnyArray
     high: AnyArray
@@ -128,7 +124,7 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
     number = np.zeros(size, dtype=np.int64)
     number[leaves] = np.arange(leaves.size)
     top = max(2, contributions_needed(block.rules))
-    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "reference", "records", "respondents")}
+    whole = {name: np.zeros(size, dtype=np.int64) for name in ("value", "records", "respondents")}
     sums = CellSums(
         **whole,
         leader=np.full(size, -1, dtype=np.int64),
@@ -137,7 +133,7 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
         top=np.full((size, top), -1, dtype=np.int64),
     )
     leaf, scratch = number[keys], _Scratch(np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64))
-    records = _RecordColumns(block.start, leaf, block.value, block.reference, block.low, block.high, block.tie)
+    records = _RecordColumns(block.start, leaf, block.value, block.low, block.high, block.tie)
     for ancestor in combinations(grid, grid.coordinates(leaves)):
         _add_level(records, ancestor, sums, scratch)
     return sums, leaves, leaf
@@ -149,7 +145,6 @@ class _RecordColumns(NamedTuple):
     start: IntArray
     leaf: IntArray
     value: IntArray
-    reference: IntArray
     low: AnyArray
     high: AnyArray
     tie: AnyArray
@@ -174,7 +169,6 @@ def _add_level(records, ancestor, sums, scratch) -> None:  # type: ignore[no-unt
             if where < 0:
                 continue
             sums.value[where] += records.value[row]
-            sums.reference[where] += records.reference[row]
             sums.records[where] += 1
             before = sums.low[where]
             sums.low[where] = before + records.low[row]

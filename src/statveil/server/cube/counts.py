@@ -1,0 +1,139 @@
+"""The cube of counts: no number between zero and the smallest one published, sums that stay near the truth (T24).
+
+A small leaf cell becomes zero or the smallest count, drawn so that it is right on average; larger ones may move by one. Then they are
+searched, so that all sums stay within a few of the truth. A row of at least the smallest count is never released below it: a zero that
+stands beside a measure is shown as "less than the smallest", and that is then true.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, mixed
+from statveil.server.cube.lattice import Lattice
+
+
+class CountsTuning(NamedTuple):
+    """benchmarks/RESULTS.md, the cube."""
+
+    sweeps: int = 60
+    hottest: float = 4.0
+    coldest: float = 0.2
+    within: int = 3
+    """Beyond this an error costs more."""
+    beyond: float = 6.0
+    short: float = 30.0
+    """What each unit costs that a sensitive row is short of its level, or another below the smallest count."""
+
+
+TUNING = CountsTuning()
+
+
+class CountRows(NamedTuple):
+    """By row: true count, level of sensitive ones (0: none), sense that was published before (0: none)."""
+
+    value: IntArray
+    level: IntArray
+    stored: IntArray
+    weight: FloatArray
+    smallest: int
+
+
+class _CountLeaves(NamedTuple):
+    """By leaf cell: true and released count, the sense that is kept; and how far each row has moved."""
+
+    value: IntArray
+    released: IntArray
+    moved: IntArray
+    kept: IntArray
+
+
+def adjust_counts(lattice: Lattice, stored: IntArray, drawn: FloatArray, *, smallest: int, seed: int) -> IntArray:
+    """The released counts of leaf cells. `drawn`: a keyed number from 0 to 1 for each; `stored`: senses by row that are kept."""
+    value = lattice.leaf_value
+    small = value < smallest
+    row = np.maximum(lattice.leaf_row, 0)
+    kept = np.where(lattice.leaf_row >= 0, stored[row], 0)
+    up = np.where(kept != 0, kept > 0, drawn * smallest < value)
+    released = np.where(small, np.where(up, smallest, 0), value)
+    rows = CountRows(lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
+    moved = lattice.sums(released - value)
+    _anneal(lattice.rows_of, rows, _CountLeaves(value, released, moved, kept), TUNING, np.uint64(seed), EXPONENTIAL)
+    while _lift(lattice.rows_of, lattice.leaves_of, rows, released, moved):
+        pass
+    return released
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
+    off = abs(moved)
+    cost = np.float64(off)
+    if off > tuning.within:
+        cost += tuning.beyond * (off - tuning.within)
+    level = rows.level[row]
+    if off < level:
+        cost += tuning.short * (level - off)
+    if rows.stored[row] * moved < 0:
+        cost += tuning.short * off
+    if rows.value[row] >= rows.smallest and rows.value[row] + moved < rows.smallest:
+        cost += tuning.short * (rows.smallest - rows.value[row] - moved)
+    return cost * rows.weight[row]
+
+
+@numba.njit(cache=True, nogil=True)
+def _anneal(rows_of, rows, leaves, tuning, seed, exponential):  # type: ignore[no-untyped-def]
+    """Sweeps over the leaf cells, each offered another number, ever colder."""
+    counter, smallest = seed, rows.smallest
+    value, released, moved, kept = leaves
+    for sweep in range(tuning.sweeps):
+        heat = tuning.hottest * (tuning.coldest / tuning.hottest) ** (sweep / max(tuning.sweeps - 1, 1))
+        if sweep == tuning.sweeps - 1:
+            heat = 0.0
+        for leaf in range(value.size):
+            counter += STEP
+            chance = mixed(counter)
+            if value[leaf] < smallest:
+                if kept[leaf] != 0:
+                    continue
+                other = smallest - released[leaf]
+            else:
+                other = value[leaf] + np.int64(chance % np.uint64(3)) - 1
+                if other < smallest or other == released[leaf]:
+                    continue
+            step, change = other - released[leaf], 0.0
+            for at in range(rows_of.start[leaf], rows_of.start[leaf + 1]):
+                row = rows_of.item[at]
+                change += _cost(rows, tuning, row, moved[row] + step) - _cost(rows, tuning, row, moved[row])
+            if change <= heat * exponential[np.int64(chance >> np.uint64(32)) % CHANCES]:
+                released[leaf] = other
+                for at in range(rows_of.start[leaf], rows_of.start[leaf + 1]):
+                    moved[rows_of.item[at]] += step
+
+
+@numba.njit(cache=True, nogil=True)
+def _lift(rows_of, leaves_of, rows, released, moved):  # type: ignore[no-untyped-def]
+    """One pass: what is short is lifted, by its largest leaf cell; nothing falls, so that it ends. Tells how many."""
+    lifted = 0
+    for row in range(rows.value.size):
+        level, sense = rows.level[row], rows.stored[row]
+        short = abs(moved[row]) < level or (sense < 0 and moved[row] > 0 and moved[row] < 4 * level) or (sense > 0 and moved[row] < level)
+        below = rows.value[row] >= rows.smallest and rows.value[row] + moved[row] < rows.smallest
+        if not short and not below:
+            continue
+        wanted = (4 if sense < 0 else 1) * level if short else np.int64(0)
+        wanted = max(wanted, rows.smallest - rows.value[row]) if below else wanted
+        best = -1
+        for at in range(leaves_of.start[row], leaves_of.start[row + 1]):
+            leaf = leaves_of.item[at]
+            if best < 0 or released[leaf] > released[best]:
+                best = leaf
+        step = max(wanted - moved[row], rows.smallest - released[best])
+        released[best] += step
+        for at in range(rows_of.start[best], rows_of.start[best + 1]):
+            moved[rows_of.item[at]] += step
+        lifted += 1
+    return lifted
