@@ -1,7 +1,9 @@
 """What keeping statistics costs and how long it takes: `python benchmarks/quality.py [part ...] [folder of public instances]`.
 
-Parts: small (the 4 x 9 table of S1), three-way (an invented table with S1's 13 x 13 x 13 relations), csplib (hier13x13x13d), large
-(about 50,000 cells, 5,000 of them sensitive), variables (three variables of the demonstration's table). Every table is audited.
+Parts: small (the 4 x 9 table of S1), three-way (an invented table with S1's 13 x 13 x 13 relations), realistic (the same with levels of
+5 to 20%), csplib (hier13x13x13d), large (about 50,000 cells, 5,000 of them sensitive), variables (three variables of the
+demonstration's table), verdict (100 small tables against all their safe tables), front (10 tables: does `keep` of equal time beat a
+point?). Every table is audited.
 """
 
 from __future__ import annotations
@@ -9,20 +11,24 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from tests.reference.kept import safe_tables, small_random_table, smallest_within
 
 import statveil as sv
 from statveil.core.errors import StatveilError
 from statveil.jobs.demo.enterprises import enterprises, industry_tree, region_tree, size_tree
+from statveil.jobs.tradeoff.front import distortion_of
 from statveil.protect.keep.lower_bound import ConvexRelaxation, proved_least
 from statveil.protect.keep.programs import QualityProgram
 from statveil.protect.keep.tabu.objective import Objective, outcomes
 from statveil.protect.keep.tabu.search import TabuSearch
-from statveil.protect.keep.wishes import Keep, targets_of
+from statveil.protect.keep.verdict import OutOfReach, judge
+from statveil.protect.keep.wishes import CRITERIA, Keep, targets_of
 from statveil.protect.system import system_of
 from statveil_lab.generators.cox_kelly import three_way_problem
 from statveil_lab.generators.random_tables import protect_within, random_table
@@ -30,7 +36,7 @@ from statveil_lab.generators.random_tables import protect_within, random_table
 S = "sensitive"
 BEST_KNOWN = 88_773
 """Change of the best table known for hier13x13x13d: the least change is this or less."""
-PARTS = ("small", "three-way", "csplib", "large", "variables")
+PARTS = ("small", "three-way", "realistic", "csplib", "large", "variables", "verdict", "front")
 ALL_THREE: dict[str, Any] = {"variance": S, "correlation": S, "slope": S}
 
 
@@ -90,6 +96,82 @@ def small(folder: Path) -> None:
 def three_way(folder: Path) -> None:
     for seed in (1, 2, 3):
         told(three_way_problem(seed=seed), Keep(within=0.005, **ALL_THREE), seconds=60)
+
+
+def realistic(folder: Path) -> None:
+    """Ten tables with levels of 5 to 20%: a table, or a proof that there is none."""
+    for seed in range(1, 11):
+        told(three_way_problem(seed=seed, levels=(0.05, 0.2)), Keep(within=0.005, **ALL_THREE), seconds=60)
+
+
+def verdict(folder: Path) -> None:
+    """What is said to be out of reach beside the truth, which is known from all safe tables of the 2 x 2 tables with margins."""
+    wishes = [dict.fromkeys(asked, where) for where in (S, "all") for k in (1, 2, 3, 4) for asked in combinations(CRITERIA, k)]
+    asked = excluded = shown = false = 0
+    slowest, near = 0.0, list[float]()
+    for seed in range(100):
+        problem = small_random_table(seed)
+        tables = safe_tables(problem)
+        for wish in wishes[seed % 10 :: 10]:
+            for target in targets_of(Keep(within=0.001, **wish), problem) if len(tables) else ():  # type: ignore[arg-type]
+                began, heard = time.perf_counter(), list[OutOfReach]()
+                judge(problem, [target], 0.001, 3.5, heard.append)
+                slowest = max(slowest, time.perf_counter() - began)
+                truth = smallest_within(target, tables)
+                asked, excluded, shown = asked + 1, excluded + (truth > 0.001), shown + bool(heard)
+                false += bool(heard) and float(heard[-1].least) > min(truth, 1.0) + 1e-9
+                near += [float(heard[-1].least) / min(truth, 1.0)] if heard else []
+    print(
+        f"  100 tables, {asked} wishes within 0.001: {excluded} out of reach, {shown} of these shown, {false} false verdicts;", flush=True
+    )
+    print(
+        f"  the distance said is {np.mean(near):.0%} of the true one on average (median {np.median(near):.0%}); slowest {slowest:.1f} s",
+        flush=True,
+    )
+
+
+def front(folder: Path) -> None:
+    """Points that `keep` beats in equal time: as near as can be, and at half and a fifth of the plain table's distance."""
+    seconds, beaten_of_all = 15.0, [0, 0]
+    for seed in range(10):
+        problem = front_problem(seed)
+        began = time.perf_counter()
+        found = sv.tradeoff(problem, limits=sv.Limits(seconds=seconds))
+        took = time.perf_counter() - began
+        targets = targets_of(found.keep, problem)
+        plain = outcomes(targets, found.plain.deviation)[0]
+        slope, ratio, correlation = (float(each or 0.0) for each in (plain.slope, plain.variance_ratio, plain.correlation))
+        distance = max(1 - correlation, abs(1 - slope), abs(1 - ratio))
+        beaten, kept = set[int](), 0
+        for within in (None, distance / 2, distance / 5):
+            asked = dict.fromkeys(CRITERIA, S)
+            try:
+                one = sv.adjust(problem, keep=Keep(within=within, **asked), limits=sv.Limits(seconds=seconds))  # type: ignore[arg-type]
+            except StatveilError:
+                continue
+            kept += 1
+            change, distortion = one.objective, distortion_of(targets, one.deviation)
+            beaten |= {
+                number
+                for number, point in enumerate(found.points, start=1)
+                if change <= point.change and distortion <= point.distortion and (change, distortion) != (point.change, point.distortion)
+            }
+        beaten_of_all = [beaten_of_all[0] + len(beaten), beaten_of_all[1] + len(found.points)]
+        said = "none" if found.knee is None else f"point {found.knee + 1}, {found.reached(found.points[found.knee]):.0%} of the possible"
+        print(
+            f"  table {seed}, {problem.size} cells, {int(problem.sensitive.sum())} sensitive: {len(found.points)} points of {found.tried} "
+            f"tables in {took:.1f} s, recommended {said}; beaten by {kept} tables of `keep`: {sorted(beaten) or 'none'}",
+            flush=True,
+        )
+    print(f"  in all {beaten_of_all[0]} of {beaten_of_all[1]} points beaten", flush=True)
+
+
+def front_problem(seed: int) -> sv.ProtectionProblem:
+    """Two-way and three-way tables of some size, levels of 8%; no cell moves by more than 60%, or three levels where that is more."""
+    shape = ((6, 6), (9, 8), (4, 4, 4), (12, 10), (5, 5, 5))[seed % 5]
+    problem = protect_within(random_table(shape, seed=seed, sensitive=0.15, percent=8), percent=8)
+    reach = np.maximum(problem.value * 6 // 10, 3 * problem.upper_level)
+    return dataclasses.replace(problem, lower=problem.value - reach, upper=problem.value + reach, variant="at-least")
 
 
 def csplib(folder: Path) -> None:
@@ -197,7 +279,8 @@ def main(words: list[str]) -> None:
     named = [word for word in words if word in PARTS]
     folders = [word for word in words if word not in PARTS]
     folder = Path(folders[0]) if folders else Path(__file__).resolve().parents[2] / "shared" / "data"
-    runs = {"small": small, "three-way": three_way, "csplib": csplib, "large": large, "variables": variables}
+    runs = {"small": small, "three-way": three_way, "realistic": realistic, "csplib": csplib, "large": large, "variables": variables}
+    runs |= {"verdict": verdict, "front": front}
     for part in named or PARTS:
         print(part, flush=True)
         if part in ("small", "csplib") and not folder.is_dir():

@@ -20,13 +20,13 @@ SPREAD = 1.2
 """Spread of the values, in logarithms."""
 SMALLER = 0.7
 """Share of the cells, from the smallest on, among which the sensitive ones are."""
-LEAST_LEVEL, MOST_LEVEL = 0.02, 0.07
-"""Protection levels, in shares of the value."""
+LEVELS = (0.02, 0.07)
+"""Protection levels, from and to, in shares of the value."""
 REACH = 2
 """Cells may move by their value divided by this."""
 
 
-def three_way_problem(*, seed: int, sensitive: int = 100) -> ProtectionProblem:
+def three_way_problem(*, seed: int, sensitive: int = 100, levels: tuple[float, float] = LEVELS) -> ProtectionProblem:
     """Values skewed as magnitudes are; so many sensitive cells among the smaller ones; no cell moves by more than half of its value."""
     rng = np.random.Generator(np.random.PCG64(seed))
     parts = np.maximum(np.rint(1000 * rng.lognormal(0, SPREAD, (PARTS,) * 3)), 40).astype(np.int64)
@@ -34,7 +34,7 @@ def three_way_problem(*, seed: int, sensitive: int = 100) -> ProtectionProblem:
     chosen = rng.choice(np.argsort(value, kind="stable")[: round(SMALLER * value.size)], size=sensitive, replace=False)
     marked = np.zeros(value.size, dtype=np.bool_)
     marked[chosen] = True
-    level = np.where(marked, np.maximum(np.rint(value * rng.uniform(LEAST_LEVEL, MOST_LEVEL, value.size)), 1), 0).astype(np.int64)
+    level = np.where(marked, np.maximum(np.rint(value * rng.uniform(*levels, value.size)), 1), 0).astype(np.int64)
     relations = three_way_relations()
     return ProtectionProblem(
         relations=relations,

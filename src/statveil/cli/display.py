@@ -173,6 +173,8 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     typer.echo(f"Protected a table of {words} in {outcome.seconds:.1f} s{found}.\n")
     _show_stop()
     _show_kept(release.adjustment)
+    for words in numbers["moved_totals"]:
+        typer.echo(f"{words}\n")
     _show_floors(numbers["floors"])
     typer.echo(f"{audit_in_words(release.audit)}\n")
     typer.echo(f"{attacks_in_words(outcome.attacks)}\n")

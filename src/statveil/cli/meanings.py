@@ -40,7 +40,7 @@ MEANINGS = {
         "Go to the line that the message names. Encoding, delimiter and decimal sign can be given under [data].",
     ),
     "InfeasibleProblem": Meaning(
-        "No table can be safe, additive and within the bounds at once: that is proved.",
+        "No table can be safe, additive and within the bounds at once, or keep the statistics asked as well: that is proved.",
         "The message names requirements that clash. Widen protection.bounds, drop protection.cap, unfreeze cells, or use variant "
         "'at-least' in place of 'exact'. A part [repair] in the job, or `protect FILE.jj --repair`, loosens them in a stated order.",
     ),

@@ -97,6 +97,7 @@ variant = "at-least"           # sensitive cells move by at least their level, o
 norm = "l1"                    # least sum of changes, or "l2": of squared changes
 weights = "inverse"            # cost of a change: "inverse" of the value, "inverse-sqrt", "unit"
 # cap = 2                      # a sensitive cell moves by no more than so many times its level
+# hold = ["total"]             # headline totals that stay as they are: the grand total, those of a dimension (its name)
 # floors = "exact"             # levels just as the rules say; by default they are drawn above them by the office's key
 # key = "office.key"           # that key's file; else STATVEIL_KEY, else this user's own
 # attacks = "report"           # attacks that break the release are told; by default ("refuse") it is then not written

@@ -22,7 +22,7 @@ from statveil.jobs.record_job import FileJob, read_file_job
 from statveil.jobs.records.folder import CERTIFICATE, JOB, MAPPING
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
-from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
 from statveil.jobs.tables.folder import (
     JOB_FILE,
     PROVENANCE_FILE,
@@ -39,7 +39,6 @@ from statveil.protect.build import build_problem
 from statveil.protect.options import Options
 from statveil.publish.file_release import promise
 from statveil.publish.read_back.public_files import audited_table, read_released
-from statveil.risk.levels import raise_levels
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table
@@ -118,7 +117,7 @@ def audit_folder(folder: Path) -> AuditReport:
         rules, options = job.rules(), options_with(how.options, job.keep(), provenance.parameters.get(WIDENED))
         linked = job.linked()
         table, found = assess_records(job.microdata, linked, rules)
-        sensitivity = raise_levels(table, found, rules, options.floors)
+        sensitivity = settle_levels(table, found, rules, options)
         asked = requirements_of(options, _promises(job, table, sensitivity, options))
     except InputError as error:
         raise AuditFailed(

@@ -236,6 +236,8 @@ class ProtectionPart(Part):
     weights: Literal["unit", "inverse", "inverse-sqrt"] = "inverse"
     cap: Number | None = None
     bounds: BoundsPart = BoundsPart()
+    hold: list[str | dict[str, str]] = []
+    hold_within: Number = 0.0
     method: Literal["auto", "exact"] = "auto"
     seed: Annotated[int, Field(ge=0)] = 0
     search_sets: bool = False

@@ -83,6 +83,7 @@ class TableJob:
         with _about("protection"):
             options = Options(variant=chosen.variant, norm=chosen.norm, weights=chosen.weights, cap=chosen.cap, bounds=bounds)
             floors = Floors(scheme=chosen.floors, cap=chosen.floor_cap, tiny=chosen.tiny, coalitions=chosen.coalitions, key=self._key())
+            options = replace(options, hold=tuple(chosen.hold), hold_within=chosen.hold_within)
         return replace(options, repair=self._repair(), floors=floors)
 
     def _key(self) -> SecretKey | None:

@@ -130,6 +130,8 @@ class Options:
     cap: a sensitive cell moves by no more than `cap` times its level.
     repair: what of all this may give where no safe table exists; by default nothing, and there is then no release.
     floors: how the levels that rules find in records are raised, so that the release does not tell them.
+    hold: headline totals that stay as they are: "total" (the grand total), the name of a dimension (its totals one step below that),
+        {dimension: code}. hold_within: or move by no more than this share of their value (0.001 is a thousandth).
 
     >>> Options(cap=3, bounds=Bounds(percent_up=50)).norm
     'l1'
@@ -142,8 +144,14 @@ class Options:
     cap: float | None = None
     repair: TableRepair | None = None
     floors: Floors = field(default_factory=Floors)
+    hold: Sequence[str | Mapping[str, str]] = ()
+    hold_within: float = 0.0
 
     def __post_init__(self) -> None:
+        if isinstance(self.hold, str | Mapping) or not all(isinstance(each, str | Mapping) for each in self.hold):
+            raise InputError("Hold: a list of totals is needed.", hint="For example hold=['total'].")
+        if not (is_finite(self.hold_within) and 0 <= self.hold_within < 1) or (self.hold_within and not self.hold):
+            raise InputError("Hold: hold_within is a share from 0 to less than 1 of the totals that hold names.")
         known("variant", self.variant, ("at-least", "exact"))
         known("norm", self.norm, ("l1", "l2"))
         known("weights", self.weights, ("unit", "inverse", "inverse-sqrt"))

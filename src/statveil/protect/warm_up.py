@@ -22,13 +22,14 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.errors import OutOfTime
 from statveil.core.limits import Limits
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import tighten_bounds
 from statveil.protect.problem import ProtectionProblem
 from statveil.solve.processes import Halt, run_isolated
 
-KernelSet = Literal["search", "network"]
+KernelSet = Literal["search", "network", "keep"]
 PACKAGE = Path(__file__).parents[1]
 LONGEST = 600.0
 """Seconds after which compiling is given up; what is missing is then compiled on the way."""
@@ -51,6 +52,13 @@ def make_ready(part: KernelSet, tell: Callable[[str], None], *, seconds: float =
                 old.unlink(missing_ok=True)
             mark.touch()
     return halt
+
+
+def make_ready_first(parts: Sequence[KernelSet], tell: Callable[[str], None]) -> None:
+    """Compile what a run without a plain table cannot do without, before its clock starts; stopped there, it has no answer."""
+    for part in parts:
+        if make_ready(part, tell) is Halt.INTERRUPTED:
+            raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
 
 
 def _forget_other_sources(mark: Path) -> None:
@@ -96,6 +104,18 @@ def compile_search(send: Callable[[object], None]) -> None:
     search = Search(_three_way(), Limits(seconds=LONGEST), 0, lambda _: None)
     bound_by_cuts(search)
     bound_by_copies(search)
+
+
+def compile_keep(send: Callable[[object], None]) -> None:
+    """Run the tabu search that keeps statistics, on a table with a mean and on one without."""
+    from statveil.protect.keep.tabu.objective import Objective
+    from statveil.protect.keep.tabu.search import TabuSearch
+    from statveil.protect.keep.wishes import Keep, targets_of
+
+    problem = _example("unit")
+    for keep in (Keep(mean="sensitive", slope="sensitive"), Keep(variance="all")):
+        plain = np.zeros(problem.size, dtype=np.int64)
+        TabuSearch(Objective(problem, targets_of(keep, problem), keep, cost=1.0), plain).run(100)
 
 
 def _example(weights: Literal["unit", "inverse"]) -> ProtectionProblem:
@@ -157,7 +177,7 @@ def _run(problem: ProtectionProblem, method: str, **settings: str | int) -> None
     run_method(reduce_problem(problem).problem, Team(method, settings), Task(None, Limits(seconds=LONGEST), 0), lambda _: None)
 
 
-COMPILE: Mapping[KernelSet, Callable[..., None]] = {"search": compile_search, "network": compile_network}
+COMPILE: Mapping[KernelSet, Callable[..., None]] = {"search": compile_search, "network": compile_network, "keep": compile_keep}
 
 
 def make_all_ready() -> None:

@@ -14,8 +14,9 @@ import pytest
 import statveil as sv
 from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime
 from statveil.protect.keep import adjust_keeping as keeping
-from statveil.protect.keep import programs
-from statveil.protect.keep.adjust_keeping import ENDED, NOT_WHOLE, KeepingMessage, KeepingTask, adjust_keeping, search_keeping
+from statveil.protect.keep import programs, verdict
+from statveil.protect.keep.adjust_keeping import adjust_keeping
+from statveil.protect.keep.keeping_search import ENDED, NOT_WHOLE, KeepingMessage, KeepingTask, search_keeping
 from statveil.protect.keep.problems import with_cap
 from statveil.protect.keep.tabu import search
 from statveil.protect.keep.wishes import targets_of
@@ -37,6 +38,7 @@ def search_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError
 
     monkeypatch.setattr(keeping, "_plain", looked_for)
+    monkeypatch.setattr(verdict, "TUNING", verdict.TUNING._replace(share=1.0, most_seconds=300.0))
 
 
 @pytest.mark.slow
@@ -64,9 +66,10 @@ def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
 
 @pytest.mark.slow
 @pytest.mark.shared
-def test_a_mean_that_cannot_be_kept_is_named_with_what_to_widen(shared_data: Path) -> None:
+def test_a_mean_that_cannot_be_kept_is_named_with_what_to_widen(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = dataclasses.replace(sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj"), variant="exact")
-    with pytest.raises(NoTableFound, match="mean of the sensitive cells cannot be kept") as failure:
+    search_nothing(monkeypatch)
+    with pytest.raises(InfeasibleProblem, match="mean of the sensitive cells cannot be kept within the bounds") as failure:
         sv.adjust(problem, keep=sv.keep.Keep(mean=S), method="exact", limits=AMPLE)
     assert "further than exactly their levels" in failure.value.hint
 
@@ -94,10 +97,10 @@ def narrow_table() -> sv.ProtectionProblem:
     )
 
 
-@pytest.mark.slow
-def test_a_slope_out_of_reach_is_named() -> None:
+def test_a_slope_out_of_reach_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Levels of half the value and bounds at the levels: each of the eight choices of senses leaves the slope far from one."""
-    with pytest.raises(NoTableFound, match="slope of the sensitive cells cannot be kept"):
+    search_nothing(monkeypatch)
+    with pytest.raises(InfeasibleProblem, match=r"slope of the sensitive cells cannot be kept .* no safe table comes nearer"):
         sv.adjust(narrow_table(), keep=sv.keep.Keep(slope=S, within=0.001), limits=AMPLE)
 
 
@@ -142,12 +145,18 @@ class Scripted:
         return self.halt
 
 
+def ask_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if nothing could be proved beforehand."""
+    monkeypatch.setattr(keeping, "refuse_the_impossible", lambda *_, **__: None)
+
+
 CLOSE = sv.keep.Keep(slope=S, within=0.001, widen=(2, 3))
 
 
 @pytest.mark.slow
 def test_lack_of_time_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each cap that the user allows has its share of the time; where all are used up, that is what is said."""
+    ask_no_verdict(monkeypatch)
     child = Scripted(KeepingMessage("tabu search"))  # it stops itself at its limit, so it has finished, but it has not tried all
     monkeypatch.setattr(keeping, "run_isolated", child)
     with pytest.raises(OutOfTime, match="No table that keeps the slope"):
@@ -157,6 +166,7 @@ def test_lack_of_time_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_no_verdict(monkeypatch)
     child = Scripted(KeepingMessage(ENDED))
     monkeypatch.setattr(keeping, "run_isolated", child)
     with pytest.raises(NoTableFound, match="No table was found that keeps the slope"):
@@ -166,6 +176,7 @@ def test_a_search_that_tried_all_goes_on_to_wider_caps(monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_a_hint_does_not_repeat_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_no_verdict(monkeypatch)
     monkeypatch.setattr(keeping, "run_isolated", Scripted(KeepingMessage(ENDED)))
     with pytest.raises(NoTableFound) as tried:
         sv.adjust(narrow_table(), keep=CLOSE, limits=AMPLE)
@@ -179,6 +190,7 @@ def test_a_hint_does_not_repeat_what_was_tried(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_ctrl_c_does_not_go_on_to_wider_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_no_verdict(monkeypatch)
     child = Scripted(halt=Halt.INTERRUPTED)
     monkeypatch.setattr(keeping, "run_isolated", child)
     with pytest.raises(OutOfTime, match="Stopped before a table was found that keeps the slope"):
@@ -212,6 +224,7 @@ def test_a_child_says_that_no_solution_could_be_made_whole(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_solution_that_cannot_be_made_whole_is_an_error_and_not_the_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask_no_verdict(monkeypatch)
     monkeypatch.setattr(keeping, "run_isolated", Scripted(KeepingMessage(NOT_WHOLE), KeepingMessage(ENDED)))
     with pytest.raises(OutOfTime, match="no whole table was found next to their solution") as failure:
         sv.adjust(small_table(), keep=AS_CLOSE_AS_CAN_BE, limits=AMPLE)

@@ -11,7 +11,7 @@ import pytest
 
 import statveil as sv
 from statveil.protect.fixed_senses import FixedSenses, adjust_with_senses
-from statveil.protect.keep.adjust_keeping import KeepingMessage, KeepingTask, search_keeping
+from statveil.protect.keep.keeping_search import KeepingMessage, KeepingTask, search_keeping
 from statveil.protect.keep.lower_bound import ConvexRelaxation, LowerBoundSearch, likely_boxes, likely_senses, proved_least
 from statveil.protect.keep.tabu.objective import Moments, moments_of
 from statveil.protect.keep.wishes import Keep, Target, targets_of

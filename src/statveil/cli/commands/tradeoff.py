@@ -149,12 +149,13 @@ def _show(outcome: FolderTradeoff, *, as_json: bool) -> None:
 
     front = outcome.front
     typer.echo(f"{' '.join(sentences(front))}\n")
-    typer.echo(" point      change  above least  distortion   cap  others")
+    typer.echo(" point      change  above least  distortion  of possible    cap  others")
     for number, point in enumerate(front.points, start=1):
         mark = "*" if number - 1 == front.knee else " "
         more = point.change / front.points[0].change - 1 if front.points[0].change else 0.0
         typer.echo(
-            f"{mark}{number:>5}  {point.change:>10.6g}  {more:>10.2%}  {point.distortion:>11.4g}  {point.cap:>5.2f}  {point.percent:>5.3g}%"
+            f"{mark}{number:>5}  {point.change:>10.6g}  {more:>10.2%}  {point.distortion:>11.4g}  {front.reached(point):>11.0%}  "
+            f"{point.cap:>5.2f}  {point.percent:>5.3g}%"
         )
     typer.echo("")
     width = max(len(words) for words in outcome.files)

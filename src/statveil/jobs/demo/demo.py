@@ -38,6 +38,9 @@ p = 10
 type = "minimum-frequency"
 n = 3
 
+[protection]
+hold = ["total"]                # readers know the grand total: it stays as it is
+
 [limits]
 seconds = 120
 gap = 0.045

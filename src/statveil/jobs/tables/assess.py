@@ -11,10 +11,12 @@ from statveil.core.arrays import fewest_decimals
 from statveil.core.errors import InputError, RuleError
 from statveil.data.microdata import Microdata
 from statveil.protect.build import nearest
+from statveil.protect.options import Options
 from statveil.protect.singletons import Singletons
 from statveil.risk.assess import assess, candidate_sets, unsafe_sets, without_safe_unions
+from statveil.risk.hold import hold_totals
 from statveil.risk.levels import TUNING as LEVELS
-from statveil.risk.levels import opponents
+from statveil.risk.levels import opponents, raise_levels
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.linked import CellSet, Equation
@@ -109,3 +111,8 @@ def singletons_of(table: Table, sensitivity: Sensitivity, rules: Sequence[Rule])
     near, _ = opponents(rules)
     single = np.asarray(sensitivity.sensitive & (table.units == 1) & (table.value > 0))
     return Singletons(single=single, value=nearest(table.value, 10 ** (table.scale - table.decimals)), near=near)
+
+
+def settle_levels(table: Table, found: Sensitivity, rules: Sequence[Rule], options: Options) -> Sensitivity:
+    """What the rules found with levels that hide, and with the totals held that the options name."""
+    return hold_totals(table, raise_levels(table, found, rules, options.floors), options.hold, options.hold_within)

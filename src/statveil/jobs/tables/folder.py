@@ -38,6 +38,7 @@ from statveil.jobs.tradeoff.tradeoff import TableTradeoff, tradeoff_table
 from statveil.publish.audited import Edition
 from statveil.publish.formats.files import ending, file_word, paths_of
 from statveil.publish.release import Release
+from statveil.tables.headlines import moved_in_words
 from statveil.tables.table import Table, View
 from statveil.version import VERSION
 
@@ -181,6 +182,7 @@ def figures(release: Release, attacks: SuiteReport | None = None) -> dict[str, A
         "audit": audit_figures(release.audit),
         **quality_figures(adjustment),
         "floors": floor_figures(release),
+        "moved_totals": moved_in_words(release.table, release.protected),
         **({} if attacks is None else {"attacks": attacks.as_json()}),
         **({"safe_by_spread": [each.words for each in release.sensitivity.spread]} if release.sensitivity.spread else {}),
     }

@@ -17,7 +17,7 @@ from statveil.core.floors import AS_GIVEN
 from statveil.core.limits import Limits, OnProgress, check_kind, clocked, stages
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
-from statveil.jobs.tables.assess import LinkedTables, assess_records, singletons_of
+from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels, singletons_of
 from statveil.jobs.tables.released import (
     as_json,
     keep_as_json,
@@ -40,7 +40,8 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.singletons import keep_apart, undrawn_cost
 from statveil.publish.release import Release
 from statveil.risk.assess import check_rules
-from statveil.risk.levels import raise_levels, still_standing_out, with_key
+from statveil.risk.hold import hold_totals
+from statveil.risk.levels import still_standing_out, with_key
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import TableSpec
@@ -113,7 +114,7 @@ def protect_table(
         them is one cell; a `LinkedTables` says what else links them. For a `Table`, its `Sensitivity`, as `sv.rules.assess` finds it.
     rules: what makes a cell sensitive. By the name of each table: then each is a variable by the same dimensions with rules and a
         release of its own, and their means, covariances, correlations and regressions are kept (`ReleasesTogether`).
-    options: how to protect: variant, norm, weights, bounds, cap, and what may give where no safe table exists.
+    options: how to protect: variant, norm, weights, bounds, cap, totals to hold, and what may give where no safe table exists.
     keep: statistics to keep, over rows and levels by the codes of the dimensions.
     method: how to look for the table, by name or as a `Method` with settings and seed.
     limits: when to stop.
@@ -131,7 +132,8 @@ def protect_table(
         check_kind("data", data, Table)
         if rules:
             raise RuleError("The sensitive cells are known already.", hint="Give rules, or what `sv.rules.assess` made of them.")
-        return protect_assessed(data, spec, replace(how, options=replace(how.options, floors=AS_GIVEN)))
+        options = replace(how.options, floors=AS_GIVEN)
+        return protect_assessed(data, hold_totals(data, spec, options.hold, options.hold_within), replace(how, options=options))
     if isinstance(rules, Mapping):
         return _protect_variables(data, LinkedTables(tables=spec).specs if not isinstance(spec, LinkedTables) else spec.specs, rules, how)
     return protect_records(data, spec if isinstance(spec, LinkedTables) else LinkedTables(tables=spec), rules, how)
@@ -226,7 +228,7 @@ def protect_records(
     table, found = assess_records(records_of(data), linked, rules, tell=how.tell)
     if on_table is not None:
         on_table(table)
-    sensitivity = raise_levels(table, found, rules, how.options.floors)
+    sensitivity = settle_levels(table, found, rules, how.options)
     asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked)}
     release = protect_assessed(table, sensitivity, how, found=found, rules=rules, asked=asked, job=job)
     how.tell("audited")
@@ -265,7 +267,8 @@ def _hidden(
     plain, floors = how.keep is None and how.options.repair is None, how.options.floors
     seconds = max(how.for_hiding / 2, HIDING.least_seconds)
     if plain and floors.scheme == "drawn":
-        undrawn = build_problem(table, raise_levels(table, found, rules, replace(floors, scheme="exact")), how.options)
+        exact = replace(how.options, floors=replace(floors, scheme="exact"))
+        undrawn = build_problem(table, settle_levels(table, found, rules, exact), how.options)
         cost = undrawn_cost(problem, undrawn, adjustment, seconds=seconds)
         adjustment = replace(adjustment, drawing_cost=adjustment.objective / cost - 1 if cost else None)
     if plain and floors.coalitions:
@@ -305,7 +308,7 @@ def _protect_variables(
     for spec in specs:
         require_rules(rules.get(spec.name, ()))
         table, found = assess_records(data, LinkedTables(tables=spec), rules[spec.name], tell=how.tell)
-        judged[spec.name] = table, raise_levels(table, found, rules[spec.name], how.options.floors)
+        judged[spec.name] = table, settle_levels(table, found, rules[spec.name], how.options)
     problems = {name: build_problem(table, sensitivity, how.options) for name, (table, sensitivity) in judged.items()}
     together = adjust_together(
         problems,

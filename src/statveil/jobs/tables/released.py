@@ -145,8 +145,9 @@ def as_json(thing: Any) -> Any:
 
 
 def options_as_json(options: Options) -> dict[str, Any]:
-    """The options but for the repair, which has its own place."""
-    return {name: part for name, part in as_json(options).items() if name != "repair"}
+    """The options but for the repair, which has its own place; totals to hold where there are any."""
+    left_out = ("repair",) if options.hold else ("repair", "hold", "hold_within")
+    return {name: part for name, part in as_json(options).items() if name not in left_out}
 
 
 def run_as_json(options: Options, limits: Limits, method: Method) -> dict[str, Any]:

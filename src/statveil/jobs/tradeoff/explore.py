@@ -71,7 +71,13 @@ class StageMessage(NamedTuple):
     words: str
 
 
-Send = Callable[[Candidate | StageMessage], None]
+class LeastPossible(NamedTuple):
+    """A distortion that no table goes below, proved."""
+
+    distortion: float
+
+
+Send = Callable[[Candidate | StageMessage | LeastPossible], None]
 
 
 class FrontPlan(NamedTuple):

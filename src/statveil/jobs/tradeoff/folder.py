@@ -128,10 +128,7 @@ def _check_choice(publish: str | None) -> None:
 def _number(publish: str | None, front: Tradeoff) -> int | None:
     if publish is None:
         return None
-    number = front.knee + 1 if publish == RECOMMENDED else int(publish)
-    if number > len(front.points):
-        raise InputError(f"There is no point {number}: the front has {len(front.points)}.", hint="Nothing was written.")
-    return number
+    return front.number_of(None if publish == RECOMMENDED else int(publish))
 
 
 def with_tradeoff(job: TableJob, *, kept: Mapping[str, Any] | None = None, **asked: Any) -> TableJob:

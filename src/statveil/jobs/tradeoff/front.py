@@ -78,7 +78,7 @@ def spread_out(change: Sequence[float] | FloatArray, distortion: Sequence[float]
     if size <= most:
         return np.arange(size)
     places = np.stack([_scaled(change), _scaled(distortion)], axis=1)
-    chosen = list(dict.fromkeys([0, size - 1, knee(change, distortion)]))[:most]
+    chosen = list(dict.fromkeys([knee(change, distortion), 0, size - 1]))[:most]
     while len(chosen) < most:
         distance = np.abs(places[:, None, :] - places[None, chosen, :]).max(axis=2).min(axis=1)
         distance[chosen] = -1.0

@@ -52,7 +52,7 @@ def tradeoff_html(front: Tradeoff, *, title: str) -> str:
 
 def sentences(front: Tradeoff) -> list[str]:
     """The front in a few sentences."""
-    first, best, last = front.points[0], front.recommended, front.points[-1]
+    first, last = front.points[0], front.points[-1]
     if len(front.points) == 1 and not front.complete:
         return ["Until the search was stopped no table was found with less distortion than the plain one.", _audited(front)]
     if len(front.points) == 1:
@@ -61,12 +61,26 @@ def sentences(front: Tradeoff) -> list[str]:
         f"From the least change to the least distortion, total change grows by {percent(more_change(front, last))} "
         f"while distortion falls from {_short(first.distortion)} to {_short(last.distortion)}."
     )
+    return [ends, _advice(front), *_possible(front), _audited(front)]
+
+
+def _advice(front: Tradeoff) -> str:
+    best, first = front.recommended, front.points[0]
+    if best is None or front.knee is None:
+        return f"None is recommended: {len(front.points)} points say too little. Give more time, or choose one of them."
     saved = percent(1 - best.distortion / first.distortion) if first.distortion else "0%"
-    advice = (
+    return (
         f"Recommended is point {front.knee + 1}: with {percent(more_change(front, best))} more change than the least, "
         f"it removes {saved} of the distortion."
     )
-    return [ends, advice, _audited(front)]
+
+
+def _possible(front: Tradeoff) -> list[str]:
+    """How far the front could go at the most, where that is proved."""
+    first = front.points[0]
+    if not front.least_possible or not first.distortion:
+        return []
+    return [f"No table can remove more than {percent(1 - front.least_possible / first.distortion)}: that is proved."]
 
 
 def _audited(front: Tradeoff) -> str:
@@ -77,11 +91,17 @@ def _audited(front: Tradeoff) -> str:
 def key_figures(front: Tradeoff) -> list[tuple[str, str, str]]:
     """Name, figure, remark."""
     best = front.recommended
+    if best is None or front.knee is None:
+        return [("Recommended", "none", f"of {len(front.points)} points: too few; {front.tried} tables tried")]
     kept = [("Correlation", _near_one(first.correlation), f"slope {_near_one(first.slope)}") for first in best.outcomes[:1]]
     return [
         ("Recommended", f"point {front.knee + 1}", f"of {len(front.points)}; {front.tried} tables tried"),
         ("More change", percent(more_change(front, best)), "than the least on the front"),
-        ("Distortion", _short(best.distortion), f"from {_short(front.points[0].distortion)}"),
+        (
+            "Distortion",
+            _short(best.distortion),
+            f"from {_short(front.points[0].distortion)}; {percent(front.reached(best))} of the possible",
+        ),
         *kept,
         ("Cap", f"{best.cap:.2f}", "times its level, for a sensitive cell"),
         ("Percentage", f"{best.percent:.3g}%", "of its value, for any other cell"),
@@ -102,6 +122,7 @@ def _row(front: Tradeoff, point: FrontPoint) -> list[str]:
         f"{point.change:,.6g}",
         percent(more_change(front, point)),
         _short(point.distortion),
+        percent(front.reached(point)),
         f"{point.cap:.2f}",
         f"{point.percent:.3g}%",
     ]
@@ -222,7 +243,8 @@ def front_figures(front: Tradeoff) -> dict[str, Any]:
     return {
         "kept": list(front.words),
         "points": [{"point": number, **point_figures(front, each)} for number, each in enumerate(front.points, start=1)],
-        "recommended": front.knee + 1,
+        "recommended": None if front.knee is None else front.knee + 1,
+        "least_possible": front.least_possible,
         "tighter": [point_figures(front, each) for each in front.tighter],
         "plain": {
             "objective": front.plain.objective,
@@ -241,6 +263,7 @@ def point_figures(front: Tradeoff, point: FrontPoint) -> dict[str, Any]:
         "change": point.change,
         "more_change": more_change(front, point),
         "distortion": point.distortion,
+        "reached": front.reached(point),
         "cap": point.cap,
         "percent": point.percent,
         "by": point.by,
@@ -269,9 +292,10 @@ def front_csv(front: Tradeoff) -> str:
     lines = csv.writer(text, lineterminator="\n")
     several = len(front.words) > 1
     names = [f"{name}_{number}" if several else name for number in range(1, len(front.words) + 1) for name in STATISTICS]
-    lines.writerow(["point", "recommended", "change", "more_change", "distortion", "cap", "percent", "by", *names])
+    lines.writerow(["point", "recommended", "change", "more_change", "distortion", "reached", "cap", "percent", "by", *names])
     for number, point in enumerate(front.points):
-        figures = [f"{value:.10g}" for value in (point.change, more_change(front, point), point.distortion, point.cap, point.percent)]
+        told = (point.change, more_change(front, point), point.distortion, front.reached(point), point.cap, point.percent)
+        figures = [f"{value:.10g}" for value in told]
         statistics = [_written(getattr(each, name)) for each in point.outcomes for name in STATISTICS]
         lines.writerow([number + 1, "yes" if number == front.knee else "no", *figures, point.by, *statistics])
     return text.getvalue()

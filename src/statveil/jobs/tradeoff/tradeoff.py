@@ -14,27 +14,27 @@ from statveil.audit.systems import audit_system
 from statveil.audit.tables import release_hash
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import AuditFailed, InputError
-from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_kind, check_seed
+from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_kind, check_seed, stages
 from statveil.core.provenance import Provenance
 from statveil.formats.system import LinearSystem
-from statveil.jobs.tables.assess import LinkedTables, assess_records
+from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
 from statveil.jobs.tables.protect import Specs, in_labels, keyed, records_of, require_rules, settled
 from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
-from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, StageMessage, explore
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, StageMessage, explore
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
-from statveil.protect.adjust import TUNING as ADJUST
-from statveil.protect.adjust import adjust_problem
+from statveil.jobs.tradeoff.seeds import seed_front
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.build import build_problem
+from statveil.protect.keep.adjust_keeping import plain_in_time
 from statveil.protect.keep.result import OnFront, Quality
 from statveil.protect.keep.tabu.objective import Outcome, outcomes
 from statveil.protect.keep.wishes import Keep, Target, keep_of, targets_of
 from statveil.protect.options import Method, Options
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import system_of
+from statveil.protect.warm_up import make_ready_first
 from statveil.publish.release import Release
-from statveil.risk.levels import raise_levels
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.solve.processes import Halt, run_isolated
@@ -47,8 +47,12 @@ POINTS = 15
 class TradeoffTuning(NamedTuple):
     """How the time of a front is shared out."""
 
-    plain_share: float = 0.4
-    """Part of the time that the plain table may take: the other points start from its senses. By judgement."""
+    grace: float = 0.5
+    """Seconds a child may overrun before it is killed."""
+    most_for_audits: float = 0.2
+    """Part of the time that is kept for the audits of all points, at the most."""
+    fewest: int = 4
+    """Points below which none is recommended: the bend of so short a front says nothing."""
 
 
 TUNING = TradeoffTuning()
@@ -83,7 +87,8 @@ class Tradeoff:
     """
 
     points: tuple[FrontPoint, ...]
-    knee: int
+    knee: int | None
+    """The place of the point that is recommended; None where too few were found to recommend one."""
     tighter: tuple[FrontPoint, ...]
     plain: Adjustment = field(repr=False)
     keep: Keep
@@ -93,10 +98,31 @@ class Tradeoff:
     seed: int
     seconds: float
     complete: bool
+    least_possible: float = 0.0
+    """A distortion that no table goes below, proved; zero where nothing is."""
 
     @property
-    def recommended(self) -> FrontPoint:
-        return self.points[self.knee]
+    def recommended(self) -> FrontPoint | None:
+        """None where fewer than four points were found, which say too little; a front of one table that was searched to its end is that."""
+        return None if self.knee is None else self.points[self.knee]
+
+    def reached(self, point: FrontPoint) -> float:
+        """The share of the possible: of what can be taken off the plain table's distortion at the most, what the point takes off."""
+        plain = max(each.distortion for each in self.points)
+        possible = plain - self.least_possible
+        return (plain - point.distortion) / possible if possible > 0 else 1.0
+
+    def number_of(self, point: int | None) -> int:
+        """The number of a point, from 1; without one, of the recommended one. Refused where there is none."""
+        if point is None and self.knee is None:
+            raise InputError(
+                f"No point of the trade-off is recommended: {len(self.points)} were found, too few to tell where it bends.",
+                hint=f"Name the point, from 1 to {len(self.points)}, or give more time.",
+            )
+        number = self.knee + 1 if point is None and self.knee is not None else point
+        if number is None or not 1 <= number <= len(self.points):
+            raise InputError(f"There is no point {number}.", hint=f"Points go from 1 to {len(self.points)}.")
+        return number
 
 
 class FrontArguments(TypedDict, total=False):
@@ -138,22 +164,17 @@ def tradeoff(
     """
     limits, keep = Limits() if limits is None else limits, DEFAULT if keep is None else keep
     _check(problem, keep, points, limits, seed)
+    make_ready_first(("search", "keep"), stages(on_progress, limits))
     targets = targets_of(keep, problem)
     monitor = _FrontMonitor(problem, targets, limits, on_progress)
-    plain = adjust_problem(
-        problem,
-        method=method,
-        limits=dataclasses.replace(limits, seconds=TUNING.plain_share * limits.seconds),
-        seed=seed,
-        on_progress=monitor.pass_on,
-    )
+    plain = plain_in_time(problem, {"method": method, "seed": seed, "on_progress": monitor.pass_on}, limits)
     monitor.bound = plain.bound
     monitor.hear(Candidate(plain.deviation, "plain"))
     complete = True
     if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
-        plan = FrontPlan(points, monitor.seconds_left, seed)
-        calls = [(explore, (problem, targets, keep, plain.deviation, plan))]
-        halt = run_isolated(calls, seconds=plan.seconds + ADJUST.grace, on_message=monitor.hear)
+        plan = FrontPlan(points, max(monitor.seconds_left - monitor.for_audits(points), 0.0), seed)
+        calls = [(search, (problem, targets, keep, plain.deviation, plan)) for search in (explore, seed_front)]
+        halt = run_isolated(calls, seconds=plan.seconds + TUNING.grace, on_message=monitor.hear)
         complete = halt is Halt.FINISHED and monitor.seconds_left > 0
     monitor.say("auditing the front")
     return _settled(monitor, plain, keep, points, seed, complete=complete)
@@ -198,7 +219,7 @@ class _FrontMonitor:
         self.problem, self.targets, self.limits, self._tell = problem, targets, limits, on_progress
         self.began = time.monotonic()
         self.found: list[_AcceptedTable] = []
-        self.bound = 0.0
+        self.bound, self.least_possible = 0.0, 0.0
 
     @property
     def seconds(self) -> float:
@@ -218,9 +239,17 @@ class _FrontMonitor:
         if self._tell is not None:
             self._tell(progress._replace(stage=f"plain: {progress.stage}", seconds=self.seconds, seconds_left=self.seconds_left))
 
-    def hear(self, news: Candidate | StageMessage) -> None:
+    def for_audits(self, points: int) -> float:
+        """Seconds that the audits of the points will take, by that of the plain table; a front has others beside it."""
+        began = time.monotonic()
+        audit_system(system_of(self.problem), self.problem.value + self.found[0].candidate.deviation, variant=self.problem.variant)
+        return min(2 * points * (time.monotonic() - began), TUNING.most_for_audits * self.limits.seconds)
+
+    def hear(self, news: Candidate | StageMessage | LeastPossible) -> None:
         if isinstance(news, StageMessage):
             self.say(news.words)
+        elif isinstance(news, LeastPossible):
+            self.least_possible = news.distortion
         elif self.problem.accepts(news.deviation):
             senses = self.problem.senses_of(news.deviation)
             cap, share = largest_moves(self.problem, senses, news.deviation).tolist()
@@ -229,7 +258,8 @@ class _FrontMonitor:
 
 
 def _settled(monitor: _FrontMonitor, plain: Adjustment, keep: Keep, points: int, seed: int, *, complete: bool) -> Tradeoff:
-    """The tables that no other beats, audited."""
+    """The tables that no other beats, audited. Two children find them, in whatever order: of equal tables one is taken by its numbers."""
+    monitor.found.sort(key=lambda each: (each.change, each.distortion, each.candidate.deviation.tobytes(), each.candidate.by))
     _, change, distortion, cap, percent = zip(*monitor.found, strict=True)
     whole_front = non_dominated(change, distortion).tolist()
     front = _thinned(monitor.found, whole_front, points)
@@ -237,7 +267,7 @@ def _settled(monitor: _FrontMonitor, plain: Adjustment, keep: Keep, points: int,
     system = system_of(monitor.problem)
     return Tradeoff(
         points=tuple(_point(monitor, monitor.found[place], system) for place in front),
-        knee=knee([change[place] for place in front], [distortion[place] for place in front]),
+        knee=_knee(monitor.found, whole_front, front, complete=complete),
         tighter=tuple(_point(monitor, monitor.found[place], system) for place in _thinned(monitor.found, tighter, points)),
         plain=plain,
         keep=keep,
@@ -246,7 +276,15 @@ def _settled(monitor: _FrontMonitor, plain: Adjustment, keep: Keep, points: int,
         seed=seed,
         seconds=monitor.seconds,
         complete=complete,
+        least_possible=min(monitor.least_possible, *distortion),
     )
+
+
+def _knee(found: Sequence[_AcceptedTable], whole: list[int], shown: list[int], *, complete: bool) -> int | None:
+    """The place of the knee of all that was found among the points shown; none of a few points."""
+    if len(whole) < TUNING.fewest:
+        return 0 if len(whole) == 1 and complete else None
+    return shown.index(whole[knee([found[place].change for place in whole], [found[place].distortion for place in whole])])
 
 
 def _thinned(found: Sequence[_AcceptedTable], places: list[int], most: int) -> list[int]:
@@ -295,9 +333,7 @@ class TableTradeoff:
 
         `job` repeats the release, `asked` are its words for what is asked of the front.
         """
-        number = self.front.knee + 1 if point is None else point
-        if not 1 <= number <= len(self.front.points):
-            raise InputError(f"There is no point {number}.", hint=f"Points go from 1 to {len(self.front.points)}.")
+        number = self.front.number_of(point)
         chosen, plain = self.front.points[number - 1], self.front.plain
         adjustment = dataclasses.replace(
             plain,
@@ -338,7 +374,7 @@ class TableTradeoff:
             front=OnFront(
                 point=number,
                 points=len(front.points),
-                recommended=number == front.knee + 1,
+                recommended=chosen is front.recommended,
                 distortion=chosen.distortion,
                 plain_distortion=distortion_of(targets, front.plain.deviation),
             ),
@@ -375,7 +411,7 @@ def tradeoff_table(
     table, found = assess_records(records_of(data), linked, rules, tell=how.tell)
     if on_table is not None:
         on_table(table)
-    sensitivity = raise_levels(table, found, rules, how.options.floors)
+    sensitivity = settle_levels(table, found, rules, how.options)
     problem = build_problem(table, sensitivity, how.options)
     with in_labels(problem, table):
         front = tradeoff(problem, **(asked | {"keep": keep_of(keep, table, sensitivity.sensitive), "limits": how.limits}))

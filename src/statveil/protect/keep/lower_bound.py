@@ -152,6 +152,7 @@ class ConvexRelaxation:
         most = float(np.maximum(self._most_up, self._most_down)[self.target.cells].sum())
         most = min(most, self.ceiling / float(self.problem.weight[self.target.cells].min()))
         edges = sorted({sign * min(share * level, most) for share in TUNING.shares for sign in (-1, 1)} | {-most, most} - {-0.0})
+        edges = [0.0, 0.0] if self.target.mean else edges
         slopes = (-self.within, self.within) if self.target.slope else TUNING.first_slopes
         return [Box(low, high, flat, steep) for low, high in pairwise(edges) for flat, steep in pairwise(slopes)]
 

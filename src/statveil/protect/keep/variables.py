@@ -21,7 +21,7 @@ from statveil.core.limits import Limits, OnProgress, check_kind
 from statveil.core.statistics import correlations, slopes
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.adjustment import Adjustment
-from statveil.protect.keep.adjust_keeping import TUNING, adjust_keeping
+from statveil.protect.keep.adjust_keeping import adjust_keeping, seconds_for_plain
 from statveil.protect.keep.problems import side_by_side
 from statveil.protect.keep.tabu.objective import Pair
 from statveil.protect.keep.wishes import Coefficients, Keep, Target, targets_of
@@ -75,9 +75,9 @@ def adjust_together(
     plain = _plain(problems, method, limits, seed, on_progress)
     scaled = [dataclasses.replace(problems[name], weight=problems[name].weight / max(plain[name].objective, 1e-12)) for name in names]
     joined = side_by_side(scaled)
-    rest = dataclasses.replace(limits, seconds=limits.seconds * (1 - TUNING.for_plain))
+    rest = dataclasses.replace(limits, seconds=limits.seconds - seconds_for_plain(limits.seconds))
     start = np.concatenate([plain[name].deviation for name in names])
-    told = _shifted(on_progress, limits.seconds * TUNING.for_plain)
+    told = _shifted(on_progress, seconds_for_plain(limits.seconds))
     found = adjust_keeping(joined, keep, limits=rest, seed=seed, on_progress=told, table=start, targets=targets, pairs=pairs)
     tables = dict(zip(names, np.split(found.deviation, len(names)), strict=True))
     before = [problems[name].value for name in names]
@@ -108,7 +108,7 @@ def _plain(
     problems: Mapping[str, ProtectionProblem], method: str, limits: Limits, seed: int, on_progress: OnProgress | None
 ) -> dict[str, Adjustment]:
     """Each variable's plain table, in equal shares of the time."""
-    each = dataclasses.replace(limits, seconds=max(limits.seconds * TUNING.for_plain / len(problems), TUNING.least_for_plain))
+    each = dataclasses.replace(limits, seconds=seconds_for_plain(limits.seconds) / len(problems))
     return {
         name: adjust_problem(problem, method=method, limits=each, seed=seed, on_progress=_shifted(on_progress, place * each.seconds))
         for place, (name, problem) in enumerate(problems.items())

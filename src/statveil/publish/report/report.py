@@ -38,6 +38,7 @@ from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, re
 from statveil.publish.report.slices import internal_slice, released_slice
 from statveil.publish.report.utility import utility_by_subset
 from statveil.publish.report.utility_tables import released_statistics, utility_charts, utility_section
+from statveil.tables.headlines import moved_in_words
 
 _PUBLIC_WORDS = {
     "protection": "Every cell that could tell too much about a respondent is moved as far as the office decided",
@@ -113,7 +114,7 @@ def _internal(release: AuditedTable) -> dict[str, Any]:
     return {
         **_common(release),
         "repairs": repair_section(release),
-        "sentences": [*summary(release, changes), *_floors_sentence(release)],
+        "sentences": [*summary(release, changes), *moved_in_words(release.table, release.protected), *_floors_sentence(release)],
         "kept": [] if release.adjustment.quality is None else release.adjustment.quality.in_words(),
         "figures": key_figures(release, changes),
         "checks": release.audit.checks,

@@ -1,0 +1,138 @@
+"""Tables for the front by the way of `keep`, in a process of its own: from both ends, then where the front has its widest hole.
+
+A user who asks `keep` for a distance gets a table that the front must not be beaten by, so that the front asks it too: as near as can
+be, a little nearer than the plain table, and then at distances between neighbours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from statveil.core.arrays import IntArray
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, Send, StageMessage
+from statveil.jobs.tradeoff.front import distortion_of
+from statveil.protect.keep.keeping_search import KeepingMessage, KeepingSearch, KeepingTask
+from statveil.protect.keep.reach import Reach
+from statveil.protect.keep.tabu.objective import moments_of
+from statveil.protect.keep.wishes import Keep, Target
+from statveil.protect.problem import ProtectionProblem
+
+
+class SeedTuning(NamedTuple):
+    """How many distances are asked, and how long each. By judgement; work is counted, not timed, so that runs repeat."""
+
+    most_runs: int = 8
+    first_step: float = 0.7
+    """What is asked next to the plain table, as a share of its distance."""
+    for_ends: float = 0.3
+    """Share of the time left that each end may take;"""
+    for_holes: float = 0.4
+    """and each hole."""
+    least_seconds: float = 0.5
+    chunks: int = 12
+    """Chunks of moves that tabu search looks at after the programs."""
+    nearest: float = 1e-6
+    """Distances below this are none."""
+    for_proof: float = 0.05
+    """Share of the time for what no table can undercut,"""
+    most_for_proof: float = 2.0
+    """and seconds, at the most."""
+
+
+TUNING = SeedTuning()
+NEXT_TO_NOTHING = Fraction(1, 10**5)
+"""The smallest distance that is looked at for what no table can undercut."""
+
+
+class SeedTable(NamedTuple):
+    """A table, how far the worst of its statistics is from one, and its objectives."""
+
+    deviation: IntArray
+    distance: float
+    change: float
+    distortion: float
+
+
+def seed_front(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plain: IntArray, plan: FrontPlan, send: Send) -> None:
+    """Send what `keep` finds from both ends, and then between neighbours on what it found, the widest hole first."""
+    seeds = _Seeds(problem, targets, keep, plan, send)
+    first = seeds.weigh(plain)
+    seeds.tables.append(first)
+    if first.distance <= TUNING.nearest or not any(target.spread for target in targets):
+        return
+    send(LeastPossible(least_distortion(problem, targets, min(TUNING.for_proof * plan.seconds, TUNING.most_for_proof))))
+    seeds.ask(None, first, TUNING.for_ends)
+    seeds.ask(TUNING.first_step * first.distance, first, TUNING.for_ends)
+    for _ in range(min(plan.points, TUNING.most_runs) - 2):
+        hole = seeds.widest_hole()
+        if hole is None or seeds.seconds_left <= 0:
+            return
+        seeds.ask(math.sqrt(hole[0].distance * max(hole[1].distance, TUNING.nearest)), hole[1], TUNING.for_holes)
+
+
+def least_distortion(problem: ProtectionProblem, targets: Sequence[Target], seconds: float) -> float:
+    """No table distorts less: each set of cells has a statistic that is at least as far from one as is out of reach there, proved."""
+    until = time.monotonic() + seconds
+    spread = [dataclasses.replace(target, mean=False) for target in targets if target.spread]
+    shown = (Reach(problem, target).least_within(NEXT_TO_NOTHING, lambda: until - time.monotonic()) for target in spread)
+    return float(sum((each for each in shown if each is not None), Fraction(0)))
+
+
+class _Seeds:
+    def __init__(self, problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plan: FrontPlan, send: Send) -> None:
+        self.problem, self.targets, self.keep, self.plan, self._send = problem, targets, keep, plan, send
+        self._deadline = time.monotonic() + plan.seconds
+        self.tables: list[SeedTable] = []
+        self._asked: list[float] = []
+
+    @property
+    def seconds_left(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def weigh(self, deviation: IntArray) -> SeedTable:
+        distance = max((_distance(target, deviation) for target in self.targets if target.spread), default=0.0)
+        return SeedTable(deviation, distance, self.problem.cost(deviation), distortion_of(self.targets, deviation))
+
+    def ask(self, within: float | None, start: SeedTable, share: float) -> None:
+        """One run of the search that `keep` makes, within a distance or as near as can be; every table it finds is sent."""
+        self._send(StageMessage("as near as can be" if within is None else f"within {within:.3g}"))
+        self._asked.append(0.0 if within is None else within)
+        wished = dataclasses.replace(self.keep, within=None if within is None else min(within, 0.99))
+        seconds, cost = max(share * self.seconds_left, TUNING.least_seconds), self.tables[0].change
+        task = KeepingTask(self.problem, self.targets, wished, start.deviation, cost, seconds, self.plan.seed)
+        search = KeepingSearch(task, self._hear)
+        search.programs()
+        if search.left() > 0:
+            search.tabu(chunks=TUNING.chunks)
+        self.tables.append(self.weigh(search.best))
+
+    def _hear(self, message: KeepingMessage) -> None:
+        if message.table is not None:
+            self._send(Candidate(message.table, f"keep, {message.stage}"))
+
+    def widest_hole(self) -> tuple[SeedTable, SeedTable] | None:
+        """Two neighbours that lie farthest apart, between whose distances none was asked yet."""
+        best: list[SeedTable] = []
+        for table in sorted(self.tables, key=lambda each: (each.change, each.distortion)):
+            if not best or table.distortion < best[-1].distortion:
+                best.append(table)
+        width = max(best[-1].change - best[0].change, 1e-12), max(best[0].distortion - best[-1].distortion, 1e-12)
+        holes = [
+            (max((other.change - one.change) / width[0], (one.distortion - other.distortion) / width[1]), one, other)
+            for one, other in pairwise(best)
+            if one.distance > 1.05 * other.distance and not any(other.distance < asked < one.distance * 0.999 for asked in self._asked)
+        ]
+        return max(holes, key=lambda hole: hole[0])[1:] if holes else None
+
+
+def _distance(target: Target, deviation: IntArray) -> float:
+    """How far the worst statistic asked of a target is from one."""
+    now = moments_of(target, deviation[target.cells].astype(float))
+    asked = ((target.slope, abs(now.slope - 1)), (target.variance, abs(now.variance_ratio - 1)), (target.correlation, 1 - now.correlation))
+    return max((distance for wanted, distance in asked if wanted), default=0.0)
