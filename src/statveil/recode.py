@@ -5,7 +5,7 @@ from __future__ import annotations
 from statveil.jobs.records.explore import RecodingExplorer
 from statveil.publish.audited_file import EarlierReleases
 from statveil.records.keys import EditRule
-from statveil.records.plan import RecodingSearchOptions
+from statveil.records.recode.local_search import RecodingSearchOptions
 from statveil.records.recode.recodings import Extremes, Intervals, Menu, Recoding
 from statveil.records.risk import UnsafeCombinations
 from statveil.records.suppress.problem import Suppression

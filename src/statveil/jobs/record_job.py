@@ -83,8 +83,8 @@ class SafetyPart(Part):
     costs: Literal["equal", "entropy", "priority"] | dict[str, Number] = "equal"
     ties: Literal["equal", "entropy", "priority"] | dict[str, Number] = "entropy"
     record_cost: str | None = None
-    recoding_costs: Literal["entropy"] | dict[str, dict[str, Number]] = "entropy"
-    recoding_weight: Number = 0.02
+    recoding_costs: Literal["entropy", "values"] | dict[str, dict[str, Number]] = "entropy"
+    recoding_weight: Number = 1.0
     household: str | None = None
     shared: list[str] = Field(default_factory=list)
     linked: list[list[str]] = Field(default_factory=list)

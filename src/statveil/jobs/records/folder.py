@@ -21,7 +21,8 @@ from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.tables.folder import relative
 from statveil.publish.audited_file import EarlierReleases
 from statveil.publish.file_release import FileRelease, apply_plan
-from statveil.records.plan import RecodingSearchOptions, plan_recoding
+from statveil.records.plan import plan_recoding
+from statveil.records.recode.local_search import RecodingSearchOptions
 from statveil.records.write.safe_file import format_of
 from statveil.version import VERSION
 

@@ -29,6 +29,7 @@ class RecodingBoxSearch:
     stopped: Callable[[], bool]
     on_bound: Callable[[float], None]
     gap: float = 0.0
+    most_boxes: int | None = None
     best: Levels | None = None
     value: float = np.inf
     bound: float = 0.0
@@ -46,7 +47,7 @@ class RecodingBoxSearch:
             self._raise(min(bound, self.value))
             if bound >= self.value or self.value - self.bound <= self.gap * self.bound:
                 break
-            if self.stopped():
+            if self.stopped() or (self.most_boxes is not None and self.boxes >= self.most_boxes):
                 return False
             if all(len(levels) == 1 for levels in box):  # only the first box can be such: there is no menu
                 self.offer(tuple(levels[0] for levels in box))

@@ -19,8 +19,8 @@ from statveil.solve.processes import run_isolated
 
 
 class IntegerProgramTuning(NamedTuple):
-    grace: float = 5.0
-    """Seconds beyond its own limit after which a solver's process is ended: by judgement."""
+    told: float = 0.9
+    """Share of the time that a solver is told of: it sees the end a little late, and its process is ended with the time itself."""
 
 
 TUNING = IntegerProgramTuning()
@@ -124,7 +124,7 @@ def solve_each(
     What the solver claims is checked in whole numbers.
     """
     heard: list[Any] = []
-    run_isolated([(_solve, (list(models), seconds, nodes, starts))], seconds=seconds + TUNING.grace, on_message=heard.append)
+    run_isolated([(_solve, (list(models), TUNING.told * seconds, nodes, starts))], seconds=seconds, on_message=heard.append)
     if any(ending is Ending.INFEASIBLE for ending, _, _ in heard):
         raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
     if len(heard) < len(models) or any(x is None for _, x, _ in heard):
@@ -150,7 +150,7 @@ class LinearAnswer(NamedTuple):
 def solve_linear(model: LinearModel, *, seconds: float) -> LinearAnswer:
     """Solve a linear program in a process of its own. The solver's word: whoever uses it checks it."""
     heard: list[LinearAnswer] = []
-    run_isolated([(_solve_linear, (model, seconds))], seconds=seconds + TUNING.grace, on_message=heard.append)
+    run_isolated([(_solve_linear, (model, TUNING.told * seconds))], seconds=seconds, on_message=heard.append)
     return heard[-1] if heard else LinearAnswer()
 
 
