@@ -155,14 +155,10 @@ def plan_recoding(
         return run.finish(level_of(coded, recoding), "given", bound=None)
     first = level_of(coded, search.start) if search.start is not None else None
     if method in ("auto", "exact"):
-        return run.by_boxes(first or (0,) * len(coded.values), method)
-    if method == "lagrangean":
-        return run.by_lagrangean()
-    if method == "dual-cuts":
-        return run.by_cuts()
-    if method == "restricted":
-        return run.by_restricted()
-    return run.by_search(method, search, first)
+        return run.by_boxes(first or run.finest, method)
+    if method in SEARCHES:
+        return run.by_search(method, search, first)
+    return {"lagrangean": run.by_lagrangean, "dual-cuts": run.by_cuts, "restricted": run.by_restricted}[method]()
 
 
 class _Planning:
@@ -288,7 +284,7 @@ class _Planning:
         return float(problem.field_cost.min() * problem.record_mass.min())
 
     def _cheap_bound(self, value: float) -> float:
-        """A bound on every plan, from boxes of recodings and the bounds of single ones known by now: what any method can say of its answer."""
+        """A bound on every plan, from boxes of recodings and what is known of single ones: what any method can say of its answer."""
         search = self._boxes(lambda levels: (math.inf, self._least_known(levels)), on_bound=lambda _bound: None)
         search.value, search.most_boxes = value, TUNING.bounding_boxes
         search.stopped = lambda: self.seconds_left < -0.5 * TUNING.reserve * self.limits.seconds  # most boxes were looked at before
@@ -356,7 +352,7 @@ class _Planning:
         return self._kept(search.best, "restricted", bound=0.0, facts=facts)
 
     def _kept(self, levels: Levels | None, method: str, *, bound: float, facts: Mapping[str, Any]) -> FilePlan:
-        """Finish with this recoding, or none if that is cheaper; where caps do not hold under it, look by boxes for one under which they do.
+        """Finish with this recoding, or none if that is cheaper; where caps do not hold under it, look by boxes for one where they do.
 
         Whatever the method proves, boxes may prove more; its bounds, eqs 4 to 7, say nothing about rule `wildcard`.
         """

@@ -1,6 +1,7 @@
 """S4's search methods (s.3.4): a step changes one field to an adjacent level of its menu.
 
-They work on any price of a recoding: the true cost, or the relaxed one of eq. 5. Parameters that S4 leaves open are the user's. All randomness comes from one seeded generator, and work is limited by numbers of steps; the clock only cuts short.
+They work on any price of a recoding: the true cost, or the relaxed one of eq. 5. Parameters that S4 leaves open are the user's. All
+randomness comes from one seeded generator, and work is limited by numbers of steps; the clock only cuts short.
 """
 
 from __future__ import annotations

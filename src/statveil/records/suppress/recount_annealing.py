@@ -74,75 +74,90 @@ def shown_cells(problem: SuppressionProblem, key: IntArray, units: IntArray, rec
     return ShownCells(np.ascontiguousarray(cell.T), problem.table_masks, threshold, total, np.asarray(amount, dtype=np.int64))
 
 
+class RowChoices(NamedTuple):
+    """What a unit's blank costs in a record of mass 1 (below 0: no unit of its own), the rows' masses, and the sets that each must hit:
+    `required[begin[row] : begin[row + 1]]`."""
+
+    cost: FloatArray
+    mass: FloatArray
+    required: IntArray
+    begin: IntArray
+
+
 @njit(cache=True)
-def _in_doubt(cell, masks, threshold, total, amount, mask, doubt, shown, hidden):  # type: ignore[no-untyped-def]
-    """The tables where it matters whether a row shows its cell, and what is in danger there if it does and if it does not."""
-    found = 0
-    for table in range(masks.size):
-        if cell[table] < 0:
+def _in_doubt(shown, row, mask, doubt):  # type: ignore[no-untyped-def]
+    """The tables where it matters whether a row shows its cell: units, and what is in danger if it does and if it does not."""
+    found, amount = 0, shown.amount[row]
+    for table in range(shown.masks.size):
+        cell = shown.cell[row, table]
+        if cell < 0:
             continue
-        others = total[cell[table]] - (0 if masks[table] & mask else amount)
-        if others >= threshold[table]:
-            continue
-        doubt[found], hidden[found] = masks[table], others
-        shown[found] = others + amount if others + amount < threshold[table] else 0
-        found += 1
+        others = shown.total[cell] - (0 if shown.masks[table] & mask else amount)
+        if others < shown.threshold[table]:
+            safe = others + amount >= shown.threshold[table]
+            doubt[found, 0], doubt[found, 1], doubt[found, 2] = shown.masks[table], 0 if safe else others + amount, others
+            found += 1
     return found
 
 
 @njit(cache=True)
-def _price_of(mask, doubt, shown, hidden, number, cost, danger, heat):  # type: ignore[no-untyped-def]
+def _price_of(mask, doubt, cost, danger, heat):  # type: ignore[no-untyped-def]
     value, unsafe = 0.0, 0
     for unit in range(cost.size):
         if (mask >> unit) & 1:
             value += cost[unit]
-    for each in range(number):
-        unsafe += hidden[each] if doubt[each] & mask else shown[each]
+    for each in range(doubt.shape[0]):
+        unsafe += doubt[each, 2] if doubt[each, 0] & mask else doubt[each, 1]
     noise = heat * np.log(-np.log(1.0 - np.random.random())) if heat > 0 else 0.0
     return value + danger * unsafe + noise
 
 
 @njit(cache=True)
-def _hits_all(mask, required, first, last):  # type: ignore[no-untyped-def]
-    for each in range(first, last):
-        if not required[each] & mask:
+def _hits_all(mask, required):  # type: ignore[no-untyped-def]
+    for each in required:  # noqa: SIM110 - compiled
+        if not each & mask:
             return False
     return True
 
 
 @njit(cache=True)
-def _sweep(order, danger, heat, cell, masks, threshold, total, amount, cost, mass, required, begin, units):  # type: ignore[no-untyped-def]
-    """Rows answer in this order with the best set of units that differs by one added, one dropped, or one for another; how many changed."""
-    doubt, shown, hidden = np.empty(masks.size, np.int64), np.empty(masks.size, np.int64), np.empty(masks.size, np.int64)
-    changed = 0
-    for row in order:
-        mask = units[row]
-        number = _in_doubt(cell[row], masks, threshold, total, amount[row], mask, doubt, shown, hidden)
-        if mask == 0 and number == 0:
+def _answer(mask, doubt, cost, required, danger, heat):  # type: ignore[no-untyped-def]
+    """The best set of units that differs by one added, one dropped, or one for another."""
+    chosen, best = mask, _price_of(mask, doubt, cost, danger, heat)
+    for drop in range(-1, cost.size):
+        if drop >= 0 and not (mask >> drop) & 1:
             continue
-        own, warm = danger / mass[row], heat / mass[row]
-        chosen, best = mask, _price_of(mask, doubt, shown, hidden, number, cost, own, warm)
-        for drop in range(-1, cost.size):
-            if drop >= 0 and not (mask >> drop) & 1:
+        left = mask if drop < 0 else mask & ~(1 << drop)
+        for add in range(-1, cost.size):
+            if add >= 0 and ((mask >> add) & 1 or cost[add] < 0):
                 continue
-            left = mask if drop < 0 else mask & ~(1 << drop)
-            for add in range(-1, cost.size):
-                if add >= 0 and ((mask >> add) & 1 or cost[add] < 0):
-                    continue
-                other = left if add < 0 else left | (1 << add)
-                if other == mask or (drop >= 0 and not _hits_all(other, required, begin[row], begin[row + 1])):
-                    continue
-                price = _price_of(other, doubt, shown, hidden, number, cost, own, warm)
+            other = left if add < 0 else left | (1 << add)
+            if other != mask and (drop < 0 or _hits_all(other, required)):
+                price = _price_of(other, doubt, cost, danger, heat)
                 if price < best:
                     chosen, best = other, price
+    return chosen
+
+
+@njit(cache=True)
+def _sweep(order, danger, heat, shown, choices, units):  # type: ignore[no-untyped-def]
+    """Rows answer in this order; how many changed."""
+    doubt, changed = np.empty((shown.masks.size, 3), np.int64), 0
+    for row in order:
+        mask = units[row]
+        number = _in_doubt(shown, row, mask, doubt)
+        if mask == 0 and number == 0:
+            continue
+        required, mass = choices.required[choices.begin[row] : choices.begin[row + 1]], choices.mass[row]
+        chosen = _answer(mask, doubt[:number], choices.cost, required, danger / mass, heat / mass)
         if chosen == mask:
             continue
         units[row] = chosen
         changed += 1
-        for table in range(masks.size):
-            if cell[row, table] >= 0:
-                before, after = masks[table] & mask == 0, masks[table] & chosen == 0
-                total[cell[row, table]] += (int(after) - int(before)) * amount[row]
+        for table in range(shown.masks.size):
+            if shown.cell[row, table] >= 0:
+                before, after = shown.masks[table] & mask == 0, shown.masks[table] & chosen == 0
+                shown.total[shown.cell[row, table]] += (int(after) - int(before)) * shown.amount[row]
     return changed
 
 
@@ -163,11 +178,14 @@ class RecountAnnealing:
         self.records = np.repeat(np.where(small, 1, records), times)
         self.shown = shown_cells(problem, self.key, self.units, self.records)
         sets = [required[each] for each in kind[self.key].tolist()]
-        self.begin = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
-        self.required = np.array([mask for each in sets for mask in each], dtype=np.int64)
+        begin = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
         cost = problem.units_cost(np.int64(1) << np.arange(problem.unit_of.size, dtype=np.int64))
-        self.cost: FloatArray = np.where(problem.unit_mask > 0, cost, -1.0)  # no unit of its own: never added
-        self.mass = np.maximum(problem.record_mass[self.key] * self.records, 1e-9)
+        self.choices = RowChoices(
+            cost=np.where(problem.unit_mask > 0, cost, -1.0),
+            mass=np.maximum(problem.record_mass[self.key] * self.records, 1e-9),
+            required=np.array([mask for each in sets for mask in each], dtype=np.int64),
+            begin=begin,
+        )
         self.least = float(cost[problem.unit_mask > 0].min() * np.median(problem.record_mass)) / problem.coded.unit
 
     def cool(self, deadline: float, *, seed: int = 0) -> None:
@@ -193,5 +211,4 @@ class RecountAnnealing:
         return self.key, self.units, self.records
 
     def _turn(self, rng: np.random.Generator, danger: float, heat: float) -> int:
-        order = rng.permutation(self.key.size)
-        return int(_sweep(order, danger, heat, *self.shown, self.cost, self.mass, self.required, self.begin, self.units))
+        return int(_sweep(rng.permutation(self.key.size), danger, heat, self.shown, self.choices, self.units))
