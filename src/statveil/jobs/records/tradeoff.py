@@ -92,7 +92,7 @@ def tradeoff_file(
     >>> import pyarrow as pa, statveil as sv
     >>> people = sv.read_microdata(pa.table({"age": ["30", "31", "40", "50", "51"]}))
     >>> keys = sv.KeyVariables(fields={"age": sv.recode.Menu.intervals(10, 100)}, threshold=2, order=1)
-    >>> [(point.recoding["age"], point.blanks, point.proved) for point in tradeoff_file(people, keys).points]
+    >>> [(point.recoding["age"], point.blanks, point.proved) for point in sv.recode.tradeoff_file(people, keys).points]
     [('as it is', 5, True), ('width 10', 1, True), ('width 100', 0, True)]
     """
     began, limits = time.monotonic(), limits or Limits()
@@ -141,7 +141,7 @@ class _Front:
         self.front = front = RecodingFront(
             evaluator=Evaluator(coded=self.coded),
             stopped=lambda: self.seconds_left <= spare,
-            on_point=lambda number: self.tell(f"recoding {number}"),
+            on_point=lambda _number: self.tell("recodings"),
         )
         front.offer((0,) * len(self.coded.values))
         self.complete = front.run()
