@@ -336,6 +336,7 @@ class _Planning:
         else:
             space = self.space(options=options)
             SEARCHES[method](space, start)
+        facts["searched"] = space.looks
         return self._kept(space.best, method, bound=bound, facts=facts)
 
     def by_restricted(self) -> FilePlan:

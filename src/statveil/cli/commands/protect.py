@@ -47,7 +47,13 @@ def _show_file(outcome: FileFolder, warned: Sequence[str], *, as_json: bool) -> 
     release, plan = outcome.release, outcome.release.plan
     if as_json:
         paths = {words: str(path) for words, path in outcome.files.items()}
-        run = {"wiped": list(plan.loss.wiped), "folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), "warnings": list(warned)}
+        run = {
+            "wiped": list(plan.loss.wiped),
+            "folder": str(outcome.folder),
+            "paths": paths,
+            "seconds": round(outcome.seconds, 3),
+            "warnings": list(warned),
+        }
         typer.echo(json.dumps({**run, **figures(release)}))
         return
     for words in warned:

@@ -133,7 +133,9 @@ def sentences(front: FileTradeoff) -> list[str]:
     """The front in a few sentences."""
     first, last, least = front.points[0], front.points[-1], front.points[front.least]
     whole = "The front is proved to be whole." if front.complete else "Time was up before all recodings were ruled out."
-    shown = f"{'All' if front.proved == len(front.points) else f'{front.proved} of the'} {len(front.points)} points shown are proved. {whole}"
+    shown = (
+        f"{'All' if front.proved == len(front.points) else f'{front.proved} of the'} {len(front.points)} points shown are proved. {whole}"
+    )
     if len(front.points) == 1:
         return [f"One recoding has both the least recoding and the fewest blanks ({first.loss.words()}): nothing to trade.", shown]
     wiped = f", with {', '.join(last.loss.wiped)} wiped in every record" if last.loss.wiped else ""

@@ -215,17 +215,21 @@ class Evaluator:
 
 
 class RestrictedEvaluator(Evaluator):
-    """S4's restricted model (2): an unsafe combination is safe when one field's recoding makes it so with all others as they are.
-
-    What several recodings do together is left out, so that more stays unsafe than under the complete model (3).
-    """
+    """S4's restricted model (2): a minimal unsafe combination of the original file is met by a blank, or by one field's recoding that
+    makes it safe with all others as they are. What several recodings do together is left out, for better and for worse."""
 
     def flags(self, table: int, levels: Levels) -> BoolArray:
-        found = super().flags(table, (0,) * len(levels))
+        found = self._minimal(table)
         for place in self.coded.tables[table][0]:
             if levels[place]:
-                found &= super().flags(table, tuple(level if field == place else 0 for field, level in enumerate(levels)))
+                found = found & super().flags(table, tuple(level if field == place else 0 for field, level in enumerate(levels)))
         return found
+
+    def _minimal(self, table: int) -> BoolArray:
+        finest = (0,) * len(self.menu)
+        smaller = [super(RestrictedEvaluator, self).flags(other, finest) for other in self._below[table]]
+        found = super().flags(table, finest)
+        return np.asarray(found & ~np.logical_or.reduce(smaller)) if smaller else found
 
     def _skipped(self, table: int, levels: Levels) -> BoolArray:
         return NONE  # a combination left out under one recoding may be all that is unsafe under another

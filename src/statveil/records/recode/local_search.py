@@ -60,10 +60,12 @@ class RecodingSpace:
     options: RecodingSearchOptions = field(default_factory=RecodingSearchOptions)
     best: Levels | None = None
     value: float = math.inf
+    looks: int = 0
     on_better: Callable[[Levels, float], None] = field(default=lambda _levels, _value: None)
 
     def look(self, levels: Levels) -> float:
         """Price a recoding and remember the best."""
+        self.looks += 1
         value = self.price(levels)
         if value < self.value:
             self.best, self.value = levels, value
