@@ -34,6 +34,8 @@ class PlanningTuning(NamedTuple):
     """Boxes of recodings looked at for the bound of a method that has none, at most."""
     reserve: float = 0.05
     """Share of the time that is kept for the blanks of the recoding chosen."""
+    search: float = 0.6
+    """Share of the time in which a search looks for recodings, at most."""
     leaf: float = 0.5
     """Share of the time left that one recoding's blanks may take while others wait."""
     instant: float = 0.2
@@ -188,8 +190,12 @@ class _Planning:
     def space(self, price: Any = None, options: RecodingSearchOptions | None = None) -> RecodingSpace:
         rng = np.random.Generator(np.random.PCG64(self.seed))
         better = (lambda _levels, value: self.tell(best=value)) if price is None else (lambda _levels, _value: None)
-        return RecodingSpace(menu=self.evaluator.menu, price=price or self.price, rng=rng, stopped=self.stopped, on_better=better,
+        return RecodingSpace(menu=self.evaluator.menu, price=price or self.price, rng=rng, stopped=self._searched, on_better=better,
                              options=options or RecodingSearchOptions())  # fmt: skip
+
+    def _searched(self) -> bool:
+        """Whether the time to look for recodings is up: bound and blanks take the rest."""
+        return self.seconds_left <= (1 - TUNING.search) * self.limits.seconds
 
     def price(self, levels: Levels) -> float:
         """Recoding plus blanks; under `recount` the blanks of `original`, which are nearly as many, and good ones for caps and the like."""
@@ -245,10 +251,11 @@ class _Planning:
     def by_boxes(self, start: Levels, method: str, *, facts: Mapping[str, Any] | None = None) -> FilePlan:
         self.tell("improvement")
         space = self.space(self.price if self.coded.keys.rule == "wildcard" else self.evaluator.cost)
-        space.stopped = lambda: self.seconds_left <= TUNING.leaf * self.limits.seconds
         iterative_improvement(space, start)
         search = self._boxes(lambda levels: self._leaf(levels, search.value), on_bound=lambda bound: self.tell(bound=bound))
-        search.offer(space.best or start)  # none where nothing that was priced obeys the rule
+        first = space.best or start  # none where nothing that was priced obeys the rule
+        least = 0.0 if self.plain else self._cheap_bound(self._least(first))  # before blanks that may take all the time
+        search.offer(first)
         self.tell("boxes", best=search.value)
         proved = search.run()
         if search.best is None:
@@ -256,7 +263,7 @@ class _Planning:
                 raise self._none_found()
             raise InfeasibleProblem("No recoding and no blanks obey the rule and the caps.", hint="Raise the caps, or add recodings.")
         best = self._no_worse_than_blanks(search.best) or search.best
-        bound = search.bound or self._least_step(search.value)
+        bound = max(search.bound, min(least, search.value), self._least_step(search.value) if not search.bound else 0.0)
         return self.finish(best, method, bound=bound, facts={**(facts or {}), "boxes": search.boxes, "proved": proved})
 
     def _boxes(self, leaf: Callable[[Levels], tuple[float, float]], *, on_bound: Callable[[float], None]) -> RecodingBoxSearch:
@@ -358,8 +365,8 @@ class _Planning:
         Whatever the method proves, boxes may prove more; its bounds, eqs 4 to 7, say nothing about rule `wildcard`.
         """
         bound = 0.0 if self.coded.keys.rule == "wildcard" else bound
+        bound = max(bound, 0.0 if levels is None or self.plain else self._cheap_bound(self._least(levels)))  # while there is time
         levels = self._no_worse_than_blanks(levels)
-        bound = max(bound, 0.0 if levels is None or self.stopped() else self._cheap_bound(self._least(levels)))
         found = None if levels is None else self.settled(levels)
         if levels is None or found is None:
             return self.by_boxes(levels or self.finest, method, facts=facts)

@@ -112,7 +112,8 @@ def _the_better(model: LinearModel, second: FloatArray, first: ProgramAnswer, an
     least, proved = float(second @ answer.numbers), float(second @ first.numbers)
     if after > before + 2 * SAME_COST * max(1.0, before) or least > proved:
         return first
-    bound = math.ceil(answer.bound - 1e-6) if np.all(second == np.round(second)) else answer.bound
+    whole = math.isfinite(answer.bound) and bool(np.all(second == np.round(second)))  # a solver out of time may have no bound
+    bound = math.ceil(answer.bound - 1e-6) if whole else answer.bound
     return ProgramAnswer(answer.numbers, first.bound, first.ending, settled=least <= bound + SAME_COST * max(1.0, least))
 
 
@@ -137,7 +138,7 @@ def _checked(model: LinearModel, ending: Ending, x: FloatArray, bound: float) ->
     value = model.matrix @ count
     if (count < 0).any() or (value < model.row_lower - 1e-6).any() or (value > model.row_upper + 1e-6).any():
         raise SolverFailed("The solver's choice of blanks does not hold in whole numbers.", hint="Please report this.")
-    return ProgramAnswer(count, float(bound), ending)
+    return ProgramAnswer(count, max(0.0, float(bound)), ending)  # costs are not negative
 
 
 class LinearAnswer(NamedTuple):

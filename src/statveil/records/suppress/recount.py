@@ -48,6 +48,8 @@ class RecountTuning(NamedTuple):
     """Rounds of new cells."""
     few_cells: int = 1_500
     """Cells that the cheapest blanks leave with too few records, up to which the program comes before annealing."""
+    cells_a_second: int = 2_000
+    """A program is not begun where less time is left than writing it down takes at this rate."""
     annealing: float = 0.4
     """Share of the time that annealing may take before the program, at most,"""
     mending: float = 0.2
@@ -348,6 +350,8 @@ def _solve(program: RecountProgram, deadline: float, *, ties: bool) -> tuple[Bla
 def _solve_first(program: RecountProgram, parts: Sequence[tuple[list[int], frozenset[Cell]]], deadline: float) -> bool:
     """Solve the components without an answer for their cost; whether all have one."""
     waiting, columns = list[tuple[frozenset[Cell], list[_KeyKind], LinearModel, FloatArray]](), 0
+    if deadline - time.monotonic() < len(program.members) / TUNING.cells_a_second:
+        return False
     for keys, cells in parts:
         if cells in program.solved:
             continue
