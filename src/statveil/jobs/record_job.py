@@ -19,6 +19,7 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.jobs.schema import DataPart, LimitsPart, Number, Part, wrong_keys
 from statveil.records.keys import EditRule, KeyVariables
+from statveil.records.recode.local_search import RecodingSearchOptions
 from statveil.records.recode.recodings import AnyRecoding, Extremes, Intervals, Menu, Recoding, exact_text
 
 
@@ -83,8 +84,8 @@ class SafetyPart(Part):
     costs: Literal["equal", "entropy", "priority"] | dict[str, Number] = "equal"
     ties: Literal["equal", "entropy", "priority"] | dict[str, Number] = "entropy"
     record_cost: str | None = None
-    recoding_costs: Literal["entropy"] | dict[str, dict[str, Number]] = "entropy"
-    recoding_weight: Number = 0.02
+    recoding_costs: Literal["entropy", "values"] | dict[str, dict[str, Number]] = "entropy"
+    recoding_weight: Number = 1.0
     household: str | None = None
     shared: list[str] = Field(default_factory=list)
     linked: list[list[str]] = Field(default_factory=list)
@@ -102,8 +103,18 @@ class SafetyPart(Part):
 class RecodingPart(Part):
     method: str = "auto"
     objective: str = "true"
+    start: dict[str, str] | None = None
+    restarts: int = 20
+    tenure: int | None = None
+    patience: int | None = None
+    steps: int = 160
+    hottest: Number = 1.0
+    coldest: Number = 1e-3
     fixed: dict[str, str] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
+
+    def options(self) -> RecodingSearchOptions:
+        return RecodingSearchOptions(**self.model_dump(exclude={"method", "fixed", "seed"}))
 
 
 class FileOutputPart(Part):

@@ -98,6 +98,7 @@ class FileRelease(AuditedFile):
             "file": {"name": self.path.name, "sha256": self.file_hash, "records": plan.coded.records},
             "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "counting": plan.keys.counting,
                      "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables]},
+            "loss": plan.loss.figures(),
             "recoding": plan.recoding,
             "blanks": plan.suppression.blanks,
             "cost": {"total": plan.cost, "recoding": plan.recoding_cost, "blanks": plan.suppression.cost, "bound": plan.bound,

@@ -16,7 +16,7 @@ from statveil.records.recode.recodings import AS_IT_IS, Menu
 Rule = Literal["original", "recount", "wildcard"]
 Missing = Literal["unknown", "category"]
 Costs = Literal["equal", "entropy", "priority"] | Mapping[str, float]
-RecodingCosts = Literal["entropy"] | Mapping[str, Mapping[str, float]]
+RecodingCosts = Literal["entropy", "values"] | Mapping[str, Mapping[str, float]]
 
 RULES = ("original", "recount", "wildcard")
 
@@ -60,7 +60,8 @@ class KeyVariables:
     missing: a missing value in the data is "unknown" (as good as blank) or a "category" of its own.
     missing_codes: by field, the codes that mean a missing value.
     costs: of a blank, by field; record_cost is a column that multiplies them. ties: second objective among equal costs.
-    recoding_costs: "entropy" (recoding_weight x records x share of the field's entropy lost), or by field and recoding.
+    recoding_costs: how much of a value a recoding loses: "entropy" (share of the field's entropy), "values" (of the values that a
+        code stands for, all but one), times recoding_weight (1: in the same unit as blanks); or numbers by field and recoding.
     household, shared: a blank in a shared field is made for all members of the household.
     linked: groups of columns blanked together; a key field first, others may be any columns.
     caps: at most so many blanks in a field. candidates: each blank could hide at least so many values (keyed extra blanks, M03).
@@ -85,7 +86,7 @@ class KeyVariables:
     ties: Costs = "entropy"
     record_cost: str | None = None
     recoding_costs: RecodingCosts = "entropy"
-    recoding_weight: float = 0.02
+    recoding_weight: float = 1.0
     household: str | None = None
     shared: Sequence[str] = ()
     linked: Sequence[Sequence[str]] = ()
@@ -233,7 +234,7 @@ class KeyVariables:
         if not isinstance(self.recoding_costs, str):
             self._check_recoding_costs(self.recoding_costs)
         else:
-            known("recoding_costs", self.recoding_costs, ("entropy",))
+            known("recoding_costs", self.recoding_costs, ("entropy", "values"))
 
     def _check_recoding_costs(self, given: Mapping[str, Mapping[str, float]]) -> None:
         self._known_fields(given, "recoding_costs")

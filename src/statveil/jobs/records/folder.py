@@ -21,7 +21,7 @@ from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.tables.folder import relative
 from statveil.publish.audited_file import EarlierReleases
 from statveil.publish.file_release import FileRelease, apply_plan
-from statveil.records.plan import RecodingSearchOptions, plan_recoding
+from statveil.records.plan import plan_recoding
 from statveil.records.write.safe_file import format_of
 from statveil.version import VERSION
 
@@ -49,7 +49,7 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
             job.microdata,
             job.keys(),
             method=recoding.method,
-            search=RecodingSearchOptions(objective=recoding.objective),
+            search=recoding.options(),
             recoding=recoding.fixed,
             limits=job.limits(),
             seed=recoding.seed,
@@ -76,7 +76,7 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
             "job": write_text(place / JOB, job.text),
         }
         seconds = time.monotonic() - clock
-        told = {"paths_from": relative(job.base, folder), **figures(release)}
+        told = {**figures(release), "paths_from": relative(job.base, folder)}
         files["run"] = write_run(place, started=started, seconds=seconds, **told)
     return FileFolder(release=release, folder=folder, files=moved(files, place, folder), seconds=seconds)
 
@@ -85,6 +85,9 @@ def figures(release: FileRelease) -> dict[str, Any]:
     """The result in numbers, for the one who ran the job."""
     plan = release.plan
     return {
+        "wiped": list(plan.loss.wiped),
+        "loss": plan.loss.figures(),
+        "blanks_alone": plan.blanks_alone,
         "records": plan.coded.records,
         "recoding": plan.recoding,
         "blanks": plan.suppression.blanks,

@@ -127,23 +127,26 @@ def _sentences(release: AuditedFile, unsafe: UnsafeCombinations) -> list[str]:
     plan = release.plan
     recoded = [name for name, level in zip(plan.keys.names, plan.levels, strict=True) if level]
     words = f"{', '.join(recoded)} {'were' if len(recoded) > 1 else 'was'} recoded" if recoded else "No field was recoded"
-    total = plan.suppression.total
+    total, loss = plan.suppression.total, plan.loss
     return [
+        *([f"Wiped in every record: {', '.join(loss.wiped)} ({loss.wiped_values:,} values)."] if loss.wiped else []),
         f"Of the {plan.coded.records:,} records, {unsafe.records:,} ({percent(unsafe.records / plan.coded.records)}) "
         "showed a rare combination of key values.",
-        f"{words}, and {total:,} {'value was' if total == 1 else 'values were'} blanked.",
+        f"{words}, and {total:,} {'value was' if total == 1 else 'values were'} blanked: {loss.lost:,.0f} of {loss.values:,} key values "
+        f"({percent(loss.share)}) are lost.",
         f"The written file was recounted: no combination is unsafe under rule '{plan.keys.rule}'.",
     ]
 
 
 def _figures(release: AuditedFile, unsafe: UnsafeCombinations) -> list[tuple[str, str, str]]:
-    plan = release.plan
-    values = plan.coded.records * len(plan.keys.names)
+    plan, loss = release.plan, release.plan.loss
     return [
+        *([("Wiped everywhere", f"{len(loss.wiped)} of {len(plan.levels)}", ", ".join(loss.wiped))] if loss.wiped else []),
+        ("Lost", percent(loss.share), f"of {loss.values:,} key values"),
         ("Records", f"{plan.coded.records:,}", f"{plan.coded.size:,} different keys"),
         ("Unsafe before", f"{unsafe.records:,}", f"{percent(unsafe.records / plan.coded.records)} of the records"),
         ("Fields recoded", f"{sum(level > 0 for level in plan.levels)}", f"of {len(plan.levels)} key fields"),
-        ("Blanks", f"{plan.suppression.total:,}", f"{percent(plan.suppression.total / values)} of the key values"),
+        ("Blanks", f"{plan.suppression.total:,}", f"{percent(plan.suppression.total / max(loss.values, 1))} of the key values"),
         ("From best possible", percent(plan.gap), ENDINGS[plan.ending]),
         ("Time", f"{plan.seconds:,.1f} s", f"method {plan.method}"),
     ]
@@ -203,6 +206,7 @@ def _losses(plan: FilePlan) -> list[tuple[str, ...]]:
             f"{plan.suppression.blanks[name]:,}",
             percent(plan.suppression.blanks[name] / plan.coded.records),
             percent(kept[name]),
+            f"{plan.loss.fields[name].lost:,.0f}{' (wiped)' if plan.loss.fields[name].wiped else ''}",
         )
         for place, name in enumerate(plan.keys.names)
     ]
@@ -211,12 +215,14 @@ def _losses(plan: FilePlan) -> list[tuple[str, ...]]:
 def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str]]:
     pairs = risk.discernibility(before), risk.discernibility(after)
     notes = [(name.capitalize(), f"{number:,}") for name, number in plan.suppression.notes.items()]
+    alone = [] if plan.blanks_alone is None else [("Cost of blanks alone, without recoding", f"{plan.blanks_alone:,.6g}")]
     return [
         ("Cost of the plan", f"{plan.cost:,.6g}"),
         ("of which recoding", f"{plan.recoding_cost:,.6g}"),
         ("of which blanks", f"{plan.suppression.cost:,.6g}"),
         ("of which against guessing", f"{plan.suppression.extra_cost:,.6g}"),
         ("Proved lower bound of what the rule needs", f"{plan.bound:,.6g}"),
+        *alone,
         ("Discernibility before", f"{pairs[0]:,}"),
         ("Discernibility after", f"{pairs[1]:,}"),
         *notes,

@@ -8,7 +8,6 @@ are updated bit by bit, and the cheapest blanks of every pattern ever seen are r
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,8 +28,9 @@ from statveil.records.frequencies import (
     unsafe_flags,
 )
 from statveil.records.frequencies import TUNING as FREQUENCY_TUNING
+from statveil.records.loss import recoding_costs
 from statveil.records.suppress.covers import cheapest_covers
-from statveil.records.suppress.problem import SuppressionProblem, entropy, problem_of
+from statveil.records.suppress.problem import SuppressionProblem, problem_of
 
 
 class EvaluatorTuning(NamedTuple):
@@ -41,20 +41,6 @@ class EvaluatorTuning(NamedTuple):
 TUNING = EvaluatorTuning()
 
 Levels = tuple[int, ...]
-
-
-def recoding_costs(coded: CodedFile) -> list[FloatArray]:
-    """d of S4, by field and level: the user's, or weight x records x (1 - H_level / H_as_it_is)."""
-    given, found = coded.keys.recoding_costs, list[FloatArray]()
-    for field, name in enumerate(coded.keys.names):
-        levels = coded.levels[field]
-        if isinstance(given, Mapping):
-            found.append(np.array([float(given.get(name, {}).get(level.name, 0.0)) for level in levels]))
-            continue
-        finest = entropy(coded, field, np.arange(len(coded.values[field])))
-        kept = [entropy(coded, field, level.code) / finest if finest > 0 else 1.0 for level in levels]
-        found.append(coded.keys.recoding_weight * coded.records * (1.0 - np.array(kept)))
-    return found
 
 
 @njit(cache=True)
@@ -226,3 +212,24 @@ class Evaluator:
             memo.add(new, self.problem.units_cost(units))
             total, _ = _price(self._patterns, self.coded.mass, memo.known, memo.cost, memo.slots, self._missing)
         return float(total)
+
+
+class RestrictedEvaluator(Evaluator):
+    """S4's restricted model (2): a minimal unsafe combination of the original file is met by a blank, or by one field's recoding that
+    makes it safe with all others as they are. What several recodings do together is left out, for better and for worse."""
+
+    def flags(self, table: int, levels: Levels) -> BoolArray:
+        found = self._minimal(table)
+        for place in self.coded.tables[table][0]:
+            if levels[place]:
+                found = found & super().flags(table, tuple(level if field == place else 0 for field, level in enumerate(levels)))
+        return found
+
+    def _minimal(self, table: int) -> BoolArray:
+        finest = (0,) * len(self.menu)
+        smaller = [super(RestrictedEvaluator, self).flags(other, finest) for other in self._below[table]]
+        found = super().flags(table, finest)
+        return np.asarray(found & ~np.logical_or.reduce(smaller)) if smaller else found
+
+    def _skipped(self, table: int, levels: Levels) -> BoolArray:
+        return NONE  # a combination left out under one recoding may be all that is unsafe under another

@@ -21,7 +21,8 @@ from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.decoys import add_decoys
 from statveil.records.suppress.joint_program import JointBlanks, JointProgram, cover_households, solve_jointly
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
-from statveil.records.suppress.recount import add_rounds, recount_exactly, take_back
+from statveil.records.suppress.recount import recount_exactly
+from statveil.records.suppress.recount_rounds import add_rounds, take_back
 from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 
@@ -99,16 +100,16 @@ def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits:
 def _recounted_blanks(
     problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool
 ) -> Suppression:
-    """By the growing integer program; blanks in rounds where that is too large, or where a price is all that is wanted."""
-    exact = None if quick else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
-    if exact is not None:
-        rows = (exact.key, problem.fields_of(exact.units), exact.records)
-        notes = {"cells in doubt": exact.cells}
-        return _suppression(problem, rows, bound=max(floor, exact.bound), open_ties=exact.open_ties, notes=notes)
-    key, records = np.arange(problem.coded.size), problem.coded.count
+    """By annealing and the growing integer program; blanks in rounds where the file is too large for them."""
+    found = recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties, quick=quick)
+    if found is not None:
+        rows = (found.key, problem.fields_of(found.units), found.records)
+        notes = {"cells in doubt": found.cells}
+        return _suppression(problem, rows, bound=max(floor, found.bound), open_ties=found.open_ties, notes=notes)
+    key, records, deadline = np.arange(problem.coded.size), problem.coded.count, time.monotonic() + limits.seconds
     units, rounds = add_rounds(problem, key, problem.covers(patterns), records)
     if not quick:
-        units = take_back(problem, key, units, records)
+        units = take_back(problem, key, units, records, stopped=lambda: time.monotonic() > deadline)
     open_ties = int(len(rounds) > 1)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
     return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds), open_ties=open_ties)
 
@@ -119,6 +120,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
     The optimum of `original` says nothing here, because a blank helps other records too: the program has a bound of its own.
     """
     wildcard.refuse_small(problem)
+    deadline = time.monotonic() + limits.seconds
     key, records = np.arange(problem.coded.size), problem.coded.count
     known = bool((problem.coded.codes >= 0).all())  # without missing values all rules say the same about the file as it is
     if not (patterns.any() if known else _wildly_unsafe(problem, key, np.zeros_like(key), records)):
@@ -131,8 +133,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
         units = wildcard.add_until_safe(problem, key, problem.covers(patterns), records)
         units = wildcard.take_back(problem, key, units, records)
         found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound))
-    deadline = time.monotonic() + limits.seconds
-    exact = wildcard_exactly(problem, worth=min(each.cost for each in found), seconds=limits.seconds)
+    exact = wildcard_exactly(problem, worth=min(each.cost for each in found), seconds=deadline - time.monotonic())
     bound, open_ties = max(bound, exact.bound), 1
     if exact.complete and not _wildly_unsafe(problem, exact.key, exact.mask, exact.records):
         found.append(_suppression(problem, (exact.key, exact.mask, exact.records), bound=bound))
@@ -140,7 +141,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
     best = replace(min(found, key=lambda each: (round(each.cost, 9), each.second_cost)), bound=bound)
     if ties and open_ties and best.ending is Ending.OPTIMAL:
         both = best.cost + best.second_cost
-        open_ties = int(wildcard_bound(problem, worth=both, seconds=max(1.0, deadline - time.monotonic()), ties=True) < both)
+        open_ties = int(wildcard_bound(problem, worth=both, seconds=deadline - time.monotonic(), ties=True) < both)
     return replace(best, open_ties=open_ties, notes=_told(open_ties, best.notes))
 
 
@@ -186,7 +187,7 @@ def _capped_in_rounds(problem: SuppressionProblem, patterns: Words, floor: float
     deadline = time.monotonic() + seconds
     while True:
         try:
-            step = JointProgram(problem, required).solve(seconds=max(1.0, deadline - time.monotonic()), small=False)
+            step = JointProgram(problem, required).solve(seconds=max(0.1, deadline - time.monotonic()), small=False)
         except InfeasibleProblem:
             if not rounds:
                 raise
