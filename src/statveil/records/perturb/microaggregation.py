@@ -11,7 +11,7 @@ from statveil.core.arrays import FloatArray, IntArray
 
 
 class MdavTuning(NamedTuple):
-    block: int = 20_000
+    block: int = 10_000
     """Records that MDAV looks at together; its time grows with their square. More are cut into blocks along their principal component:
     benchmarks/RESULTS.md, perturbation."""
 
