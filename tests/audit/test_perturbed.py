@@ -32,6 +32,14 @@ def test_means_of_groups_pass() -> None:
     assert audited("microaggregation", [1, 2, 3, 9], [2, 2, 2, None], k=3).passed  # no company: gone
 
 
+def test_short_floats_are_compared_as_far_as_they_hold_digits() -> None:
+    """1.2965 is not a short float, nor is its rounding: half a unit is passed by what they cannot hold."""
+    table = pa.table({"x": pa.array([2.351, 0.242], pa.float32())})
+    after = pa.table({"x": pa.array([1.297, 1.297], pa.float32())})
+    promised = PerturbationStatement(method="microaggregation", columns=["x"], parameters={"k": 2}, decimals={"x": 3})
+    assert all(check.passed for check in audit_perturbed(sv.read_microdata(table), table, after, [promised]))
+
+
 @pytest.mark.parametrize(
     ("true", "shown"),
     [

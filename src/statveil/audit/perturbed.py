@@ -86,9 +86,9 @@ def _microaggregation(before: pa.Table, after: pa.Table, promised: PerturbationS
     distinct, group, size = np.unique(np.nan_to_num(shown[kept], nan=np.inf), axis=0, return_inverse=True, return_counts=True)
     faults += int(size[size < int(promised.parameters["k"])].sum())
     for place, name in enumerate(promised.columns):
-        unit = 10.0 ** -promised.decimals[name]
+        unit, held = 10.0 ** -promised.decimals[name], 2.0**-23 if after.schema.field(name).type == pa.float32() else 1e-12
         mean = np.bincount(group.ravel(), weights=np.nan_to_num(true[kept, place]), minlength=size.size) / size
-        off = np.abs(mean - distinct[:, place]) > unit * 0.5000001 + 1e-12 * np.abs(mean)
+        off = np.abs(mean - distinct[:, place]) > unit * 0.5000001 + held * np.abs(mean)
         faults += int((off & np.isfinite(distinct[:, place])).sum())
     return faults
 

@@ -288,7 +288,8 @@ def _menu(column: ColumnProfile) -> dict[str, object]:
         return {}
     wanted = column.span / 14
     widths = [step * 10.0 ** math.floor(math.log10(wanted)) for step in (1, 2, 5, 10)]
-    first = max(1, round(min(widths, key=lambda width: abs(width - wanted))))
+    nearest: float = min(widths, key=lambda width: abs(width - wanted))
+    first = max(1, round(nearest))
     return {"intervals": [first, 2 * first, 4 * first]}
 
 

@@ -171,6 +171,8 @@ def _risks(release: AuditedFile, before: KeyClasses, after: KeyClasses) -> list[
     ]
     for name in release.sensitive:
         one, two = risk.diversity(release.data, release.plan, name, key=release.key)
+        if release.perturbed is not None:
+            one, _ = risk.diversity(release.perturbed.original, release.plan, name, key=release.key)
         rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
         rows.append(
             (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
