@@ -56,13 +56,14 @@ def read_numbers(data: Microdata, name: str, values: pa.ChunkedArray) -> Numbers
                 f"Column {name!r}: {facts.counts[0]:,} {words} no number, the first at {where}.",
                 hint="Make it empty where it is missing, or use 'pram', which takes codes.",
             )
-    found = _as_numbers(values, mark)
+    found = as_numbers(values, mark)
     if np.nanmax(np.abs(found), initial=0) > LARGEST_EXACT:
         raise InputError(f"Column {name!r} holds numbers that are too large to perturb.", hint="Is it an identifier? Drop it.")
     return Numbers(found, min(facts.decimals[name], MOST_DECIMALS), mark)
 
 
-def _as_numbers(values: pa.ChunkedArray, mark: str) -> FloatArray:
+def as_numbers(values: pa.ChunkedArray, mark: str) -> FloatArray:
+    """Values that are numbers or missing, with this decimal mark where they are text."""
     if _is_text(values.type):
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.string()))
         plain = pc.replace_substring(trimmed, ",", ".") if mark == "," else trimmed

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey, office_key
 from statveil.data.engines import engine_over_arrow
 from statveil.data.microdata import Microdata
 from statveil.data.queries.whole_records import records_by_content
 from statveil.records.keys import KeyVariables
-from statveil.records.perturb.columns import Numbers, read_codes, read_numbers
+from statveil.records.perturb.columns import Numbers, as_numbers, read_codes, read_numbers
 from statveil.records.perturb.draws import KeyedDraws
 from statveil.records.perturb.figures import PerturbedColumn, category_figures, number_figures
 from statveil.records.perturb.methods import add_noise, code_extremes, microaggregate, randomise_codes, swap_ranks
@@ -31,7 +31,7 @@ class PerturbedRecords:
     """Records some of whose columns were perturbed. Confidential still: only `apply_plan` releases them.
 
     original, data: the records before and after. before, after: the same in one order, record by record. steps: what was done.
-    decimals: of the columns that hold new numbers. fingerprint: names the key of the draws.
+    decimals: of the columns that hold new numbers. marks: the decimal marks of columns of numbers. fingerprint: names the key of the draws.
     """
 
     original: Microdata
@@ -40,6 +40,7 @@ class PerturbedRecords:
     after: pa.Table
     steps: tuple[Step, ...]
     decimals: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str | None = None
 
     def __repr__(self) -> str:
@@ -57,13 +58,9 @@ class PerturbedRecords:
             if isinstance(step, Pram):
                 found += [category_figures(step, name, *self._codes(name)) for name in step.columns]
             else:
-                before, after = (np.stack([_plain(self.original, side, name) for name in step.columns], axis=1) for side in self._sides)
-                found += number_figures(step, before, after)
+                sides = ([as_numbers(side[name], self.marks[name]) for name in step.columns] for side in (self.before, self.after))
+                found += number_figures(step, *(np.stack(each, axis=1) for each in sides))
         return tuple(found)
-
-    @property
-    def _sides(self) -> tuple[pa.Table, pa.Table]:
-        return self.before, self.after
 
     def _codes(self, name: str) -> tuple[IntArray, IntArray]:
         both = read_codes(pa.chunked_array([*self.before[name].chunks, *self.after[name].chunks], self.before[name].type)).code
@@ -77,10 +74,6 @@ class PerturbedRecords:
             "key": self.fingerprint,
             "figures": [each.as_json() for each in self.figures],
         }
-
-
-def _plain(data: Microdata, table: pa.Table, name: str) -> FloatArray:
-    return read_numbers(replace(data, engine=engine_over_arrow(table, origin=data.origin)), name, table[name]).values
 
 
 def perturb_records(
@@ -113,6 +106,7 @@ def perturb_records(
         after=run.after,
         steps=tuple(steps),
         decimals=run.decimals,
+        marks=run.marks,
         fingerprint=secret.fingerprint if secret is not None else None,
     )
 
@@ -144,6 +138,7 @@ class _Run:
     def __init__(self, data: Microdata, before: pa.Table, draws: KeyedDraws | None) -> None:
         self.data, self.before, self.after, self._draws = data, before, before, draws
         self.decimals: dict[str, int] = {}
+        self.marks: dict[str, str] = {}
 
     @property
     def draws(self) -> KeyedDraws:
@@ -158,7 +153,9 @@ class _Run:
             self._show(name, self._source(step, name))
 
     def _numbers(self, name: str) -> Numbers:
-        return read_numbers(self.data, name, self.before[name])
+        found = read_numbers(self.data, name, self.before[name])
+        self.marks[name] = found.mark
+        return found
 
     def _renumber(self, step: Noise | Microaggregation) -> None:
         read = [self._numbers(name) for name in step.columns]
