@@ -17,6 +17,7 @@ from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
+from statveil.jobs.records.perturbation import PerturbPart
 from statveil.jobs.schema import DataPart, LimitsPart, Number, Part, wrong_keys
 from statveil.records.keys import EditRule, KeyVariables
 from statveil.records.recode.local_search import RecodingSearchOptions
@@ -134,6 +135,7 @@ class FileJobFile(Part):
     fields: Annotated[dict[str, FieldPart], Field(min_length=1)]
     safety: SafetyPart = SafetyPart()
     recoding: RecodingPart = RecodingPart()
+    perturb: PerturbPart | None = None
     limits: LimitsPart = LimitsPart()
     output: FileOutputPart = FileOutputPart()
 

@@ -11,6 +11,7 @@ from statveil.audit.attacks.file_attacks import FileAttack
 from statveil.audit.report import AuditReport
 from statveil.core.errors import AuditFailed
 from statveil.data.microdata import Microdata
+from statveil.records.perturb.perturb import PerturbedRecords
 from statveil.records.plan import FilePlan
 
 
@@ -44,6 +45,8 @@ class AuditedFile:
     waiver: str | None = None
     key: str | None = field(default=None, repr=False)
     """The secret of the shuffle, as it was given."""
+    perturbed: PerturbedRecords | None = field(default=None, repr=False)
+    """The records with perturbed columns, where some were; `data` are then those."""
     job: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

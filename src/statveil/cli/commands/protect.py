@@ -64,6 +64,9 @@ def _show_file(outcome: FileFolder, warned: Sequence[str], *, as_json: bool) -> 
     typer.echo(f"Made {plan.coded.records:,} records safe in {outcome.seconds:.1f} s: {plan.suppression.total:,} values blanked, "
                f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}{_extra(plan.suppression.notes)}.")  # fmt: skip
     typer.echo(f"Lost: {plan.loss.lost:,.0f} of {plan.loss.values:,} key values ({plan.loss.share:.1%}){_alone(plan)}.\n")
+    if release.perturbed is not None:
+        done = "; ".join(f"{', '.join(step.columns)} ({step.words})" for step in release.perturbed.steps)
+        typer.echo(f"Perturbed: {done}.\n")
     typer.echo(f"{audit_in_words(release.audit)}\n")
     for rule, found in release.unsafe.items():
         typer.echo(f"Records in unsafe combinations if a blank means {rule!r}: {'not counted' if found is None else f'{found:,}'}")

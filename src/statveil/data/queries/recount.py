@@ -270,6 +270,15 @@ def count_unsafe_recount(session: Session, names: Sequence[str], threshold: int)
     return int(scalar_row(session.query(f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({cells})"))["n"])
 
 
+def content_sums(data: Microdata) -> tuple[int, int, int]:
+    """The number of records and the sum of the hashes of all they hold, whatever their order."""
+    texts = ", ".join(f"CAST({column(data.engine, name)} AS VARCHAR)" for name in data.columns)
+    halves = "CAST(sum(h % 4294967296) AS BIGINT) AS low, CAST(sum(h >> 32) AS BIGINT) AS high"
+    with data.engine.session() as session:
+        found = scalar_row(session.query(f"SELECT count(*) AS records, {halves} FROM (SELECT hash({texts}) AS h FROM records)"))
+    return int(found["records"]), int(found["low"] or 0), int(found["high"] or 0)
+
+
 def count_differing_blanks(one: Microdata, other: Microdata, rest: Sequence[str], fields: Sequence[str]) -> tuple[int, list[int]]:
     """Records that two releases have in common as far as the columns `rest` tell, and how many differ in whether each field is blank."""
     with one.engine.session() as session, other.engine.session() as second:

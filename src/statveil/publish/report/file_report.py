@@ -12,10 +12,12 @@ from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import percent
 from statveil.publish.report import file_charts
+from statveil.publish.report.file_perturbed import perturbed_tables
 from statveil.publish.report.file_script import has_file, job_content, python_script
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.records import risk
 from statveil.records.frequencies import unsafe_patterns
+from statveil.records.perturb.steps import Step
 from statveil.records.plan import FilePlan
 from statveil.records.risk import KeyClasses, UnsafeCombinations, find_unsafe
 from statveil.records.suppress.problem import row_amount
@@ -67,6 +69,7 @@ def _context(release: AuditedFile) -> dict[str, Any]:
         "worst": _worst(unsafe, left),
         "field_scores": [(name, percent(share)) for name, share in unsafe.field_scores().items()],
         "losses": _losses(plan),
+        "perturbed": perturbed_tables(release.perturbed),
         "loss_figures": _loss_figures(plan, before, after),
         "charts": list(drawn),
         "distributions": [(f"field{place}", name) for place, name in enumerate(plan.keys.names) if f"field{place}" in drawn],
@@ -171,6 +174,8 @@ def _risks(release: AuditedFile, before: KeyClasses, after: KeyClasses) -> list[
     ]
     for name in release.sensitive:
         one, two = risk.diversity(release.data, release.plan, name, key=release.key)
+        if release.perturbed is not None:
+            one, _ = risk.diversity(release.perturbed.original, release.plan, name, key=release.key)
         rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
         rows.append(
             (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
@@ -234,7 +239,9 @@ def _python(release: AuditedFile) -> str:
     waiver = options.pop("waiver")
     if waiver:
         options["earlier"] = EarlierReleases(release.earlier, waiver=waiver)
-    return python_script(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name, options=options)
+    return python_script(
+        release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name, options=options, steps=_steps(release)
+    )
 
 
 def _job(release: AuditedFile) -> str:
@@ -244,7 +251,13 @@ def _job(release: AuditedFile) -> str:
     if not has_file(release.data):
         return ""
     plan, output = release.plan, {"file": release.path.name, **_output(release)}
-    return to_toml(job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output))
+    return to_toml(
+        job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output, steps=_steps(release))
+    )
+
+
+def _steps(release: AuditedFile) -> tuple[Step, ...]:
+    return () if release.perturbed is None else release.perturbed.steps
 
 
 def _output(release: AuditedFile) -> dict[str, Any]:

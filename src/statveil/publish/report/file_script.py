@@ -13,11 +13,19 @@ from statveil.data.microdata import Microdata
 from statveil.publish.audited_file import EarlierReleases
 from statveil.records.coding import CodedFile
 from statveil.records.keys import EditRule, KeyVariables
+from statveil.records.perturb.steps import Step
 from statveil.records.recode.recodings import AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
 
 
 def job_content(
-    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str], seed: int, folder: Path | None, output: Mapping[str, Any]
+    data: Microdata,
+    coded: CodedFile,
+    *,
+    recoding: Mapping[str, str],
+    seed: int,
+    folder: Path | None,
+    output: Mapping[str, Any],
+    steps: Sequence[Step] = (),
 ) -> dict[str, Any]:
     """What `statveil protect` needs for this plan; the path of the data starts from `folder` where there is one.
 
@@ -34,6 +42,7 @@ def job_content(
         "fields": {name: _menu(coded, name) for name in coded.keys.names},
         "safety": _safety(coded.keys),
         "recoding": {"fixed": dict(recoding), **({"seed": seed} if seed else {})},
+        **({"perturb": {"step": [step.as_json() for step in steps]}} if steps else {}),
         "output": {key: value for key, value in output.items() if value},
     }
 
@@ -106,7 +115,14 @@ def _listed(coded: CodedFile, name: str, each: Recoding) -> dict[str, str]:
 
 
 def python_script(
-    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str], seed: int, target: str, options: Mapping[str, Any]
+    data: Microdata,
+    coded: CodedFile,
+    *,
+    recoding: Mapping[str, str],
+    seed: int,
+    target: str,
+    options: Mapping[str, Any],
+    steps: Sequence[Step] = (),
 ) -> str:
     """The calls that give the same file."""
     menus = "".join(f"    {name!r}: {_menu_code(coded, name)},\n" for name in coded.keys.names)
@@ -120,7 +136,15 @@ def python_script(
         f"fields = {{\n{menus}}}\n"
         f"keys = sv.KeyVariables(\n    fields=fields,\n{settings})\n"
         f"plan = sv.plan_recoding(data, keys, recoding={dict(recoding)!r}, seed={seed})\n"
-        f"release = sv.apply_plan(data, plan, {target!r}{further})\n"
+        f"{_perturbing(steps)}release = sv.apply_plan({'records' if steps else 'data'}, plan, {target!r}{further})\n"
+    )
+
+
+def _perturbing(steps: Sequence[Step]) -> str:
+    return (
+        f"steps = [{', '.join(f'sv.perturb.{step!r}' for step in steps)}]\nrecords = sv.perturb.perturb_records(data, steps)\n"
+        if steps
+        else ""
     )
 
 
