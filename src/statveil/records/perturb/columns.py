@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 
 from statveil.core.arrays import LARGEST_EXACT, FloatArray, IntArray
 from statveil.core.errors import InputError
-from statveil.data.engines import column
 from statveil.data.microdata import Microdata
-from statveil.data.queries.columns import NumberColumn, column_facts, count_marks, is_missing
+from statveil.data.queries.whole_records import number_facts
 
 MOST_DECIMALS = 9
 
@@ -44,22 +43,17 @@ def _is_text(kind: pa.DataType) -> bool:
 def read_numbers(data: Microdata, name: str, values: pa.ChunkedArray) -> Numbers:
     """The numbers of a column whose `values` were read already; words among them are refused, and where the first stands is told."""
     with data.engine.session() as session:
-        commas, points = count_marks(session, data.engine, [name])[name]
-        mark = data.decimal or ("," if commas and not points else ".")
-        number = NumberColumn.of(data, name, mark)
-        missing = f"({is_missing(data.engine, name)} OR trim(CAST({column(data.engine, name)} AS VARCHAR)) IN ('', 'nan', 'NaN'))"
-        word = f"(NOT {missing} AND NOT coalesce({number.is_number}, false))"
-        facts = column_facts(session, data.engine, [name], [word], [number])
-        if facts.counts[0]:
-            where, words = data.engine.place(session.first(word)), "value is" if facts.counts[0] == 1 else "values are"
-            raise InputError(
-                f"Column {name!r}: {facts.counts[0]:,} {words} no number, the first at {where}.",
-                hint="Make it empty where it is missing, or use 'pram', which takes codes.",
-            )
-    found = as_numbers(values, mark)
+        told = number_facts(session, data, name)
+    if told.words:
+        words = "value is" if told.words == 1 else "values are"
+        raise InputError(
+            f"Column {name!r}: {told.words:,} {words} no number, the first at {data.engine.place(told.first)}.",
+            hint="Make it empty where it is missing, or use 'pram', which takes codes.",
+        )
+    found = as_numbers(values, told.mark)
     if np.nanmax(np.abs(found), initial=0) > LARGEST_EXACT:
         raise InputError(f"Column {name!r} holds numbers that are too large to perturb.", hint="Is it an identifier? Drop it.")
-    return Numbers(found, min(facts.decimals[name], MOST_DECIMALS), mark)
+    return Numbers(found, min(told.decimals, MOST_DECIMALS), told.mark)
 
 
 def as_numbers(values: pa.ChunkedArray, mark: str) -> FloatArray:
