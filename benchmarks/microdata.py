@@ -223,8 +223,8 @@ def silc(_folder: Path) -> None:
         )
     for rule in ("original", "recount"):
         front = sv.recode.tradeoff_file(data, sv.KeyVariables(fields=menus, order="full", rule=rule))
-        print(f"| front, {rule} | {front.proved} of {len(front.points)} points proved, {front.found} in all, complete: {front.complete} "
-              f"| {front.seconds:.1f} s |", flush=True)  # fmt: skip
+        print(f"| front, {rule} | {front.proved} of {len(front.points)} points proved, {front.found} in all, complete: {front.complete}, "
+              f"blanks within {max(point.gap for point in front.points):.2%} | {front.seconds:.1f} s |", flush=True)  # fmt: skip
     for seconds in (5, 10, 60):
         keys = sv.KeyVariables(fields=dict.fromkeys(SILC_KEYS), order="full", rule="recount")
         began = time.perf_counter()
