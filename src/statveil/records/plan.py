@@ -263,7 +263,7 @@ class _Planning:
                 raise self._none_found()
             raise InfeasibleProblem("No recoding and no blanks obey the rule and the caps.", hint="Raise the caps, or add recodings.")
         best = self._no_worse_than_blanks(search.best) or search.best
-        bound = max(search.bound, min(least, search.value), self._least_step(search.value) if not search.bound else 0.0)
+        bound = max(search.bound, min(least, search.value)) or self._least_step(search.value)
         return self.finish(best, method, bound=bound, facts={**(facts or {}), "boxes": search.boxes, "proved": proved})
 
     def _boxes(self, leaf: Callable[[Levels], tuple[float, float]], *, on_bound: Callable[[float], None]) -> RecodingBoxSearch:
@@ -296,15 +296,15 @@ class _Planning:
         search.value, search.most_boxes = value, TUNING.bounding_boxes
         search.stopped = lambda: self.seconds_left < -0.5 * TUNING.reserve * self.limits.seconds  # most boxes were looked at before
         search.run()
-        return max(search.bound, self._least_step(value))
+        return search.bound or self._least_step(value)
 
     def _least_known(self, levels: Levels) -> float:
         return max([self._least(levels), *(self.evaluator.recoding(levels) + each.bound for each in self._known(levels))])
 
     def _least_step(self, value: float) -> float:
         """No plan is free where the file as it stands is not safe: the cheapest blank or the cheapest recoding is the least."""
-        blanks = self.blanks(self.finest, quick=True)
-        if blanks is not None and not blanks.total:
+        wild = self.blanks(self.finest, quick=True) if self.coded.keys.rule == "wildcard" else None
+        if not self.evaluator.blanks(self.finest) or (wild is not None and not wild.total):
             return 0.0
         steps = [cost for costs in self.evaluator.costs for cost in costs[1:]]
         return float(min([value, self._least_blank, *steps]))

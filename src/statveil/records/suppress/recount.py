@@ -40,6 +40,8 @@ class RecountTuning(NamedTuple):
     """Keys times tables up to which cells are kept in memory."""
     most_masks: int = 400
     """Ways to blank one key, at most."""
+    most_keys: int = 20_000
+    """Keys with cells in doubt."""
     most_columns: int = 60_000
     """Columns of all components together."""
     nodes: int = 5_000
@@ -48,8 +50,8 @@ class RecountTuning(NamedTuple):
     """Rounds of new cells."""
     few_cells: int = 1_500
     """Cells that the cheapest blanks leave with too few records, up to which the program comes before annealing."""
-    cells_a_second: int = 2_000
-    """A program is not begun where less time is left than writing it down takes at this rate."""
+    cells_a_second: int = 500
+    """A program is not begun where less time is left than it takes at this rate."""
     annealing: float = 0.4
     """Share of the time that annealing may take before the program, at most,"""
     mending: float = 0.2
@@ -264,17 +266,26 @@ def recount_exactly(
     began, program = time.monotonic(), RecountProgram(problem, patterns)
     deadline, free = began + seconds, (np.arange(coded.size), program.free, coded.count)
     small = not quick and program.enter(*free) <= TUNING.few_cells  # then the program is quicker than annealing
-    best = None if small else _annealed(program, free, began + TUNING.annealing * seconds, cool=not quick)
+    begun = not quick and coded.keys.counting == "records" and _in_reach(program, (1 - TUNING.annealing - TUNING.mending) * seconds)
+    share = TUNING.annealing if begun or quick else 1.0
+    best = None if small and begun else _annealed(program, free, began + share * seconds, cool=not quick)
     bound = _price(program, free)
-    if not (quick or coded.keys.counting == "weights"):
+    if begun:
         rows, bound, safe = _grown(program, free, deadline - TUNING.mending * seconds, ties=False)
         if safe:
             rows, open_ties = _with_ties_settled(program, rows, deadline) if ties else (rows, len(program.components()))
             return RecountBlanks(*rows, bound=bound, cells=len(program.members), open_ties=open_ties)
-        mended = _annealed(program, rows, deadline, cool=small)
-        best = mended if best is None else min(best, mended, key=lambda each: _price(program, each))
-    best = best or _annealed(program, free, deadline, cool=True)
-    return RecountBlanks(*merged(*best), bound=min(bound, _price(program, best)), cells=len(program.members), open_ties=1)
+        if best is None or rows is not free:  # else the program was not solved once
+            mended = _annealed(program, rows, deadline, cool=small)
+            best = mended if best is None else min(best, mended, key=lambda each: _price(program, each))
+    assert best is not None
+    open_ties = int(best is not free)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
+    return RecountBlanks(*merged(*best), bound=min(bound, _price(program, best)), cells=len(program.members), open_ties=open_ties)
+
+
+def _in_reach(program: RecountProgram, seconds: float) -> bool:
+    """Whether the program can be written down and solved in time."""
+    return len(program.doubts) <= TUNING.most_keys and len(program.members) <= TUNING.cells_a_second * seconds
 
 
 def _annealed(program: RecountProgram, rows: Blanked, deadline: float, *, cool: bool) -> Blanked:
@@ -302,6 +313,8 @@ def _grown(program: RecountProgram, rows: Blanked, deadline: float, *, ties: boo
     """Let cells enter and solve again until a recount finds nothing: the rows, the bound on their cost, and whether they are safe."""
     bound = _price(program, (np.arange(program.problem.coded.size), program.free, program.problem.coded.count))
     for _ in range(TUNING.rounds):
+        if time.monotonic() >= deadline:
+            return rows, bound, False
         if not program.enter(*rows):
             return rows, bound, True
         step = _solve(program, deadline, ties=ties)
@@ -350,7 +363,7 @@ def _solve(program: RecountProgram, deadline: float, *, ties: bool) -> tuple[Bla
 def _solve_first(program: RecountProgram, parts: Sequence[tuple[list[int], frozenset[Cell]]], deadline: float) -> bool:
     """Solve the components without an answer for their cost; whether all have one."""
     waiting, columns = list[tuple[frozenset[Cell], list[_KeyKind], LinearModel, FloatArray]](), 0
-    if deadline - time.monotonic() < len(program.members) / TUNING.cells_a_second:
+    if not _in_reach(program, deadline - time.monotonic()):
         return False
     for keys, cells in parts:
         if cells in program.solved:

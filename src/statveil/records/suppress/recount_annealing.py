@@ -19,6 +19,7 @@ from numba import njit
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.records.suppress.problem import SuppressionProblem, row_amount
+from statveil.records.suppress.recount_rounds import numbered_cells
 
 Blanked = tuple[IntArray, IntArray, IntArray]
 """Rows of key, blank units and records."""
@@ -27,9 +28,9 @@ Blanked = tuple[IntArray, IntArray, IntArray]
 class RecountAnnealingTuning(NamedTuple):
     """Measured on a household survey of 14,827 records with the full key (benchmarks/RESULTS.md, `silc`); the clock only cuts short."""
 
-    sweeps: int = 800
+    sweeps: int = 2_000
     """Sweeps over all rows while it cools,"""
-    most_work: int = 6_000_000_000
+    most_work: int = 15_000_000_000
     """or rows times tables times sweeps, if that is less."""
     danger: float = 0.1
     """Price of a record in danger while it cools, as a share of the cheapest blank."""
@@ -63,13 +64,13 @@ def shown_cells(problem: SuppressionProblem, key: IntArray, units: IntArray, rec
     cell = np.full((len(problem.coded.tables), key.size), -1, dtype=np.int64)
     size = 0
     for table, (places, _) in enumerate(problem.coded.tables):
-        found = problem.cells(places, codes)
-        distinct, dense = np.unique(found[found >= 0], return_inverse=True)
-        cell[table, found >= 0] = dense.ravel() + size
-        size += distinct.size
+        own = numbered_cells(problem.cells(places, codes))
+        cell[table] = np.where(own < 0, -1, own + size)
+        size += int(own.max(initial=-1)) + 1
     shown = (cell >= 0) & (problem.table_masks[:, None] & units == 0)
     total = np.zeros(size, dtype=np.int64)
-    np.add.at(total, cell[shown], np.broadcast_to(amount, cell.shape)[shown])
+    for row, open_ in zip(cell, shown, strict=True):
+        np.add.at(total, row[open_], amount[open_])
     threshold = np.array([threshold for _, threshold in problem.coded.tables], dtype=np.int64)
     return ShownCells(np.ascontiguousarray(cell.T), problem.table_masks, threshold, total, np.asarray(amount, dtype=np.int64))
 
@@ -194,7 +195,7 @@ class RecountAnnealing:
         rng = np.random.Generator(np.random.PCG64(seed))
         _sow(seed)
         danger, began, sweep, cooled = TUNING.danger * self.least, time.monotonic(), 0, 0.0
-        while cooled < 1 and sweep < sweeps:
+        while cooled < 1 and sweep < sweeps and time.monotonic() < deadline:
             heat = TUNING.warmest * (TUNING.coldest / TUNING.warmest) ** cooled
             self._turn(rng, danger, heat * danger * self.problem.coded.unit)
             sweep, now = sweep + 1, time.monotonic()

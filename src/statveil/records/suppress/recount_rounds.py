@@ -17,8 +17,12 @@ from statveil.records.suppress.problem import SuppressionProblem, row_amount
 
 
 class RecountRoundsTuning(NamedTuple):
+    """By judgement."""
+
     most_taken_back: int = 20_000
-    """Rows with blanks up to which it is tried to take some back: by judgement."""
+    """Rows with blanks up to which it is tried to take some back."""
+    densest: int = 1 << 20
+    """Cells up to which they are numbered by looking them up in an array."""
 
 
 TUNING = RecountRoundsTuning()
@@ -97,7 +101,7 @@ def take_back(
 ) -> IntArray:
     """Take blanks back where that keeps a recount safe: dearest units first, whole groups of rows that share key parts and mask."""
     blanked = np.flatnonzero(units)
-    if not blanked.size or blanked.size > TUNING.most_taken_back:
+    if not blanked.size or blanked.size > TUNING.most_taken_back or stopped():
         return units
     units = units.copy()
     counts = ReleasedCounts(problem, key, problem.fields_of(units), records)
@@ -135,6 +139,13 @@ def _groups(problem: SuppressionProblem, key: IntArray, units: IntArray, unit: i
 
 
 def numbered_cells(cells: IntArray) -> IntArray:
-    """The cells that there are numbered from 0 or 1; -1 for none."""
-    _, dense = np.unique(cells, return_inverse=True)
-    return np.where(cells < 0, -1, dense.ravel()).astype(np.int64)
+    """The cells that there are numbered from 0 on; -1 for none."""
+    known, size = cells >= 0, int(cells.max(initial=-1)) + 1
+    numbers = np.full(cells.size, -1, dtype=np.int64)
+    if size <= TUNING.densest + 4 * cells.size:
+        there = np.zeros(size, dtype=np.int64)
+        there[cells[known]] = 1
+        numbers[known] = (np.cumsum(there) - 1)[cells[known]]
+    else:
+        numbers[known] = np.unique(cells[known], return_inverse=True)[1].ravel()
+    return numbers
