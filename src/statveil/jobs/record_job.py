@@ -31,6 +31,7 @@ class RecodingItem(Part):
     edges: list[Number] = Field(default_factory=list)
     bottom: Number | None = None
     top: Number | None = None
+    special: list[str] = Field(default_factory=list)
     new: dict[str, str] | None = None
     others: Literal["refuse", "keep"] = "refuse"
 
@@ -38,8 +39,8 @@ class RecodingItem(Part):
         if self.new is not None:
             return Recoding(name=self.name, new=self.new, others=self.others)
         if self.bottom is not None or self.top is not None:
-            return Extremes(name=self.name, bottom=self.bottom, top=self.top)
-        return Intervals(name=self.name, width=self.width, start=self.start, edges=tuple(self.edges))
+            return Extremes(name=self.name, bottom=self.bottom, top=self.top, special=tuple(self.special))
+        return Intervals(name=self.name, width=self.width, start=self.start, edges=tuple(self.edges), special=tuple(self.special))
 
 
 class FieldPart(Part):
@@ -53,6 +54,7 @@ class FieldPart(Part):
     start: Number = 0
     bottom: Number | None = None
     top: Number | None = None
+    special: list[str] = Field(default_factory=list)
     own: dict[str, dict[str, str]] = Field(default_factory=dict)
     recodings: list[RecodingItem] = Field(default_factory=list)
 
@@ -157,10 +159,11 @@ class FileJob:
             if part.arx is not None:
                 menu += Menu.from_arx_csv(self.base / part.arx)
             menu += Menu.from_grc(*(self.base / each for each in part.grc))
-            menu += Menu.intervals(*part.intervals, start=part.start)
-            menu += Menu(recodings=tuple(Intervals(name=_edges_name(edges), edges=tuple(edges)) for edges in part.edges))
+            special = tuple(part.special)
+            menu += Menu.intervals(*part.intervals, start=part.start, special=special)
+            menu += Menu(recodings=tuple(Intervals(name=_edges_name(edges), edges=tuple(edges), special=special) for edges in part.edges))
             if part.bottom is not None or part.top is not None:
-                menu += Menu(recodings=(Extremes(name="extremes", bottom=part.bottom, top=part.top),))
+                menu += Menu(recodings=(Extremes(name="extremes", bottom=part.bottom, top=part.top, special=special),))
             menu += Menu.own(part.own)
             return menu + Menu(recodings=tuple(each.recoding() for each in part.recodings))
         except StatveilError as error:

@@ -24,7 +24,7 @@ from statveil.data.textfiles import require_file
 from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.report.file_report import write_file_report
-from statveil.records.keys import MISSING_LABEL, KeyVariables
+from statveil.records.keys import KeyVariables
 from statveil.records.plan import FilePlan
 from statveil.records.risk import released_codes
 from statveil.records.suppress.problem import row_amount
@@ -96,7 +96,8 @@ class FileRelease(AuditedFile):
         return {
             "software": {"statveil": VERSION},
             "file": {"name": self.path.name, "sha256": self.file_hash, "records": plan.coded.records},
-            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "counting": plan.keys.counting,
+            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "missing written as": missing_words(plan),
+                     "counting": plan.keys.counting,
                      "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables]},
             "recoding": plan.recoding,
             "blanks": plan.suppression.blanks,
@@ -211,24 +212,30 @@ def _as_written(place: Path) -> dict[str, Any]:
 
 def statement_of(plan: FilePlan, drop: Sequence[str] = ()) -> FileStatement:
     """The plan as the plain promise that the audit compares with."""
-    return promise(plan.keys, plan.mapping(), plan.suppression.blanks, drop)
+    return promise(plan.keys, plan.mapping(), plan.suppression.blanks, missing_words(plan), drop)
+
+
+def missing_words(plan: FilePlan) -> dict[str, str]:
+    """By field, the word that is written for a missing value that counts as a category."""
+    return {name: word for name, word in zip(plan.keys.names, plan.coded.missing_as, strict=True) if word is not None}
 
 
 def promise(
-    keys: KeyVariables, mapping: Mapping[str, Mapping[str, str]], blanks: Mapping[str, int], drop: Sequence[str] = ()
+    keys: KeyVariables,
+    mapping: Mapping[str, Mapping[str, str]],
+    blanks: Mapping[str, int],
+    missing_as: Mapping[str, str],
+    drop: Sequence[str] = (),
 ) -> FileStatement:
     """What was asked, with the recoding value by value and the blanks that were made, as the audit compares it with a file."""
-    recoded = {name: {old: new for old, new in values.items() if old != MISSING_LABEL or keys.missing == "unknown"}
-               for name, values in mapping.items()}  # fmt: skip
     return FileStatement(
         fields=keys.names,
         tables=tuple((tuple(keys.names[place] for place in places), threshold) for places, threshold in keys.tables()),
         rule=keys.rule,
         blanks=blanks,
-        recoded=recoded,
-        missing=keys.missing,
-        missing_codes=keys.missing_texts(),
-        missing_label=MISSING_LABEL,
+        recoded=mapping,
+        missing_codes=keys.missing_codes,
+        missing_as=missing_as,
         weight=keys.weight if keys.counting == "weights" else None,
         linked=keys.linked,
         dropped=tuple(drop),

@@ -29,7 +29,6 @@ class KeyTuning(NamedTuple):
 
 
 TUNING = KeyTuning()
-MISSING_LABEL = "missing"
 LARGEST_THRESHOLD = 10**12
 
 
@@ -58,7 +57,7 @@ class KeyVariables:
     rule: what a blank means. `original`: a combination with a blank is safe, the others keep their counts. `recount`: a blank
         matches nothing and the released file is counted again. `wildcard`: a blank matches everything (weak; for comparison).
     missing: a missing value in the data is "unknown" (as good as blank) or a "category" of its own.
-    missing_codes: by field, the codes that mean a missing value.
+    missing_codes: by field, the codes that mean a missing value; compared as text in columns of text, as numbers in columns of decimals.
     costs: of a blank, by field; record_cost is a column that multiplies them. ties: second objective among equal costs.
     recoding_costs: "entropy" (recoding_weight x records x share of the field's entropy lost), or by field and recoding.
     household, shared: a blank in a shared field is made for all members of the household.
@@ -111,11 +110,6 @@ class KeyVariables:
         if isinstance(given, Hierarchy):
             return Menu.from_hierarchy(given)
         return given or Menu()
-
-    def missing_texts(self) -> dict[str, list[str]]:
-        """The missing codes as a file may spell them: frames write whole numbers with gaps among them as 9.0."""
-        stripped = {name: [code.strip() for code in codes] for name, codes in self.missing_codes.items()}
-        return {name: [*codes, *(f"{code}.0" for code in codes if code.lstrip("-").isdecimal())] for name, codes in stripped.items()}
 
     def tables(self) -> list[tuple[tuple[int, ...], int]]:
         """The combinations to count, as places of fields, each with the number of records that makes it safe."""

@@ -93,12 +93,13 @@ class FilePlan:
         return {name: self.coded.levels[place][level].name for place, (name, level) in enumerate(zip(names, self.levels, strict=True))}
 
     def mapping(self) -> dict[str, dict[str, str]]:
-        """Old value to new value, for every field that is recoded."""
+        """Old value to new value, for every field that is recoded; what is missing stays so."""
         found = {}
         for place, (name, level) in enumerate(zip(self.coded.keys.names, self.levels, strict=True)):
             if level:
                 chosen = self.coded.levels[place][level]
-                found[name] = {old: chosen.values[chosen.code[code]] for code, old in enumerate(self.coded.values[place])}
+                known = self.coded.values[place][: -1 if self.coded.missing_as[place] is not None else None]
+                found[name] = {old: chosen.values[chosen.code[code]] for code, old in enumerate(known)}
         return found
 
 

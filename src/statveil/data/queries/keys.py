@@ -33,13 +33,15 @@ class RecordKey:
         return [*(f"k{place}" for place in range(len(self.fields))), *(f"n{place}" for place in range(len(self.numbers)))]
 
     def text(self, name: str) -> str:
-        """A field as text, or NULL where it is missing. Codes that a user calls missing are."""
+        """A field as text, or NULL where it is missing. Codes that a user calls missing are; 9 means 9.0 where a column holds numbers."""
         identifier = text_of(self.data.engine, name)
         text = f"NULLIF({identifier}, '')"
         if not self.missing.get(name):
             return text
-        listed = f"SELECT code FROM missing_codes WHERE place = {self.fields.index(name)}"
-        return f"CASE WHEN trim({identifier}) IN ({listed}) THEN NULL ELSE {text} END"
+        place, kind = self.fields.index(name), f"typeof({column(self.data.engine, name)})"
+        listed = f"trim({identifier}) IN (SELECT code FROM missing_codes WHERE place = {place})"
+        number = f"TRY_CAST({identifier} AS DOUBLE) IN (SELECT TRY_CAST(code AS DOUBLE) FROM missing_codes WHERE place = {place})"
+        return f"CASE WHEN {listed} OR (({kind} IN ('FLOAT', 'DOUBLE') OR {kind} LIKE 'DECIMAL%') AND {number}) THEN NULL ELSE {text} END"
 
     @property
     def texts(self) -> list[str]:
@@ -56,7 +58,7 @@ class RecordKey:
 
     def lend_missing(self, session: Session) -> None:
         """The codes that mean missing, as a table: a user's words never enter a query."""
-        rows = [(self.fields.index(name), code) for name, codes in self.missing.items() for code in codes]
+        rows = [(self.fields.index(name), code.strip()) for name, codes in self.missing.items() for code in codes]
         places, codes = pa.array([place for place, _ in rows], pa.int32()), pa.array([code for _, code in rows], pa.string())
         session.lend("missing_codes", pa.table({"place": places, "code": codes}))
 

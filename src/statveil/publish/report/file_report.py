@@ -100,10 +100,7 @@ def _unsafe_after(plan: FilePlan) -> list[int]:
 
 def _charts(plan: FilePlan, unsafe: UnsafeCombinations, left: list[int], after: KeyClasses) -> dict[str, Any]:
     sizes = [len(places) for places, _ in plan.coded.tables]
-    first = {
-        size: sum(each.unsafe_records for each, s in zip(unsafe.by_combination(), sizes, strict=True) if s == size)
-        for size in sorted(set(sizes))
-    }
+    first = {size: records for size, (_, records) in unsafe.by_size().items()}
     last = {size: sum(number for number, s in zip(left, sizes, strict=True) if s == size) for size in first}
     found = {"unsafe": file_charts.unsafe_by_size(first, last), "blanks": file_charts.blanks_by_field(plan.suppression.blanks)}
     start = file_charts.in_new_classes(plan)

@@ -88,12 +88,9 @@ def _menu(coded: CodedFile, name: str) -> dict[str, Any]:
 
 
 def _recoding(coded: CodedFile, name: str, each: AnyRecoding) -> dict[str, Any]:
-    if isinstance(each, Intervals):
-        return (
-            {"name": each.name, "edges": list(each.edges)} if each.edges else {"name": each.name, "width": each.width, "start": each.start}
-        )
-    if isinstance(each, Extremes):
-        return {key: value for key, value in (("name", each.name), ("bottom", each.bottom), ("top", each.top)) if value is not None}
+    if isinstance(each, Intervals | Extremes):
+        told = {part.name: getattr(each, part.name) for part in fields(each)}
+        return {key: _plain(value) for key, value in told.items() if value is not None and value != ()}
     return {"name": each.name, "new": _listed(coded, name, each)}
 
 
