@@ -5,6 +5,14 @@ from __future__ import annotations
 from statveil.jobs.records.explore import RecodingExplorer
 from statveil.publish.audited_file import EarlierReleases
 from statveil.records.keys import EditRule
+from statveil.records.models import (
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    HouseholdRisk,
+    IndividualRisk,
+    RecursiveDiversity,
+)
 from statveil.records.plan import RecodingSearchOptions
 from statveil.records.recode.recodings import Extremes, Intervals, Menu, Recoding
 from statveil.records.risk import UnsafeCombinations
@@ -12,14 +20,20 @@ from statveil.records.suppress.problem import Suppression
 from statveil.records.suppress.suppress import suppress
 
 __all__ = [
+    "Closeness",
+    "DistinctDiversity",
     "EarlierReleases",
     "EditRule",
+    "EntropyDiversity",
     "Extremes",
+    "HouseholdRisk",
+    "IndividualRisk",
     "Intervals",
     "Menu",
     "Recoding",
     "RecodingExplorer",
     "RecodingSearchOptions",
+    "RecursiveDiversity",
     "Suppression",
     "UnsafeCombinations",
     "suppress",

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from statveil.audit.file_models import PromisedModel, check_model
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import IntArray
 from statveil.data.engines import Session
@@ -61,6 +62,7 @@ class FileStatement:
     caps: Mapping[str, int] = field(default_factory=dict)
     household: str | None = None
     shared: Sequence[str] = ()
+    models: Sequence[PromisedModel] = ()
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -97,6 +99,8 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
             ]
             checks.append(_only_blanks(statement, before, after, before_keys, after_keys))
             checks.append(_household_check(statement, before, after))
+            places = [[statement.fields.index(name) for name in names] for names, _ in statement.tables]
+            checks += [check_model(model, before, after, places, statement.rule, WEIGHT_UNIT) for model in statement.models]
             unsafe = _recount(other, statement, before_keys, after_keys)
     faults = unsafe[statement.rule]
     words = f"No record shows a combination that rule '{statement.rule}' calls unsafe"

@@ -13,6 +13,7 @@ import numpy as np
 
 from statveil.audit.attacks.file_attacks import Edit, ExposedFile, attack_file
 from statveil.audit.file_audit import FileStatement, audit_file, compare_releases
+from statveil.audit.file_models import PromisedModel
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
@@ -25,6 +26,7 @@ from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.report.file_report import write_file_report
 from statveil.records.keys import KeyVariables
+from statveil.records.models import Closeness, HouseholdRisk, IndividualRisk, RecursiveDiversity, RiskModel
 from statveil.records.plan import FilePlan
 from statveil.records.risk import released_codes
 from statveil.records.suppress.problem import row_amount
@@ -98,7 +100,8 @@ class FileRelease(AuditedFile):
             "file": {"name": self.path.name, "sha256": self.file_hash, "records": plan.coded.records},
             "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "missing written as": missing_words(plan),
                      "counting": plan.keys.counting,
-                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables]},
+                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables],
+                     "models": [str(model) for model in plan.keys.models]},
             "recoding": plan.recoding,
             "blanks": plan.suppression.blanks,
             "cost": {"total": plan.cost, "recoding": plan.recoding_cost, "blanks": plan.suppression.cost, "bound": plan.bound,
@@ -242,7 +245,16 @@ def promise(
         caps=keys.caps,
         household=keys.household,
         shared=keys.shared,
+        models=[_promised(model, keys) for model in keys.models],
     )
+
+
+def _promised(model: RiskModel, keys: KeyVariables) -> PromisedModel:
+    if isinstance(model, IndividualRisk):
+        home = keys.household if isinstance(model, HouseholdRisk) else None
+        return PromisedModel(kind=model.kind, limit=model.most, words=str(model), weight=keys.weight, household=home)
+    limit, c = model.most if isinstance(model, Closeness) else model.least, model.c if isinstance(model, RecursiveDiversity) else 0.0
+    return PromisedModel(kind=model.kind, limit=limit, words=str(model), column=model.column, c=c)
 
 
 def _hash(path: Path) -> str:

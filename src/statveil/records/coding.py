@@ -20,9 +20,19 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import FormatError, InputError
 from statveil.data.engines import Session
 from statveil.data.microdata import Microdata
-from statveil.data.queries.keys import WEIGHT_DECIMALS, RecordKey, count_keys, count_members, count_where, no_amount, total_units
+from statveil.data.queries.keys import (
+    WEIGHT_DECIMALS,
+    RecordKey,
+    count_keys,
+    count_members,
+    count_values,
+    count_where,
+    no_amount,
+    total_units,
+)
 from statveil.records.keys import KeyVariables
-from statveil.records.recode.recodings import Resolved, resolve
+from statveil.records.models import ModelJudge, SensitiveColumn, necessary_models
+from statveil.records.recode.recodings import Resolved, number_of, resolve
 
 UNKNOWN = -1
 MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "<na>", "n.a.", "nan", "null", "nil", "none", "missing", "?", ".", "-", "--", "*"})
@@ -63,6 +73,16 @@ class CodedFile:
     numbers: IntArray
     """By which equal keys are told apart, one row for each of `distinguishing_columns(keys)`: what one record has, in units of 10**-6."""
     households: Households | None
+    sensitive: Mapping[str, SensitiveColumn]
+    """What the keys hold of the columns that risk models are about."""
+
+    @cached_property
+    def judge(self) -> ModelJudge | None:
+        """Of the risk models, where there are any."""
+        if not self.keys.models:
+            return None
+        unit = WEIGHT_UNIT if self.keys.weight else 1
+        return ModelJudge(models=self.keys.models, count=self.count, weight=self.weight, unit=unit, columns=self.sensitive)
 
     @property
     def records(self) -> int:
@@ -115,7 +135,7 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
     """Group the records by their key, and `distinguish` by what `distinguishing_columns` names, and turn values into numbers."""
     wanted = [*keys.names, *(name for name in (keys.weight, keys.record_cost, keys.household) if name)]
     data.require(wanted)
-    data.require([name for group in keys.linked for name in group])
+    data.require([*(name for group in keys.linked for name in group), *keys.sensitive])
     with data.engine.session() as session:
         told = distinguishing_columns(keys) if distinguish else []
         key = record_key(data, keys, told)
@@ -123,6 +143,7 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
         _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
         found = count_keys(session, key)
         members = count_members(session, key) if keys.household else None
+        held = {name: count_values(session, key, name) for name in keys.sensitive}
     if not found.num_rows:
         raise InputError(f"{data.origin} has no records.", hint="There is nothing to protect.")
     values, levels, missing_as, codes = _coded(found, keys)
@@ -133,8 +154,9 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
     mass = _whole(found["cost"])[order] / WEIGHT_UNIT if keys.record_cost else count.astype(np.float64)
     codes, numbers = np.ascontiguousarray(codes[:, order]), numbers[:, order]
     coded = CodedFile(keys=keys, values=values, levels=levels, codes=codes, count=count, weight=weight, mass=mass, missing_as=missing_as,
-                      numbers=numbers, households=None)  # fmt: skip
-    return coded if members is None else replace(coded, households=_households(members, coded))
+                      numbers=numbers, households=None, sensitive={})  # fmt: skip
+    homes = None if members is None else _households(members, coded)
+    return replace(coded, households=homes, sensitive={name: _sensitive_column(found, coded) for name, found in held.items()})
 
 
 def record_key(data: Microdata, keys: KeyVariables, told: Sequence[str] = ()) -> RecordKey:
@@ -247,9 +269,7 @@ def mixed(codes: IntArray, sizes: Sequence[int]) -> IntArray:
 
 
 def _households(members: pa.Table, coded: CodedFile) -> Households:
-    found = np.stack([codes_of(members[f"k{place}"].combine_chunks(), coded, place) for place in range(len(coded.values))])
-    told = [f"n{place}" for place in range(len(coded.numbers))]
-    key = key_places(np.concatenate([coded.codes, coded.numbers]), np.concatenate([found, _numbers(members, told)]))
+    key = _keys_of(members, coded)
     names = pa.array(sorted(pc.unique(members["home"]).to_pylist()), pa.string())
     home = pc.index_in(members["home"].combine_chunks(), value_set=names).to_numpy(zero_copy_only=False).astype(np.int64)
     order = np.lexsort((key, home))
@@ -260,6 +280,32 @@ def _households(members: pa.Table, coded: CodedFile) -> Households:
         home = np.where(home == 0, np.cumsum(home == 0) - 1, home + alone - 1)
         names = pa.concat_arrays([pa.array([""] * alone, pa.string()), names[1:]])
     return Households(names=names, home=home, key=key)
+
+
+def _keys_of(found: pa.Table, coded: CodedFile) -> IntArray:
+    """The key of each row of an answer."""
+    codes = np.stack([codes_of(found[f"k{place}"].combine_chunks(), coded, place) for place in range(len(coded.values))])
+    told = [f"n{place}" for place in range(len(coded.numbers))]
+    return key_places(np.concatenate([coded.codes, coded.numbers]), np.concatenate([codes, _numbers(found, told)]))
+
+
+def _sensitive_column(found: pa.Table, coded: CodedFile) -> SensitiveColumn:
+    text = found["value"].combine_chunks()
+    distinct = [str(value) for value in pc.unique(text).to_pylist()]
+    place, ordered = value_order(distinct)
+    value = place[pc.index_in(text, value_set=pa.array(distinct, pa.string())).to_numpy(zero_copy_only=False)]
+    return SensitiveColumn(key=_keys_of(found, coded), value=value, records=_whole(found["records"]), ordered=ordered)
+
+
+def value_order(distinct: Sequence[str]) -> tuple[IntArray, bool]:
+    """The place of each value among all, and whether that is an order: it is of numbers, however they are written; missing comes first."""
+    numbers = [None if value == "" else number_of(value) for value in distinct]
+    ordered = any(number is not None for number in numbers)
+    ordered = ordered and all(number is not None or value == "" for number, value in zip(numbers, distinct, strict=True))
+    if not ordered:
+        return np.argsort(np.argsort(np.array(distinct, dtype=object), kind="stable"), kind="stable"), False
+    ranks = {number: rank for rank, number in enumerate(sorted({number for number in numbers if number is not None}), start="" in distinct)}
+    return np.array([0 if number is None else ranks[number] for number in numbers], dtype=np.int64), True
 
 
 def codes_of(text: pa.Array, coded: CodedFile, place: int) -> IntArray:
@@ -288,6 +334,12 @@ def narrowed(coded: CodedFile, chosen: Mapping[str, str]) -> CodedFile:
         for name, menu in zip(coded.keys.names, coded.levels, strict=True)
     ]
     return replace(coded, levels=tuple(levels))
+
+
+def relaxed_models(coded: CodedFile) -> CodedFile:
+    """The file with what its risk models imply whichever records join or leave a combination; itself where that is all they say."""
+    models = necessary_models(coded.keys.models)
+    return coded if models == tuple(coded.keys.models) else replace(coded, keys=replace(coded.keys, models=models))
 
 
 def level_of(coded: CodedFile, chosen: Mapping[str, str]) -> tuple[int, ...]:

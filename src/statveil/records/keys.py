@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from statveil.core.errors import InputError
 from statveil.core.limits import known
 from statveil.data.hierarchy import Hierarchy
+from statveil.records.models import MODELS, HouseholdRisk, IndividualRisk, RiskModel
 from statveil.records.recode.recodings import AS_IT_IS, Menu
 
 Rule = Literal["original", "recount", "wildcard"]
@@ -64,6 +65,8 @@ class KeyVariables:
     linked: groups of columns blanked together; a key field first, others may be any columns.
     caps: at most so many blanks in a field. candidates: each blank could hide at least so many values (keyed extra blanks, M03).
     edits: rules that everybody knows; the attacks on the released file use them first (M04).
+    models: what no combination may break besides: `DistinctDiversity`, `EntropyDiversity`, `RecursiveDiversity`, `Closeness`,
+        `IndividualRisk`, `HouseholdRisk`.
 
     >>> KeyVariables(fields={"age": None, "region": None}, threshold=3, order=2).order
     2
@@ -91,6 +94,7 @@ class KeyVariables:
     caps: Mapping[str, int] = field(default_factory=dict)
     candidates: int = 0
     edits: Sequence[EditRule] = ()
+    models: Sequence[RiskModel] = ()
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -99,11 +103,24 @@ class KeyVariables:
         self._check_costs()
         self._check_groups()
         self._check_edits()
+        self._check_models()
         self.tables()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.fields)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Columns that risk models are about."""
+        return tuple(dict.fromkeys(model.column for model in self.models if not isinstance(model, IndividualRisk)))
+
+    @property
+    def modelled(self) -> tuple[str, ...]:
+        """Columns without which nobody could judge the released file by its risk models."""
+        home = [self.household] if any(isinstance(model, HouseholdRisk) for model in self.models) else []
+        weight = [self.weight] if self.rule == "recount" and any(isinstance(model, IndividualRisk) for model in self.models) else []
+        return (*self.sensitive, *(name for name in (*home, *weight) if name is not None))
 
     def menu(self, name: str) -> Menu:
         given = self.fields[name]
@@ -246,7 +263,7 @@ class KeyVariables:
         self._known_fields(self.shared, "shared")
         if self.shared and self.household is None:
             raise InputError("Shared fields need the column that tells households apart.", hint="Give household='...'.")
-        if self.household is not None and not self.shared:
+        if self.household is not None and not self.shared and not any(isinstance(model, HouseholdRisk) for model in self.models):
             raise InputError("A household without shared fields changes nothing.", hint="Give shared=[...], or leave household out.")
         if self.household is not None and (self.rule == "wildcard" or self.candidates):
             raise InputError("Households go with rule 'original' or 'recount', and not with candidates.")
@@ -273,6 +290,21 @@ class KeyVariables:
                 raise InputError("edits: what must hold is a list of values for each field.", hint="when={'age': ['13', '14']}.")
             self._known_fields(rule.when, "edits")
             self._known_fields(rule.then, "edits")
+
+    def _check_models(self) -> None:
+        _check_lists("models", [self.models])
+        if any(type(model) not in MODELS.values() for model in self.models):
+            raise InputError("models: what stands there is no risk model.", hint=f"Known: {', '.join(MODELS)}.")
+        hidden = {*self.names, *(name for group in self.linked for name in group)}
+        strange = [name for name in self.sensitive if name in hidden]
+        if strange:
+            raise InputError(f"models: {strange[0]!r} is a key field, or linked to one.", hint="A model is about a column that stays.")
+        if self.models and self.rule == "wildcard":
+            raise InputError("Risk models go with rule 'original' or 'recount'.")
+        if self.models and self.rule == "recount" and (self.caps or self.household or self.candidates):
+            raise InputError("Under rule 'recount', risk models go without caps, households and candidates.", hint="Use rule 'original'.")
+        if any(isinstance(model, HouseholdRisk) for model in self.models) and (self.household is None or self.caps):
+            raise InputError("A household risk needs household='...', and goes without caps.")
 
     def _known_fields(self, names: Sequence[str] | Mapping[str, object], what: str) -> None:
         strange = [name for name in names if name not in self.fields]

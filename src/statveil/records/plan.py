@@ -14,7 +14,7 @@ import numpy as np
 from statveil.core.errors import InfeasibleProblem, OutOfTime
 from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_seed, known
 from statveil.data.microdata import Microdata
-from statveil.records.coding import CodedFile, code_file, level_of, narrowed
+from statveil.records.coding import CodedFile, code_file, level_of, narrowed, relaxed_models
 from statveil.records.keys import KeyVariables
 from statveil.records.recode.branch_and_bound import RecodingBoxSearch
 from statveil.records.recode.evaluate import Evaluator, Levels
@@ -155,6 +155,8 @@ class _Planning:
     def __init__(self, coded: CodedFile, limits: Limits, seed: int, on_progress: OnProgress | None) -> None:
         self.coded, self.limits, self.seed = coded, limits, seed
         self.evaluator = Evaluator(coded=coded)
+        relaxed = relaxed_models(coded)
+        self.floor = self.evaluator if relaxed is coded else Evaluator(coded=relaxed, shared_maps=self.evaluator.maps)
         self.began = time.monotonic()
         self._tell = on_progress or (lambda _progress: None)
         self.stage, self.best, self.bound = "start", math.inf, 0.0
@@ -188,6 +190,11 @@ class _Planning:
         keys = self.coded.keys
         return keys.rule == "original" and not keys.caps and not keys.household
 
+    @property
+    def _judged_again(self) -> bool:
+        """Whether a blank may mend what a risk model calls unsafe in other records."""
+        return self.coded.keys.rule == "recount" and self.floor is not self.evaluator
+
     def blanks(self, levels: Levels, *, quick: bool, ties: bool = False) -> Suppression | None:
         """Found once for each recoding; None where the caps do not hold under it: under another they may.
 
@@ -220,7 +227,7 @@ class _Planning:
         """Cost and a bound on it."""
         found, recoding = self.blanks(levels, quick=quick), self.evaluator.recoding(levels)
         if found is None:
-            return math.inf, (self.evaluator.cost(levels) if levels in self.open else math.inf)
+            return math.inf, (self.floor.cost(levels) if levels in self.open else math.inf)
         return recoding + found.cost, recoding + found.bound
 
     def by_boxes(self, start: Levels, method: str, *, facts: Mapping[str, Any] | None = None) -> FilePlan:
@@ -230,7 +237,7 @@ class _Planning:
         search = RecodingBoxSearch(
             evaluator=self.evaluator,
             leaf=lambda levels: self._leaf(levels, search.value),
-            blanks=self.evaluator.blanks if self.coded.keys.rule != "wildcard" else lambda _levels: 0.0,
+            blanks=self.floor.blanks if self.coded.keys.rule != "wildcard" else lambda _levels: 0.0,
             stopped=self.stopped,
             on_bound=lambda bound: self.tell(bound=bound),
             gap=self.limits.gap,
@@ -255,7 +262,7 @@ class _Planning:
         if self.plain:
             return (self.evaluator.cost(levels),) * 2
         wild = self.coded.keys.rule == "wildcard"
-        least = self.evaluator.recoding(levels) if wild else self.evaluator.cost(levels)
+        least = self.evaluator.recoding(levels) if wild else self.floor.cost(levels)
         return (math.inf, least) if least >= best else self._priced(levels, quick=self.stopped())
 
     def by_search(self, method: str, objective: str, start: Levels | None) -> FilePlan:
@@ -317,7 +324,7 @@ class _Planning:
         recoding = self.evaluator.recoding(levels)
         if method == "given":
             bound = recoding + suppression.bound
-        elif self.coded.keys.rule == "wildcard" and method not in ("auto", "exact"):
+        elif method not in ("auto", "exact") and (self.coded.keys.rule == "wildcard" or self._judged_again):
             bound = None  # blanks help other records there: the bounds of rule `original` do not hold
         plan = FilePlan(
             coded=self.coded,

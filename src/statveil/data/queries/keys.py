@@ -87,10 +87,9 @@ def count_members(session: Session, key: RecordKey) -> pa.Table:
 
 
 def count_values(session: Session, key: RecordKey, sensitive: str) -> pa.Table:
-    """Each different key with each value of another column (c0, c1, ..., the value last), and how many records (`n`) have them."""
-    texts = [f"{key.text(name)} AS c{place}" for place, name in enumerate(key.fields)]
-    value = f"coalesce({text_of(key.data.engine, sensitive)}, '') AS c{len(texts)}"
-    return session.query(f"SELECT {', '.join([*texts, value])}, count(*) AS n FROM records GROUP BY ALL")
+    """Each different key with each `value` of another column, empty where it is missing, and how many records have them."""
+    value = f"coalesce({text_of(key.data.engine, sensitive)}, '') AS value"
+    return session.query(f"SELECT {', '.join([*key.texts, *key.units, value])}, count(*) AS records FROM records GROUP BY ALL")
 
 
 def no_amount(data: Microdata, name: str) -> str:

@@ -174,6 +174,19 @@ class FileRecords:
         counted = f"CAST({bits} AS BIGINT) AS blank, count(*) AS records"
         return self.session.query(f"SELECT {self._listed}, rest, {counted} FROM ({open_rows}) GROUP BY {self._listed}, rest")
 
+    def held(self, value: str | None, weight: tuple[str, int] | None, household: str | None) -> pa.Table:
+        """The different records as far as these go: the key fields, the text of a column (`x`), the household (`home`), with how many
+        they are and the sum of their weights in units."""
+        fields = self._watched.names[: len(self._watched.fields)]
+        told = [f"{self._plain(name)} AS {label}" for name, label in ((value, "x"), (household, "home")) if name is not None]
+        units = (
+            "1" if weight is None else f"CAST(round(CAST(replace({self._plain(weight[0])}, ',', '.') AS DOUBLE) * {weight[1]}) AS BIGINT)"
+        )
+        rows = self._rows.replace("SELECT ", f"SELECT {', '.join([*told, f'{units} AS units'])}, ", 1)
+        grouped = ", ".join([*fields, *(label for name, label in ((value, "x"), (household, "home")) if name is not None)])
+        sums = "count(*) AS records, CAST(sum(units) AS BIGINT) AS units"
+        return self.session.query(f"SELECT {grouped}, {sums} FROM ({rows}) GROUP BY {grouped}")
+
     def has(self, name: str) -> bool:
         return name in self._data.columns
 

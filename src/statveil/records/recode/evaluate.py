@@ -22,6 +22,7 @@ from statveil.records.frequencies import (
     NONE,
     LevelMaps,
     Words,
+    cell_index,
     distinct_patterns,
     pattern_hash,
     side_by_side,
@@ -138,10 +139,12 @@ class Evaluator:
     """Costs of recodings, incrementally from the one asked for last. `evaluations` counts the different ones priced."""
 
     coded: CodedFile
+    shared_maps: LevelMaps | None = None
+    """Those of another evaluator, whose levels this one is asked about as well."""
 
     def __post_init__(self) -> None:
         coded = self.coded
-        self.problem: SuppressionProblem = problem_of(coded, (0,) * len(coded.values))
+        self.problem: SuppressionProblem = problem_of(coded, (0,) * len(coded.values), self.shared_maps)
         self.maps: LevelMaps = self.problem.maps
         self.costs = recoding_costs(coded)
         self.menu: tuple[int, ...] = tuple(len(each) for each in coded.levels)
@@ -186,7 +189,10 @@ class Evaluator:
         if packed is None:
             own = [levels[place] for place in places]
             skipped = self._skipped(table, levels)
-            packed = np.packbits(unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped))
+            bad = unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped)
+            if self.coded.judge is not None:
+                bad |= self.coded.judge.broken(cell_index(self.coded.codes, self.maps, places, own)[0])
+            packed = np.packbits(bad)
             self._cache[key] = packed
             if len(self._cache) * (self.coded.size // 8 + 64) > TUNING.cache_bytes:
                 self._cache.popitem(last=False)

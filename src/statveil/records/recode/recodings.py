@@ -229,7 +229,7 @@ def _level(tree: Hierarchy, depth: int) -> Recoding:
 
 def numbers_of(values: Sequence[str], *, column: str) -> list[Decimal]:
     """The values as numbers; messages tell how many are not, never which."""
-    numbers = [_number(value) for value in values]
+    numbers = [number_of(value) for value in values]
     words = sum(number is None for number in numbers)
     if words:
         raise InputError(
@@ -240,7 +240,7 @@ def numbers_of(values: Sequence[str], *, column: str) -> list[Decimal]:
     return [number for number in numbers if number is not None]
 
 
-def _number(value: str) -> Decimal | None:
+def number_of(value: str) -> Decimal | None:
     text = value.strip().replace(",", ".")
     if len(text) > _LONGEST_NUMBER or "_" in text:
         return None
@@ -257,7 +257,7 @@ def exact(number: Any, name: str) -> Decimal:
     """A user's number as it is written: 0.1 is one tenth."""
     found = None
     if isinstance(number, Real) and not isinstance(number, bool):
-        found = _number(str(int(number)) if isinstance(number, Integral) else repr(float(number)))
+        found = number_of(str(int(number)) if isinstance(number, Integral) else repr(float(number)))
     if found is None:
         raise InputError(f"Recoding {name!r}: the width, the edges and the ends must be numbers.", hint="Infinite ones are not needed.")
     return found
@@ -295,7 +295,7 @@ class _Range(NamedTuple):
     high: str
 
     def holds(self, value: str) -> bool:
-        numbers = [_number(text) for text in (value, self.low, self.high)]
+        numbers = [number_of(text) for text in (value, self.low, self.high)]
         low, high = self.low != "", self.high != ""
         if numbers[0] is not None and (numbers[1] is not None or not low) and (numbers[2] is not None or not high):
             return (not low or numbers[1] <= numbers[0]) and (not high or numbers[0] <= numbers[2])  # type: ignore[operator]

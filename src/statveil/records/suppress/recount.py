@@ -37,6 +37,8 @@ class RecountTuning(NamedTuple):
 
     most_taken_back: int = 20_000
     """Rows with blanks up to which it is tried to take some back."""
+    most_judged: int = 20_000_000
+    """Groups times keys times tables up to which it is tried where risk models are judged anew each time."""
     most_cells: int = 20_000_000
     """Keys times tables up to which cells are kept in memory."""
     most_masks: int = 400
@@ -144,6 +146,21 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
                     counts.show(rows, tables)
                     units[rows] &= ~(1 << unit)
                     changed = True
+    return units
+
+
+def take_back_judged(problem: SuppressionProblem, units: IntArray) -> IntArray:
+    """The same where risk models are to be obeyed: every group is tried, dearest units first, and a whole recount must find nothing."""
+    key, units = np.arange(problem.coded.size), units.copy()
+    order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
+    groups = [(unit, rows) for unit in order for rows in _groups(problem, key, units, unit)]
+    if len(groups) * problem.coded.size * len(problem.coded.tables) > TUNING.most_judged:
+        return units
+    for unit, rows in groups:
+        tried = units.copy()
+        tried[rows] &= ~(1 << unit)
+        if not problem.patterns(problem.blanked(key, problem.fields_of(tried)), problem.coded.amount).any():
+            units = tried
     return units
 
 

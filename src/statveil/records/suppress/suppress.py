@@ -13,15 +13,16 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.core.limits import Ending, Limits, check_seed
 from statveil.data.microdata import Microdata
-from statveil.records.coding import CodedFile, code_file, level_of
+from statveil.records.coding import CodedFile, code_file, level_of, relaxed_models
 from statveil.records.frequencies import LevelMaps, Words, distinct_patterns
 from statveil.records.keys import KeyVariables
 from statveil.records.suppress import wildcard
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.decoys import add_decoys
+from statveil.records.suppress.household_risk import cover_risky_households, household_limit
 from statveil.records.suppress.joint_program import JointBlanks, JointProgram, cover_households, solve_jointly
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
-from statveil.records.suppress.recount import add_rounds, recount_exactly, take_back
+from statveil.records.suppress.recount import add_rounds, recount_exactly, take_back, take_back_judged
 from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 
@@ -71,12 +72,20 @@ def fewest_blanks(
     """
     problem = problem_of(coded, levels, maps)
     patterns = problem.patterns()
-    floor = original_bound(problem, patterns)
+    floor = original_bound(problem, _lasting(problem, patterns))
     if coded.keys.caps:
         return _under_caps(problem, patterns, floor, limits)
     if coded.households is not None:
         return _in_households(problem, patterns, floor, limits, quick=quick)
     return _by_rule(problem, patterns, floor, limits, quick=quick, ties=ties)
+
+
+def _lasting(problem: SuppressionProblem, patterns: Words) -> Words:
+    """The patterns that stay unsafe whatever is blanked elsewhere: under `recount`, models count with what they imply."""
+    relaxed = relaxed_models(problem.coded)
+    if problem.coded.keys.rule == "original" or relaxed is problem.coded:
+        return patterns
+    return problem_of(relaxed, problem.levels, problem.maps).patterns()
 
 
 def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
@@ -100,7 +109,8 @@ def _recounted_blanks(
     problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool
 ) -> Suppression:
     """By the growing integer program; blanks in rounds where that is too large, or where a price is all that is wanted."""
-    exact = None if quick else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
+    models = bool(problem.coded.keys.models)  # the integer program counts records, not what they hold
+    exact = None if quick or models else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
     if exact is not None:
         rows = (exact.key, problem.fields_of(exact.units), exact.records)
         notes = {"cells in doubt": exact.cells}
@@ -108,7 +118,7 @@ def _recounted_blanks(
     key, records = np.arange(problem.coded.size), problem.coded.count
     units, rounds = add_rounds(problem, key, problem.covers(patterns), records)
     if not quick:
-        units = take_back(problem, key, units, records)
+        units = take_back_judged(problem, units) if models else take_back(problem, key, units, records)
     open_ties = int(len(rounds) > 1)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
     return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds), open_ties=open_ties)
 
@@ -215,8 +225,9 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
             return _by_program(problem, exact, floor)
     required, rounds, bound = patterns[homes.key], list[int](), floor
     ones = np.ones(homes.key.size, dtype=np.int64)
+    most = household_limit(problem)
     while True:
-        units, cost = cover_households(problem, required)
+        units, cost = cover_households(problem, required) if most is None else cover_risky_households(problem, required, most)
         bound = bound if rounds else max(bound, cost)
         mask = problem.fields_of(units)
         rounds.append(int(np.bitwise_count(mask).sum()))

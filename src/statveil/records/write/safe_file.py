@@ -93,6 +93,9 @@ def _check_drop(data: Microdata, plan: FilePlan, drop: Sequence[str]) -> None:
     kept = [name for name in drop if name in plan.keys.names]
     if kept:
         raise InputError(f"{kept[0]!r} is a key field and cannot be dropped.", hint="Take it out of the key fields.")
+    needed = [name for name in drop if name in plan.keys.modelled]
+    if needed:
+        raise InputError(f"{needed[0]!r} cannot be dropped: a risk model is about it.", hint="Keep it, or leave the model out.")
     if plan.keys.rule == "recount" and plan.keys.counting == "weights" and plan.keys.weight in drop:
         raise InputError(
             "The weights cannot be dropped: without them nobody can recount the released file.", hint="Keep them, or use rule 'original'."
