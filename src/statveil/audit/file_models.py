@@ -106,7 +106,7 @@ def _values(source: pa.Table) -> _HeldValues:
     numbers = {text: _as_number(text) for text in distinct if text != ""}
     ordered = bool(numbers) and None not in numbers.values()
     keys = {text: (text != "", (numbers[text] if ordered else place) if text else 0) for place, text in enumerate(distinct)}
-    ranks = {key: rank for rank, key in enumerate(sorted(set(keys.values())))}  # type: ignore[type-var]
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys.values())))}
     own, records = np.array([ranks[keys[text]] for text in texts], dtype=np.int64), _numbers(source, "records")
     return _HeldValues(own, records, np.bincount(own, weights=records).astype(np.int64), ordered)
 
@@ -156,8 +156,9 @@ def _low_entropy(model: PromisedModel, counts: IntArray, held: _HeldValues) -> B
 def _entropy_below(row: IntArray, least: Fraction) -> bool:
     """n^n < l^n times the product of n_i^n_i, in whole numbers."""
     numbers = [int(number) for number in row if number]
-    n = sum(numbers)
-    return n**n * least.denominator**n < least.numerator**n * math.prod(number**number for number in numbers)
+    n: int = sum(numbers)
+    right: int = least.numerator**n * math.prod(number**number for number in numbers)
+    return n**n * least.denominator**n < right
 
 
 def _common_value(model: PromisedModel, counts: IntArray, held: _HeldValues) -> BoolArray:

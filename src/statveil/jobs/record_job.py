@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from statveil.core.errors import StatveilError
+from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import Limits
 from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
@@ -19,6 +19,7 @@ from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.jobs.schema import DataPart, LimitsPart, Number, Part, wrong_keys
 from statveil.records.keys import EditRule, KeyVariables
+from statveil.records.models import MODELS, RiskModel
 from statveil.records.recode.recodings import AnyRecoding, Extremes, Intervals, Menu, Recoding, exact_text
 
 
@@ -71,6 +72,23 @@ class CombinationPart(Part):
     threshold: int
 
 
+class ModelPart(Part):
+    """A risk model by name, with the keys that it has."""
+
+    type: Literal["distinct-diversity", "entropy-diversity", "recursive-diversity", "closeness", "individual-risk", "household-risk"]
+    column: str | None = None
+    least: Number | None = None
+    most: Number | None = None
+    c: Number | None = None
+
+    def model(self) -> RiskModel:
+        kind, given = MODELS[self.type], self.model_dump(exclude={"type"}, exclude_none=True)
+        wanted = [each.name for each in fields(kind)]
+        if sorted(given) != sorted(wanted):
+            raise InputError(f"safety.models: {self.type!r} needs {', '.join(wanted)}, and nothing else.")
+        return kind(**given)
+
+
 class SafetyPart(Part):
     threshold: int | dict[str, int] = 3
     at_most: bool = False
@@ -93,6 +111,7 @@ class SafetyPart(Part):
     caps: dict[str, int] = Field(default_factory=dict)
     candidates: int = 0
     edits: list[EditPart] = Field(default_factory=list)
+    models: list[ModelPart] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _whole_sizes(self) -> Self:
@@ -146,10 +165,13 @@ class FileJob:
     def keys(self) -> KeyVariables:
         given = self.parts.safety
         threshold = given.threshold if isinstance(given.threshold, int) else {int(size): least for size, least in given.threshold.items()}
-        fields = {name: self._menu(name, part) for name, part in self.parts.fields.items()}
+        menus = {name: self._menu(name, part) for name, part in self.parts.fields.items()}
         edits = [EditRule(when=each.when, then=each.then) for each in given.edits]
-        rest = given.model_dump(exclude={"threshold", "combinations", "edits"})
-        return KeyVariables(fields=fields, threshold=threshold, combinations=_combinations(given.combinations), edits=edits, **rest)
+        models = [each.model() for each in given.models]
+        rest = given.model_dump(exclude={"threshold", "combinations", "edits", "models"})
+        return KeyVariables(
+            fields=menus, threshold=threshold, combinations=_combinations(given.combinations), edits=edits, models=models, **rest
+        )
 
     def _menu(self, name: str, part: FieldPart) -> Menu:
         try:

@@ -79,10 +79,10 @@ class CodedFile:
     @cached_property
     def judge(self) -> ModelJudge | None:
         """Of the risk models, where there are any."""
-        if not self.keys.models:
+        if not self.keys.judged:
             return None
         unit = WEIGHT_UNIT if self.keys.weight else 1
-        return ModelJudge(models=self.keys.models, count=self.count, weight=self.weight, unit=unit, columns=self.sensitive)
+        return ModelJudge(models=self.keys.judged, count=self.count, weight=self.weight, unit=unit, columns=self.sensitive)
 
     @property
     def records(self) -> int:

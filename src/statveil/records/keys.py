@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from statveil.core.errors import InputError
 from statveil.core.limits import known
 from statveil.data.hierarchy import Hierarchy
-from statveil.records.models import MODELS, HouseholdRisk, IndividualRisk, RiskModel
+from statveil.records.models import MODELS, SLACK, HouseholdRisk, IndividualRisk, RiskModel
 from statveil.records.recode.recodings import AS_IT_IS, Menu
 
 Rule = Literal["original", "recount", "wildcard"]
@@ -111,6 +111,12 @@ class KeyVariables:
         return tuple(self.fields)
 
     @property
+    def judged(self) -> tuple[RiskModel, ...]:
+        """Models that look at what records hold: without weights the risk of a record is 1/f, which is a threshold."""
+        plain = self.weight is None
+        return tuple(model for model in self.models if not (plain and type(model) is IndividualRisk))
+
+    @property
     def sensitive(self) -> tuple[str, ...]:
         """Columns that risk models are about."""
         return tuple(dict.fromkeys(model.column for model in self.models if not isinstance(model, IndividualRisk)))
@@ -132,7 +138,10 @@ class KeyVariables:
         """The combinations to count, as places of fields, each with the number of records that makes it safe."""
         chosen = self._listed() or self._by_levels() or self._by_order()
         _refuse_many(len(chosen))
-        return [(places, threshold + 1 if self.at_most else threshold) for places, threshold in chosen]
+        risks = [
+            math.ceil(1 / model.most - SLACK) for model in self.models if model not in self.judged and isinstance(model, IndividualRisk)
+        ]
+        return [(places, max(threshold + 1 if self.at_most else threshold, *risks, 1)) for places, threshold in chosen]
 
     def _listed(self) -> list[tuple[tuple[int, ...], int]]:
         if self.combinations is None:
@@ -301,7 +310,7 @@ class KeyVariables:
             raise InputError(f"models: {strange[0]!r} is a key field, or linked to one.", hint="A model is about a column that stays.")
         if self.models and self.rule == "wildcard":
             raise InputError("Risk models go with rule 'original' or 'recount'.")
-        if self.models and self.rule == "recount" and (self.caps or self.household or self.candidates):
+        if self.judged and self.rule == "recount" and (self.caps or self.household or self.candidates):
             raise InputError("Under rule 'recount', risk models go without caps, households and candidates.", hint="Use rule 'original'.")
         if any(isinstance(model, HouseholdRisk) for model in self.models) and (self.household is None or self.caps):
             raise InputError("A household risk needs household='...', and goes without caps.")

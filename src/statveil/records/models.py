@@ -183,7 +183,9 @@ class SensitiveColumn:
         here = own >= 0
         pairs, inverse = np.unique(own[here] * self.share.size + self.value[here], return_inverse=True)
         number = np.bincount(inverse.ravel(), weights=self.records[here], minlength=pairs.size)
-        return CellValues(cell=pairs // self.share.size, value=pairs % self.share.size, number=number, column=self, cells=cells)
+        return CellValues(
+            cell=pairs // self.share.size, value=pairs % self.share.size, number=number.astype(np.float64), column=self, cells=cells
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.data.microdata import Microdata
@@ -176,15 +177,38 @@ class UnsafeCombinations:
         return pa.table({**columns, "records": coded.count[order], "minucs": minucs, "score": scores[order]})
 
     def by_record(self, data: Microdata, *columns: str) -> pa.Table:
-        """Every record with the columns named (say, an identifier), its minucs and its score, most risky first. Confidential."""
+        """Every record with the columns named (say, an identifier), its minucs and score, how many share its key, its individual risk
+        and where there are households theirs, most risky first. Confidential."""
         data.require(columns)
         coded = self.problem.coded
-        unsafe = self.keys
-        risks = {"minucs": pa.array([len(self.minucs(int(key))) for key in unsafe], pa.int64()), "score": pa.array(self.scores[unsafe])}
+        minucs = np.zeros(coded.size, dtype=np.int64)
+        minucs[self.keys] = [len(self.minucs(int(key))) for key in self.keys]
+        sharing, risk_ = full_key_risks(coded)
+        risks = {"minucs": minucs, "score": self.scores, "sharing": sharing, "risk": risk_}
         key = record_key(data, coded.keys)
         with data.engine.session() as session:
             key.lend_missing(session)
-            return records_by_risk(session, key, pa.table({**key_columns(coded, unsafe), **risks}), columns)
+            told = pa.table({**key_columns(coded, np.arange(coded.size)), **{name: pa.array(each) for name, each in risks.items()}})
+            return records_by_risk(session, key, told, columns, _household_risks(coded, risk_))
+
+
+def full_key_risks(coded: CodedFile) -> tuple[IntArray, FloatArray]:
+    """How many records share each key, a missing value being one of its own, and their individual risk; 1/f without weights."""
+    inverse = np.unique(coded.codes, axis=1, return_inverse=True)[1].ravel()
+    count = np.bincount(inverse, weights=coded.count).astype(np.int64)
+    weight = np.bincount(inverse, weights=coded.weight) / (WEIGHT_UNIT if coded.keys.weight else 1)
+    return count[inverse], benedetti_franconi(count, weight)[inverse]
+
+
+def _household_risks(coded: CodedFile, risks: FloatArray) -> pa.Table | None:
+    """The risk that a member is recognised, by household; who has none has the own risk."""
+    homes = coded.households
+    if homes is None:
+        return None
+    safe = np.ones(len(homes.names))
+    np.multiply.at(safe, homes.home, 1.0 - risks[homes.key])
+    found = pa.table({"home": homes.names, "household_risk": pa.array(1.0 - safe)})
+    return found.filter(pc.not_equal(found["home"], ""))
 
 
 def _in_units(amount: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -110,14 +111,19 @@ def total_units(session: Session, data: Microdata, name: str) -> int | None:
     return None if found["large"] else int(found["total"])
 
 
-def records_by_risk(session: Session, key: RecordKey, risks: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Every record with these columns, and the minucs and the score that `risks` gives its key, most risky first."""
+def records_by_risk(session: Session, key: RecordKey, risks: pa.Table, columns: Sequence[str], homes: pa.Table | None = None) -> pa.Table:
+    """Every record with these columns and what `risks` tells of its key, and `homes` of its household, most risky first."""
     session.lend("risks", risks)
     fields = key.names[: len(key.fields)]
+    told = [name for name in risks.column_names if not re.fullmatch(r"[kn][0-9]+", name)]
     same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM u.{name}" for name in fields)
     wanted = [f"r.{column(key.data.engine, name)}" for name in columns]
-    risky = f"SELECT DISTINCT {', '.join(fields)}, minucs, score FROM risks"
-    told = ", ".join([*wanted, "coalesce(u.minucs, 0) AS minucs", "coalesce(u.score, 0) AS score"])
-    joined = f"(SELECT *, {', '.join(key.texts)} FROM records) r LEFT JOIN ({risky}) u ON {same}"
-    found = session.query(f"SELECT {told} FROM {joined} ORDER BY {', '.join(['score DESC', *wanted])}")
-    return found.rename_columns([*columns, "minucs", "score"])
+    measures, joined = [f"u.{name}" for name in told], f"(SELECT *, {', '.join([*key.texts, *key.home])} FROM records) r"
+    joined += f" LEFT JOIN (SELECT DISTINCT {', '.join([*fields, *told])} FROM risks) u ON {same}"
+    if homes is not None:
+        session.lend("homes", homes)
+        measures, told = [*measures, "coalesce(h.household_risk, u.risk)"], [*told, "household_risk"]
+        joined += " LEFT JOIN homes h ON r.home = h.home"
+    ranks = [f"{measure} DESC" for measure in measures[1:]]
+    found = session.query(f"SELECT {', '.join([*wanted, *measures])} FROM {joined} ORDER BY {', '.join([*ranks, *wanted])}")
+    return found.rename_columns([*columns, *told])

@@ -163,9 +163,10 @@ def _risks(release: AuditedFile, before: KeyClasses, after: KeyClasses) -> list[
         ("Largest individual risk (weights)", _share(first.largest_risk), _share(last.largest_risk)),
         ("Sample uniques unique in the population (estimate)", _number(first.population_uniques), _number(last.population_uniques)),
     ]
-    for name in release.sensitive:
+    for name in dict.fromkeys((*release.sensitive, *release.plan.keys.sensitive)):
         one, two = risk.diversity(release.data, release.plan, name, key=release.key)
         rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
+        rows.append((f"The same by entropy (entropy l-diversity) of {name}", f"{one.least_effective:.2f}", f"{two.least_effective:.2f}"))
         rows.append(
             (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
         )

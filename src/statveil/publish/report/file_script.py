@@ -13,6 +13,7 @@ from statveil.data.microdata import Microdata
 from statveil.publish.audited_file import EarlierReleases
 from statveil.records.coding import CodedFile
 from statveil.records.keys import EditRule, KeyVariables
+from statveil.records.models import MODELS
 from statveil.records.recode.recodings import AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
 
 
@@ -71,6 +72,8 @@ def _safety(keys: KeyVariables) -> dict[str, Any]:
         found["edits"] = [
             {"when": {name: list(values) for name, values in rule.when.items()}, "then": dict(rule.then)} for rule in keys.edits
         ]
+    if "models" in found:
+        found["models"] = [{"type": model.kind, **vars(model)} for model in keys.models]
     return {name: _plain(value) for name, value in found.items()}
 
 
@@ -126,6 +129,8 @@ def _code(value: Any) -> str:
         return f"sv.recode.EarlierReleases({_code(value.files)}, waiver={value.waiver!r})"
     if isinstance(value, EditRule):
         return f"sv.recode.EditRule(when={ {name: list(each) for name, each in value.when.items()}!r}, then={dict(value.then)!r})"
+    if type(value) in MODELS.values():
+        return f"sv.recode.{value!r}"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_code(each)}" for key, each in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):

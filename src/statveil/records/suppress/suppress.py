@@ -109,7 +109,7 @@ def _recounted_blanks(
     problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool
 ) -> Suppression:
     """By the growing integer program; blanks in rounds where that is too large, or where a price is all that is wanted."""
-    models = bool(problem.coded.keys.models)  # the integer program counts records, not what they hold
+    models = bool(problem.coded.keys.judged)  # the integer program counts records, not what they hold
     exact = None if quick or models else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
     if exact is not None:
         rows = (exact.key, problem.fields_of(exact.units), exact.records)
@@ -118,7 +118,7 @@ def _recounted_blanks(
     key, records = np.arange(problem.coded.size), problem.coded.count
     units, rounds = add_rounds(problem, key, problem.covers(patterns), records)
     if not quick:
-        units = take_back_judged(problem, units) if models else take_back(problem, key, units, records)
+        units = take_back_judged(problem, units, seconds=limits.seconds) if models else take_back(problem, key, units, records)
     open_ties = int(len(rounds) > 1)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
     return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds), open_ties=open_ties)
 
