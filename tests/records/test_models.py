@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,23 @@ def test_a_file_that_obeys_a_model_passes_the_audit_and_the_plain_one_does_not(t
     kept = sv.apply_plan(data, plain, tmp_path / "plain.csv")
     found = audit_file(data, sv.read_microdata(kept.path), statement).report
     assert [each.name for each in found.checks if not each.passed] == [model.kind]
+
+
+@pytest.mark.parametrize("shared", [[], ["a"]])
+def test_households_are_audited_together(tmp_path: Path, shared: list[str]) -> None:
+    data, most = village(5), 0.04
+    settings_: dict[str, Any] = {"fields": dict.fromkeys("abc"), "threshold": 1, "order": 2, "weight": "w"}
+    keys = sv.KeyVariables(**settings_, household="home", shared=shared, models=[HouseholdRisk(most)])
+    release = sv.apply_plan(data, sv.plan_recoding(data, keys), tmp_path / "safe.csv")
+    assert release.plan.gap == 0
+    alone = sv.KeyVariables(**settings_, household="home" if shared else None, shared=shared, models=[IndividualRisk(most)])
+    plain = sv.apply_plan(data, sv.plan_recoding(data, alone), tmp_path / "plain.csv")
+    assert 0 < plain.plan.cost < release.plan.cost
+    statement = replace(statement_of(plain.plan), models=statement_of(release.plan).models)
+    found = audit_file(data, sv.read_microdata(plain.path), statement).report
+    assert [each.name for each in found.checks if not each.passed] == ["household-risk"]
+    with pytest.raises(sv.InputError, match="a risk model is about it"):
+        sv.apply_plan(data, release.plan, tmp_path / "other.csv", drop=["home"])
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -169,7 +169,7 @@ def _household_check(statement: FileStatement, before: FileRecords, after: FileR
     A released file without its column of households is followed as far as its other columns tell records apart.
     """
     words, household = "A blank in a shared field is there for all members of the household", statement.household
-    if household is None:
+    if household is None or not statement.shared:
         return Check(name="households", words=words, checked=0, faults=0)
     if before.has(household) and after.has(household):
         homes = (before.households(household, statement.shared), after.households(household, statement.shared))

@@ -158,7 +158,7 @@ def _entropy_below(row: IntArray, least: Fraction) -> bool:
     numbers = [int(number) for number in row if number]
     n: int = sum(numbers)
     right: int = least.numerator**n * math.prod(number**number for number in numbers)
-    return n**n * least.denominator**n < right
+    return bool(n**n * least.denominator**n < right)
 
 
 def _common_value(model: PromisedModel, counts: IntArray, held: _HeldValues) -> BoolArray:

@@ -153,8 +153,8 @@ def _show(found: dict[str, Any]) -> None:
                    f"sample uniques unique in the population: about {found['population_uniques']:,.1f}")  # fmt: skip
     for each in found["diversity"]:
         order = "in order" if each["ordered"] else "without order"
-        typer.echo(f"{each['column']}: at least {each['least_values']} different values in a class ({each['least_effective']:.2f} by entropy); "
-                   f"farthest from the file {each['largest_distance']:.3f} (values {order})")  # fmt: skip
+        typer.echo(f"{each['column']}: at least {each['least_values']} different values in a class ({each['least_effective']:.2f} by "
+                   f"entropy); farthest from the file {each['largest_distance']:.3f} (values {order})")  # fmt: skip
     typer.echo("\nPart of each field in the risk:")
     for name, score in sorted(found["field_scores"].items(), key=lambda each: -each[1]):
         typer.echo(f"  {score:>6.1%}  {name}")
