@@ -124,7 +124,7 @@ def recounted(ugly: UglyFile, plan: sv.FilePlan, target: Path) -> int:
         new = [None if value is None else mapping.get(name, {}).get(value, value) for name, value in zip(ugly.names, old, strict=True)]
         before.append([word[name] if value is None else value for name, value in zip(ugly.names, new, strict=True)])
         shown = after[row[-1]]
-        if any(text != "" and text != (value if value is not None else raw) and text != word[name]
+        if any(text not in ("", value if value is not None else raw, word[name])
                for text, value, raw, name in zip(shown, new, row, ugly.names, strict=False)):  # fmt: skip
             return len(ugly.rows)
         released.append([own if text != "" else None for text, own in zip(shown, before[-1], strict=True)])

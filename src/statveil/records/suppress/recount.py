@@ -26,7 +26,6 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.records.frequencies import Words, distinct_patterns
-from statveil.records.models import ModelJudge
 from statveil.records.suppress.covers import cheapest_covers, minimal_sets
 from statveil.records.suppress.integer_programs import SAME_COST, ChoiceQueue, ProgramAnswer, Rows, settle_ties, solve_each
 from statveil.records.suppress.problem import SuppressionProblem, merged, row_amount
@@ -38,8 +37,6 @@ class RecountTuning(NamedTuple):
 
     most_taken_back: int = 20_000
     """Rows with blanks up to which it is tried to take some back."""
-    most_judged: int = 100_000
-    """Groups times tables up to which it is tried where risk models are judged anew each time."""
     most_cells: int = 20_000_000
     """Keys times tables up to which cells are kept in memory."""
     most_masks: int = 400
@@ -139,7 +136,7 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
     while changed:
         changed = False
         for unit in order:
-            for rows in _groups(problem, key, units, unit):
+            for rows in alike_rows(problem, key, units, unit):
                 before = int(problem.fields_of(units[rows[:1]])[0])
                 after = int(problem.fields_of(units[rows[:1]] & ~(1 << unit))[0])
                 tables = counts.opened(before, after)
@@ -150,42 +147,7 @@ def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, recor
     return units
 
 
-def take_back_judged(problem: SuppressionProblem, units: IntArray, *, seconds: float) -> IntArray:
-    """The same where risk models are to be obeyed: only combinations that come to be shown gain records, and these are judged anew."""
-    judge, key, units = problem.coded.judge, np.arange(problem.coded.size), units.copy()
-    cells = DoubtfulCells(problem).cells
-    order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
-    left, changed, deadline = TUNING.most_judged, True, time.monotonic() + seconds
-    assert judge is not None
-    while changed:
-        changed = False
-        for unit in order:
-            tables = [number for number, mask in enumerate(problem.table_masks) if mask >> unit & 1]
-            for rows in _groups(problem, key, units, unit):
-                left -= len(tables)
-                if left < 0 or time.monotonic() > deadline:
-                    return units
-                tried = units.copy()
-                tried[rows] &= ~(1 << unit)
-                if all(_allowed(problem, judge, cells, tried, rows, number) for number in tables):
-                    units, changed = tried, True
-    return units
-
-
-def _allowed(problem: SuppressionProblem, judge: ModelJudge, cells: list[IntArray], units: IntArray, rows: IntArray, table: int) -> bool:
-    """Whether the combinations that these rows show in a table are safe, shown by all whom these units leave them to."""
-    own, mask = cells[table], problem.table_masks[table]
-    here = rows[(units[rows] & mask == 0) & (own[rows] >= 0)]
-    if not here.size:
-        return True
-    wanted = np.zeros(int(own.max()) + 1, dtype=np.bool_)
-    wanted[own[here]] = True
-    local = np.where((own >= 0) & (units & mask == 0) & wanted[own], own, -1)
-    total = np.bincount(local[local >= 0], weights=problem.coded.amount[local >= 0])
-    return not (total[own[here]] < problem.coded.tables[table][1]).any() and not judge.broken(local).any()
-
-
-def _groups(problem: SuppressionProblem, key: IntArray, units: IntArray, unit: int) -> list[IntArray]:
+def alike_rows(problem: SuppressionProblem, key: IntArray, units: IntArray, unit: int) -> list[IntArray]:
     """Rows with this unit blank: those with equal masks and equal open values together."""
     rows = np.flatnonzero((units >> unit) & 1)
     if not rows.size:

@@ -19,10 +19,10 @@ from statveil.records.keys import KeyVariables
 from statveil.records.suppress import wildcard
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.decoys import add_decoys
-from statveil.records.suppress.household_risk import cover_risky_households, household_limit
 from statveil.records.suppress.joint_program import JointBlanks, JointProgram, cover_households, solve_jointly
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
-from statveil.records.suppress.recount import add_rounds, recount_exactly, take_back, take_back_judged
+from statveil.records.suppress.recount import add_rounds, recount_exactly, take_back
+from statveil.records.suppress.risk_models import cover_risky_households, household_limit, take_back_judged
 from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 

@@ -1,14 +1,17 @@
-"""Household risk: the members of a household choose their blanks together, so that the risk of the household keeps its limit.
+"""What risk models need beyond patterns of unsafe combinations: households as a whole, and blanks taken back.
 
-The risk of a household is one less the product of (1 - risk) over its members (Benedetti and Franconi, 1998), so that the losses
--log(1 - risk) add up. A member's risk is the largest of the combinations that it still shows, counted in the original file. With the
-household's shared blanks given, each member has a front of blanks: cheaper or less risky than all others; fronts are added member by
-member, and what another sum beats in both is dropped. Only households that their own cheapest blanks leave too risky are looked at. The
-answer is the optimum.
+Household risk: the members of a household choose their blanks together, so that its risk keeps the limit. It is one less the product of
+(1 - risk) over the members (Benedetti and Franconi, 1998), so that the losses -log(1 - risk) add up. A member's risk is the largest of
+the combinations that it still shows, counted in the original file. With the household's shared blanks given, each member has a front of
+blanks: cheaper or less risky than all others; fronts are added member by member, and what another sum beats in both is dropped. Only
+households that their own cheapest blanks leave too risky are looked at. The answer is the optimum.
+
+Under `recount`, blanks are added in rounds as without models; some are needless afterwards and are taken back.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,17 +20,20 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.records.frequencies import Words
-from statveil.records.models import SLACK, HouseholdRisk
+from statveil.records.models import SLACK, HouseholdRisk, ModelJudge
 from statveil.records.suppress.joint_program import cover_households, shared_units
 from statveil.records.suppress.problem import SuppressionProblem, known_only
+from statveil.records.suppress.recount import DoubtfulCells, alike_rows
 
 
-class HouseholdRiskTuning(NamedTuple):
+class RiskModelTuning(NamedTuple):
     most_units: int = 12
     """Key fields, linked ones as one, up to which all sets of blanks of a member are looked at: by judgement."""
+    most_judged: int = 100_000
+    """Groups of rows times tables up to which it is tried to take blanks back: by judgement."""
 
 
-TUNING = HouseholdRiskTuning()
+TUNING = RiskModelTuning()
 
 
 class _Choice(NamedTuple):
@@ -147,3 +153,38 @@ def _front_of(choices: Sequence[_Choice]) -> list[_Choice]:
         if not found or choice.loss < found[-1].loss:
             found.append(choice)
     return found
+
+
+def take_back_judged(problem: SuppressionProblem, units: IntArray, *, seconds: float) -> IntArray:
+    """As `take_back`, dearest units first: only combinations that come to be shown gain records, and these are judged anew."""
+    judge, key, units = problem.coded.judge, np.arange(problem.coded.size), units.copy()
+    cells = DoubtfulCells(problem).cells
+    order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
+    left, changed, deadline = TUNING.most_judged, True, time.monotonic() + seconds
+    assert judge is not None
+    while changed:
+        changed = False
+        for unit in order:
+            tables = [number for number, mask in enumerate(problem.table_masks) if mask >> unit & 1]
+            for rows in alike_rows(problem, key, units, unit):
+                left -= len(tables)
+                if left < 0 or time.monotonic() > deadline:
+                    return units
+                tried = units.copy()
+                tried[rows] &= ~(1 << unit)
+                if all(_allowed(problem, judge, cells, tried, rows, number) for number in tables):
+                    units, changed = tried, True
+    return units
+
+
+def _allowed(problem: SuppressionProblem, judge: ModelJudge, cells: list[IntArray], units: IntArray, rows: IntArray, table: int) -> bool:
+    """Whether the combinations that these rows show in a table are safe, shown by all whom these units leave them to."""
+    own, mask = cells[table], problem.table_masks[table]
+    here = rows[(units[rows] & mask == 0) & (own[rows] >= 0)]
+    if not here.size:
+        return True
+    wanted = np.zeros(int(own.max()) + 1, dtype=np.bool_)
+    wanted[own[here]] = True
+    local = np.where((own >= 0) & (units & mask == 0) & wanted[own], own, -1)
+    total = np.bincount(local[local >= 0], weights=problem.coded.amount[local >= 0])
+    return not (total[own[here]] < problem.coded.tables[table][1]).any() and not judge.broken(local).any()
