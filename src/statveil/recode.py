@@ -16,6 +16,7 @@ from statveil.records.models import (
 from statveil.records.plan import RecodingSearchOptions
 from statveil.records.recode.recodings import Extremes, Intervals, Menu, Recoding
 from statveil.records.risk import UnsafeCombinations
+from statveil.records.risk_curve import RiskUtilityPoint, risk_utility
 from statveil.records.suppress.problem import Suppression
 from statveil.records.suppress.suppress import suppress
 
@@ -34,7 +35,9 @@ __all__ = [
     "RecodingExplorer",
     "RecodingSearchOptions",
     "RecursiveDiversity",
+    "RiskUtilityPoint",
     "Suppression",
     "UnsafeCombinations",
+    "risk_utility",
     "suppress",
 ]

@@ -109,8 +109,9 @@ def _recounted_blanks(
     problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool
 ) -> Suppression:
     """By the growing integer program; blanks in rounds where that is too large, or where a price is all that is wanted."""
-    models = bool(problem.coded.keys.judged)  # the integer program counts records, not what they hold
-    exact = None if quick or models else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
+    if problem.coded.judge is not None and not quick:
+        return _recounted_under_models(problem, patterns, floor, limits)
+    exact = None if quick else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
     if exact is not None:
         rows = (exact.key, problem.fields_of(exact.units), exact.records)
         notes = {"cells in doubt": exact.cells}
@@ -118,9 +119,29 @@ def _recounted_blanks(
     key, records = np.arange(problem.coded.size), problem.coded.count
     units, rounds = add_rounds(problem, key, problem.covers(patterns), records)
     if not quick:
-        units = take_back_judged(problem, units, seconds=limits.seconds) if models else take_back(problem, key, units, records)
+        units = take_back(problem, key, units, records)
     open_ties = int(len(rounds) > 1)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
     return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds), open_ties=open_ties)
+
+
+def _recounted_under_models(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
+    """The integer program counts records, not what they hold: its optimum is a bound, and one of two starts of rounds of blanks, from
+    which needless ones are taken back. The cheaper is the answer, and the optimum where it costs no more than the bound."""
+    keys, key, records = problem.coded.keys, np.arange(problem.coded.size), problem.coded.count
+    settled = tuple(model for model in keys.models if model not in keys.judged)
+    plain = problem_of(replace(problem.coded, keys=replace(keys, models=settled)), problem.levels, problem.maps)
+    exact = recount_exactly(plain, _lasting(problem, patterns), seconds=limits.seconds / 2, ties=False)
+    starts, bound = [problem.covers(patterns)], floor
+    if exact is not None:
+        together = np.zeros_like(key)
+        np.bitwise_or.at(together, exact.key, exact.units)  # which records of a key hold what is not known: all are blanked alike
+        starts, bound = [*starts, together], max(floor, exact.bound)
+    found = []
+    for start in starts:
+        units, rounds = add_rounds(problem, key, start, records)
+        units = take_back_judged(problem, units, seconds=limits.seconds / 4)
+        found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound, rounds=tuple(rounds), open_ties=1))
+    return min(found, key=lambda each: (round(each.cost, 9), each.second_cost))
 
 
 def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, *, quick: bool, ties: bool) -> Suppression:
