@@ -67,12 +67,23 @@ def test_a_curve_of_thresholds(people: Path) -> None:
     assert [point["blanks"] for point in found] == [0, 1, 16]
     assert [point["threshold"] for point in found] == [0, 2, 9]
     assert found[0]["expected"] == pytest.approx(2 / 8)
-    shown = run("risk", people, "--keys", "job,town", "--curve", "2", "--sensitive", "weight").stdout
+    words = ("--curve", "2", "--sensitive", "weight", "--chart", people.with_name("curve.html"))
+    shown = run("risk", people, "--keys", "job,town", *words).stdout
     assert "proved best" in shown
+    page = people.with_name("curve.html").read_text(encoding="utf-8")
+    assert '"name":"as it is"' in page
+    assert '<td class="number">proved best</td>' in page
     assert "values in order" in shown
 
 
-@pytest.mark.parametrize(("words", "message"), [((), "key fields are missing"), (("--keys", "job", "--curve", "two"), "whole numbers")])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "key fields are missing"),
+        (("--keys", "job", "--curve", "two"), "whole numbers"),
+        (("--keys", "job", "--chart", "c.html"), "there is none"),
+    ],
+)
 def test_what_is_missing_is_told(people: Path, words: tuple[str, ...], message: str) -> None:
     found = run("risk", people, *words)
     assert found.exit_code != 0

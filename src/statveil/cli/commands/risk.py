@@ -38,6 +38,9 @@ def risk(
     curve: Annotated[
         str, typer.Option("--curve", metavar="2,3,5", help="Plan for each of these thresholds: risk left, loss.", show_default=False)
     ] = "",
+    chart: Annotated[
+        Path | None, typer.Option("--chart", metavar="OUT.html", help="Write the curve as a page.", show_default=False)
+    ] = None,
     seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time for the whole curve.")] = 60.0,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = None,
@@ -58,7 +61,7 @@ def risk(
             found = _measure(data, settings, _listed(sensitive))
             if records is not None:
                 found["records_file"] = _write_records(data, settings, _listed(identifier), records)
-            points = _curve(data, settings, curve, seconds)
+            points = _curve(data, settings, curve, seconds, chart)
         if as_json:
             typer.echo(json.dumps({**found, **({"curve": [point._asdict() for point in points]} if points else {})}, ensure_ascii=False))
         else:
@@ -130,16 +133,22 @@ def _write_records(data: Microdata, settings: KeyVariables, columns: list[str], 
     return str(path)
 
 
-def _curve(data: Microdata, settings: KeyVariables, thresholds: str, seconds: float) -> list[RiskUtilityPoint]:
+def _curve(data: Microdata, settings: KeyVariables, thresholds: str, seconds: float, chart: Path | None) -> list[RiskUtilityPoint]:
     from statveil.core.errors import InputError
     from statveil.core.limits import Limits
+    from statveil.publish.report.risk_curve import write_risk_curve
     from statveil.records.risk_curve import risk_utility
 
+    if not thresholds and chart is not None:
+        raise InputError("--chart draws a curve, and there is none.", hint="Name thresholds: --curve 2,3,5,10.")
     if not thresholds:
         return []
     if not all(each.isdigit() for each in _listed(thresholds)):
         raise InputError("--curve takes thresholds, whole numbers with commas between them.", hint="--curve 2,3,5,10.")
-    return risk_utility(data, settings, thresholds=[int(each) for each in _listed(thresholds)], limits=Limits(seconds=seconds))
+    points = risk_utility(data, settings, thresholds=[int(each) for each in _listed(thresholds)], limits=Limits(seconds=seconds))
+    if chart is not None:
+        write_risk_curve(points, Path(data.origin).name, settings.names, chart)
+    return points
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -163,18 +172,9 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _show_curve(points: list[RiskUtilityPoint]) -> None:
-    if not points:
-        return
-    typer.echo("\n threshold  expected re-id.  largest risk  information kept     blanks  fields recoded  from best possible")
-    for point in points:
-        name = f"{point.threshold:,}" if point.threshold else "as it is"
-        typer.echo(f"{name:>10}  {point.expected:>14.3%}  {point.largest:>12.1%}  {point.kept:>16.1%}  {point.blanks:>9,}  "
-                   f"{point.recoded:>14,}  {_gap(point):>18}")  # fmt: skip
+    from statveil.publish.report.risk_curve import COLUMNS, curve_rows
 
-
-def _gap(point: RiskUtilityPoint) -> str:
-    if not point.threshold:
-        return "-"
-    if point.cost <= point.bound * (1 + 1e-9) + 1e-9:
-        return "proved best"
-    return f"at most {point.cost / point.bound - 1:.2%}" if point.bound > 0 else "not known"
+    if points:
+        typer.echo("")
+        for row in (COLUMNS, *curve_rows(points)):
+            typer.echo("  ".join(f"{cell:>{max(len(name), 9)}}" for cell, name in zip(row, COLUMNS, strict=True)))
