@@ -8,21 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.core.limits import Limits
 from statveil.data.microdata import Microdata
-from statveil.records.coding import CodedFile, code_file
+from statveil.records.coding import WEIGHT_UNIT, CodedFile, code_file
 from statveil.records.keys import KeyVariables
-from statveil.records.models import benedetti_franconi
+from statveil.records.models import ModelJudge
 from statveil.records.plan import FilePlan, plan_recoding
-from statveil.records.risk import KeyClasses, classes_after, classes_before, entropy_kept
+from statveil.records.risk import entropy_kept
+from statveil.records.suppress.problem import SuppressionProblem, problem_of
 
 THRESHOLDS = (2, 3, 5, 10, 20)
 
 
 class RiskUtilityPoint(NamedTuple):
-    """One plan: expected share of records re-identified and the largest risk of one, the share of the key's entropy kept, and the cost
-    with its bound. The first point of a curve, of threshold 0, is the file as it stands."""
+    """One plan: expected share of records re-identified and the largest risk of one, by the combinations asked for; the share of the key's
+    entropy kept; and the cost with its bound. The first point of a curve, of threshold 0, is the file as it stands."""
 
     threshold: int
     expected: float
@@ -54,7 +56,8 @@ def risk_utility(
         raise InputError("A risk-utility curve needs a threshold or more.")
     whole = limits or Limits()
     each = replace(whole, seconds=max(1.0, whole.seconds / len(thresholds)))
-    expected, largest = _risks(classes_before(coded))
+    none = problem_of(coded, (0,) * len(coded.values))
+    expected, largest = _risks(none, np.arange(coded.size), np.zeros(coded.size, dtype=np.int64), coded.count)
     points = [RiskUtilityPoint(0, expected, largest, 1.0, 0, 0, 0.0, 0.0)]
     for threshold in thresholds:
         plan = plan_recoding(replace(coded, keys=replace(coded.keys, threshold=threshold)), limits=each, seed=seed)
@@ -63,14 +66,27 @@ def risk_utility(
 
 
 def _point(threshold: int, plan: FilePlan) -> RiskUtilityPoint:
-    expected, largest = _risks(classes_after(plan))
+    found = plan.suppression
+    expected, largest = _risks(found.problem, found.key, found.mask, found.records)
     kept = float(np.mean(list(entropy_kept(plan).values())))
     recoded = sum(level > 0 for level in plan.levels)
     return RiskUtilityPoint(threshold, expected, largest, kept, plan.suppression.total, recoded, plan.cost, plan.bound)
 
 
-def _risks(classes: KeyClasses) -> tuple[float, float]:
-    """Expected and largest individual risk over the classes of the full key; without weights 1/f."""
-    weight = classes.count.astype(np.float64) if classes.weight is None else classes.weight
-    single = benedetti_franconi(classes.count, weight)
-    return float((single * classes.count).sum() / classes.records), float(single.max())
+def _risks(problem: SuppressionProblem, key: IntArray, mask: IntArray, records: IntArray) -> tuple[float, float]:
+    """Expected and largest risk of a record: the largest of the combinations asked for that it shows, counted as the rule counts them."""
+    coded, codes = problem.coded, problem.blanked(key, mask)
+    if coded.keys.rule == "recount":
+        share = np.round(coded.weight[key] * (records / coded.count[key])).astype(np.int64)
+        judge, cells = _judge(coded, records, share), [problem.cells(places, codes) for places, _ in coded.tables]
+        risk = np.max([judge.risks(cell) for cell in cells], axis=0)
+    else:
+        judge = _judge(coded, coded.count, coded.weight)
+        shown = [(codes[list(places)] >= 0).all(axis=0) for places, _ in coded.tables]
+        every = [judge.risks(problem.cells(places))[key] for places, _ in coded.tables]
+        risk = np.max([np.where(here, each, 0.0) for here, each in zip(shown, every, strict=True)], axis=0)
+    return float((risk * records).sum() / records.sum()), float(risk.max())
+
+
+def _judge(coded: CodedFile, count: IntArray, weight: IntArray) -> ModelJudge:
+    return ModelJudge(models=(), count=count, weight=weight, unit=WEIGHT_UNIT if coded.keys.weight else 1, columns={})
