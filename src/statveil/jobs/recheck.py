@@ -85,7 +85,7 @@ def audit_file_folder(folder: Path) -> AuditReport:
 def _certificate(folder: Path) -> Mapping[str, Any]:
     try:
         content: Mapping[str, Any] = json.loads((folder / CERTIFICATE).read_text(encoding="utf-8"))
-        if isinstance(content["file"]["name"], str) and isinstance(content["blanks"], dict):
+        if isinstance(content["file"]["name"], str) and all(isinstance(each, dict) for each in (content["blanks"], _missing_as(content))):
             return content
     except (OSError, ValueError, KeyError, TypeError):
         pass
@@ -103,7 +103,11 @@ def _statement(job: FileJob, certificate: Mapping[str, Any], mapping: Path) -> F
         raise AuditFailed(
             f"{mapping.name} is missing or damaged: the recoding is not known.", hint="Take it from the release again."
         ) from None
-    return promise(job.keys(), recoded, certificate["blanks"], job.parts.output.drop)
+    return promise(job.keys(), recoded, certificate["blanks"], _missing_as(certificate), job.parts.output.drop)
+
+
+def _missing_as(certificate: Mapping[str, Any]) -> Any:
+    return certificate["rule"].get("missing written as", {})
 
 
 def _same_bytes(path: Path, certificate: Mapping[str, Any]) -> Check:

@@ -32,7 +32,7 @@ class AuditedFile:
     file_hash: str
     audit: AuditReport
     unsafe: Mapping[str, int | None]
-    """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
+    """Records of the released file in unsafe combinations under each of the three meanings of a blank; each record once."""
     attacks: tuple[FileAttack, ...] = field(repr=False)
     """What somebody who knows the method could still find out, in figures with their limits (M03 to M05)."""
     plan: FilePlan = field(repr=False)

@@ -13,6 +13,7 @@ import numpy as np
 
 from statveil.audit.attacks.file_attacks import Edit, ExposedFile, attack_file
 from statveil.audit.file_audit import FileStatement, audit_file, compare_releases
+from statveil.audit.file_models import PromisedModel
 from statveil.audit.perturbed import PerturbationStatement, audit_perturbed
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
@@ -25,7 +26,8 @@ from statveil.data.textfiles import require_file
 from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.report.file_report import write_file_report
-from statveil.records.keys import MISSING_LABEL, KeyVariables
+from statveil.records.keys import KeyVariables
+from statveil.records.models import Closeness, HouseholdRisk, IndividualRisk, RecursiveDiversity, RiskModel
 from statveil.records.perturb.perturb import PerturbedRecords, refuse_keys
 from statveil.records.plan import FilePlan
 from statveil.records.risk import released_codes
@@ -98,8 +100,10 @@ class FileRelease(AuditedFile):
         return {
             "software": {"statveil": VERSION},
             "file": {"name": self.path.name, "sha256": self.file_hash, "records": plan.coded.records},
-            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "counting": plan.keys.counting,
-                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables]},
+            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "missing written as": missing_words(plan),
+                     "counting": plan.keys.counting,
+                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables],
+                     "models": [str(model) for model in plan.keys.models]},
             "loss": plan.loss.figures(),
             "recoding": plan.recoding,
             "blanks": plan.suppression.blanks,
@@ -255,31 +259,46 @@ def _as_written(place: Path) -> dict[str, Any]:
 
 def statement_of(plan: FilePlan, drop: Sequence[str] = ()) -> FileStatement:
     """The plan as the plain promise that the audit compares with."""
-    return promise(plan.keys, plan.mapping(), plan.suppression.blanks, drop)
+    return promise(plan.keys, plan.mapping(), plan.suppression.blanks, missing_words(plan), drop)
+
+
+def missing_words(plan: FilePlan) -> dict[str, str]:
+    """By field, the word that is written for a missing value that counts as a category."""
+    return {name: word for name, word in zip(plan.keys.names, plan.coded.missing_as, strict=True) if word is not None}
 
 
 def promise(
-    keys: KeyVariables, mapping: Mapping[str, Mapping[str, str]], blanks: Mapping[str, int], drop: Sequence[str] = ()
+    keys: KeyVariables,
+    mapping: Mapping[str, Mapping[str, str]],
+    blanks: Mapping[str, int],
+    missing_as: Mapping[str, str],
+    drop: Sequence[str] = (),
 ) -> FileStatement:
     """What was asked, with the recoding value by value and the blanks that were made, as the audit compares it with a file."""
-    recoded = {name: {old: new for old, new in values.items() if old != MISSING_LABEL or keys.missing == "unknown"}
-               for name, values in mapping.items()}  # fmt: skip
     return FileStatement(
         fields=keys.names,
         tables=tuple((tuple(keys.names[place] for place in places), threshold) for places, threshold in keys.tables()),
         rule=keys.rule,
         blanks=blanks,
-        recoded=recoded,
-        missing=keys.missing,
-        missing_codes=keys.missing_texts(),
-        missing_label=MISSING_LABEL,
+        recoded=mapping,
+        missing_codes=keys.missing_codes,
+        missing_as=missing_as,
         weight=keys.weight if keys.counting == "weights" else None,
         linked=keys.linked,
         dropped=tuple(drop),
         caps=keys.caps,
         household=keys.household,
         shared=keys.shared,
+        models=[_promised(model, keys) for model in keys.models],
     )
+
+
+def _promised(model: RiskModel, keys: KeyVariables) -> PromisedModel:
+    if isinstance(model, IndividualRisk):
+        home = keys.household if isinstance(model, HouseholdRisk) else None
+        return PromisedModel(kind=model.kind, limit=model.most, words=str(model), weight=keys.weight, household=home)
+    limit, c = model.most if isinstance(model, Closeness) else model.least, model.c if isinstance(model, RecursiveDiversity) else 0.0
+    return PromisedModel(kind=model.kind, limit=limit, words=str(model), column=model.column, c=c)
 
 
 def _hash(path: Path) -> str:

@@ -107,12 +107,13 @@ class FilePlan:
         return {name: self.coded.levels[place][level].name for place, (name, level) in enumerate(zip(names, self.levels, strict=True))}
 
     def mapping(self) -> dict[str, dict[str, str]]:
-        """Old value to new value, for every field that is recoded."""
+        """Old value to new value, for every field that is recoded; what is missing stays so."""
         found = {}
         for place, (name, level) in enumerate(zip(self.coded.keys.names, self.levels, strict=True)):
             if level:
                 chosen = self.coded.levels[place][level]
-                found[name] = {old: chosen.values[chosen.code[code]] for code, old in enumerate(self.coded.values[place])}
+                known = self.coded.values[place][: -1 if self.coded.missing_as[place] is not None else None]
+                found[name] = {old: chosen.values[chosen.code[code]] for code, old in enumerate(known)}
         return found
 
 
@@ -209,13 +210,23 @@ class _Planning:
         keys = self.coded.keys
         return keys.rule == "original" and not keys.caps and not keys.household
 
+    @property
+    def _judged_again(self) -> bool:
+        """Whether a blank may mend what a risk model calls unsafe in other records."""
+        return self.evaluator.least is not self.evaluator
+
+    @property
+    def _ties_stay(self) -> bool:
+        """Whether ties are left open: under `recount`, what models judge again is found in rounds."""
+        return self.coded.keys.rule == "recount" and self.coded.judge is not None
+
     def blanks(self, levels: Levels, *, quick: bool, ties: bool = False, share: float = 1.0) -> Suppression | None:
         """Found once for each recoding; None where the caps do not hold under it: under another they may.
 
         Recodings of which it is not proved that none exist are kept as open. `share` is that of the time left.
         """
         left = max(TUNING.instant, share * self.seconds_left)
-        asked = levels, quick or left <= TUNING.instant, ties
+        asked = levels, quick or left <= TUNING.instant, ties and not self._ties_stay
         if asked not in self.found:
             limits = Limits(seconds=left, gap=self.limits.gap)
             try:
@@ -245,7 +256,7 @@ class _Planning:
         alone = self.coded.keys.rule == "wildcard" or all(size == 1 for size in self.evaluator.menu)
         found, recoding = self.blanks(levels, quick=quick, share=1.0 if alone else TUNING.leaf), self.evaluator.recoding(levels)
         if found is None:
-            return math.inf, (self.evaluator.cost(levels) if levels in self.open else math.inf)
+            return math.inf, (self._least(levels) if levels in self.open else math.inf)
         return recoding + found.cost, recoding + found.bound
 
     def by_boxes(self, start: Levels, method: str, *, facts: Mapping[str, Any] | None = None) -> FilePlan:
@@ -270,7 +281,7 @@ class _Planning:
         return RecodingBoxSearch(
             evaluator=self.evaluator,
             leaf=leaf,
-            blanks=self._least_wild if self.coded.keys.rule == "wildcard" else self.evaluator.blanks,
+            blanks=self._least_wild if self.coded.keys.rule == "wildcard" else self.evaluator.floor.blanks,
             stopped=self.stopped,
             on_bound=on_bound,
             gap=self.limits.gap,
@@ -316,9 +327,9 @@ class _Planning:
         )
 
     def _least(self, levels: Levels) -> float:
-        """What a recoding costs at the least. The evaluator's cost is a bound unless blanks help others (rule `wildcard`)."""
+        """What a recoding costs at the least. Under `original` that is the evaluator's cost; where blanks help others, less."""
         wild = self.coded.keys.rule == "wildcard"
-        return self.evaluator.recoding(levels) + self._least_wild(levels) if wild else self.evaluator.cost(levels)
+        return self.evaluator.recoding(levels) + self._least_wild(levels) if wild else self.evaluator.least.cost(levels)
 
     def _leaf(self, levels: Levels, best: float) -> tuple[float, float]:
         """The full price of a recoding and its bound."""
@@ -350,7 +361,9 @@ class _Planning:
         """The best recoding of S4's model (2), proved by boxes; its blanks are those that the complete model needs, which are fewer."""
         self.tell("restricted")
         evaluator = RestrictedEvaluator(coded=self.coded)
-        search = RecodingBoxSearch(evaluator=evaluator, leaf=lambda levels: (evaluator.cost(levels),) * 2, blanks=evaluator.blanks,
+        falling = self.evaluator.floor is self.evaluator  # coarser values leave less unsafe; of other models boxes know nothing
+        search = RecodingBoxSearch(evaluator=evaluator, leaf=lambda levels: (evaluator.cost(levels),) * 2,
+                                   blanks=evaluator.blanks if falling else lambda _levels: 0.0,
                                    stopped=self.stopped, on_bound=lambda _bound: None, gap=self.limits.gap)  # fmt: skip
         space = self.space(evaluator.cost)
         iterative_improvement(space, self.finest)
@@ -362,9 +375,9 @@ class _Planning:
     def _kept(self, levels: Levels | None, method: str, *, bound: float, facts: Mapping[str, Any]) -> FilePlan:
         """Finish with this recoding, or none if that is cheaper; where caps do not hold under it, look by boxes for one where they do.
 
-        Whatever the method proves, boxes may prove more; its bounds, eqs 4 to 7, say nothing about rule `wildcard`.
+        Whatever the method proves, boxes may prove more; its bounds, eqs 4 to 7, say nothing where blanks help other records.
         """
-        bound = 0.0 if self.coded.keys.rule == "wildcard" else bound
+        bound = 0.0 if self.coded.keys.rule == "wildcard" or self._judged_again else bound
         bound = max(bound, 0.0 if levels is None or self.plain else self._cheap_bound(self._least(levels)))  # while there is time
         levels = self._no_worse_than_blanks(levels)
         found = None if levels is None else self.settled(levels)

@@ -136,7 +136,7 @@ class _Front:
         self._tell(Progress(stage, time.monotonic() - self.began, float("inf"), 0.0, self.seconds_left))
 
     def search(self) -> list[FrontRecoding]:
-        """The front under rule `original`, where all blanks are exact; under other rules they are lower bounds."""
+        """The front under rule `original`, where all blanks are exact; with caps, households or recounts it need not be the whole one."""
         spare = (1 - SEARCH) * self.limits.seconds
         self.front = front = RecodingFront(
             evaluator=Evaluator(coded=self.coded),
@@ -144,7 +144,8 @@ class _Front:
             on_point=lambda _number: self.tell("recodings"),
         )
         front.offer((0,) * len(self.coded.values))
-        self.complete = front.run()
+        keys = self.coded.keys
+        self.complete = front.run() and keys.rule == "original" and not keys.caps and not keys.household
         self.tried = front.evaluator.evaluations
         found = front.front()
         best = min(found, key=lambda each: each.recoding + each.blanks)

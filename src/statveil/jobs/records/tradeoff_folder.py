@@ -132,7 +132,7 @@ def tradeoff_page(front: FileTradeoff, *, title: str) -> str:
 def sentences(front: FileTradeoff) -> list[str]:
     """The front in a few sentences."""
     first, last, least = front.points[0], front.points[-1], front.points[front.least]
-    whole = "The front is proved to be whole." if front.complete else "Time was up before all recodings were ruled out."
+    whole = "The front is proved to be whole." if front.complete else "It is not proved that the front is whole."
     shown = (
         f"{'All' if front.proved == len(front.points) else f'{front.proved} of the'} {len(front.points)} points shown are proved. {whole}"
     )

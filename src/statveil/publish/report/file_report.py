@@ -103,10 +103,7 @@ def _unsafe_after(plan: FilePlan) -> list[int]:
 
 def _charts(plan: FilePlan, unsafe: UnsafeCombinations, left: list[int], after: KeyClasses) -> dict[str, Any]:
     sizes = [len(places) for places, _ in plan.coded.tables]
-    first = {
-        size: sum(each.unsafe_records for each, s in zip(unsafe.by_combination(), sizes, strict=True) if s == size)
-        for size in sorted(set(sizes))
-    }
+    first = {size: records for size, (_, records) in unsafe.by_size().items()}
     last = {size: sum(number for number, s in zip(left, sizes, strict=True) if s == size) for size in first}
     found = {"unsafe": file_charts.unsafe_by_size(first, last), "blanks": file_charts.blanks_by_field(plan.suppression.blanks)}
     start = file_charts.in_new_classes(plan)
@@ -172,11 +169,12 @@ def _risks(release: AuditedFile, before: KeyClasses, after: KeyClasses) -> list[
         ("Largest individual risk (weights)", _share(first.largest_risk), _share(last.largest_risk)),
         ("Sample uniques unique in the population (estimate)", _number(first.population_uniques), _number(last.population_uniques)),
     ]
-    for name in release.sensitive:
+    for name in dict.fromkeys((*release.sensitive, *release.plan.keys.sensitive)):
         one, two = risk.diversity(release.data, release.plan, name, key=release.key)
         if release.perturbed is not None:
             one, _ = risk.diversity(release.perturbed.original, release.plan, name, key=release.key)
         rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
+        rows.append((f"The same by entropy (entropy l-diversity) of {name}", f"{one.least_effective:.2f}", f"{two.least_effective:.2f}"))
         rows.append(
             (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
         )

@@ -13,6 +13,7 @@ from statveil.data.microdata import Microdata
 from statveil.publish.audited_file import EarlierReleases
 from statveil.records.coding import CodedFile
 from statveil.records.keys import EditRule, KeyVariables
+from statveil.records.models import MODELS
 from statveil.records.perturb.steps import Step
 from statveil.records.recode.recodings import AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
 
@@ -80,6 +81,8 @@ def _safety(keys: KeyVariables) -> dict[str, Any]:
         found["edits"] = [
             {"when": {name: list(values) for name, values in rule.when.items()}, "then": dict(rule.then)} for rule in keys.edits
         ]
+    if "models" in found:
+        found["models"] = [{"type": model.kind, **vars(model)} for model in keys.models]
     return {name: _plain(value) for name, value in found.items()}
 
 
@@ -97,12 +100,9 @@ def _menu(coded: CodedFile, name: str) -> dict[str, Any]:
 
 
 def _recoding(coded: CodedFile, name: str, each: AnyRecoding) -> dict[str, Any]:
-    if isinstance(each, Intervals):
-        return (
-            {"name": each.name, "edges": list(each.edges)} if each.edges else {"name": each.name, "width": each.width, "start": each.start}
-        )
-    if isinstance(each, Extremes):
-        return {key: value for key, value in (("name", each.name), ("bottom", each.bottom), ("top", each.top)) if value is not None}
+    if isinstance(each, Intervals | Extremes):
+        told = {part.name: getattr(each, part.name) for part in fields(each)}
+        return {key: _plain(value) for key, value in told.items() if value is not None and value != ()}
     return {"name": each.name, "new": _listed(coded, name, each)}
 
 
@@ -153,6 +153,8 @@ def _code(value: Any) -> str:
         return f"sv.recode.EarlierReleases({_code(value.files)}, waiver={value.waiver!r})"
     if isinstance(value, EditRule):
         return f"sv.recode.EditRule(when={ {name: list(each) for name, each in value.when.items()}!r}, then={dict(value.then)!r})"
+    if type(value) in MODELS.values():
+        return f"sv.recode.{value!r}"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_code(each)}" for key, each in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +17,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.records.coding import CodedFile
+from statveil.records.coding import CodedFile, relaxed_models
 from statveil.records.frequencies import (
     NONE,
     LevelMaps,
     Words,
+    cell_index,
     distinct_patterns,
     pattern_hash,
     side_by_side,
@@ -124,10 +126,12 @@ class Evaluator:
     """Costs of recodings, incrementally from the one asked for last. `evaluations` counts the different ones priced."""
 
     coded: CodedFile
+    shared_maps: LevelMaps | None = None
+    """Those of another evaluator, whose levels this one is asked about as well."""
 
     def __post_init__(self) -> None:
         coded = self.coded
-        self.problem: SuppressionProblem = problem_of(coded, (0,) * len(coded.values))
+        self.problem: SuppressionProblem = problem_of(coded, (0,) * len(coded.values), self.shared_maps)
         self.maps: LevelMaps = self.problem.maps
         self.costs = recoding_costs(coded)
         self.menu: tuple[int, ...] = tuple(len(each) for each in coded.levels)
@@ -142,6 +146,17 @@ class Evaluator:
         bits = tables_below(coded.tables)
         self._below = [[t for t in range(len(coded.tables)) if int(row[t // 64]) >> (t % 64) & 1] for row in bits]
         self._tables_of = [[t for t, (places, _) in enumerate(coded.tables) if field in places] for field in range(len(self.menu))]
+
+    @cached_property
+    def floor(self) -> Evaluator:
+        """Of the same file with what its risk models imply: coarser values leave less unsafe there, as boxes of recodings need it."""
+        relaxed = relaxed_models(self.coded)
+        return self if relaxed is self.coded else Evaluator(coded=relaxed, shared_maps=self.maps)
+
+    @property
+    def least(self) -> Evaluator:
+        """Whose cost bounds that of a single recoding: under `recount` a blank may mend what a model calls unsafe in other records."""
+        return self.floor if self.coded.keys.rule == "recount" else self
 
     def cost(self, levels: Levels) -> float:
         """Recoding plus blanks (model (3) under rule `original`)."""
@@ -172,7 +187,10 @@ class Evaluator:
         if packed is None:
             own = [levels[place] for place in places]
             skipped = self._skipped(table, levels)
-            packed = np.packbits(unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped))
+            bad = unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped)
+            if self.coded.judge is not None:
+                bad |= self.coded.judge.broken(cell_index(self.coded.codes, self.maps, places, own)[0])
+            packed = np.packbits(bad)
             self._cache[key] = packed
             if len(self._cache) * (self.coded.size // 8 + 64) > TUNING.cache_bytes:
                 self._cache.popitem(last=False)

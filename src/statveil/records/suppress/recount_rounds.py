@@ -110,7 +110,7 @@ def take_back(
     while changed:
         changed = False
         for unit in order:
-            for rows in _groups(problem, key, units, unit):
+            for rows in alike_rows(problem, key, units, unit):
                 if stopped():
                     return units
                 before = int(problem.fields_of(units[rows[:1]])[0])
@@ -123,7 +123,7 @@ def take_back(
     return units
 
 
-def _groups(problem: SuppressionProblem, key: IntArray, units: IntArray, unit: int) -> list[IntArray]:
+def alike_rows(problem: SuppressionProblem, key: IntArray, units: IntArray, unit: int) -> list[IntArray]:
     """Rows with this unit blank: those with equal masks and equal open values together."""
     rows = np.flatnonzero((units >> unit) & 1)
     if not rows.size:
