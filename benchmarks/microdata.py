@@ -1,9 +1,10 @@
-"""Safe files at register size and on public files: `python benchmarks/microdata.py [register|unique|adult|rules|testdata|anjana]...`.
+"""Safe files at register size and on public files: `python benchmarks/microdata.py [register|unique|adult|rules|testdata|anjana|silc]...`.
 
 register: 10 million generated records x 7 keys, combinations up to 3; unique: 1 million records whose full key is nearly unique. Both are
 drawn record by record, never replicated: a file that repeats itself is safe by construction. Each part runs in a process of its own, so
-that its peak memory is its own. adult and testdata read the public files beside the project (STATVEIL_SHARED); anjana needs ANJANA_PYTHON,
-the interpreter of an environment where it is installed.
+that its peak memory is its own. silc makes a file of persons in households with the fields, sizes and gaps of EU-SILC's public file,
+or reads that file itself from EUSILC_CSV. adult and testdata read the public files beside the project (STATVEIL_SHARED); anjana needs
+ANJANA_PYTHON, the interpreter of an environment where it is installed.
 """
 
 from __future__ import annotations
@@ -162,6 +163,76 @@ def rules(_folder: Path) -> None:
             )
 
 
+SILC_KEYS = ("region", "size", "age", "sex", "status", "citizen")
+SILC_COLUMNS = ("db040", "hsize", "age", "rb090", "pl030", "pb220a")
+REGIONS = {"Burgenland": "East", "Lower Austria": "East", "Vienna": "East", "Carinthia": "South", "Styria": "South",
+           "Salzburg": "West", "Tyrol": "West", "Upper Austria": "West", "Vorarlberg": "West"}  # fmt: skip
+
+
+def households(records: int) -> pa.Table:
+    """Persons in households: ages hang together, status and citizenship are missing below 16."""
+    rng, rows = np.random.default_rng(SEED), list[tuple[Any, ...]]()
+    places, shares = sorted(REGIONS), [0.037, 0.072, 0.188, 0.062, 0.158, 0.085, 0.186, 0.157, 0.055]
+    while len(rows) < records:
+        size = int(rng.choice(np.arange(1, 10), p=[0.27, 0.30, 0.17, 0.18, 0.055, 0.017, 0.005, 0.002, 0.001]))
+        region, foreign = places[rng.choice(9, p=shares)], rng.random() < 0.09
+        head = int(np.clip(rng.normal(62, 17) if size < 3 else rng.normal(43, 9), 17, 97))
+        away = [0, *rng.normal(-1, 5, min(1, size - 1)), *(rng.normal(-27, 5) if rng.random() < 0.9 else 27 for _ in range(size - 2))]
+        for age in (int(np.clip(head + each, 0, 97)) for each in away):
+            sex = ("male", "female")[int(rng.random() < 0.51)]
+            rows.append((region, str(size), str(age), sex, *_occupied(rng, age, sex, foreign=foreign)))
+    return pa.table(dict(zip(SILC_KEYS, map(list, zip(*rows[:records], strict=True)), strict=True)))
+
+
+def _occupied(rng: np.random.Generator, age: int, sex: str, *, foreign: bool) -> tuple[str | None, str | None]:
+    if age < 16:
+        return None, None
+    by_age = (
+        (64, [0.01, 0.005, 0.0, 0.0, 0.92, 0.005, 0.06]),
+        (55, [0.33, 0.05, 0.03, 0.0, 0.45, 0.01, 0.11]),
+        (26, [0.66, 0.15, 0.04, 0.005, 0.01, 0.01, 0.115]),
+        (16, [0.5, 0.03, 0.05, 0.37, 0.0, 0.01, 0.02]),
+    )
+    share = np.array(next(shares for least, shares in by_age if age >= least))
+    if 25 < age < 64:
+        share = share * ([0.62, 2.2, 1, 1, 1, 1, 1.9] if sex == "female" else [1.15, 0.15, 1, 1, 1, 1, 0.15])
+    citizen = "AT" if rng.random() < (0.35 if foreign else 0.995) else "EU" if rng.random() < 0.35 else "Other"
+    return str(int(rng.choice(7, p=share / share.sum())) + 1), citizen
+
+
+def silc(_folder: Path) -> None:
+    """The full key of six fields, k = 3: the default plan, the front, and `recount` under several limits."""
+    import pyarrow.csv as pc
+
+    import statveil as sv
+
+    given = os.environ.get("EUSILC_CSV")
+    table = pc.read_csv(given).select(SILC_COLUMNS).rename_columns(SILC_KEYS) if given else households(14_827)
+    data = sv.read_microdata(table)
+    menus: dict[str, Any] = dict.fromkeys(SILC_KEYS)
+    menus["age"] = sv.recode.Menu.intervals(2, 5, 10, 20) + sv.recode.Menu(recodings=(sv.recode.Intervals(name="all", edges=(200,)),))
+    menus["region"] = sv.recode.Menu.own({"part": REGIONS, "all": dict.fromkeys(REGIONS, "all")})
+    menus["size"] = sv.recode.Menu(recodings=(sv.recode.Extremes(name="top 5", top=5), sv.recode.Extremes(name="top 3", top=3)))
+    sv.recode.suppress(sv.read_microdata(households(300)), sv.KeyVariables(fields=dict.fromkeys(SILC_KEYS), order="full", rule="recount"))
+    for measure, weight in (("entropy", 1.0), ("values", 1.0), ("entropy", 0.02)):
+        keys = sv.KeyVariables(fields=menus, order="full", recoding_costs=measure, recoding_weight=weight)
+        began = time.perf_counter()
+        plan = sv.plan_recoding(data, keys)
+        print(
+            f"| {measure}, weight {weight} | {plan.loss.words()} | gap {plan.gap:.2%} | {time.perf_counter() - began:.1f} s |", flush=True
+        )
+    for rule in ("original", "recount"):
+        front = sv.recode.tradeoff_file(data, sv.KeyVariables(fields=menus, order="full", rule=rule))
+        print(f"| front, {rule} | {front.proved} of {len(front.points)} points proved, {front.found} in all, complete: {front.complete}, "
+              f"blanks within {max(point.gap for point in front.points):.2%} | {front.seconds:.1f} s |", flush=True)  # fmt: skip
+    for seconds in (5, 10, 60):
+        keys = sv.KeyVariables(fields=dict.fromkeys(SILC_KEYS), order="full", rule="recount")
+        began = time.perf_counter()
+        found = sv.recode.suppress(data, keys, limits=sv.Limits(seconds=seconds))
+        print(f"| recount, {seconds} s | {found.total:,} blanks, bound {found.bound:,.0f}, gap {found.cost / found.bound - 1:.2%} "
+              f"| {time.perf_counter() - began:.1f} s |", flush=True)  # fmt: skip
+
+
 ANJANA = """
 import sys, time
 import pandas as pd
@@ -216,7 +287,7 @@ def _child(kind: str, *arguments: str) -> None:
         safe_file(Path(arguments[0]), threshold=3, order="full" if len(arguments) > 1 else 3)
 
 
-PARTS = {"testdata": testdata, "adult": adult, "rules": rules, "anjana": anjana, "unique": unique, "register": register}
+PARTS = {"silc": silc, "testdata": testdata, "adult": adult, "rules": rules, "anjana": anjana, "unique": unique, "register": register}
 
 
 def main() -> None:

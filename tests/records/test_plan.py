@@ -152,9 +152,15 @@ def test_the_explorer_changes_undoes_and_plans() -> None:
     name = next(name for name, menu in keys.fields.items() if menu is not None)
     explorer = sv.explore_recoding(data, keys)
     first = explorer.look()
+    records = explorer._coded.records
+    assert repr(explorer).startswith(
+        f"RecodingExplorer(nothing recoded; {first.unsafe_records:,} of {records:,} records unsafe; recoding 0 + "
+    )
     changed = explorer.recode(**{name: "all"})
     assert changed.unsafe_records <= first.unsafe_records
     assert changed.recoding_cost > 0
+    assert f"({name}: all; " in repr(explorer)
+    assert repr(explorer).endswith("; 1 step)")
     assert explorer.change_costs(recoding_weight=0.0).recoding_cost == 0
     assert explorer.undo() == changed
     assert explorer.undo() == first

@@ -69,3 +69,15 @@ def test_a_cheap_decade_is_taken_by_both_models() -> None:
     plan = complete_program(pairs=0.9, decade=0.3)
     assert plan.cost == restricted_program(1.0, 0.9, 0.3) == pytest.approx(0.6)
     assert plan.recoding == {"a": "decade", "b": "decade"}
+
+
+@pytest.mark.parametrize(("pairs", "decade"), [(1.4, 10.0), (5.0, 5.0), (0.9, 0.3), (0.4, 0.9), (1.1, 1.6)])
+def test_program_2_is_a_method_by_name(pairs: float, decade: float) -> None:
+    """What model (2) costs is what its program costs; its recoding then gets the blanks that it really needs."""
+    costs = {name: {"pairs": pairs, "decade": decade} for name in ("a", "b")}
+    keys = sv.KeyVariables(fields=KEYS.fields, threshold=2, order=2, recoding_costs=costs)
+    plan = sv.plan_recoding(microdata(S4_RECORDS), keys, method="restricted")
+    assert plan.facts["cost of model (2)"] == pytest.approx(restricted_program(1.0, pairs, decade))
+    assert plan.facts["proved in model (2)"]
+    assert complete_program(pairs, decade).cost - 1e-9 <= plan.cost
+    assert 0 < plan.bound <= plan.cost + 1e-9

@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from statveil.audit.file_models import PromisedModel, check_model
 from statveil.audit.report import AuditReport, Check
+from statveil.core.arrays import IntArray
 from statveil.data.engines import Session
 from statveil.data.microdata import Microdata
 from statveil.data.queries.recount import (
@@ -26,15 +29,15 @@ from statveil.data.queries.recount import (
     compare_households,
     count_differing_blanks,
     count_strangers,
-    count_unsafe_original,
-    count_unsafe_recount,
     doubtful_cells,
     keep_cells,
     keep_coded_keys,
     keep_others,
+    keys_in_cells,
     lend_unsettled,
     settled_keys,
     still_doubtful,
+    unsafe_keys,
 )
 
 WEIGHT_UNIT = 1_000_000
@@ -50,15 +53,16 @@ class FileStatement:
     rule: str
     blanks: Mapping[str, int]
     recoded: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    missing: str = "unknown"
     missing_codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    missing_label: str = "missing"
+    missing_as: Mapping[str, str] = field(default_factory=dict)
+    """By field, the word written for a missing value; where there is none it stays missing."""
     weight: str | None = None
     linked: Sequence[Sequence[str]] = ()
     dropped: Sequence[str] = ()
     caps: Mapping[str, int] = field(default_factory=dict)
     household: str | None = None
     shared: Sequence[str] = ()
+    models: Sequence[PromisedModel] = ()
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -81,12 +85,12 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
     if not columns.passed:
         return FileAudit(AuditReport(checks=(columns,)), {})
     ending = Path(released.origin).suffix.lower()
-    with released.engine.session() as session:
-        after = _file_records(session, released, statement, made=True, ending=ending)
-        after_keys = after.keys()
-        with original.engine.session() as other:
-            before = _file_records(other, original, statement, made=False, ending=ending)
-            before_keys = before.keys()
+    with original.engine.session() as other:
+        before = _file_records(other, original, statement, ending=ending)
+        before_keys = before.keys()
+        with released.engine.session() as session:
+            after = _file_records(session, released, statement, ending=ending, original=before)
+            after_keys = after.keys()
             checks = [
                 columns,
                 _same_rest(before_keys, after_keys),
@@ -95,6 +99,8 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
             ]
             checks.append(_only_blanks(statement, before, after, before_keys, after_keys))
             checks.append(_household_check(statement, before, after))
+            places = [[statement.fields.index(name) for name in names] for names, _ in statement.tables]
+            checks += [check_model(model, before, after, places, statement.rule, WEIGHT_UNIT) for model in statement.models]
             unsafe = _recount(other, statement, before_keys, after_keys)
     faults = unsafe[statement.rule]
     words = f"No record shows a combination that rule '{statement.rule}' calls unsafe"
@@ -105,23 +111,24 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
 def both_records(original: Microdata, released: Microdata, statement: FileStatement) -> tuple[pa.Table, pa.Table]:
     """All records of both files in their order: key fields as released (w0, w1, ...), a hash of the other columns, and the amount."""
     ending = Path(released.origin).suffix.lower()
-    with original.engine.session() as session:
-        before = _file_records(session, original, statement, made=False, ending=ending).in_order()
-    with released.engine.session() as session:
-        return before, _file_records(session, released, statement, made=True, ending=ending).in_order()
+    with original.engine.session() as session, released.engine.session() as other:
+        before = _file_records(session, original, statement, ending=ending)
+        return before.in_order(), _file_records(other, released, statement, ending=ending, original=before).in_order()
 
 
-def _file_records(session: Session, data: Microdata, statement: FileStatement, *, made: bool, ending: str) -> FileRecords:
+def _file_records(
+    session: Session, data: Microdata, statement: FileStatement, *, ending: str, original: FileRecords | None = None
+) -> FileRecords:
     watched = Watched(
         fields=statement.fields,
         linked=statement.watched[len(statement.fields) :],
         rest=[name for name in data.columns if name not in statement.watched and name not in statement.dropped],
         recoded=statement.recoded,
         missing_codes=statement.missing_codes,
-        missing_label=None if statement.missing == "unknown" else statement.missing_label,
+        missing_as=statement.missing_as,
     )
     amount = (statement.weight, WEIGHT_UNIT) if statement.weight is not None and statement.weight in data.columns else None
-    return FileRecords(session, data, watched, made=made, ending=ending, amount=amount)
+    return FileRecords(session, data, watched, ending=ending, amount=amount, original=original)
 
 
 def _total(table: pa.Table, name: str) -> int:
@@ -162,7 +169,7 @@ def _household_check(statement: FileStatement, before: FileRecords, after: FileR
     A released file without its column of households is followed as far as its other columns tell records apart.
     """
     words, household = "A blank in a shared field is there for all members of the household", statement.household
-    if household is None:
+    if household is None or not statement.shared:
         return Check(name="households", words=words, checked=0, faults=0)
     if before.has(household) and after.has(household):
         homes = (before.households(household, statement.shared), after.households(household, statement.shared))
@@ -198,17 +205,26 @@ def _bits(places: Iterable[int]) -> int:
 
 
 def _recount(session: Session, statement: FileStatement, before: pa.Table, after: pa.Table) -> dict[str, int | None]:
-    """Unsafe (record, combination) pairs of the released file under each rule."""
+    """Released records that show a combination which each rule calls unsafe; each once, in however many combinations it is."""
     keep_coded_keys(session, *_coded(before, after, len(statement.fields)))
     unit = WEIGHT_UNIT if statement.weight else 1
     tables = [([f"w{statement.fields.index(name)}" for name in fields], threshold) for fields, threshold in statement.tables]
+    records = np.asarray(after["records"].to_numpy(), dtype=np.int64)
+
+    def counted(keys: Iterable[IntArray]) -> int:
+        bad = np.zeros(records.size, dtype=np.bool_)
+        for some in keys:
+            bad[some] = True
+        return int(records[bad].sum())
+
     found: dict[str, int | None] = {
-        "original": sum(count_unsafe_original(session, names, threshold * unit) for names, threshold in tables),
-        "recount": sum(count_unsafe_recount(session, names, threshold * unit) for names, threshold in tables),
+        rule: counted(unsafe_keys(session, names, threshold * unit, counted=name) for names, threshold in tables)
+        for rule, name in (("original", "coded_before"), ("recount", "coded_after"))
     }
     if statement.weight in statement.dropped:
         found["recount"] = None  # the released file does not tell its weights
-    found["wildcard"] = None if statement.weight else count_wildcards(session, tables)
+    wild = None if statement.weight else wildcard_keys(session, tables)
+    found["wildcard"] = None if wild is None else counted(wild)
     return found
 
 
@@ -217,7 +233,7 @@ def _coded(before: pa.Table, after: pa.Table, fields: int) -> Iterator[pa.Table]
     words = [pc.unique(pa.chunked_array([*before[f"w{place}"].chunks, *after[f"w{place}"].chunks], pa.string())) for place in range(fields)]
     for side in (before, after):
         codes = {f"w{place}": pc.index_in(side[f"w{place}"], value_set=words[place].drop_null()) for place in range(fields)}
-        yield pa.table({**codes, "records": side["records"], "amount": side["amount"]})
+        yield pa.table({**codes, "records": side["records"], "amount": side["amount"], "id": pa.array(np.arange(len(side)))})
 
 
 class Compared(NamedTuple):
@@ -255,30 +271,22 @@ class _OutOfWork(Exception):
     pass
 
 
-class _CountedCombination(NamedTuple):
-    fields: frozenset[str]
-    threshold: int
-    unsafe: pa.Table
+def wildcard_keys(session: Session, tables: Sequence[tuple[Sequence[str], int]]) -> list[IntArray] | None:
+    """Unsafe keys of the kept table `coded_after`, by combination of its columns; None if it is too much work.
 
-    def covers(self, fields: Sequence[str], threshold: int) -> bool:
-        return self.fields.issuperset(fields) and self.threshold >= threshold
-
-
-def count_wildcards(session: Session, tables: Sequence[tuple[Sequence[str], int]]) -> int | None:
-    """Unsafe (record, combination) pairs of the kept table `coded_after`, in combinations of its columns; None if it is too much work."""
-    counter, counted, unsafe = _WildcardCounter(session), list[_CountedCombination](), 0
+    A record with enough matches in some fields has enough in fewer: combinations within another of no lower threshold are not asked about.
+    """
+    sets = [(frozenset(fields), threshold) for fields, threshold in tables]
+    widest = [
+        (fields, threshold)
+        for place, (fields, threshold) in enumerate(tables)
+        if not any(sets[place][0] < other and least >= threshold for other, least in sets)
+    ]
+    counter = _WildcardCounter(session)
     try:
-        for fields, threshold in sorted(tables, key=lambda table: -len(table[0])):
-            above = [each.unsafe for each in counted if each.covers(fields, threshold)]
-            within = min(above, key=len, default=None)
-            if within is None or len(within):
-                found = counter.unsafe(fields, threshold, within)
-                unsafe += sum(found["records"].to_pylist())
-                if within is None:
-                    counted.append(_CountedCombination(frozenset(fields), threshold, found))
+        return [keys_in_cells(session, fields, counter.unsafe(fields, threshold)) for fields, threshold in widest]
     except _OutOfWork:
         return None
-    return unsafe
 
 
 class _WildcardCounter:
@@ -287,8 +295,7 @@ class _WildcardCounter:
     Records that are blank in the same fields have the same pattern. A record of pattern P matches a record of pattern Q if the two agree in
     the fields that both show, so its count is the sum over all Q of one grouped count of these fields: as many grouped counts as there are
     pairs of patterns, whatever the number of records. Records of all patterns that leave the same fields of P are grouped together, and a
-    record that has reached the threshold is not looked at again. A record with enough matches in some fields has enough in fewer, so
-    smaller combinations ask only about the records that a larger one found unsafe.
+    record that has reached the threshold is not looked at again.
     """
 
     def __init__(self, session: Session) -> None:
@@ -300,10 +307,10 @@ class _WildcardCounter:
         if self.left < 0:
             raise _OutOfWork
 
-    def unsafe(self, fields: Sequence[str], threshold: int, within: pa.Table | None) -> pa.Table:
-        """Different values of these fields with their records, where fewer than the threshold match; `within` holds all of them."""
+    def unsafe(self, fields: Sequence[str], threshold: int) -> pa.Table:
+        """Different values of these fields with their records, where fewer than the threshold match."""
         patterns = keep_cells(self.session, fields)
-        doubtful = doubtful_cells(self.session, fields, threshold, within)
+        doubtful = doubtful_cells(self.session, threshold)
         cells = sum(patterns["cells"].to_pylist())
         found = [doubtful.slice(0, 0)]
         for pattern in sorted(doubtful["blank"].unique().to_pylist()):

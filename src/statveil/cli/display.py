@@ -51,8 +51,8 @@ def in_words(progress: Progress) -> str:
         words.append(f"bound {progress.bound:,.6g}")
     if math.isfinite(gap):
         words.append(f"gap {gap:.2%}")
-    if math.isfinite(progress.seconds_left):
-        words.append(f"{max(progress.seconds_left, 0):.0f} s left")
+    if 0 < progress.seconds_left < math.inf:
+        words.append(f"{progress.seconds_left:.0f} s left")
     return "  ".join(words)
 
 

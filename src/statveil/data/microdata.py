@@ -31,6 +31,8 @@ class ColumnProfile(NamedTuple):
     look: Look
     distinct: int
     missing: int
+    span: float | None = None
+    """From the smallest to the largest, where all values are numbers."""
 
 
 def profile(data: Microdata) -> list[ColumnProfile]:
@@ -54,7 +56,8 @@ def _facts(data: Microdata, place: int) -> str:
 
 def _column(name: str, place: int, row: dict[str, Any]) -> ColumnProfile:
     facts = {fact: row[f"{fact}{place}"] for fact in ("distinct", "given", "numbers", "broken", "widths", "span")}
-    return ColumnProfile(name, _look(**facts), facts["distinct"], row["records"] - facts["given"])
+    span = facts["span"] if facts["given"] and facts["numbers"] == facts["given"] else None
+    return ColumnProfile(name, _look(**facts), facts["distinct"], row["records"] - facts["given"], span)
 
 
 def _look(*, distinct: int, given: int, numbers: int, broken: int, widths: int, span: float) -> Look:

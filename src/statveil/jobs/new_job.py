@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -135,9 +137,51 @@ internal = false               # also write originals, statuses and reasons: con
 """
 
 
-def write_template(path: Path) -> Path:
+FILE_TEMPLATE = """\
+# A job for statveil: a file of records to make safe.   statveil protect people.toml
+# Paths start from the folder of this file. Lines that start with # are off.
+
+[data]
+file = "people.csv"            # CSV, Parquet, SPSS, Stata, SAS or Excel, one record a line
+# delimiter = ";"              # CSV: found by itself when not given; so are encoding and decimal
+
+[fields]                       # what an intruder may know of a person, and how coarsely each field may be written
+age = { intervals = [5, 10, 20] }                           # classes of these widths; or edges = [[18, 65]], bottom = 5, top = 90
+region = { hierarchy = "regions.csv" }                      # the levels of a tree; or arx = "h.csv", grc = ["a.grc"]
+sex = {}                                                    # as it is, or blank
+# job = { own = { short = { "baker" = "food", "vet" = "health" } } }
+
+[safety]
+threshold = 3                  # fewer than three records with the same values are rare
+order = 3                      # in every combination of up to three fields; "full": of all of them (k-anonymity)
+rule = "original"              # what a blank means: "original", "recount" (strictest), "wildcard" (weak)
+# weight = "weight"            # sampling weights, for estimates of risk; counting = "weights" compares their sums
+# household = "household"      # with shared = ["region"]: a blank of one member is a blank of all
+
+[recoding]
+method = "auto"                # proves how far it is from the best possible
+# fixed = { age = "width 10" } # this one is decided, the others are planned
+
+# [[perturb.step]]             # columns that are no keys may be perturbed in the same run
+# method = "microaggregation"  # at least k records share each value; or "noise", "rank-swapping", "pram", "quantile-coding"
+# columns = ["income", "tax"]
+# k = 3
+
+[limits]
+seconds = 60
+
+[output]
+file = "safe.csv"              # or .parquet, .sav, .dta
+drop = ["name"]                # columns left out: names, numbers of persons
+# sensitive = ["illness"]      # its diversity within classes is told in the report
+# earlier = ["last-year.csv"]  # releases of the same records that are out already
+attacks = "report"             # or "refuse"
+"""
+
+
+def write_template(path: Path, kind: str = "table") -> Path:
     """Write the commented job; never over an existing file."""
-    return write_new(path, TEMPLATE)
+    return write_new(path, FILE_TEMPLATE if kind == "records" else TEMPLATE)
 
 
 def write_new(path: Path, text: str) -> Path:
@@ -166,10 +210,13 @@ class Shown(NamedTuple):
     keys: int = 6
     codes: int = 200
     """A column with more codes wants a tree, and is not suggested as a dimension."""
+    classes: int = 15
+    """Ages and years with no fewer different values get classes."""
 
 
 SHOWN = Shown()
 WEIGHTS, HOLDINGS = ("weight", "wgt", "wt"), ("holding", "owner", "group", "parent")
+AGES = ("age", "year", "birth", "birthyear", "yob")
 
 
 class Roles(NamedTuple):
@@ -180,6 +227,8 @@ class Roles(NamedTuple):
     weight: str | None
     holding: str | None
     unit: str | None
+    ages: list[ColumnProfile]
+    """Ages and years that look like amounts: children's have one digit, others two."""
 
 
 def new_job(data: Path, target: Path, kind: Kind = "table") -> list[ColumnProfile]:
@@ -198,7 +247,8 @@ def roles_of(columns: Sequence[ColumnProfile]) -> Roles:
     codes = [each for each in columns if each.look == "code" and 1 < each.distinct <= SHOWN.codes and each.name not in (holding, weight)]
     amounts = sorted((each for each in columns if each.look == "number" and each.name != weight), key=lambda each: -each.distinct)
     unit = next((each.name for each in columns if each.look == "identifier" and each.name != holding), None)
-    return Roles(sorted(codes, key=lambda each: each.distinct), [each.name for each in amounts], weight, holding, unit)
+    ages = [each for each in amounts if _is_age(each)]
+    return Roles(sorted(codes, key=lambda each: each.distinct), [each.name for each in amounts], weight, holding, unit, ages)
 
 
 def _named(columns: Sequence[ColumnProfile], words: Sequence[str]) -> str | None:
@@ -219,14 +269,29 @@ def _table(file: str, roles: Roles) -> dict[str, object]:
 
 
 def _records(file: str, roles: Roles) -> dict[str, object]:
-    fields: dict[str, object] = {each.name: {} for each in roles.dimensions[: SHOWN.keys]}
+    fields: dict[str, object] = {each.name: _menu(each) for each in (*roles.dimensions[: SHOWN.keys], *roles.ages)}
     dropped = [name for name in (roles.unit,) if name is not None]
     return {
         "data": {"file": file},
         "fields": fields,
-        "safety": {"threshold": 3, "order": 3},
+        "safety": {"threshold": 3, "order": 3, **({"weight": roles.weight} if roles.weight else {})},
         "output": {"file": "safe.csv", "drop": dropped},
     }
+
+
+def _is_age(column: ColumnProfile) -> bool:
+    return bool(set(re.split(r"[^a-z]+", column.name.lower())) & set(AGES))
+
+
+def _menu(column: ColumnProfile) -> dict[str, object]:
+    """Classes for ages and years, three widths from a fourteenth of the span on; other codes stay as they are."""
+    if column.span is None or column.distinct < SHOWN.classes or not _is_age(column):
+        return {}
+    wanted = column.span / 14
+    widths = [step * 10.0 ** math.floor(math.log10(wanted)) for step in (1, 2, 5, 10)]
+    nearest: float = min(widths, key=lambda width: abs(width - wanted))
+    first = max(1, round(nearest))
+    return {"intervals": [first, 2 * first, 4 * first]}
 
 
 def _server(file: str, roles: Roles) -> dict[str, object]:
@@ -256,7 +321,7 @@ _HEADS = {
 
 """,
     "records": """# A file of records to make safe: look it over, then run  statveil protect {target}
-# [fields] names what an intruder may know.
+# [fields] names what an intruder may know; `statveil new --kind records` without data explains every key.
 
 """,
     "server": """# A table server: look it over, run  statveil serve --new-key secret.key,  then  statveil serve {target}

@@ -16,10 +16,12 @@ from statveil.audit.report import AuditReport, Check
 from statveil.audit.tables import audit_table
 from statveil.core.errors import AuditFailed, FormatError, InputError
 from statveil.core.provenance import Provenance
+from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.formats.rcta import Relaxation, read_repairs
 from statveil.jobs.record_job import FileJob, read_file_job
 from statveil.jobs.records.folder import CERTIFICATE, JOB, MAPPING
+from statveil.jobs.records.perturbation import perturbed_again
 from statveil.jobs.staging import MADE_BY, RUN_FILE
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
@@ -37,8 +39,9 @@ from statveil.jobs.tables.protect import ProtectionSettings, keyed
 from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, promises_of, requirements_of
 from statveil.protect.build import build_problem
 from statveil.protect.options import Options
-from statveil.publish.file_release import promise
+from statveil.publish.file_release import audit_of, promise
 from statveil.publish.read_back.public_files import audited_table, read_released
+from statveil.records.perturb.perturb import PerturbedRecords
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import ProtectedTable, Table
@@ -52,6 +55,12 @@ class FileFolderParts:
     path: Path
     certificate: Mapping[str, Any]
     statement: FileStatement
+    perturbed: PerturbedRecords | None = None
+
+    @property
+    def records(self) -> Microdata:
+        """What the file was made of: the job's records, perturbed where it says so."""
+        return self.job.microdata if self.perturbed is None else self.perturbed.data
 
 
 def read_file_folder(folder: Path) -> FileFolderParts:
@@ -61,20 +70,22 @@ def read_file_folder(folder: Path) -> FileFolderParts:
     path = folder / "public" / certificate["file"]["name"]
     if not path.is_file():
         raise AuditFailed(f"{path.name} is not in the folder, so no check could be made.", hint="Take it from the release again.")
-    return FileFolderParts(job=job, path=path, certificate=certificate, statement=_statement(job, certificate, folder / MAPPING))
+    part, statement = job.parts.perturb, _statement(job, certificate, folder / MAPPING)
+    perturbed = None if part is None else perturbed_again(job.microdata, part, job.base, certificate)
+    return FileFolderParts(job=job, path=path, certificate=certificate, statement=statement, perturbed=perturbed)
 
 
 def audit_file_folder(folder: Path) -> AuditReport:
     """Every check anew: the file's hash, and a recount of the file as it lies there."""
     parts = read_file_folder(folder)
-    found = audit_file(parts.job.microdata, read_microdata(parts.path), parts.statement)
-    return AuditReport(checks=(_same_bytes(parts.path, parts.certificate), *found.report.checks))
+    found = audit_file(parts.records, read_microdata(parts.path), parts.statement)
+    return AuditReport(checks=(_same_bytes(parts.path, parts.certificate), *audit_of(parts.perturbed), *found.report.checks))
 
 
 def _certificate(folder: Path) -> Mapping[str, Any]:
     try:
         content: Mapping[str, Any] = json.loads((folder / CERTIFICATE).read_text(encoding="utf-8"))
-        if isinstance(content["file"]["name"], str) and isinstance(content["blanks"], dict):
+        if isinstance(content["file"]["name"], str) and all(isinstance(each, dict) for each in (content["blanks"], _missing_as(content))):
             return content
     except (OSError, ValueError, KeyError, TypeError):
         pass
@@ -92,7 +103,11 @@ def _statement(job: FileJob, certificate: Mapping[str, Any], mapping: Path) -> F
         raise AuditFailed(
             f"{mapping.name} is missing or damaged: the recoding is not known.", hint="Take it from the release again."
         ) from None
-    return promise(job.keys(), recoded, certificate["blanks"], job.parts.output.drop)
+    return promise(job.keys(), recoded, certificate["blanks"], _missing_as(certificate), job.parts.output.drop)
+
+
+def _missing_as(certificate: Mapping[str, Any]) -> Any:
+    return certificate["rule"].get("missing written as", {})
 
 
 def _same_bytes(path: Path, certificate: Mapping[str, Any]) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -11,14 +11,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from statveil.core.errors import StatveilError
+from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import Limits
 from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
+from statveil.jobs.records.perturbation import PerturbPart
 from statveil.jobs.schema import DataPart, LimitsPart, Number, Part, wrong_keys
 from statveil.records.keys import EditRule, KeyVariables
+from statveil.records.models import MODELS, RiskModel
+from statveil.records.recode.local_search import RecodingSearchOptions
 from statveil.records.recode.recodings import AnyRecoding, Extremes, Intervals, Menu, Recoding, exact_text
 
 
@@ -31,6 +34,7 @@ class RecodingItem(Part):
     edges: list[Number] = Field(default_factory=list)
     bottom: Number | None = None
     top: Number | None = None
+    special: list[str] = Field(default_factory=list)
     new: dict[str, str] | None = None
     others: Literal["refuse", "keep"] = "refuse"
 
@@ -38,8 +42,8 @@ class RecodingItem(Part):
         if self.new is not None:
             return Recoding(name=self.name, new=self.new, others=self.others)
         if self.bottom is not None or self.top is not None:
-            return Extremes(name=self.name, bottom=self.bottom, top=self.top)
-        return Intervals(name=self.name, width=self.width, start=self.start, edges=tuple(self.edges))
+            return Extremes(name=self.name, bottom=self.bottom, top=self.top, special=tuple(self.special))
+        return Intervals(name=self.name, width=self.width, start=self.start, edges=tuple(self.edges), special=tuple(self.special))
 
 
 class FieldPart(Part):
@@ -53,6 +57,7 @@ class FieldPart(Part):
     start: Number = 0
     bottom: Number | None = None
     top: Number | None = None
+    special: list[str] = Field(default_factory=list)
     own: dict[str, dict[str, str]] = Field(default_factory=dict)
     recodings: list[RecodingItem] = Field(default_factory=list)
 
@@ -69,6 +74,23 @@ class CombinationPart(Part):
     threshold: int
 
 
+class ModelPart(Part):
+    """A risk model by name, with the keys that it has."""
+
+    type: Literal["distinct-diversity", "entropy-diversity", "recursive-diversity", "closeness", "individual-risk", "household-risk"]
+    column: str | None = None
+    least: Number | None = None
+    most: Number | None = None
+    c: Number | None = None
+
+    def model(self) -> RiskModel:
+        kind, given = MODELS[self.type], self.model_dump(exclude={"type"}, exclude_none=True)
+        wanted = [each.name for each in fields(kind)]
+        if sorted(given) != sorted(wanted):
+            raise InputError(f"safety.models: {self.type!r} needs {', '.join(wanted)}, and nothing else.")
+        return kind(**given)
+
+
 class SafetyPart(Part):
     threshold: int | dict[str, int] = 3
     at_most: bool = False
@@ -83,14 +105,15 @@ class SafetyPart(Part):
     costs: Literal["equal", "entropy", "priority"] | dict[str, Number] = "equal"
     ties: Literal["equal", "entropy", "priority"] | dict[str, Number] = "entropy"
     record_cost: str | None = None
-    recoding_costs: Literal["entropy"] | dict[str, dict[str, Number]] = "entropy"
-    recoding_weight: Number = 0.02
+    recoding_costs: Literal["entropy", "values"] | dict[str, dict[str, Number]] = "entropy"
+    recoding_weight: Number = 1.0
     household: str | None = None
     shared: list[str] = Field(default_factory=list)
     linked: list[list[str]] = Field(default_factory=list)
     caps: dict[str, int] = Field(default_factory=dict)
     candidates: int = 0
     edits: list[EditPart] = Field(default_factory=list)
+    models: list[ModelPart] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _whole_sizes(self) -> Self:
@@ -102,8 +125,18 @@ class SafetyPart(Part):
 class RecodingPart(Part):
     method: str = "auto"
     objective: str = "true"
+    start: dict[str, str] | None = None
+    restarts: int = 20
+    tenure: int | None = None
+    patience: int | None = None
+    steps: int = 160
+    hottest: Number = 1.0
+    coldest: Number = 1e-3
     fixed: dict[str, str] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
+
+    def options(self) -> RecodingSearchOptions:
+        return RecodingSearchOptions(**self.model_dump(exclude={"method", "fixed", "seed"}))
 
 
 class FileOutputPart(Part):
@@ -123,6 +156,7 @@ class FileJobFile(Part):
     fields: Annotated[dict[str, FieldPart], Field(min_length=1)]
     safety: SafetyPart = SafetyPart()
     recoding: RecodingPart = RecodingPart()
+    perturb: PerturbPart | None = None
     limits: LimitsPart = LimitsPart()
     output: FileOutputPart = FileOutputPart()
 
@@ -144,10 +178,13 @@ class FileJob:
     def keys(self) -> KeyVariables:
         given = self.parts.safety
         threshold = given.threshold if isinstance(given.threshold, int) else {int(size): least for size, least in given.threshold.items()}
-        fields = {name: self._menu(name, part) for name, part in self.parts.fields.items()}
+        menus = {name: self._menu(name, part) for name, part in self.parts.fields.items()}
         edits = [EditRule(when=each.when, then=each.then) for each in given.edits]
-        rest = given.model_dump(exclude={"threshold", "combinations", "edits"})
-        return KeyVariables(fields=fields, threshold=threshold, combinations=_combinations(given.combinations), edits=edits, **rest)
+        models = [each.model() for each in given.models]
+        rest = given.model_dump(exclude={"threshold", "combinations", "edits", "models"})
+        return KeyVariables(
+            fields=menus, threshold=threshold, combinations=_combinations(given.combinations), edits=edits, models=models, **rest
+        )
 
     def _menu(self, name: str, part: FieldPart) -> Menu:
         try:
@@ -157,10 +194,11 @@ class FileJob:
             if part.arx is not None:
                 menu += Menu.from_arx_csv(self.base / part.arx)
             menu += Menu.from_grc(*(self.base / each for each in part.grc))
-            menu += Menu.intervals(*part.intervals, start=part.start)
-            menu += Menu(recodings=tuple(Intervals(name=_edges_name(edges), edges=tuple(edges)) for edges in part.edges))
+            special = tuple(part.special)
+            menu += Menu.intervals(*part.intervals, start=part.start, special=special)
+            menu += Menu(recodings=tuple(Intervals(name=_edges_name(edges), edges=tuple(edges), special=special) for edges in part.edges))
             if part.bottom is not None or part.top is not None:
-                menu += Menu(recodings=(Extremes(name="extremes", bottom=part.bottom, top=part.top),))
+                menu += Menu(recodings=(Extremes(name="extremes", bottom=part.bottom, top=part.top, special=special),))
             menu += Menu.own(part.own)
             return menu + Menu(recodings=tuple(each.recoding() for each in part.recodings))
         except StatveilError as error:

@@ -11,6 +11,7 @@ from statveil.audit.attacks.file_attacks import FileAttack
 from statveil.audit.report import AuditReport
 from statveil.core.errors import AuditFailed
 from statveil.data.microdata import Microdata
+from statveil.records.perturb.perturb import PerturbedRecords
 from statveil.records.plan import FilePlan
 
 
@@ -31,7 +32,7 @@ class AuditedFile:
     file_hash: str
     audit: AuditReport
     unsafe: Mapping[str, int | None]
-    """Unsafe (record, combination) pairs of the released file under each of the three meanings of a blank."""
+    """Records of the released file in unsafe combinations under each of the three meanings of a blank; each record once."""
     attacks: tuple[FileAttack, ...] = field(repr=False)
     """What somebody who knows the method could still find out, in figures with their limits (M03 to M05)."""
     plan: FilePlan = field(repr=False)
@@ -44,6 +45,8 @@ class AuditedFile:
     waiver: str | None = None
     key: str | None = field(default=None, repr=False)
     """The secret of the shuffle, as it was given."""
+    perturbed: PerturbedRecords | None = field(default=None, repr=False)
+    """The records with perturbed columns, where some were; `data` are then those."""
     job: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import numpy as np
 
 from statveil.audit.attacks.file_attacks import Edit, ExposedFile, attack_file
 from statveil.audit.file_audit import FileStatement, audit_file, compare_releases
+from statveil.audit.file_models import PromisedModel
+from statveil.audit.perturbed import PerturbationStatement, audit_perturbed
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
@@ -24,7 +26,9 @@ from statveil.data.textfiles import require_file
 from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.report.file_report import write_file_report
-from statveil.records.keys import MISSING_LABEL, KeyVariables
+from statveil.records.keys import KeyVariables
+from statveil.records.models import Closeness, HouseholdRisk, IndividualRisk, RecursiveDiversity, RiskModel
+from statveil.records.perturb.perturb import PerturbedRecords, refuse_keys
 from statveil.records.plan import FilePlan
 from statveil.records.risk import released_codes
 from statveil.records.suppress.problem import row_amount
@@ -96,12 +100,16 @@ class FileRelease(AuditedFile):
         return {
             "software": {"statveil": VERSION},
             "file": {"name": self.path.name, "sha256": self.file_hash, "records": plan.coded.records},
-            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "counting": plan.keys.counting,
-                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables]},
+            "rule": {"meaning of a blank": plan.keys.rule, "missing": plan.keys.missing, "missing written as": missing_words(plan),
+                     "counting": plan.keys.counting,
+                     "tables": [{"fields": list(names), "safe from": least} for names, least in statement_of(plan, self.dropped).tables],
+                     "models": [str(model) for model in plan.keys.models]},
+            "loss": plan.loss.figures(),
             "recoding": plan.recoding,
             "blanks": plan.suppression.blanks,
             "cost": {"total": plan.cost, "recoding": plan.recoding_cost, "blanks": plan.suppression.cost, "bound": plan.bound,
                      "ending": str(plan.ending), "method": plan.method, "seed": plan.seed},
+            "perturbed": None if self.perturbed is None else self.perturbed.as_json(),
             "unsafe after release": dict(self.unsafe),
             "notes": dict(plan.suppression.notes),
             "attacks": [{"name": a.name, "words": a.words, "value": a.value, "limit": a.limit, "passed": a.passed,
@@ -130,7 +138,7 @@ class FileRelease(AuditedFile):
 
 
 def apply_plan(
-    data: Microdata,
+    data: Microdata | PerturbedRecords,
     plan: FilePlan,
     to: str | Path,
     *,
@@ -142,8 +150,8 @@ def apply_plan(
 ) -> FileRelease:
     """Write the safe file, audit what was written, and put it in place only if the audit passed.
 
-    data: the records. plan: made of them by `plan_recoding`. to: where; its ending decides the format: .csv, .parquet, .sav (SPSS),
-        .dta (Stata).
+    data: the records, or what `sv.perturb.perturb_records` made of them. plan: made of them by `plan_recoding`.
+    to: where; its ending decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata).
     drop: columns to leave out. key: the secret of the shuffle.
     sensitive: columns whose diversity within classes the report tells.
     earlier: safe files of the same records that are out already.
@@ -155,39 +163,79 @@ def apply_plan(
     >>> apply_plan(people, plan, Path(tempfile.mkdtemp()) / "safe.csv").audit.passed
     True
     """
-    known("way with attacks", attacks, ("report", "refuse"))
-    target = Path(to)
-    refuse_unfit_names(target, [name for name in data.columns if name not in drop])
-    check_targets([target], sources=[Path(data.origin)])
-    data.require(sensitive)
     before = earlier if isinstance(earlier, EarlierReleases) else EarlierReleases(earlier)
-    for path in before.files:
+    how = WritingOptions(drop=drop, key=key, sensitive=sensitive, earlier=before, attacks=attacks)
+    return write_release(data, plan, Path(to), how)
+
+
+def _silent(_words: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions:
+    """What `apply_plan` is told besides; `tell` hears what is being done."""
+
+    drop: Sequence[str] = ()
+    key: str | None = None
+    sensitive: Sequence[str] = ()
+    earlier: EarlierReleases = field(default_factory=lambda: EarlierReleases(()))
+    attacks: str = "report"
+    tell: Callable[[str], object] = _silent
+
+
+def write_release(data: Microdata | PerturbedRecords, plan: FilePlan, target: Path, how: WritingOptions) -> FileRelease:
+    """Attack, write, read back and audit; the file is in place only if all of that went well."""
+    known("way with attacks", how.attacks, ("report", "refuse"))
+    perturbed = data if isinstance(data, PerturbedRecords) else None
+    data = data.data if isinstance(data, PerturbedRecords) else data
+    refuse_keys(perturbed.columns if perturbed else (), plan.keys, how.drop)
+    refuse_unfit_names(target, [name for name in data.columns if name not in how.drop])
+    check_targets([target], sources=[Path(data.origin)])
+    data.require(how.sensitive)
+    for path in how.earlier.files:
         require_file(Path(path))
+    how.tell("attacking")
     attacked = attack_file(exposed(plan))
-    if attacks == "refuse" and not all(each.passed for each in attacked):
+    if how.attacks == "refuse" and not all(each.passed for each in attacked):
         raise AuditFailed(
             "An attack by somebody who knows the method finds out too much; nothing is released.",
             hint="; ".join(f"{each.name}: {each.value:.1%}, limit {each.limit:.0%}" for each in attacked if not each.passed)
             + ". Ask for candidates=3, or other recodings.",
         )
     with written_together([target]) as [place]:
-        write_safe_file(data, plan, place, drop=drop, key=key)
+        how.tell("writing")
+        write_safe_file(data, plan, place, drop=how.drop, key=how.key)
+        how.tell("auditing")
         written = read_microdata(place, **_as_written(place))
-        found = audit_file(data, written, statement_of(plan, drop))
+        found = audit_file(data, written, statement_of(plan, how.drop))
         return FileRelease(
             path=target,
             file_hash=_hash(place),
-            audit=AuditReport(checks=(*found.report.checks, _against_earlier(written, before, plan.keys.names))),
+            audit=AuditReport(checks=(*audit_of(perturbed), *found.report.checks, _against_earlier(written, how.earlier, plan.keys.names))),
             unsafe=found.unsafe,
             attacks=attacked,
             plan=plan,
             data=data,
-            dropped=tuple(drop),
-            sensitive=tuple(sensitive),
-            earlier=tuple(str(path) for path in before.files),
-            waiver=before.waiver,
-            key=key,
+            dropped=tuple(how.drop),
+            sensitive=tuple(how.sensitive),
+            earlier=tuple(str(path) for path in how.earlier.files),
+            waiver=how.earlier.waiver,
+            key=how.key,
+            perturbed=perturbed,
         )
+
+
+def audit_of(perturbed: PerturbedRecords | None) -> tuple[Check, ...]:
+    """The perturbed columns against the originals; nothing where none were."""
+    if perturbed is None:
+        return ()
+    mark = perturbed.original.decimal
+    promised = [
+        PerturbationStatement(method=step.method, columns=step.columns, parameters=step.parameters, decimals=perturbed.decimals, mark=mark)
+        for step in perturbed.steps
+    ]
+    return audit_perturbed(perturbed.original, perturbed.before, perturbed.after, promised)
 
 
 def _against_earlier(new: Microdata, earlier: EarlierReleases, fields: Sequence[str]) -> Check:
@@ -211,31 +259,46 @@ def _as_written(place: Path) -> dict[str, Any]:
 
 def statement_of(plan: FilePlan, drop: Sequence[str] = ()) -> FileStatement:
     """The plan as the plain promise that the audit compares with."""
-    return promise(plan.keys, plan.mapping(), plan.suppression.blanks, drop)
+    return promise(plan.keys, plan.mapping(), plan.suppression.blanks, missing_words(plan), drop)
+
+
+def missing_words(plan: FilePlan) -> dict[str, str]:
+    """By field, the word that is written for a missing value that counts as a category."""
+    return {name: word for name, word in zip(plan.keys.names, plan.coded.missing_as, strict=True) if word is not None}
 
 
 def promise(
-    keys: KeyVariables, mapping: Mapping[str, Mapping[str, str]], blanks: Mapping[str, int], drop: Sequence[str] = ()
+    keys: KeyVariables,
+    mapping: Mapping[str, Mapping[str, str]],
+    blanks: Mapping[str, int],
+    missing_as: Mapping[str, str],
+    drop: Sequence[str] = (),
 ) -> FileStatement:
     """What was asked, with the recoding value by value and the blanks that were made, as the audit compares it with a file."""
-    recoded = {name: {old: new for old, new in values.items() if old != MISSING_LABEL or keys.missing == "unknown"}
-               for name, values in mapping.items()}  # fmt: skip
     return FileStatement(
         fields=keys.names,
         tables=tuple((tuple(keys.names[place] for place in places), threshold) for places, threshold in keys.tables()),
         rule=keys.rule,
         blanks=blanks,
-        recoded=recoded,
-        missing=keys.missing,
-        missing_codes=keys.missing_texts(),
-        missing_label=MISSING_LABEL,
+        recoded=mapping,
+        missing_codes=keys.missing_codes,
+        missing_as=missing_as,
         weight=keys.weight if keys.counting == "weights" else None,
         linked=keys.linked,
         dropped=tuple(drop),
         caps=keys.caps,
         household=keys.household,
         shared=keys.shared,
+        models=[_promised(model, keys) for model in keys.models],
     )
+
+
+def _promised(model: RiskModel, keys: KeyVariables) -> PromisedModel:
+    if isinstance(model, IndividualRisk):
+        home = keys.household if isinstance(model, HouseholdRisk) else None
+        return PromisedModel(kind=model.kind, limit=model.most, words=str(model), weight=keys.weight, household=home)
+    limit, c = model.most if isinstance(model, Closeness) else model.least, model.c if isinstance(model, RecursiveDiversity) else 0.0
+    return PromisedModel(kind=model.kind, limit=limit, words=str(model), column=model.column, c=c)
 
 
 def _hash(path: Path) -> str:

@@ -7,7 +7,8 @@ then said of a part of a key is exact. Keys are sorted, so that no result depend
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,11 +20,23 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import FormatError, InputError
 from statveil.data.engines import Session
 from statveil.data.microdata import Microdata
-from statveil.data.queries.keys import WEIGHT_DECIMALS, RecordKey, count_keys, count_members, count_where, no_amount, total_units
-from statveil.records.keys import MISSING_LABEL, KeyVariables
-from statveil.records.recode.recodings import Resolved, resolve
+from statveil.data.queries.keys import (
+    WEIGHT_DECIMALS,
+    RecordKey,
+    count_keys,
+    count_members,
+    count_values,
+    count_where,
+    no_amount,
+    total_units,
+)
+from statveil.records.keys import KeyVariables
+from statveil.records.models import ModelJudge, SensitiveColumn, necessary_models
+from statveil.records.recode.recodings import Resolved, number_of, resolve
 
 UNKNOWN = -1
+MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "<na>", "n.a.", "nan", "null", "nil", "none", "missing", "?", ".", "-", "--", "*"})
+"""Texts, in small letters and without blanks around them, that often mean a missing value."""
 WEIGHT_UNIT = 10**WEIGHT_DECIMALS
 LARGEST_TOTAL = 9 * 10**12
 """Of the weights, so that their sums in units of 10**-6 are whole numbers of 64 bits."""
@@ -55,9 +68,21 @@ class CodedFile:
     """Sum of the weights in units of 10**-6; the count itself where there are no weights."""
     mass: FloatArray
     """What a blank of cost 1 costs in all records of the key."""
+    missing_as: tuple[str | None, ...]
+    """Of each field, the word that stands for a missing value, which is the last of its `values`; None where missing is no category."""
     numbers: IntArray
     """By which equal keys are told apart, one row for each of `distinguishing_columns(keys)`: what one record has, in units of 10**-6."""
     households: Households | None
+    sensitive: Mapping[str, SensitiveColumn]
+    """What the keys hold of the columns that risk models are about."""
+
+    @cached_property
+    def judge(self) -> ModelJudge | None:
+        """Of the risk models, where there are any."""
+        if not self.keys.judged:
+            return None
+        unit = WEIGHT_UNIT if self.keys.weight else 1
+        return ModelJudge(models=self.keys.judged, count=self.count, weight=self.weight, unit=unit, columns=self.sensitive)
 
     @property
     def records(self) -> int:
@@ -110,7 +135,7 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
     """Group the records by their key, and `distinguish` by what `distinguishing_columns` names, and turn values into numbers."""
     wanted = [*keys.names, *(name for name in (keys.weight, keys.record_cost, keys.household) if name)]
     data.require(wanted)
-    data.require([name for group in keys.linked for name in group])
+    data.require([*(name for group in keys.linked for name in group), *keys.sensitive])
     with data.engine.session() as session:
         told = distinguishing_columns(keys) if distinguish else []
         key = record_key(data, keys, told)
@@ -118,18 +143,20 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
         _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
         found = count_keys(session, key)
         members = count_members(session, key) if keys.household else None
+        held = {name: count_values(session, key, name) for name in keys.sensitive}
     if not found.num_rows:
         raise InputError(f"{data.origin} has no records.", hint="There is nothing to protect.")
-    values, levels, codes = _coded(found, keys)
+    values, levels, missing_as, codes = _coded(found, keys)
     numbers = _numbers(found, told)
     order = np.lexsort((*numbers[::-1], *codes[::-1])) if told else key_order(codes, [len(each) for each in values])
     count = _whole(found["records"])[order]
     weight = _whole(found["weight"])[order] if keys.weight else count
     mass = _whole(found["cost"])[order] / WEIGHT_UNIT if keys.record_cost else count.astype(np.float64)
     codes, numbers = np.ascontiguousarray(codes[:, order]), numbers[:, order]
-    households = None if members is None else _households(members, keys, values, codes, numbers)
-    return CodedFile(keys=keys, values=values, levels=levels, codes=codes, count=count, weight=weight, mass=mass, numbers=numbers,
-                     households=households)  # fmt: skip
+    coded = CodedFile(keys=keys, values=values, levels=levels, codes=codes, count=count, weight=weight, mass=mass, missing_as=missing_as,
+                      numbers=numbers, households=None, sensitive={})  # fmt: skip
+    homes = None if members is None else _households(members, coded)
+    return replace(coded, households=homes, sensitive={name: _sensitive_column(found, coded) for name, found in held.items()})
 
 
 def record_key(data: Microdata, keys: KeyVariables, told: Sequence[str] = ()) -> RecordKey:
@@ -137,7 +164,7 @@ def record_key(data: Microdata, keys: KeyVariables, told: Sequence[str] = ()) ->
     return RecordKey(
         data=data,
         fields=keys.names,
-        missing=keys.missing_texts(),
+        missing=keys.missing_codes,
         numbers=told,
         weight=keys.weight,
         cost=keys.record_cost,
@@ -171,27 +198,57 @@ def _numbers(found: pa.Table, told: Sequence[str]) -> IntArray:
     return np.array([_whole(found[f"n{place}"]) for place in range(len(told))], dtype=np.int64).reshape(len(told), found.num_rows)
 
 
-def _coded(found: pa.Table, keys: KeyVariables) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[RecodingLevel, ...], ...], IntArray]:
-    values, levels, rows = [], [], []
+def _coded(
+    found: pa.Table, keys: KeyVariables
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[RecodingLevel, ...], ...], tuple[str | None, ...], IntArray]:
+    """The values of each field, its levels, the word for a missing value, and the code of every key."""
+    values, levels, missing_as, rows = list[tuple[str, ...]](), list[tuple[RecodingLevel, ...]](), list[str | None](), list[IntArray]()
     for place, name in enumerate(keys.names):
         text = found[f"k{place}"].combine_chunks()
         distinct = sorted(str(value) for value in pc.unique(text).drop_null().to_pylist())
         code = pc.index_in(text, value_set=pa.array(distinct, pa.string())).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
+        _tell_missing_words(name, keys.missing_codes.get(name, ()), distinct, code, _whole(found["records"]))
+        resolved = resolve(keys.menu(name), distinct, column=name)
         category = keys.missing == "category" and text.null_count > 0
-        if category and MISSING_LABEL in distinct:
-            raise InputError(
-                f"Column {name!r} has missing values and also the code {MISSING_LABEL!r}.", hint="Use missing='unknown', or recode it."
-            )
+        word = _free_word([*distinct, *(value for each in resolved for value in each.values)]) if category else None
         rows.append(np.where(code < 0, len(distinct) if category else UNKNOWN, code).astype(np.int32))
-        levels.append(tuple(_level(each, category=category) for each in resolve(keys.menu(name), distinct, column=name)))
-        values.append((*distinct, MISSING_LABEL) if category else tuple(distinct))
-    return tuple(values), tuple(levels), np.stack(rows)
+        levels.append(tuple(_level(each, word) for each in resolved))
+        values.append((*distinct, word) if word is not None else tuple(distinct))
+        missing_as.append(word)
+    return tuple(values), tuple(levels), tuple(missing_as), np.stack(rows)
 
 
-def _level(resolved: Resolved, *, category: bool) -> RecodingLevel:
+def _free_word(taken: Iterable[str]) -> str:
+    """The word for a missing value: no word is reserved, so it is one that no value of the field has, as it is or recoded."""
+    word, others = "missing", {value.strip() for value in taken}
+    while word in others:
+        word += "_"
+    return word
+
+
+def _tell_missing_words(name: str, listed: Sequence[str], distinct: Sequence[str], code: IntArray, records: IntArray) -> None:
+    """Warn of values that often mean missing, and of missing codes that this column of texts writes as numbers with decimals."""
+    decimals = {f"{each.strip()}.0" for each in listed}
+    doubtful = [place for place, value in enumerate(distinct) if value.strip().lower() in MISSING_WORDS or value.strip() in decimals]
+    if not doubtful:
+        return
+    counts = np.bincount(code[code >= 0], weights=records[code >= 0], minlength=len(distinct)).astype(np.int64)
+    found = dict[str, int]()
+    for place in sorted(doubtful, key=lambda place: -counts[place]):
+        found[distinct[place].strip()] = found.get(distinct[place].strip(), 0) + int(counts[place])
+    told = ", ".join(f"{word!r} ({number:,} record{'s' if number > 1 else ''})" for word, number in found.items())
+    remedy = ", ".join(f'"{word}"' for word in found)
+    warnings.warn(
+        f"Column {name!r} holds {told}: taken as values like others. If they mean that a value is missing, name them in "
+        f"missing_codes: {name} = [{remedy}].",
+        stacklevel=5,
+    )
+
+
+def _level(resolved: Resolved, word: str | None) -> RecodingLevel:
     """A missing value that counts as a category keeps its own code whatever the recoding."""
-    codes = [*resolved.code, len(resolved.values)] if category else resolved.code
-    names = (*resolved.values, MISSING_LABEL) if category else tuple(resolved.values)
+    codes = resolved.code if word is None else [*resolved.code, len(resolved.values)]
+    names = tuple(resolved.values) if word is None else (*resolved.values, word)
     return RecodingLevel(name=resolved.name, code=np.asarray(codes, dtype=np.int32), values=names)
 
 
@@ -211,10 +268,8 @@ def mixed(codes: IntArray, sizes: Sequence[int]) -> IntArray:
     return index
 
 
-def _households(members: pa.Table, keys: KeyVariables, values: Sequence[Sequence[str]], codes: IntArray, numbers: IntArray) -> Households:
-    found = np.stack([codes_of(members[f"k{place}"].combine_chunks(), values[place], keys) for place in range(len(keys.names))])
-    told = [f"n{place}" for place in range(len(numbers))]
-    key = key_places(np.concatenate([codes, numbers]), np.concatenate([found, _numbers(members, told)]))
+def _households(members: pa.Table, coded: CodedFile) -> Households:
+    key = _keys_of(members, coded)
     names = pa.array(sorted(pc.unique(members["home"]).to_pylist()), pa.string())
     home = pc.index_in(members["home"].combine_chunks(), value_set=names).to_numpy(zero_copy_only=False).astype(np.int64)
     order = np.lexsort((key, home))
@@ -227,8 +282,35 @@ def _households(members: pa.Table, keys: KeyVariables, values: Sequence[Sequence
     return Households(names=names, home=home, key=key)
 
 
-def codes_of(text: pa.Array, values: Sequence[str], keys: KeyVariables) -> IntArray:
-    category = keys.missing == "category" and len(values) > 0 and values[-1] == MISSING_LABEL and text.null_count > 0
+def _keys_of(found: pa.Table, coded: CodedFile) -> IntArray:
+    """The key of each row of an answer."""
+    codes = np.stack([codes_of(found[f"k{place}"].combine_chunks(), coded, place) for place in range(len(coded.values))])
+    told = [f"n{place}" for place in range(len(coded.numbers))]
+    return key_places(np.concatenate([coded.codes, coded.numbers]), np.concatenate([codes, _numbers(found, told)]))
+
+
+def _sensitive_column(found: pa.Table, coded: CodedFile) -> SensitiveColumn:
+    text = found["value"].combine_chunks()
+    distinct = [str(value) for value in pc.unique(text).to_pylist()]
+    place, ordered = value_order(distinct)
+    value = place[pc.index_in(text, value_set=pa.array(distinct, pa.string())).to_numpy(zero_copy_only=False)]
+    return SensitiveColumn(key=_keys_of(found, coded), value=value, records=_whole(found["records"]), ordered=ordered)
+
+
+def value_order(distinct: Sequence[str]) -> tuple[IntArray, bool]:
+    """The place of each value among all, and whether that is an order: it is of numbers, however they are written; missing comes first."""
+    numbers = [None if value == "" else number_of(value) for value in distinct]
+    ordered = any(number is not None for number in numbers)
+    ordered = ordered and all(number is not None or value == "" for number, value in zip(numbers, distinct, strict=True))
+    if not ordered:
+        return np.argsort(np.argsort(np.array(distinct, dtype=object), kind="stable"), kind="stable"), False
+    ranks = {number: rank for rank, number in enumerate(sorted({number for number in numbers if number is not None}), start="" in distinct)}
+    return np.array([0 if number is None else ranks[number] for number in numbers], dtype=np.int64), True
+
+
+def codes_of(text: pa.Array, coded: CodedFile, place: int) -> IntArray:
+    """The codes of a field's texts as a query reads them; missing is NULL."""
+    values, category = coded.values[place], coded.missing_as[place] is not None
     listed = values[:-1] if category else values
     code = pc.index_in(text, value_set=pa.array(list(listed), pa.string())).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
     return np.where(code < 0, len(values) - 1 if category else UNKNOWN, code).astype(np.int32)
@@ -252,6 +334,12 @@ def narrowed(coded: CodedFile, chosen: Mapping[str, str]) -> CodedFile:
         for name, menu in zip(coded.keys.names, coded.levels, strict=True)
     ]
     return replace(coded, levels=tuple(levels))
+
+
+def relaxed_models(coded: CodedFile) -> CodedFile:
+    """The file with what its risk models imply whichever records join or leave a combination; itself where that is all they say."""
+    models = necessary_models(coded.keys.models)
+    return coded if models == tuple(coded.keys.models) else replace(coded, keys=replace(coded.keys, models=models))
 
 
 def level_of(coded: CodedFile, chosen: Mapping[str, str]) -> tuple[int, ...]:

@@ -11,12 +11,13 @@ from typing import Literal, NamedTuple
 from statveil.core.errors import InputError
 from statveil.core.limits import known
 from statveil.data.hierarchy import Hierarchy
+from statveil.records.models import MODELS, SLACK, HouseholdRisk, IndividualRisk, RiskModel
 from statveil.records.recode.recodings import AS_IT_IS, Menu
 
 Rule = Literal["original", "recount", "wildcard"]
 Missing = Literal["unknown", "category"]
 Costs = Literal["equal", "entropy", "priority"] | Mapping[str, float]
-RecodingCosts = Literal["entropy"] | Mapping[str, Mapping[str, float]]
+RecodingCosts = Literal["entropy", "values"] | Mapping[str, Mapping[str, float]]
 
 RULES = ("original", "recount", "wildcard")
 
@@ -29,7 +30,6 @@ class KeyTuning(NamedTuple):
 
 
 TUNING = KeyTuning()
-MISSING_LABEL = "missing"
 LARGEST_THRESHOLD = 10**12
 
 
@@ -58,13 +58,16 @@ class KeyVariables:
     rule: what a blank means. `original`: a combination with a blank is safe, the others keep their counts. `recount`: a blank
         matches nothing and the released file is counted again. `wildcard`: a blank matches everything (weak; for comparison).
     missing: a missing value in the data is "unknown" (as good as blank) or a "category" of its own.
-    missing_codes: by field, the codes that mean a missing value.
+    missing_codes: by field, the codes that mean a missing value; compared as text in columns of text, as numbers in columns of decimals.
     costs: of a blank, by field; record_cost is a column that multiplies them. ties: second objective among equal costs.
-    recoding_costs: "entropy" (recoding_weight x records x share of the field's entropy lost), or by field and recoding.
+    recoding_costs: how much of a value a recoding loses: "entropy" (share of the field's entropy), "values" (of the values that a
+        code stands for, all but one), times recoding_weight (1: in the same unit as blanks); or numbers by field and recoding.
     household, shared: a blank in a shared field is made for all members of the household.
     linked: groups of columns blanked together; a key field first, others may be any columns.
     caps: at most so many blanks in a field. candidates: each blank could hide at least so many values (keyed extra blanks, M03).
     edits: rules that everybody knows; the attacks on the released file use them first (M04).
+    models: what no combination may break besides: `DistinctDiversity`, `EntropyDiversity`, `RecursiveDiversity`, `Closeness`,
+        `IndividualRisk`, `HouseholdRisk`.
 
     >>> KeyVariables(fields={"age": None, "region": None}, threshold=3, order=2).order
     2
@@ -85,13 +88,14 @@ class KeyVariables:
     ties: Costs = "entropy"
     record_cost: str | None = None
     recoding_costs: RecodingCosts = "entropy"
-    recoding_weight: float = 0.02
+    recoding_weight: float = 1.0
     household: str | None = None
     shared: Sequence[str] = ()
     linked: Sequence[Sequence[str]] = ()
     caps: Mapping[str, int] = field(default_factory=dict)
     candidates: int = 0
     edits: Sequence[EditRule] = ()
+    models: Sequence[RiskModel] = ()
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -100,11 +104,30 @@ class KeyVariables:
         self._check_costs()
         self._check_groups()
         self._check_edits()
+        self._check_models()
         self.tables()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.fields)
+
+    @property
+    def judged(self) -> tuple[RiskModel, ...]:
+        """Models that look at what records hold: without weights the risk of a record is 1/f, which is a threshold."""
+        plain = self.weight is None
+        return tuple(model for model in self.models if not (plain and type(model) is IndividualRisk))
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Columns that risk models are about."""
+        return tuple(dict.fromkeys(model.column for model in self.models if not isinstance(model, IndividualRisk)))
+
+    @property
+    def modelled(self) -> tuple[str, ...]:
+        """Columns without which nobody could judge the released file by its risk models."""
+        home = [self.household] if any(isinstance(model, HouseholdRisk) for model in self.models) else []
+        weight = [self.weight] if self.rule == "recount" and any(isinstance(model, IndividualRisk) for model in self.models) else []
+        return (*self.sensitive, *(name for name in (*home, *weight) if name is not None))
 
     def menu(self, name: str) -> Menu:
         given = self.fields[name]
@@ -112,16 +135,14 @@ class KeyVariables:
             return Menu.from_hierarchy(given)
         return given or Menu()
 
-    def missing_texts(self) -> dict[str, list[str]]:
-        """The missing codes as a file may spell them: frames write whole numbers with gaps among them as 9.0."""
-        stripped = {name: [code.strip() for code in codes] for name, codes in self.missing_codes.items()}
-        return {name: [*codes, *(f"{code}.0" for code in codes if code.lstrip("-").isdecimal())] for name, codes in stripped.items()}
-
     def tables(self) -> list[tuple[tuple[int, ...], int]]:
         """The combinations to count, as places of fields, each with the number of records that makes it safe."""
         chosen = self._listed() or self._by_levels() or self._by_order()
         _refuse_many(len(chosen))
-        return [(places, threshold + 1 if self.at_most else threshold) for places, threshold in chosen]
+        risks = [
+            math.ceil(1 / model.most - SLACK) for model in self.models if model not in self.judged and isinstance(model, IndividualRisk)
+        ]
+        return [(places, max(threshold + 1 if self.at_most else threshold, *risks, 1)) for places, threshold in chosen]
 
     def _listed(self) -> list[tuple[tuple[int, ...], int]]:
         if self.combinations is None:
@@ -233,7 +254,7 @@ class KeyVariables:
         if not isinstance(self.recoding_costs, str):
             self._check_recoding_costs(self.recoding_costs)
         else:
-            known("recoding_costs", self.recoding_costs, ("entropy",))
+            known("recoding_costs", self.recoding_costs, ("entropy", "values"))
 
     def _check_recoding_costs(self, given: Mapping[str, Mapping[str, float]]) -> None:
         self._known_fields(given, "recoding_costs")
@@ -252,7 +273,7 @@ class KeyVariables:
         self._known_fields(self.shared, "shared")
         if self.shared and self.household is None:
             raise InputError("Shared fields need the column that tells households apart.", hint="Give household='...'.")
-        if self.household is not None and not self.shared:
+        if self.household is not None and not self.shared and not any(isinstance(model, HouseholdRisk) for model in self.models):
             raise InputError("A household without shared fields changes nothing.", hint="Give shared=[...], or leave household out.")
         if self.household is not None and (self.rule == "wildcard" or self.candidates):
             raise InputError("Households go with rule 'original' or 'recount', and not with candidates.")
@@ -279,6 +300,21 @@ class KeyVariables:
                 raise InputError("edits: what must hold is a list of values for each field.", hint="when={'age': ['13', '14']}.")
             self._known_fields(rule.when, "edits")
             self._known_fields(rule.then, "edits")
+
+    def _check_models(self) -> None:
+        _check_lists("models", [self.models])
+        if any(type(model) not in MODELS.values() for model in self.models):
+            raise InputError("models: what stands there is no risk model.", hint=f"Known: {', '.join(MODELS)}.")
+        hidden = {*self.names, *(name for group in self.linked for name in group)}
+        strange = [name for name in self.sensitive if name in hidden]
+        if strange:
+            raise InputError(f"models: {strange[0]!r} is a key field, or linked to one.", hint="A model is about a column that stays.")
+        if self.models and self.rule == "wildcard":
+            raise InputError("Risk models go with rule 'original' or 'recount'.")
+        if self.judged and self.rule == "recount" and (self.caps or self.household or self.candidates):
+            raise InputError("Under rule 'recount', risk models go without caps, households and candidates.", hint="Use rule 'original'.")
+        if any(isinstance(model, HouseholdRisk) for model in self.models) and (self.household is None or self.caps):
+            raise InputError("A household risk needs household='...', and goes without caps.")
 
     def _known_fields(self, names: Sequence[str] | Mapping[str, object], what: str) -> None:
         strange = [name for name in names if name not in self.fields]

@@ -4,21 +4,23 @@ of risk and loss of the file as it is and as a plan releases it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.data.microdata import Microdata
 from statveil.data.queries.keys import WEIGHT_DECIMALS, count_values, records_by_risk
-from statveil.records.coding import WEIGHT_UNIT, CodedFile, code_file, level_of, record_key
+from statveil.records.coding import WEIGHT_UNIT, CodedFile, code_file, level_of, record_key, value_order
 from statveil.records.frequencies import Words, cell_totals, distinct_patterns, unsafe_patterns
 from statveil.records.keys import KeyVariables
+from statveil.records.models import SensitiveColumn, benedetti_franconi
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.covers import maximal_sets, minimal_sets
 from statveil.records.suppress.problem import SuppressionProblem, problem_of, row_amount, shannon_entropy
@@ -140,17 +142,24 @@ class UnsafeCombinations:
     def _reasons(self, key: int) -> Iterator[str]:
         coded, problem = self.problem.coded, self.problem
         minimal = set(minimal_sets(self.patterns[key], self._tables))
-        for (places, _), mask in zip(coded.tables, self._tables, strict=True):
+        for (places, threshold), mask in zip(coded.tables, self._tables, strict=True):
             if int(mask) not in minimal:
                 continue
             levels = [problem.levels[place] for place in places]
             total, amount = (int(cell_totals(coded.codes, each, problem.maps, places, levels)[key]) for each in (coded.count, coded.amount))
             shown = ", ".join(f"{coded.keys.names[place]} = {self._value(place, key)}" for place in places)
             records = f"{total:,} {'record' if total == 1 else 'records'}"
-            if coded.keys.counting == "weights":
+            if amount >= threshold:
+                yield f"The {records} with {shown} break: {'; '.join(self._broken(places, key))}."
+            elif coded.keys.counting == "weights":
                 yield f"Only a weight of {_in_units(amount)} ({records}) has {shown}."
             else:
                 yield f"Only {records} {'has' if total == 1 else 'have'} {shown}."
+
+    def _broken(self, places: Sequence[int], key: int) -> list[str]:
+        judge, cell = self.problem.coded.judge, self.problem.cells(places)
+        assert judge is not None
+        return [str(model) for model in judge.models if replace(judge, models=[model]).broken(cell)[key]]
 
     def _value(self, place: int, key: int) -> str:
         level = self.problem.coded.levels[place][self.problem.levels[place]]
@@ -168,15 +177,38 @@ class UnsafeCombinations:
         return pa.table({**columns, "records": coded.count[order], "minucs": minucs, "score": scores[order]})
 
     def by_record(self, data: Microdata, *columns: str) -> pa.Table:
-        """Every record with the columns named (say, an identifier), its minucs and its score, most risky first. Confidential."""
+        """Every record with the columns named (say, an identifier), its minucs and score, how many share its key, its individual risk
+        and where there are households theirs, most risky first. Confidential."""
         data.require(columns)
         coded = self.problem.coded
-        unsafe = self.keys
-        risks = {"minucs": pa.array([len(self.minucs(int(key))) for key in unsafe], pa.int64()), "score": pa.array(self.scores[unsafe])}
+        minucs = np.zeros(coded.size, dtype=np.int64)
+        minucs[self.keys] = [len(self.minucs(int(key))) for key in self.keys]
+        sharing, risk_ = full_key_risks(coded)
+        risks = {"minucs": minucs, "score": self.scores, "sharing": sharing, "risk": risk_}
         key = record_key(data, coded.keys)
         with data.engine.session() as session:
             key.lend_missing(session)
-            return records_by_risk(session, key, pa.table({**key_columns(coded, unsafe), **risks}), columns)
+            told = pa.table({**key_columns(coded, np.arange(coded.size)), **{name: pa.array(each) for name, each in risks.items()}})
+            return records_by_risk(session, key, told, columns, _household_risks(coded, risk_))
+
+
+def full_key_risks(coded: CodedFile) -> tuple[IntArray, FloatArray]:
+    """How many records share each key, a missing value being one of its own, and their individual risk; 1/f without weights."""
+    inverse = np.unique(coded.codes, axis=1, return_inverse=True)[1].ravel()
+    count = np.bincount(inverse, weights=coded.count).astype(np.int64)
+    weight = np.bincount(inverse, weights=coded.weight) / (WEIGHT_UNIT if coded.keys.weight else 1)
+    return count[inverse], benedetti_franconi(count, weight)[inverse]
+
+
+def _household_risks(coded: CodedFile, risks: FloatArray) -> pa.Table | None:
+    """The risk that a member is recognised, by household; who has none has the own risk."""
+    homes = coded.households
+    if homes is None:
+        return None
+    safe = np.ones(len(homes.names))
+    np.multiply.at(safe, homes.home, 1.0 - risks[homes.key])
+    found = pa.table({"home": homes.names, "household_risk": pa.array(1.0 - safe)})
+    return found.filter(pc.not_equal(found["home"], ""))
 
 
 def _in_units(amount: int) -> str:
@@ -203,9 +235,8 @@ def find_unsafe(
     """
     coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}), distinguish=False)
     problem = problem_of(coded, level_of(coded, recoding or {}))
-    return UnsafeCombinations(
-        problem=problem, patterns=unsafe_patterns(coded.codes, coded.amount, problem.maps, coded.tables, problem.levels)
-    )
+    patterns = unsafe_patterns(coded.codes, coded.amount, problem.maps, coded.tables, problem.levels)
+    return UnsafeCombinations(problem=problem, patterns=problem.with_models(patterns, coded.codes))
 
 
 class RiskTuning(NamedTuple):
@@ -347,15 +378,7 @@ def individual_risks(classes: KeyClasses) -> FloatArray | None:
     """Benedetti and Franconi (1998): the mean of 1/F given the sample frequency f, with F estimated by the sum of weights."""
     if classes.weight is None:
         return None
-    f, total = classes.count.astype(np.float64), np.maximum(classes.weight, classes.count)
-    p = f / total
-    sure = p >= 1 - 1e-12
-    q = np.where(sure, 0.5, p)
-    ratio = q / (1 - q)
-    one = ratio * np.log(1 / q)
-    two = ratio - ratio**2 * np.log(1 / q)
-    more = q / (f - (1 - q))
-    return np.asarray(np.where(sure, 1 / f, np.where(f == 1, one, np.where(f == 2, two, more))))
+    return benedetti_franconi(classes.count, classes.weight)
 
 
 def risk(classes: KeyClasses) -> Risk:
@@ -390,9 +413,12 @@ class Diversity(NamedTuple):
 
     column: str
     least_values: int
-    """l-diversity: the fewest different values in a class."""
+    """Distinct l-diversity: the fewest different values in a class."""
+    least_effective: float
+    """Entropy l-diversity: as many equally frequent values as have the lowest entropy of a class."""
     largest_distance: float
-    """t-closeness: the largest distance (half the sum of differences) between a class's shares and the file's."""
+    """t-closeness: the largest distance between a class's shares and the file's, ordered where the values are numbers."""
+    ordered: bool
 
 
 def diversity(data: Microdata, plan: FilePlan, sensitive: str, *, key: str | None = None) -> tuple[Diversity, Diversity]:
@@ -400,36 +426,32 @@ def diversity(data: Microdata, plan: FilePlan, sensitive: str, *, key: str | Non
 
     Of a key that is released in several ways, `key` (the secret of the shuffle) decides which records get which blanks.
     """
+    return diversity_before(data, plan.keys, sensitive), _diversity(
+        sensitive, released_values(data, plan, [*plan.keys.names, sensitive], key=key)
+    )
+
+
+def diversity_before(data: Microdata, keys: KeyVariables, sensitive: str) -> Diversity:
+    """Of the file as it stands."""
     data.require([sensitive])
-    keys = plan.keys
     with data.engine.session() as session:
         own = record_key(data, keys)
         own.lend_missing(session)
-        before = count_values(session, own, sensitive)
-    after = released_values(data, plan, [*keys.names, sensitive], key=key)
-    return _diversity(sensitive, *_classes(before)), _diversity(sensitive, *_classes(after))
+        return _diversity(sensitive, count_values(session, own, sensitive))
 
 
-def _classes(found: pa.Table) -> tuple[IntArray, IntArray, FloatArray]:
-    """Class, value of the last column, and number of records of each row; missing is a value like others."""
-    *keys, value = [_places(found[name]) for name in found.column_names[:-1]]
+def _diversity(name: str, found: pa.Table) -> Diversity:
+    """Rows of key fields, the value and the number of records; missing is a value like others."""
+    *keys, value = [_places(found[column]) for column in found.column_names[:-1]]
     group = np.unique(np.stack(keys), axis=1, return_inverse=True)[1].ravel()
-    return np.asarray(group, dtype=np.int64), value, np.asarray(found["n"].to_numpy(), dtype=np.float64)
+    texts = found.column(found.num_columns - 2).combine_chunks().dictionary_encode(null_encoding="encode").dictionary
+    place, ordered = value_order(["" if text is None else str(text) for text in texts.to_pylist()])
+    records = np.asarray(found.column(found.num_columns - 1).to_numpy(), dtype=np.int64)
+    column = SensitiveColumn(key=np.arange(group.size), value=place[value], records=records, ordered=ordered)
+    held = column.by_cell(np.asarray(group, dtype=np.int64), int(group.max()) + 1)
+    return Diversity(name, int(held.different.min()), float(np.exp(held.entropy.min())), float(held.distance.max()), ordered)
 
 
 def _places(text: pa.ChunkedArray) -> IntArray:
     coded = text.combine_chunks().dictionary_encode(null_encoding="encode")
     return np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _diversity(name: str, group: IntArray, value: IntArray, count: FloatArray) -> Diversity:
-    pairs, inverse = np.unique(np.stack([group, value]), axis=1, return_inverse=True)
-    number = np.bincount(inverse.ravel(), weights=count)
-    _, member, different = np.unique(pairs[0], return_inverse=True, return_counts=True)
-    size = np.bincount(member.ravel(), weights=number)
-    overall = np.bincount(value, weights=count)
-    overall = overall / overall.sum()
-    share = number / size[member.ravel()]
-    present = np.abs(share - overall[pairs[1]]) - overall[pairs[1]]
-    distance = (np.bincount(member.ravel(), weights=present) + 1.0) / 2
-    return Diversity(name, int(different.min()), float(distance.max()))

@@ -246,10 +246,26 @@ class ColumnRanges:
     def highest(self, column: int) -> float:
         return -self._end(column, -1.0)
 
-    def _end(self, column: int, cost: float) -> float:
-        self._highs.changeColCost(column, cost)
+    def toward(self, cost: FloatArray) -> bool:
+        """Go to the point of least cost, whatever it is; whether there is one."""
+        columns = np.arange(cost.size, dtype=np.int32)
+        self._highs.changeColsCost(cost.size, columns, cost)
+        found = self._run()
+        self._highs.changeColsCost(cost.size, columns, np.zeros(cost.size))
+        return bool(found == _STATUS.kOptimal)
+
+    def _run(self) -> Any:
         self._highs.run()
         status = self._highs.getModelStatus()
+        if status not in (_STATUS.kOptimal, _STATUS.kUnbounded, _STATUS.kUnboundedOrInfeasible):
+            self._highs.clearSolver()  # a basis that went astray: begin anew
+            self._highs.run()
+            status = self._highs.getModelStatus()
+        return status
+
+    def _end(self, column: int, cost: float) -> float:
+        self._highs.changeColCost(column, cost)
+        status = self._run()
         value = self._highs.getInfo().objective_function_value
         self._highs.changeColCost(column, 0.0)
         if status in (_STATUS.kUnbounded, _STATUS.kUnboundedOrInfeasible):

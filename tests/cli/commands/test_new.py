@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,28 @@ def test_a_job_for_records_names_codes_and_drops_the_id(people: Path, tmp_path: 
     job = read_file_job(tmp_path / "r.toml")
     assert set(job.parts.fields) == {"town", "job", "industry"}
     assert job.parts.output.drop == ["id"]
+
+
+def test_the_commented_job_for_records_is_a_job(tmp_path: Path) -> None:
+    assert run("new", "--kind", "records", "--out", tmp_path / "r.toml").exit_code == 0
+    text = (tmp_path / "r.toml").read_text(encoding="utf-8")
+    assert set(read_file_job(tmp_path / "r.toml").parts.fields) == {"age", "region", "sex"}
+    every = re.sub(r"^# (?=\[|[a-z_]+ = )", "", text, flags=re.MULTILINE)
+    (tmp_path / "every.toml").write_text(every, encoding="utf-8")
+    job = read_file_job(tmp_path / "every.toml")
+    assert job.parts.perturb is not None
+    assert job.parts.perturb.steps()[0].method == "microaggregation"
+
+
+def test_ages_get_classes_and_weights_their_place(tmp_path: Path) -> None:
+    """Children's ages have one digit, so that ages look like amounts; a language is no age."""
+    rows = "\n".join(f"{'NS'[n % 2]},{n % 70},{10 + n % 60},{1 + n % 3 / 2}" for n in range(300))
+    (tmp_path / "p.csv").write_text(f"region,age,language,weight\n{rows}\n", encoding="utf-8")
+    assert run("new", tmp_path / "p.csv", "--kind", "records", "--out", tmp_path / "r.toml").exit_code == 0
+    job = read_file_job(tmp_path / "r.toml")
+    assert job.parts.fields["age"].intervals == [5, 10, 20]
+    assert job.parts.fields["language"].intervals == []
+    assert job.parts.safety.weight == "weight"
 
 
 def test_a_server_gets_measures_counts_and_the_unit(people: Path, tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ import pyarrow as pa
 import pytest
 
 import statveil as sv
+from statveil.core.limits import Ending
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.records.coding import code_file
 from statveil.records.risk import classes_before
 from statveil.records.suppress import joint_program, recount
 from statveil.records.suppress import suppress as suppress_module
+from statveil.records.suppress.integer_programs import ProgramAnswer, Rows, _the_better
 from tests.records.stories import random_records
 from tests.reference.files import Record, least_costs, tables_up_to, unsafe
 
@@ -214,3 +216,14 @@ def test_rounds_without_caps_in_large_households(monkeypatch: pytest.MonkeyPatch
     blanked: list[Record] = [tuple(None if mask >> f & 1 else value for f, value in enumerate(record))
                              for record, mask in zip(whole, found.mask.tolist(), strict=True)]  # fmt: skip
     assert unsafe(whole, blanked, tables_up_to(2, 2, 8), "recount") == 0
+
+
+def test_a_second_program_that_ends_without_a_bound_leaves_ties_open() -> None:
+    """A solver out of time says minus infinity, which no whole number is."""
+    model = Rows()
+    model.add([0, 1], [1.0, 1.0], 1, 1)
+    program = model.model(np.array([1.0, 1.0]), np.ones(2))
+    first = ProgramAnswer(np.array([1, 0]), 1.0, Ending.OPTIMAL)
+    second = ProgramAnswer(np.array([0, 1]), float("-inf"), Ending.FEASIBLE)
+    chosen = _the_better(program, np.array([2.0, 1.0]), first, second)
+    assert (chosen.numbers.tolist(), chosen.settled) == ([0, 1], False)

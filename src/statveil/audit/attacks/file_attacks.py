@@ -297,7 +297,7 @@ def downcoded(exposed: ExposedFile) -> float:
     """
     shown = refined = 0
     for place, alone in exposed.refined.items():
-        row = exposed.released[place]
-        shown += int(exposed.records[row >= 0].sum())
-        refined += int(exposed.records[(row >= 0) & alone[np.maximum(row, 0)]].sum())
+        here = np.flatnonzero(exposed.released[place] >= 0)
+        shown += int(exposed.records[here].sum())
+        refined += int(exposed.records[here[alone[exposed.released[place, here]]]].sum())
     return refined / max(1, shown)

@@ -222,14 +222,30 @@ def check_release(
     attacks: AttacksOption = True,
     only: OnlyOption = "",
     out: PageOption = None,
+    side_by_side: Annotated[
+        Path | None,
+        typer.Option("--side-by-side", metavar="FILE.html", help="Page that compares two releases of a table.", show_default=False),
+    ] = None,
     as_json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Check the public files of release folders again, from the records up, and attack them together."""
     with polite(as_json=as_json, debug=debug):
+        if side_by_side is not None:
+            _compare(folders, side_by_side)
         report = _together([_audited(folder) for folder in folders])
         attacked = _attacked_folders(folders, _names(only)) if attacks and report.passed else None
         _tell(report, None, attacked, as_json=as_json, page=out)
+
+
+def _compare(folders: Sequence[Path], page: Path) -> None:
+    from statveil.jobs.kinds import kind_of
+
+    if len(folders) != 2 or {kind_of(folder) for folder in folders} != {"release"}:
+        raise InputError("Side by side stand two releases of a table.", hint="statveil check A B --side-by-side FILE.html")
+    from statveil.jobs.tables.side_by_side import compare_folders
+
+    typer.echo(f"Side by side: {compare_folders(folders[0], folders[1], page)}", err=True)
 
 
 def _audited(folder: Path) -> AuditReport:

@@ -48,7 +48,7 @@ def _template(kind: str, path: Path) -> None:
     from statveil.core.errors import InputError
     from statveil.jobs.new_job import write_template
 
-    if kind != "table":
+    if kind not in ("table", "records"):
         raise InputError(f"A job of kind {kind!r} is written from data.", hint=f"statveil new DATA --kind {kind}")
-    write_template(path)
+    write_template(path, kind)
     typer.echo(f"Wrote {path}. Edit it, then: statveil protect {path}")

@@ -16,6 +16,7 @@ from statveil.cli.polite import polite
 if TYPE_CHECKING:
     from statveil.jobs.batch.run import BatchResult
     from statveil.jobs.records.folder import FileFolder
+    from statveil.records.plan import FilePlan
 
 
 def anonymise(
@@ -46,14 +47,26 @@ def _show_file(outcome: FileFolder, warned: Sequence[str], *, as_json: bool) -> 
     release, plan = outcome.release, outcome.release.plan
     if as_json:
         paths = {words: str(path) for words, path in outcome.files.items()}
-        run = {"folder": str(outcome.folder), "paths": paths, "seconds": round(outcome.seconds, 3), "warnings": list(warned)}
+        run = {
+            "wiped": list(plan.loss.wiped),
+            "folder": str(outcome.folder),
+            "paths": paths,
+            "seconds": round(outcome.seconds, 3),
+            "warnings": list(warned),
+        }
         typer.echo(json.dumps({**run, **figures(release)}))
         return
     for words in warned:
         typer.echo(f"Warning: {words}", err=True)
     recoded = [f"{name} ({level})" for (name, level), chosen in zip(plan.recoding.items(), plan.levels, strict=True) if chosen]
+    if plan.loss.wiped:
+        typer.echo(f"WIPED in every record: {', '.join(plan.loss.wiped)} ({plan.loss.wiped_values:,} of {plan.loss.values:,} key values).")
     typer.echo(f"Made {plan.coded.records:,} records safe in {outcome.seconds:.1f} s: {plan.suppression.total:,} values blanked, "
-               f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}{_extra(plan.suppression.notes)}.\n")  # fmt: skip
+               f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}{_extra(plan.suppression.notes)}.")  # fmt: skip
+    typer.echo(f"Lost: {plan.loss.lost:,.0f} of {plan.loss.values:,} key values ({plan.loss.share:.1%}){_alone(plan)}.\n")
+    if release.perturbed is not None:
+        done = "; ".join(f"{', '.join(step.columns)} ({step.words})" for step in release.perturbed.steps)
+        typer.echo(f"Perturbed: {done}.\n")
     typer.echo(f"{audit_in_words(release.audit)}\n")
     for rule, found in release.unsafe.items():
         typer.echo(f"Records in unsafe combinations if a blank means {rule!r}: {'not counted' if found is None else f'{found:,}'}")
@@ -64,6 +77,13 @@ def _show_file(outcome: FileFolder, warned: Sequence[str], *, as_json: bool) -> 
     width = max(len(words) for words in outcome.files)
     for words, path in outcome.files.items():
         typer.echo(f"{words:<{width}}  {path}")
+
+
+def _alone(plan: FilePlan) -> str:
+    """What blanks alone would lose, where they were priced and cost one value each."""
+    if plan.blanks_alone is None or not any(plan.levels) or plan.keys.costs != "equal" or plan.keys.record_cost:
+        return ""
+    return f"; blanks alone would lose {'only ' if plan.blanks_alone < plan.loss.lost - 0.5 else ''}{plan.blanks_alone:,.0f}"
 
 
 def _extra(notes: Mapping[str, int]) -> str:

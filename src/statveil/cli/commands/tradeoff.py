@@ -1,4 +1,4 @@
-"""`statveil lab tradeoff`: what keeping statistics costs, as a front of safe tables."""
+"""`statveil lab tradeoff`: what keeping statistics costs, as a front of safe tables; of a file, recoding against blanks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from statveil.cli.polite import polite
 from statveil.core.errors import InputError
 
 if TYPE_CHECKING:
+    from statveil.jobs.records.tradeoff_folder import FileTradeoffFolder
     from statveil.jobs.tradeoff.folder import FolderTradeoff
     from statveil.protect.system import SystemOptions
 
@@ -25,7 +26,13 @@ PointsOption = Annotated[
     int | None, typer.Option("--points", metavar="N", help="Points of the front, at most. [default: 15]", show_default=False)
 ]
 PublishOption = Annotated[
-    str | None, typer.Option("--publish", metavar="recommended|N", help="Write the release of this point as well.", show_default=False)
+    str | None,
+    typer.Option(
+        "--publish",
+        metavar="recommended|N",
+        help="Write the release of this point as well (of a file: least, knee or N).",
+        show_default=False,
+    ),
 ]
 OverOption = Annotated[
     list[str] | None,
@@ -75,7 +82,10 @@ def tradeoff(
     force: ForceOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Show what it costs to keep mean, variance, correlation and slope: a front of safe tables, and which to take."""
+    """Show what it costs to keep mean, variance, correlation and slope: a front of safe tables, and which to take.
+
+    Of the job of a file: recoding against blanks, as a front of safe files, each proved.
+    """
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator
         from statveil.protect.keep.wishes import Keep
@@ -87,6 +97,10 @@ def tradeoff(
         system |= {"non_additive": non_additive or None, "negative_levels": negative_levels or None, "decimals": decimals_of(decimals)}
         given = {name: value for name, value in system.items() if value is not None}
         with narrator(as_json=as_json) as tell:
+            if file.suffix.lower() == JOB_SUFFIX and _is_record_job(file):
+                _refuse(given | ({} if kept is None else {"over": kept}))
+                _show_file(_of_file_job(file, folder, seconds, points, on_progress=tell, **run), as_json=as_json)
+                return
             if file.suffix.lower() == JOB_SUFFIX:
                 _refuse(given)
                 outcome = _of_job(file, folder, seconds, {"points": points, "kept": kept}, on_progress=tell, **run)
@@ -112,7 +126,21 @@ def _kept(over: list[str] | None, criteria: str | None) -> dict[str, Any] | None
 
 def _refuse(given: dict[str, Any]) -> None:
     for name in given:
-        raise InputError(f"--{name.replace('_', '-')} is for linear systems.", hint="A job says it under [protection].")
+        whose = "tables" if name == "over" else "linear systems"
+        raise InputError(f"--{name.replace('_', '-')} is for {whose}.", hint="A job says what it needs in its own parts.")
+
+
+def _is_record_job(file: Path) -> bool:
+    from statveil.jobs.kinds import kind_of
+
+    return kind_of(file) == "record job"
+
+
+def _of_file_job(file: Path, folder: Path, seconds: float | None, points: int | None, **run: Any) -> FileTradeoffFolder:
+    from statveil.jobs.record_job import read_file_job
+    from statveil.jobs.records.tradeoff_folder import tradeoff_file_to_folder
+
+    return tradeoff_file_to_folder(read_file_job(file).within(seconds), folder, points=points, **run)
 
 
 def _of_job(file: Path, folder: Path, seconds: float | None, asked: dict[str, Any], **run: Any) -> FolderTradeoff:
@@ -162,3 +190,25 @@ def _show(outcome: FolderTradeoff, *, as_json: bool) -> None:
     for words, path in outcome.files.items():
         typer.echo(f"{words:<{width}}  {path}")
     typer.echo(f"\nOpen {outcome.files['page']} in a browser. Publish one of these tables, never two.")
+
+
+def _show_file(outcome: FileTradeoffFolder, *, as_json: bool) -> None:
+    if as_json:
+        paths = {words: str(path) for words, path in outcome.files.items()}
+        typer.echo(json.dumps({"folder": str(outcome.folder), "paths": paths, **outcome.figures()}, ensure_ascii=False, allow_nan=False))
+        return
+    from statveil.jobs.records.tradeoff_folder import recoded_words, sentences
+
+    front = outcome.front
+    typer.echo(f"{' '.join(sentences(front))}\n")
+    typer.echo(" point    recoding      blanks    together   lost  proved")
+    for number, point in enumerate(front.points):
+        mark = "*" if number == front.least else "^" if number == front.knee else " "
+        wiped = f"WIPED: {', '.join(point.loss.wiped)}; " if point.loss.wiped else ""
+        figures = f"{point.recoding_loss:>10,.0f}  {point.blanks:>10,}  {point.total:>10,.0f}  {point.loss.share:>5.1%}"
+        typer.echo(f"{mark}{number + 1:>5}  {figures}  {'yes' if point.proved else 'no':<6}  {wiped}{recoded_words(point)}")
+    typer.echo("\n* loses least in all   ^ knee of the front\n")
+    width = max(len(words) for words in outcome.files)
+    for words, path in outcome.files.items():
+        typer.echo(f"{words:<{width}}  {path}")
+    typer.echo(f"\nOpen {outcome.files['page']} in a browser. Publish one of these files, never two.")

@@ -125,7 +125,7 @@ def column_facts(
 ) -> ColumnFacts:
     """One pass over the records that counts everything that can be wrong with them. A sum over records does not know their order."""
     digests = ["sum((digest >> 64)::UBIGINT) AS high_digest", f"sum((digest & {LOW_BITS})::UBIGINT) AS low_digest"]
-    digest = f"md5_number(concat({', '.join(_fenced(engine, name) for name in used)}))"
+    digest = f"md5_number(concat({', '.join(fenced(engine, name) for name in used)}))"
     wanted = ", ".join(["count(*) AS records", *digests, *_counts(conditions), *_decimals(numbers)])
     found: Mapping[str, Any] = scalar_row(session.query(f"SELECT {wanted} FROM (SELECT *, {digest} AS digest FROM records)"))
     return ColumnFacts(
@@ -136,7 +136,7 @@ def column_facts(
     )
 
 
-def _fenced(engine: Engine, name: str) -> str:
+def fenced(engine: Engine, name: str) -> str:
     """The text with its length before it, so that ('a', 'bc') and ('ab', 'c') differ."""
     return f"length({text_of(engine, name)}), ':', {text_of(engine, name)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,13 +34,15 @@ class RecordKey:
         return [*(f"k{place}" for place in range(len(self.fields))), *(f"n{place}" for place in range(len(self.numbers)))]
 
     def text(self, name: str) -> str:
-        """A field as text, or NULL where it is missing. Codes that a user calls missing are."""
+        """A field as text, or NULL where it is missing. Codes that a user calls missing are; 9 means 9.0 where a column holds numbers."""
         identifier = text_of(self.data.engine, name)
         text = f"NULLIF({identifier}, '')"
         if not self.missing.get(name):
             return text
-        listed = f"SELECT code FROM missing_codes WHERE place = {self.fields.index(name)}"
-        return f"CASE WHEN trim({identifier}) IN ({listed}) THEN NULL ELSE {text} END"
+        place, kind = self.fields.index(name), f"typeof({column(self.data.engine, name)})"
+        listed = f"trim({identifier}) IN (SELECT code FROM missing_codes WHERE place = {place})"
+        number = f"TRY_CAST({identifier} AS DOUBLE) IN (SELECT TRY_CAST(code AS DOUBLE) FROM missing_codes WHERE place = {place})"
+        return f"CASE WHEN {listed} OR (({kind} IN ('FLOAT', 'DOUBLE') OR {kind} LIKE 'DECIMAL%') AND {number}) THEN NULL ELSE {text} END"
 
     @property
     def texts(self) -> list[str]:
@@ -56,7 +59,7 @@ class RecordKey:
 
     def lend_missing(self, session: Session) -> None:
         """The codes that mean missing, as a table: a user's words never enter a query."""
-        rows = [(self.fields.index(name), code) for name, codes in self.missing.items() for code in codes]
+        rows = [(self.fields.index(name), code.strip()) for name, codes in self.missing.items() for code in codes]
         places, codes = pa.array([place for place, _ in rows], pa.int32()), pa.array([code for _, code in rows], pa.string())
         session.lend("missing_codes", pa.table({"place": places, "code": codes}))
 
@@ -85,10 +88,9 @@ def count_members(session: Session, key: RecordKey) -> pa.Table:
 
 
 def count_values(session: Session, key: RecordKey, sensitive: str) -> pa.Table:
-    """Each different key with each value of another column (c0, c1, ..., the value last), and how many records (`n`) have them."""
-    texts = [f"{key.text(name)} AS c{place}" for place, name in enumerate(key.fields)]
-    value = f"coalesce({text_of(key.data.engine, sensitive)}, '') AS c{len(texts)}"
-    return session.query(f"SELECT {', '.join([*texts, value])}, count(*) AS n FROM records GROUP BY ALL")
+    """Each different key with each `value` of another column, empty where it is missing, and how many records have them."""
+    value = f"coalesce({text_of(key.data.engine, sensitive)}, '') AS value"
+    return session.query(f"SELECT {', '.join([*key.texts, *key.units, value])}, count(*) AS records FROM records GROUP BY ALL")
 
 
 def no_amount(data: Microdata, name: str) -> str:
@@ -109,14 +111,19 @@ def total_units(session: Session, data: Microdata, name: str) -> int | None:
     return None if found["large"] else int(found["total"])
 
 
-def records_by_risk(session: Session, key: RecordKey, risks: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Every record with these columns, and the minucs and the score that `risks` gives its key, most risky first."""
+def records_by_risk(session: Session, key: RecordKey, risks: pa.Table, columns: Sequence[str], homes: pa.Table | None = None) -> pa.Table:
+    """Every record with these columns and what `risks` tells of its key, and `homes` of its household, most risky first."""
     session.lend("risks", risks)
     fields = key.names[: len(key.fields)]
+    told = [name for name in risks.column_names if not re.fullmatch(r"[kn][0-9]+", name)]
     same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM u.{name}" for name in fields)
     wanted = [f"r.{column(key.data.engine, name)}" for name in columns]
-    risky = f"SELECT DISTINCT {', '.join(fields)}, minucs, score FROM risks"
-    told = ", ".join([*wanted, "coalesce(u.minucs, 0) AS minucs", "coalesce(u.score, 0) AS score"])
-    joined = f"(SELECT *, {', '.join(key.texts)} FROM records) r LEFT JOIN ({risky}) u ON {same}"
-    found = session.query(f"SELECT {told} FROM {joined} ORDER BY {', '.join(['score DESC', *wanted])}")
-    return found.rename_columns([*columns, "minucs", "score"])
+    measures, joined = [f"u.{name}" for name in told], f"(SELECT *, {', '.join([*key.texts, *key.home])} FROM records) r"
+    joined += f" LEFT JOIN (SELECT DISTINCT {', '.join([*fields, *told])} FROM risks) u ON {same}"
+    if homes is not None:
+        session.lend("homes", homes)
+        measures, told = [*measures, "coalesce(h.household_risk, u.risk)"], [*told, "household_risk"]
+        joined += " LEFT JOIN homes h ON r.home = h.home"
+    ranks = [f"{measure} DESC" for measure in measures[1:]]
+    found = session.query(f"SELECT {', '.join([*wanted, *measures])} FROM {joined} ORDER BY {', '.join([*ranks, *wanted])}")
+    return found.rename_columns([*columns, *told])

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
+from statveil.core.arrays import IntArray
 from statveil.data.engines import Session, column, scalar_row
 from statveil.data.microdata import Microdata
 
@@ -21,14 +23,16 @@ def keep_cells(session: Session, fields: Sequence[str]) -> pa.Table:
     return session.query("SELECT blank, count(*) AS cells, CAST(sum(records) AS BIGINT) AS records FROM cells GROUP BY blank")
 
 
-def doubtful_cells(session: Session, fields: Sequence[str], threshold: int, within: pa.Table | None) -> pa.Table:
-    """Cells, of those `within` if given, whose own group is too small to be safe without the matches of a blank."""
-    asked = f"SELECT *, CAST(0 AS BIGINT) AS total FROM cells a WHERE records < {threshold}"
-    if within is not None:
-        session.lend("within_lent", within)
-        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in fields)
-        asked += f" AND EXISTS (SELECT 1 FROM within_lent b WHERE {same})"
-    return session.query(asked)
+def doubtful_cells(session: Session, threshold: int) -> pa.Table:
+    """Cells whose own group is too small to be safe without the matches of a blank."""
+    return session.query(f"SELECT *, CAST(0 AS BIGINT) AS total FROM cells a WHERE records < {threshold}")
+
+
+def keys_in_cells(session: Session, fields: Sequence[str], cells: pa.Table) -> IntArray:
+    """The numbers of the released keys that lie in these cells, blanks included."""
+    session.lend("lent_cells", cells)
+    same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in fields)
+    return _ids(session.query(f"SELECT a.id FROM coded_after a JOIN lent_cells b ON {same}"))
 
 
 def keep_others(session: Session, fields: Sequence[str], pattern: int) -> None:
@@ -64,8 +68,8 @@ class Watched:
     rest: Sequence[str]
     recoded: Mapping[str, Mapping[str, str]]
     missing_codes: Mapping[str, Sequence[str]]
-    missing_label: str | None
-    """What a missing value of a field becomes; None where it stays missing."""
+    missing_as: Mapping[str, str]
+    """What a missing value of a field becomes; it stays missing in fields that are not here."""
 
     @property
     def names(self) -> list[str]:
@@ -76,16 +80,22 @@ class Watched:
 class FileRecords:
     """One of the two files: its records as texts of the watched columns and a hash of the rest.
 
-    `made` is the released file, which holds the new values of recoded fields already; `ending` is its format, and `amount` a column of
-    weights with the units that make a weight of one.
+    The released file is the one with an `original`: it holds the new values of recoded fields already. `ending` is its format, and
+    `amount` a column of weights with the units that make a weight of one.
     """
 
-    def __init__(self, session: Session, data: Microdata, watched: Watched, *, made: bool, ending: str, amount: tuple[str, int] | None):
+    def __init__(
+        self, session: Session, data: Microdata, watched: Watched, *, ending: str, amount: tuple[str, int] | None,
+        original: FileRecords | None = None,
+    ):  # fmt: skip
         self.session, self._data, self._watched = session, data, watched
-        self._made, self._ending = made, ending
+        self._made, self._ending = original is not None, ending
         self._listed = ", ".join(watched.names)
         schema = session.query("SELECT * FROM records LIMIT 0").schema
-        self._short_floats = {name for name in data.columns if schema.field(column(data.engine, name)).type == pa.float32()}
+        kinds = {name: schema.field(column(data.engine, name)).type for name in data.columns}
+        self._short_floats = {name for name, kind in kinds.items() if kind == pa.float32()}
+        self._decimals = {name for name, kind in kinds.items() if pa.types.is_floating(kind) or pa.types.is_decimal(kind)}
+        self._decimals |= original._decimals if original is not None else set()
         self._lend()
         texts = [f"{self._text(place, name)} AS w{place}" for place, name in enumerate([*watched.fields, *watched.linked])]
         hashed = ", ".join(["1", *(self._plain(name) for name in watched.rest)])
@@ -99,6 +109,9 @@ class FileRecords:
         listed = [(name, code.strip()) for name, codes in self._watched.missing_codes.items() for code in codes]
         places = pa.array([self._watched.fields.index(name) for name, _ in listed], pa.int32())
         self.session.lend("absent", pa.table({"place": places, "code": pa.array([code for _, code in listed], pa.string())}))
+        words = [(self._watched.fields.index(name), word) for name, word in self._watched.missing_as.items()]
+        places = pa.array([place for place, _ in words], pa.int32())
+        self.session.lend("gaps", pa.table({"place": places, "word": pa.array([word for _, word in words], pa.string())}))
         for place, name in self._recoded():
             mapping = self._watched.recoded[name]
             self.session.lend(
@@ -124,16 +137,20 @@ class FileRecords:
         """A watched value as text; NULL where it is missing."""
         raw = f"CAST({column(self._data.engine, name)} AS VARCHAR)"
         text = f"NULLIF({raw if name in self._watched.recoded else self._plain(name)}, '')"
-        if not self._watched.missing_codes.get(name) or (self._made and name in self._watched.recoded):
+        written = self._made and (name in self._watched.recoded or name in self._watched.missing_as)
+        if not self._watched.missing_codes.get(name) or written:
             return text
-        place = self._watched.fields.index(name)
-        return f"CASE WHEN trim({raw}) IN (SELECT code FROM absent WHERE place = {place}) THEN NULL ELSE {text} END"
+        codes = f"FROM absent WHERE place = {self._watched.fields.index(name)}"
+        missing = f"trim({raw}) IN (SELECT code {codes})"
+        if name in self._decimals:
+            missing += f" OR TRY_CAST({raw} AS DOUBLE) IN (SELECT TRY_CAST(code AS DOUBLE) {codes})"
+        return f"CASE WHEN {missing} THEN NULL ELSE {text} END"
 
     def _text(self, place: int, name: str) -> str:
         if self._made or place >= len(self._watched.fields):
             return self._found(name)
         text = f"map{place}.new" if name in self._watched.recoded else self._found(name)
-        return text if self._watched.missing_label is None else f"coalesce({text}, '{self._watched.missing_label}')"
+        return f"coalesce({text}, (SELECT word FROM gaps WHERE place = {place}))" if name in self._watched.missing_as else text
 
     def keys(self) -> pa.Table:
         """Each different key with its records, their amount, and the sum of the hashes of the rest."""
@@ -156,6 +173,19 @@ class FileRecords:
         open_rows = f"SELECT r.* FROM ({self._rows}) r WHERE NOT EXISTS (SELECT 1 FROM settled s WHERE {same})"
         counted = f"CAST({bits} AS BIGINT) AS blank, count(*) AS records"
         return self.session.query(f"SELECT {self._listed}, rest, {counted} FROM ({open_rows}) GROUP BY {self._listed}, rest")
+
+    def held(self, value: str | None, weight: tuple[str, int] | None, household: str | None) -> pa.Table:
+        """The different records as far as these go: the key fields, the text of a column (`x`), the household (`home`), with how many
+        they are and the sum of their weights in units."""
+        fields = self._watched.names[: len(self._watched.fields)]
+        told = [f"{self._plain(name)} AS {label}" for name, label in ((value, "x"), (household, "home")) if name is not None]
+        units = (
+            "1" if weight is None else f"CAST(round(CAST(replace({self._plain(weight[0])}, ',', '.') AS DOUBLE) * {weight[1]}) AS BIGINT)"
+        )
+        rows = self._rows.replace("SELECT ", f"SELECT {', '.join([*told, f'{units} AS units'])}, ", 1)
+        grouped = ", ".join([*fields, *(label for name, label in ((value, "x"), (household, "home")) if name is not None)])
+        sums = "count(*) AS records, CAST(sum(units) AS BIGINT) AS units"
+        return self.session.query(f"SELECT {grouped}, {sums} FROM ({rows}) GROUP BY {grouped}")
 
     def has(self, name: str) -> bool:
         return name in self._data.columns
@@ -254,20 +284,26 @@ def keep_coded_keys(session: Session, before: pa.Table, after: pa.Table) -> None
         session.keep(name, f"SELECT * FROM lent_{name}")
 
 
-def count_unsafe_original(session: Session, names: Sequence[str], threshold: int) -> int:
-    """Released records that show a combination of these fields which is rare in the original."""
+def unsafe_keys(session: Session, names: Sequence[str], threshold: int, *, counted: str) -> IntArray:
+    """The numbers of the released keys that show a combination of these fields which is rare in the original (`counted` in
+    coded_before) or in the released file itself (in coded_after)."""
     listed, here = ", ".join(names), " AND ".join(f"{name} IS NOT NULL" for name in names)
     same = " AND ".join(f"a.{name} = b.{name}" for name in names)
-    rare = f"SELECT {listed} FROM coded_before WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
-    query = f"SELECT CAST(coalesce(sum(a.records), 0) AS BIGINT) AS n FROM coded_after a JOIN ({rare}) b ON {same}"
-    return int(scalar_row(session.query(query))["n"])
+    rare = f"SELECT {listed} FROM {counted} WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
+    return _ids(session.query(f"SELECT a.id FROM coded_after a JOIN ({rare}) b ON {same}"))
 
 
-def count_unsafe_recount(session: Session, names: Sequence[str], threshold: int) -> int:
-    """Released records that show a combination of these fields which is rare in the released file itself."""
-    listed, here = ", ".join(names), " AND ".join(f"{name} IS NOT NULL" for name in names)
-    cells = f"SELECT sum(records) AS n FROM coded_after WHERE {here} GROUP BY {listed} HAVING sum(amount) < {threshold}"
-    return int(scalar_row(session.query(f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM ({cells})"))["n"])
+def _ids(found: pa.Table) -> IntArray:
+    return np.asarray(found["id"].to_numpy(), dtype=np.int64)
+
+
+def content_sums(data: Microdata) -> tuple[int, int, int]:
+    """The number of records and the sum of the hashes of all they hold, whatever their order."""
+    texts = ", ".join(f"CAST({column(data.engine, name)} AS VARCHAR)" for name in data.columns)
+    halves = "CAST(sum(h % 4294967296) AS BIGINT) AS low, CAST(sum(h >> 32) AS BIGINT) AS high"
+    with data.engine.session() as session:
+        found = scalar_row(session.query(f"SELECT count(*) AS records, {halves} FROM (SELECT hash({texts}) AS h FROM records)"))
+    return int(found["records"]), int(found["low"] or 0), int(found["high"] or 0)
 
 
 def count_differing_blanks(one: Microdata, other: Microdata, rest: Sequence[str], fields: Sequence[str]) -> tuple[int, list[int]]:

@@ -27,7 +27,7 @@ def _case(parts: FileFolderParts) -> FileCase:
     job, released = parts.job, read_microdata(parts.path)
     keys, output = job.keys(), job.parts.output
     return FileCase(
-        original=job.microdata,
+        original=parts.records,
         released=released,
         statement=parts.statement,
         edits=[(rule.when, rule.then) for rule in keys.edits],

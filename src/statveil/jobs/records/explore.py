@@ -50,6 +50,14 @@ class RecodingExplorer:
         self._states = [_ExplorerState(coded, (0,) * len(coded.values), frozenset())]
         self._evaluator = Evaluator(coded=coded)
 
+    def __repr__(self) -> str:
+        """Where things stand, in a line; steps are what `undo` can go back."""
+        glance, steps = self.look(), len(self._states) - 1
+        recoded = ", ".join(f"{name}: {level}" for name, level in glance.recoding.items() if level != AS_IT_IS) or "nothing recoded"
+        cost = f"recoding {glance.recoding_cost:,.6g} + blanks {glance.blank_cost:,.6g}"
+        unsafe = f"{glance.unsafe_records:,} of {self._coded.records:,} records unsafe"
+        return f"RecodingExplorer({recoded}; {unsafe}; {cost}; {steps} {'step' if steps == 1 else 'steps'})"
+
     @property
     def _coded(self) -> CodedFile:
         return self._states[-1].coded

@@ -8,6 +8,7 @@ job.toml, run.json the job as it was given; when, how long, with what result
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,13 +16,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from statveil.core.limits import OnProgress
+from statveil.core.limits import OnProgress, Progress
 from statveil.jobs.record_job import FileJob
+from statveil.jobs.records.perturbation import perturbed_records
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.tables.folder import relative
 from statveil.publish.audited_file import EarlierReleases
-from statveil.publish.file_release import FileRelease, apply_plan
-from statveil.records.plan import RecodingSearchOptions, plan_recoding
+from statveil.publish.file_release import FileRelease, WritingOptions, write_release
+from statveil.records.perturb.perturb import refuse_keys
+from statveil.records.plan import plan_recoding
 from statveil.records.write.safe_file import format_of
 from statveil.version import VERSION
 
@@ -45,11 +48,20 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
     format_of(Path(name))
     with staged(folder, force=force) as place:
         started, clock = datetime.now(UTC), time.monotonic()
+
+        def say(words: str) -> None:
+            if on_progress is not None:
+                on_progress(Progress(words, time.monotonic() - clock, math.inf, 0.0, math.inf))
+
+        keys, part, records = job.keys(), job.parts.perturb, None
+        if part is not None:
+            refuse_keys([name for step in part.steps() for name in step.columns], keys, output.drop)
+            records = perturbed_records(job.microdata, part, job.base, make=True, tell=say)
         plan = plan_recoding(
             job.microdata,
-            job.keys(),
+            keys,
             method=recoding.method,
-            search=RecodingSearchOptions(objective=recoding.objective),
+            search=recoding.options(),
             recoding=recoding.fixed,
             limits=job.limits(),
             seed=recoding.seed,
@@ -57,17 +69,16 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
         )
         (place / "public").mkdir()
         (place / "internal").mkdir(mode=0o700)
-        release = apply_plan(
-            job.microdata,
-            plan,
-            place / "public" / name,
+        how = WritingOptions(
             drop=output.drop,
             key=output.key,
             sensitive=output.sensitive,
             earlier=EarlierReleases([job.base / each for each in output.earlier], waiver=output.waiver),
             attacks=output.attacks,
+            tell=say,
         )
-        release = replace(release, job=job.content)
+        release = replace(write_release(records or job.microdata, plan, place / "public" / name, how), job=job.content)
+        say("reporting")
         files = {
             "safe file": release.path,
             "report": release.to_report(place / "internal" / "report.html"),
@@ -76,7 +87,7 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
             "job": write_text(place / JOB, job.text),
         }
         seconds = time.monotonic() - clock
-        told = {"paths_from": relative(job.base, folder), **figures(release)}
+        told = {**figures(release), "paths_from": relative(job.base, folder)}
         files["run"] = write_run(place, started=started, seconds=seconds, **told)
     return FileFolder(release=release, folder=folder, files=moved(files, place, folder), seconds=seconds)
 
@@ -85,6 +96,9 @@ def figures(release: FileRelease) -> dict[str, Any]:
     """The result in numbers, for the one who ran the job."""
     plan = release.plan
     return {
+        "wiped": list(plan.loss.wiped),
+        "loss": plan.loss.figures(),
+        "blanks_alone": plan.blanks_alone,
         "records": plan.coded.records,
         "recoding": plan.recoding,
         "blanks": plan.suppression.blanks,
@@ -92,6 +106,7 @@ def figures(release: FileRelease) -> dict[str, Any]:
         "bound": plan.bound,
         "ending": str(plan.ending),
         "method": plan.method,
+        "perturbed": None if release.perturbed is None else release.perturbed.as_json(),
         "unsafe": dict(release.unsafe),
         "attacks": {each.name: {"value": each.value, "limit": each.limit, "passed": each.passed} for each in release.attacks},
         "audit": {

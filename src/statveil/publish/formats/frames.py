@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from statveil.core.errors import InputError
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import Dimension
-from statveil.tables.table import Table, View
+from statveil.tables.table import ProtectedTable, Table, View
 
 EMPTY = -1
 STRUCTURAL = -2
@@ -189,7 +190,16 @@ def _internal_columns(release: AuditedTable, view: View) -> list[Column]:
     ]
 
 
-def common_units(release: AuditedTable) -> tuple[IntArray, IntArray, int]:
+class TableWithRelease(Protocol):
+    """Whatever has true and released numbers of the same cells."""
+
+    @property
+    def table(self) -> Table: ...
+    @property
+    def protected(self) -> ProtectedTable: ...
+
+
+def common_units(release: TableWithRelease) -> tuple[IntArray, IntArray, int]:
     """Original and released values of all cells in the finer of their two units, and its decimals."""
     table, protected = release.table, release.protected
     decimals = max(table.scale, protected.decimals)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.publish.audited import AuditedTable
-from statveil.publish.formats.frames import common_units, labels_of, reasons_by_cell
+from statveil.publish.formats.frames import TableWithRelease, common_units, labels_of, reasons_by_cell
 from statveil.publish.formats.numbers import grouped, percent
+from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
 
@@ -41,17 +43,19 @@ class ReportTuning(NamedTuple):
 TUNING = ReportTuning()
 
 
-def before_and_after(release: AuditedTable, changes: CellChanges) -> dict[str, Any]:
+def before_and_after(release: AuditedTable, changes: CellChanges, intervals: Mapping[int, str]) -> dict[str, Any]:
     """Sensitive cells first, then the largest relative changes; cells that did not change are left out."""
     shown = np.flatnonzero(changes.sensitive | changes.changed)
     relative = np.nan_to_num(changes.relative[shown], nan=np.inf)
     order = shown[np.lexsort((-relative, ~changes.sensitive[shown]))]
     cells = order[: TUNING.rows]
     names, words = cell_words(release.table.views, cells, changes.original.size)
-    return {"columns": names, "rows": _rows(release, changes, cells, words), "all": int(order.size), "most": TUNING.rows}
+    return {"columns": names, "rows": _rows(release, changes, cells, words, intervals), "all": int(order.size), "most": TUNING.rows}
 
 
-def _rows(release: AuditedTable, changes: CellChanges, cells: IntArray, words: list[list[str]]) -> list[list[str]]:
+def _rows(
+    release: AuditedTable, changes: CellChanges, cells: IntArray, words: list[list[str]], intervals: Mapping[int, str]
+) -> list[list[str]]:
     reasons, reason = reasons_by_cell(release.sensitivity)
     released, decimals = release.protected.value, release.protected.decimals
     return [
@@ -59,17 +63,18 @@ def _rows(release: AuditedTable, changes: CellChanges, cells: IntArray, words: l
             *labels,
             grouped(int(changes.original[cell]), changes.decimals),
             grouped(int(released[cell]), decimals),
-            _signed(int(changes.change[cell]), changes.decimals),
-            _share(float(changes.relative[cell])),
+            signed(int(changes.change[cell]), changes.decimals),
+            relative_words(float(changes.relative[cell])),
             "sensitive" if changes.sensitive[cell] else "adjusted",
             _level_words(release, int(cell)),
             reasons[reason[cell]],
+            intervals.get(cell, ""),
         ]
         for cell, labels in zip(cells.tolist(), words, strict=True)
     ]
 
 
-def _signed(units: int, decimals: int) -> str:
+def signed(units: int, decimals: int) -> str:
     return ("+" if units > 0 else "") + grouped(units, decimals)
 
 
@@ -109,13 +114,18 @@ def by_level(changes: CellChanges) -> list[list[str]]:
     return [[name, *_spread(changes, members)] for name, members in level_groups(changes)]
 
 
-def by_status(changes: CellChanges) -> list[list[str]]:
-    groups = (
+def status_groups(changes: CellChanges) -> list[tuple[str, BoolArray]]:
+    return [
         ("sensitive", changes.sensitive),
         ("adjusted to keep totals", ~changes.sensitive & changes.changed),
         ("unchanged", ~changes.sensitive & ~changes.changed),
-    )
-    return [[name, count(members), _sum_of_changes(changes, members), *_quantiles(changes, members)] for name, members in groups]
+    ]
+
+
+def by_status(changes: CellChanges) -> list[list[str]]:
+    return [
+        [name, count(members), _sum_of_changes(changes, members), *_quantiles(changes, members)] for name, members in status_groups(changes)
+    ]
 
 
 def by_reason(release: AuditedTable) -> list[list[str]]:
@@ -144,7 +154,7 @@ def _quantiles(changes: CellChanges, members: BoolArray) -> list[str]:
     return [percent(float(np.quantile(relative, q))) for q in (0.5, 0.9, 1.0)] if relative.size else ["", "", ""]
 
 
-def _share(relative: float) -> str:
+def relative_words(relative: float) -> str:
     return percent(relative) if np.isfinite(relative) else "from zero"
 
 
@@ -165,7 +175,12 @@ class CellChanges:
     """Steps below the grand total, over all dimensions."""
 
 
-def measure(release: AuditedTable) -> CellChanges:
+class MeasuredRelease(TableWithRelease, Protocol):
+    @property
+    def sensitivity(self) -> Sensitivity: ...
+
+
+def measure(release: MeasuredRelease) -> CellChanges:
     original, released, decimals = common_units(release)
     original, released = original[: release.table.shown], released[: release.table.shown]  # sums of sets of cells are not published
     change = released - original

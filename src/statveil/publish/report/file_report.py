@@ -12,10 +12,12 @@ from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import percent
 from statveil.publish.report import file_charts
+from statveil.publish.report.file_perturbed import perturbed_tables
 from statveil.publish.report.file_script import has_file, job_content, python_script
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.records import risk
 from statveil.records.frequencies import unsafe_patterns
+from statveil.records.perturb.steps import Step
 from statveil.records.plan import FilePlan
 from statveil.records.risk import KeyClasses, UnsafeCombinations, find_unsafe
 from statveil.records.suppress.problem import row_amount
@@ -67,6 +69,7 @@ def _context(release: AuditedFile) -> dict[str, Any]:
         "worst": _worst(unsafe, left),
         "field_scores": [(name, percent(share)) for name, share in unsafe.field_scores().items()],
         "losses": _losses(plan),
+        "perturbed": perturbed_tables(release.perturbed),
         "loss_figures": _loss_figures(plan, before, after),
         "charts": list(drawn),
         "distributions": [(f"field{place}", name) for place, name in enumerate(plan.keys.names) if f"field{place}" in drawn],
@@ -100,10 +103,7 @@ def _unsafe_after(plan: FilePlan) -> list[int]:
 
 def _charts(plan: FilePlan, unsafe: UnsafeCombinations, left: list[int], after: KeyClasses) -> dict[str, Any]:
     sizes = [len(places) for places, _ in plan.coded.tables]
-    first = {
-        size: sum(each.unsafe_records for each, s in zip(unsafe.by_combination(), sizes, strict=True) if s == size)
-        for size in sorted(set(sizes))
-    }
+    first = {size: records for size, (_, records) in unsafe.by_size().items()}
     last = {size: sum(number for number, s in zip(left, sizes, strict=True) if s == size) for size in first}
     found = {"unsafe": file_charts.unsafe_by_size(first, last), "blanks": file_charts.blanks_by_field(plan.suppression.blanks)}
     start = file_charts.in_new_classes(plan)
@@ -127,23 +127,26 @@ def _sentences(release: AuditedFile, unsafe: UnsafeCombinations) -> list[str]:
     plan = release.plan
     recoded = [name for name, level in zip(plan.keys.names, plan.levels, strict=True) if level]
     words = f"{', '.join(recoded)} {'were' if len(recoded) > 1 else 'was'} recoded" if recoded else "No field was recoded"
-    total = plan.suppression.total
+    total, loss = plan.suppression.total, plan.loss
     return [
+        *([f"Wiped in every record: {', '.join(loss.wiped)} ({loss.wiped_values:,} values)."] if loss.wiped else []),
         f"Of the {plan.coded.records:,} records, {unsafe.records:,} ({percent(unsafe.records / plan.coded.records)}) "
         "showed a rare combination of key values.",
-        f"{words}, and {total:,} {'value was' if total == 1 else 'values were'} blanked.",
+        f"{words}, and {total:,} {'value was' if total == 1 else 'values were'} blanked: {loss.lost:,.0f} of {loss.values:,} key values "
+        f"({percent(loss.share)}) are lost.",
         f"The written file was recounted: no combination is unsafe under rule '{plan.keys.rule}'.",
     ]
 
 
 def _figures(release: AuditedFile, unsafe: UnsafeCombinations) -> list[tuple[str, str, str]]:
-    plan = release.plan
-    values = plan.coded.records * len(plan.keys.names)
+    plan, loss = release.plan, release.plan.loss
     return [
+        *([("Wiped everywhere", f"{len(loss.wiped)} of {len(plan.levels)}", ", ".join(loss.wiped))] if loss.wiped else []),
+        ("Lost", percent(loss.share), f"of {loss.values:,} key values"),
         ("Records", f"{plan.coded.records:,}", f"{plan.coded.size:,} different keys"),
         ("Unsafe before", f"{unsafe.records:,}", f"{percent(unsafe.records / plan.coded.records)} of the records"),
         ("Fields recoded", f"{sum(level > 0 for level in plan.levels)}", f"of {len(plan.levels)} key fields"),
-        ("Blanks", f"{plan.suppression.total:,}", f"{percent(plan.suppression.total / values)} of the key values"),
+        ("Blanks", f"{plan.suppression.total:,}", f"{percent(plan.suppression.total / max(loss.values, 1))} of the key values"),
         ("From best possible", percent(plan.gap), ENDINGS[plan.ending]),
         ("Time", f"{plan.seconds:,.1f} s", f"method {plan.method}"),
     ]
@@ -166,9 +169,12 @@ def _risks(release: AuditedFile, before: KeyClasses, after: KeyClasses) -> list[
         ("Largest individual risk (weights)", _share(first.largest_risk), _share(last.largest_risk)),
         ("Sample uniques unique in the population (estimate)", _number(first.population_uniques), _number(last.population_uniques)),
     ]
-    for name in release.sensitive:
+    for name in dict.fromkeys((*release.sensitive, *release.plan.keys.sensitive)):
         one, two = risk.diversity(release.data, release.plan, name, key=release.key)
+        if release.perturbed is not None:
+            one, _ = risk.diversity(release.perturbed.original, release.plan, name, key=release.key)
         rows.append((f"Fewest different values of {name} in a class (l-diversity)", f"{one.least_values}", f"{two.least_values}"))
+        rows.append((f"The same by entropy (entropy l-diversity) of {name}", f"{one.least_effective:.2f}", f"{two.least_effective:.2f}"))
         rows.append(
             (f"Largest distance of {name} from the whole file (t-closeness)", f"{one.largest_distance:.3f}", f"{two.largest_distance:.3f}")
         )
@@ -203,6 +209,7 @@ def _losses(plan: FilePlan) -> list[tuple[str, ...]]:
             f"{plan.suppression.blanks[name]:,}",
             percent(plan.suppression.blanks[name] / plan.coded.records),
             percent(kept[name]),
+            f"{plan.loss.fields[name].lost:,.0f}{' (wiped)' if plan.loss.fields[name].wiped else ''}",
         )
         for place, name in enumerate(plan.keys.names)
     ]
@@ -211,12 +218,14 @@ def _losses(plan: FilePlan) -> list[tuple[str, ...]]:
 def _loss_figures(plan: FilePlan, before: KeyClasses, after: KeyClasses) -> list[tuple[str, str]]:
     pairs = risk.discernibility(before), risk.discernibility(after)
     notes = [(name.capitalize(), f"{number:,}") for name, number in plan.suppression.notes.items()]
+    alone = [] if plan.blanks_alone is None else [("Cost of blanks alone, without recoding", f"{plan.blanks_alone:,.6g}")]
     return [
         ("Cost of the plan", f"{plan.cost:,.6g}"),
         ("of which recoding", f"{plan.recoding_cost:,.6g}"),
         ("of which blanks", f"{plan.suppression.cost:,.6g}"),
         ("of which against guessing", f"{plan.suppression.extra_cost:,.6g}"),
         ("Proved lower bound of what the rule needs", f"{plan.bound:,.6g}"),
+        *alone,
         ("Discernibility before", f"{pairs[0]:,}"),
         ("Discernibility after", f"{pairs[1]:,}"),
         *notes,
@@ -228,7 +237,9 @@ def _python(release: AuditedFile) -> str:
     waiver = options.pop("waiver")
     if waiver:
         options["earlier"] = EarlierReleases(release.earlier, waiver=waiver)
-    return python_script(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name, options=options)
+    return python_script(
+        release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, target=release.path.name, options=options, steps=_steps(release)
+    )
 
 
 def _job(release: AuditedFile) -> str:
@@ -238,7 +249,13 @@ def _job(release: AuditedFile) -> str:
     if not has_file(release.data):
         return ""
     plan, output = release.plan, {"file": release.path.name, **_output(release)}
-    return to_toml(job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output))
+    return to_toml(
+        job_content(release.data, plan.coded, recoding=plan.recoding, seed=plan.seed, folder=None, output=output, steps=_steps(release))
+    )
+
+
+def _steps(release: AuditedFile) -> tuple[Step, ...]:
+    return () if release.perturbed is None else release.perturbed.steps
 
 
 def _output(release: AuditedFile) -> dict[str, Any]:

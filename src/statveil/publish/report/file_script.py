@@ -13,11 +13,20 @@ from statveil.data.microdata import Microdata
 from statveil.publish.audited_file import EarlierReleases
 from statveil.records.coding import CodedFile
 from statveil.records.keys import EditRule, KeyVariables
+from statveil.records.models import MODELS
+from statveil.records.perturb.steps import Step
 from statveil.records.recode.recodings import AnyRecoding, Extremes, GrcRecoding, Intervals, Recoding
 
 
 def job_content(
-    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str], seed: int, folder: Path | None, output: Mapping[str, Any]
+    data: Microdata,
+    coded: CodedFile,
+    *,
+    recoding: Mapping[str, str],
+    seed: int,
+    folder: Path | None,
+    output: Mapping[str, Any],
+    steps: Sequence[Step] = (),
 ) -> dict[str, Any]:
     """What `statveil protect` needs for this plan; the path of the data starts from `folder` where there is one.
 
@@ -34,6 +43,7 @@ def job_content(
         "fields": {name: _menu(coded, name) for name in coded.keys.names},
         "safety": _safety(coded.keys),
         "recoding": {"fixed": dict(recoding), **({"seed": seed} if seed else {})},
+        **({"perturb": {"step": [step.as_json() for step in steps]}} if steps else {}),
         "output": {key: value for key, value in output.items() if value},
     }
 
@@ -71,6 +81,8 @@ def _safety(keys: KeyVariables) -> dict[str, Any]:
         found["edits"] = [
             {"when": {name: list(values) for name, values in rule.when.items()}, "then": dict(rule.then)} for rule in keys.edits
         ]
+    if "models" in found:
+        found["models"] = [{"type": model.kind, **vars(model)} for model in keys.models]
     return {name: _plain(value) for name, value in found.items()}
 
 
@@ -88,12 +100,9 @@ def _menu(coded: CodedFile, name: str) -> dict[str, Any]:
 
 
 def _recoding(coded: CodedFile, name: str, each: AnyRecoding) -> dict[str, Any]:
-    if isinstance(each, Intervals):
-        return (
-            {"name": each.name, "edges": list(each.edges)} if each.edges else {"name": each.name, "width": each.width, "start": each.start}
-        )
-    if isinstance(each, Extremes):
-        return {key: value for key, value in (("name", each.name), ("bottom", each.bottom), ("top", each.top)) if value is not None}
+    if isinstance(each, Intervals | Extremes):
+        told = {part.name: getattr(each, part.name) for part in fields(each)}
+        return {key: _plain(value) for key, value in told.items() if value is not None and value != ()}
     return {"name": each.name, "new": _listed(coded, name, each)}
 
 
@@ -106,7 +115,14 @@ def _listed(coded: CodedFile, name: str, each: Recoding) -> dict[str, str]:
 
 
 def python_script(
-    data: Microdata, coded: CodedFile, *, recoding: Mapping[str, str], seed: int, target: str, options: Mapping[str, Any]
+    data: Microdata,
+    coded: CodedFile,
+    *,
+    recoding: Mapping[str, str],
+    seed: int,
+    target: str,
+    options: Mapping[str, Any],
+    steps: Sequence[Step] = (),
 ) -> str:
     """The calls that give the same file."""
     menus = "".join(f"    {name!r}: {_menu_code(coded, name)},\n" for name in coded.keys.names)
@@ -120,7 +136,15 @@ def python_script(
         f"fields = {{\n{menus}}}\n"
         f"keys = sv.KeyVariables(\n    fields=fields,\n{settings})\n"
         f"plan = sv.plan_recoding(data, keys, recoding={dict(recoding)!r}, seed={seed})\n"
-        f"release = sv.apply_plan(data, plan, {target!r}{further})\n"
+        f"{_perturbing(steps)}release = sv.apply_plan({'records' if steps else 'data'}, plan, {target!r}{further})\n"
+    )
+
+
+def _perturbing(steps: Sequence[Step]) -> str:
+    return (
+        f"steps = [{', '.join(f'sv.perturb.{step!r}' for step in steps)}]\nrecords = sv.perturb.perturb_records(data, steps)\n"
+        if steps
+        else ""
     )
 
 
@@ -129,6 +153,8 @@ def _code(value: Any) -> str:
         return f"sv.recode.EarlierReleases({_code(value.files)}, waiver={value.waiver!r})"
     if isinstance(value, EditRule):
         return f"sv.recode.EditRule(when={ {name: list(each) for name, each in value.when.items()}!r}, then={dict(value.then)!r})"
+    if type(value) in MODELS.values():
+        return f"sv.recode.{value!r}"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {_code(each)}" for key, each in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -34,6 +34,8 @@ from statveil.publish.report.changes import (
     total_change,
 )
 from statveil.publish.report.charts import all_charts
+from statveil.publish.report.internal.behind import cells_behind
+from statveil.publish.report.internal.reader_intervals import reader_intervals
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.publish.report.slices import internal_slice, released_slice
 from statveil.publish.report.utility import utility_by_subset
@@ -108,7 +110,8 @@ def _external(release: AuditedTable) -> dict[str, Any]:
 def _internal(release: AuditedTable) -> dict[str, Any]:
     changes = measure(release)
     slices = [internal_slice(release, view, changes) for view in release.protected.views]
-    compared = before_and_after(release, changes)
+    intervals = reader_intervals(release, changes)
+    compared = before_and_after(release, changes, intervals.words)
     found = utility_by_subset(release, changes)
     charts = all_charts(changes, release.adjustment) | utility_charts(changes, found)
     return {
@@ -124,6 +127,7 @@ def _internal(release: AuditedTable) -> dict[str, Any]:
         "left_out": _left_out(slices),
         "utility": utility_section(release, changes, found),
         "compared": compared,
+        "intervals": intervals.sentences,
         "from_zero": int((~np.isfinite(changes.relative)).sum()),
         "charts": list(charts),
         "adjustment": release.adjustment,
@@ -132,7 +136,9 @@ def _internal(release: AuditedTable) -> dict[str, Any]:
         "parameters": _parameters(release),
         "job": to_toml(release.job) if release.job else "",
         "vega": [asset(f"static/{name}") for name in VEGA],
-        "page_data": json_for_page({"slices": slices, "charts": charts, "compared": compared}),
+        "page_data": json_for_page(
+            {"slices": slices, "charts": charts, "compared": compared, "behind": cells_behind(release, changes, found)}
+        ),
     }
 
 

@@ -29,6 +29,7 @@ class RecodingBoxSearch:
     stopped: Callable[[], bool]
     on_bound: Callable[[float], None]
     gap: float = 0.0
+    most_boxes: int | None = None
     best: Levels | None = None
     value: float = np.inf
     bound: float = 0.0
@@ -39,20 +40,20 @@ class RecodingBoxSearch:
 
     def run(self) -> bool:
         """Search until the best recoding is proved; False if stopped before."""
-        first = tuple(self._ordered(place) for place in range(len(self.evaluator.menu)))
+        first = self.whole()
         waiting: list[tuple[float, int, Box]] = [(self._bound(first), 0, first)]
         while waiting:
             bound, _, box = heapq.heappop(waiting)
             self._raise(min(bound, self.value))
             if bound >= self.value or self.value - self.bound <= self.gap * self.bound:
                 break
-            if self.stopped():
+            if self.stopped() or (self.most_boxes is not None and self.boxes >= self.most_boxes):
                 return False
             if all(len(levels) == 1 for levels in box):  # only the first box can be such: there is no menu
                 self.offer(tuple(levels[0] for levels in box))
                 self._raise(self.value)
                 break
-            for part in self._split(box):
+            for part in self.split(box):
                 self._enter(part, bound, waiting)
         else:
             self._raise(self.value)
@@ -85,11 +86,19 @@ class RecodingBoxSearch:
         sizes = [self.evaluator.maps.size(place, level) for level in range(self.evaluator.menu[place])]
         return tuple(sorted(range(len(sizes)), key=lambda level: (-sizes[level], level)))
 
-    def _bound(self, box: Box) -> float:
-        cheapest = sum(min(costs[level] for level in levels) for costs, levels in zip(self.evaluator.costs, box, strict=True))
-        return float(cheapest + self.blanks(tuple(self._join(place, levels) for place, levels in enumerate(box))))
+    def whole(self) -> Box:
+        """All levels of all fields."""
+        return tuple(self._ordered(place) for place in range(len(self.evaluator.menu)))
 
-    def _split(self, box: Box) -> tuple[Box, Box]:
+    def _bound(self, box: Box) -> float:
+        return sum(self.bounds(box))
+
+    def bounds(self, box: Box) -> tuple[float, float]:
+        """What recoding and what blanks cost at the least, whatever is chosen in a box."""
+        cheapest = sum(min(costs[level] for level in levels) for costs, levels in zip(self.evaluator.costs, box, strict=True))
+        return float(cheapest), float(self.blanks(tuple(self._join(place, levels) for place, levels in enumerate(box))))
+
+    def split(self, box: Box) -> tuple[Box, Box]:
         """Cut the field in which recoding costs differ most: the finer half and the coarser half of its levels."""
         spread = [
             max(costs[level] for level in levels) - min(costs[level] for level in levels) if len(levels) > 1 else -1.0

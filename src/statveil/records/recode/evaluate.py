@@ -8,8 +8,8 @@ are updated bit by bit, and the cheapest blanks of every pattern ever seen are r
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +17,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.records.coding import CodedFile
+from statveil.records.coding import CodedFile, relaxed_models
 from statveil.records.frequencies import (
     NONE,
     LevelMaps,
     Words,
+    cell_index,
     distinct_patterns,
     pattern_hash,
     side_by_side,
@@ -29,8 +30,9 @@ from statveil.records.frequencies import (
     unsafe_flags,
 )
 from statveil.records.frequencies import TUNING as FREQUENCY_TUNING
+from statveil.records.loss import recoding_costs
 from statveil.records.suppress.covers import cheapest_covers
-from statveil.records.suppress.problem import SuppressionProblem, entropy, problem_of
+from statveil.records.suppress.problem import SuppressionProblem, problem_of
 
 
 class EvaluatorTuning(NamedTuple):
@@ -41,20 +43,6 @@ class EvaluatorTuning(NamedTuple):
 TUNING = EvaluatorTuning()
 
 Levels = tuple[int, ...]
-
-
-def recoding_costs(coded: CodedFile) -> list[FloatArray]:
-    """d of S4, by field and level: the user's, or weight x records x (1 - H_level / H_as_it_is)."""
-    given, found = coded.keys.recoding_costs, list[FloatArray]()
-    for field, name in enumerate(coded.keys.names):
-        levels = coded.levels[field]
-        if isinstance(given, Mapping):
-            found.append(np.array([float(given.get(name, {}).get(level.name, 0.0)) for level in levels]))
-            continue
-        finest = entropy(coded, field, np.arange(len(coded.values[field])))
-        kept = [entropy(coded, field, level.code) / finest if finest > 0 else 1.0 for level in levels]
-        found.append(coded.keys.recoding_weight * coded.records * (1.0 - np.array(kept)))
-    return found
 
 
 @njit(cache=True)
@@ -138,10 +126,12 @@ class Evaluator:
     """Costs of recodings, incrementally from the one asked for last. `evaluations` counts the different ones priced."""
 
     coded: CodedFile
+    shared_maps: LevelMaps | None = None
+    """Those of another evaluator, whose levels this one is asked about as well."""
 
     def __post_init__(self) -> None:
         coded = self.coded
-        self.problem: SuppressionProblem = problem_of(coded, (0,) * len(coded.values))
+        self.problem: SuppressionProblem = problem_of(coded, (0,) * len(coded.values), self.shared_maps)
         self.maps: LevelMaps = self.problem.maps
         self.costs = recoding_costs(coded)
         self.menu: tuple[int, ...] = tuple(len(each) for each in coded.levels)
@@ -156,6 +146,17 @@ class Evaluator:
         bits = tables_below(coded.tables)
         self._below = [[t for t in range(len(coded.tables)) if int(row[t // 64]) >> (t % 64) & 1] for row in bits]
         self._tables_of = [[t for t, (places, _) in enumerate(coded.tables) if field in places] for field in range(len(self.menu))]
+
+    @cached_property
+    def floor(self) -> Evaluator:
+        """Of the same file with what its risk models imply: coarser values leave less unsafe there, as boxes of recodings need it."""
+        relaxed = relaxed_models(self.coded)
+        return self if relaxed is self.coded else Evaluator(coded=relaxed, shared_maps=self.maps)
+
+    @property
+    def least(self) -> Evaluator:
+        """Whose cost bounds that of a single recoding: under `recount` a blank may mend what a model calls unsafe in other records."""
+        return self.floor if self.coded.keys.rule == "recount" else self
 
     def cost(self, levels: Levels) -> float:
         """Recoding plus blanks (model (3) under rule `original`)."""
@@ -186,7 +187,10 @@ class Evaluator:
         if packed is None:
             own = [levels[place] for place in places]
             skipped = self._skipped(table, levels)
-            packed = np.packbits(unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped))
+            bad = unsafe_flags(self.coded.codes, self.coded.amount, self.maps, places, own, threshold, skipped)
+            if self.coded.judge is not None:
+                bad |= self.coded.judge.broken(cell_index(self.coded.codes, self.maps, places, own)[0])
+            packed = np.packbits(bad)
             self._cache[key] = packed
             if len(self._cache) * (self.coded.size // 8 + 64) > TUNING.cache_bytes:
                 self._cache.popitem(last=False)
@@ -226,3 +230,24 @@ class Evaluator:
             memo.add(new, self.problem.units_cost(units))
             total, _ = _price(self._patterns, self.coded.mass, memo.known, memo.cost, memo.slots, self._missing)
         return float(total)
+
+
+class RestrictedEvaluator(Evaluator):
+    """S4's restricted model (2): a minimal unsafe combination of the original file is met by a blank, or by one field's recoding that
+    makes it safe with all others as they are. What several recodings do together is left out, for better and for worse."""
+
+    def flags(self, table: int, levels: Levels) -> BoolArray:
+        found = self._minimal(table)
+        for place in self.coded.tables[table][0]:
+            if levels[place]:
+                found = found & super().flags(table, tuple(level if field == place else 0 for field, level in enumerate(levels)))
+        return found
+
+    def _minimal(self, table: int) -> BoolArray:
+        finest = (0,) * len(self.menu)
+        smaller = [super(RestrictedEvaluator, self).flags(other, finest) for other in self._below[table]]
+        found = super().flags(table, finest)
+        return np.asarray(found & ~np.logical_or.reduce(smaller)) if smaller else found
+
+    def _skipped(self, table: int, levels: Levels) -> BoolArray:
+        return NONE  # a combination left out under one recoding may be all that is unsafe under another

@@ -1,33 +1,52 @@
 """S4's search methods (s.3.4): a step changes one field to an adjacent level of its menu.
 
-They work on any price of a recoding: the true cost, or the relaxed one of eq. 5. Parameters that S4 leaves open are set from the size of
-the space. All randomness comes from one seeded generator, and work is limited by numbers of steps; the clock only cuts short.
+They work on any price of a recoding: the true cost, or the relaxed one of eq. 5. Parameters that S4 leaves open are the user's. All
+randomness comes from one seeded generator, and work is limited by numbers of steps; the clock only cuts short.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
+from statveil.core.errors import InputError
+from statveil.core.limits import is_finite, known
 from statveil.records.recode.evaluate import Levels
 
+OBJECTIVES = ("true", "relaxed")
 
-class LocalSearchTuning(NamedTuple):
-    """With these all methods but the first meet the optimum from 10 of 10 starts (benchmarks/RESULTS.md, `adult`)."""
 
+@dataclass(frozen=True, kw_only=True)
+class RecodingSearchOptions:
+    """What a search goes by: the `true` cost or the `relaxed` one of eq. 5, where it begins (by default: at random), and its parameters.
+
+    With the usual parameters all methods but the first meet the optimum from 10 of 10 starts (benchmarks/RESULTS.md, `adult`).
+    restarts: starts of repeated improvement. tenure: steps for which tabu search does not undo a change (by default half the fields, two
+    at least). patience: steps without a better recoding after which it ends (by default twice the size of the neighbourhood, ten at
+    least). steps: steps of annealing for each adjacent pair of levels. hottest, coldest: its first and last temperature, in typical
+    worsenings of a step.
+    """
+
+    objective: str = "true"
+    start: Mapping[str, str] | None = None
     restarts: int = 20
-    """Random starts of repeated improvement."""
-    annealing_steps: int = 160
-    """Steps of a run of annealing for each adjacent pair of levels."""
+    tenure: int | None = None
+    patience: int | None = None
+    steps: int = 160
+    hottest: float = 1.0
     coldest: float = 1e-3
-    """Share of the typical worsening at which the last temperature stands."""
 
-
-TUNING = LocalSearchTuning()
+    def __post_init__(self) -> None:
+        known("objective", self.objective, OBJECTIVES)
+        for name in ("restarts", "tenure", "patience", "steps"):
+            number = getattr(self, name)
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+                raise InputError(f"{name} must be a whole number, one or more.")
+        if not (is_finite(self.hottest) and is_finite(self.coldest) and 0 < self.coldest <= self.hottest):
+            raise InputError("The temperatures must be positive, the hottest no lower than the coldest.")
 
 
 @dataclass(kw_only=True)
@@ -38,12 +57,15 @@ class RecodingSpace:
     price: Callable[[Levels], float]
     rng: np.random.Generator
     stopped: Callable[[], bool] = lambda: False
+    options: RecodingSearchOptions = field(default_factory=RecodingSearchOptions)
     best: Levels | None = None
     value: float = math.inf
+    looks: int = 0
     on_better: Callable[[Levels, float], None] = field(default=lambda _levels, _value: None)
 
     def look(self, levels: Levels) -> float:
         """Price a recoding and remember the best."""
+        self.looks += 1
         value = self.price(levels)
         if value < self.value:
             self.best, self.value = levels, value
@@ -80,7 +102,7 @@ def iterative_improvement(space: RecodingSpace, start: Levels | None = None) -> 
 
 def repeated_improvement(space: RecodingSpace, start: Levels | None = None) -> Levels:
     """Iterative improvement from many random recodings."""
-    for attempt in range(TUNING.restarts):
+    for attempt in range(space.options.restarts):
         if space.stopped():
             break
         iterative_improvement(space, start if attempt == 0 else None)
@@ -91,7 +113,8 @@ def tabu(space: RecodingSpace, start: Levels | None = None) -> Levels:
     """Always to the best neighbour; a field that was just changed may not be changed back for a while."""
     current = space.random() if start is None else start
     space.look(current)
-    tenure, patience, idle = max(2, len(space.menu) // 2), max(10, 2 * space.steps), 0
+    tenure = space.options.tenure or max(2, len(space.menu) // 2)
+    patience, idle = space.options.patience or max(10, 2 * space.steps), 0
     barred: dict[tuple[int, int], int] = {}
     step = 0
     while idle < patience and not space.stopped():
@@ -117,9 +140,9 @@ def annealing(space: RecodingSpace, start: Levels | None = None) -> Levels:
         return current
     worsenings = [abs(space.look(other) - value) for _, other in moves]
     typical = float(np.mean([each for each in worsenings if math.isfinite(each)] or [0.0])) or 1.0  # caps may make some impossible
-    length = TUNING.annealing_steps * space.steps
-    cooling = TUNING.coldest ** (1.0 / length)
-    temperature = typical
+    length = space.options.steps * space.steps
+    cooling = (space.options.coldest / space.options.hottest) ** (1.0 / length)
+    temperature = space.options.hottest * typical
     for _ in range(length):
         if space.stopped():
             break

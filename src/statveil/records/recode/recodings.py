@@ -68,15 +68,18 @@ class Recoding:
 class Intervals:
     """Numbers into classes [edge, next edge); the first and the last class are open where `edges` end.
 
-    Numbers are taken as they are written, 0.1 as one tenth, and everything is exact.
+    Numbers are taken as they are written, 0.1 as one tenth, and everything is exact. `special` codes ("refused", 999) are in no class:
+    they stay as they are, values like others.
     """
 
     name: str
     width: float | None = None
     start: float = 0.0
     edges: tuple[float, ...] = ()
+    special: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_special(self.name, self.special)
         if (self.width is None) == (not self.edges):
             raise InputError(f"Intervals {self.name!r} need a width or edges, one of them.")
         numbers = [exact(number, self.name) for number in (self.start, *self.edges)]
@@ -86,7 +89,9 @@ class Intervals:
             raise InputError(f"Intervals {self.name!r}: the edges must rise.")
 
     def apply(self, values: Sequence[str], *, column: str) -> list[str]:
-        numbers = numbers_of(values, column=column)
+        return _beside(self.special, values, lambda plain: self._classes(numbers_of(plain, column=column)))
+
+    def _classes(self, numbers: Sequence[Decimal]) -> list[str]:
         bounds = self._by_width(numbers) if self.width is not None else self._by_edges(numbers)
         whole = all(_is_whole(number) for number in numbers)
         return [_class_name(low, high, whole=whole) for low, high in bounds]
@@ -110,13 +115,15 @@ class Intervals:
 
 @dataclass(frozen=True, kw_only=True)
 class Extremes:
-    """Top and bottom coding: numbers at or beyond the ends share a code, all others stay as they are."""
+    """Top and bottom coding: numbers at or beyond the ends share a code, all others and `special` codes stay as they are."""
 
     name: str
     bottom: float | None = None
     top: float | None = None
+    special: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_special(self.name, self.special)
         if self.bottom is None and self.top is None:
             raise InputError(f"Recoding {self.name!r} needs a bottom or a top.")
         ends = [exact(end, self.name) for end in (self.bottom, self.top) if end is not None]
@@ -125,7 +132,23 @@ class Extremes:
 
     def apply(self, values: Sequence[str], *, column: str) -> list[str]:
         bottom, top = (None if end is None else exact(end, self.name) for end in (self.bottom, self.top))
-        return [_end(value, number, bottom, top) for value, number in zip(values, numbers_of(values, column=column), strict=True)]
+
+        def coded(plain: Sequence[str]) -> list[str]:
+            return [_end(value, number, bottom, top) for value, number in zip(plain, numbers_of(plain, column=column), strict=True)]
+
+        return _beside(self.special, values, coded)
+
+
+def _check_special(name: str, special: object) -> None:
+    if not isinstance(special, tuple) or not all(isinstance(code, str) for code in special):
+        raise InputError(f"Recoding {name!r}: special codes are a tuple of texts.", hint="special=('refused', '999').")
+
+
+def _beside(special: Sequence[str], values: Sequence[str], recode: Callable[[list[str]], list[str]]) -> list[str]:
+    """The values recoded, special codes as they are: they are compared without the blanks around them."""
+    kept = [value.strip() in special for value in values]
+    new = iter(recode([value for value, own in zip(values, kept, strict=True) if not own]))
+    return [value if own else next(new) for value, own in zip(values, kept, strict=True)]
 
 
 def _end(value: str, number: Decimal, bottom: Decimal | None, top: Decimal | None) -> str:
@@ -180,9 +203,12 @@ class Menu:
         return cls(recodings=tuple(read_grc(Path(path)) for path in paths))
 
     @classmethod
-    def intervals(cls, *widths: float, start: float = 0.0) -> Menu:
-        """Classes of equal width: `Menu.intervals(5, 10, 20)`."""
-        return cls(recodings=tuple(Intervals(name=f"width {exact_text(width)}", width=width, start=start) for width in widths))
+    def intervals(cls, *widths: float, start: float = 0.0, special: Sequence[str] = ()) -> Menu:
+        """Classes of equal width: `Menu.intervals(5, 10, 20)`; `special` codes stay as they are."""
+        kept = tuple(special) if not isinstance(special, str) else special
+        return cls(
+            recodings=tuple(Intervals(name=f"width {exact_text(width)}", width=width, start=start, special=kept) for width in widths)  # type: ignore[arg-type]
+        )
 
     @classmethod
     def own(cls, recodings: Mapping[str, Mapping[str, str]]) -> Menu:
@@ -203,17 +229,18 @@ def _level(tree: Hierarchy, depth: int) -> Recoding:
 
 def numbers_of(values: Sequence[str], *, column: str) -> list[Decimal]:
     """The values as numbers; messages tell how many are not, never which."""
-    numbers = [_number(value) for value in values]
+    numbers = [number_of(value) for value in values]
     words = sum(number is None for number in numbers)
     if words:
         raise InputError(
             f"Column {column!r} has {words} different values that are not numbers, and its menu has recodings for numbers.",
-            hint="Name them as missing codes, or give a recoding that lists its values.",
+            hint="Name them as special codes, which stay as they are and are protected, as missing codes, or give a recoding that lists "
+            "its values.",
         )
     return [number for number in numbers if number is not None]
 
 
-def _number(value: str) -> Decimal | None:
+def number_of(value: str) -> Decimal | None:
     text = value.strip().replace(",", ".")
     if len(text) > _LONGEST_NUMBER or "_" in text:
         return None
@@ -230,7 +257,7 @@ def exact(number: Any, name: str) -> Decimal:
     """A user's number as it is written: 0.1 is one tenth."""
     found = None
     if isinstance(number, Real) and not isinstance(number, bool):
-        found = _number(str(int(number)) if isinstance(number, Integral) else repr(float(number)))
+        found = number_of(str(int(number)) if isinstance(number, Integral) else repr(float(number)))
     if found is None:
         raise InputError(f"Recoding {name!r}: the width, the edges and the ends must be numbers.", hint="Infinite ones are not needed.")
     return found
@@ -268,7 +295,7 @@ class _Range(NamedTuple):
     high: str
 
     def holds(self, value: str) -> bool:
-        numbers = [_number(text) for text in (value, self.low, self.high)]
+        numbers = [number_of(text) for text in (value, self.low, self.high)]
         low, high = self.low != "", self.high != ""
         if numbers[0] is not None and (numbers[1] is not None or not low) and (numbers[2] is not None or not high):
             return (not low or numbers[1] <= numbers[0]) and (not high or numbers[0] <= numbers[2])  # type: ignore[operator]

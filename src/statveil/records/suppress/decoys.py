@@ -17,7 +17,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, row_amount
-from statveil.records.suppress.recount import ReleasedCounts
+from statveil.records.suppress.recount_rounds import ReleasedCounts
 
 Rows = tuple[IntArray, IntArray, IntArray]
 """Key, mask of fields and records."""

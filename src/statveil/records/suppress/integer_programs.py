@@ -19,8 +19,8 @@ from statveil.solve.processes import run_isolated
 
 
 class IntegerProgramTuning(NamedTuple):
-    grace: float = 5.0
-    """Seconds beyond its own limit after which a solver's process is ended: by judgement."""
+    told: float = 0.9
+    """Share of the time that a solver is told of: it sees the end a little late, and its process is ended with the time itself."""
 
 
 TUNING = IntegerProgramTuning()
@@ -112,7 +112,8 @@ def _the_better(model: LinearModel, second: FloatArray, first: ProgramAnswer, an
     least, proved = float(second @ answer.numbers), float(second @ first.numbers)
     if after > before + 2 * SAME_COST * max(1.0, before) or least > proved:
         return first
-    bound = math.ceil(answer.bound - 1e-6) if np.all(second == np.round(second)) else answer.bound
+    whole = math.isfinite(answer.bound) and bool(np.all(second == np.round(second)))  # a solver out of time may have no bound
+    bound = math.ceil(answer.bound - 1e-6) if whole else answer.bound
     return ProgramAnswer(answer.numbers, first.bound, first.ending, settled=least <= bound + SAME_COST * max(1.0, least))
 
 
@@ -124,7 +125,7 @@ def solve_each(
     What the solver claims is checked in whole numbers.
     """
     heard: list[Any] = []
-    run_isolated([(_solve, (list(models), seconds, nodes, starts))], seconds=seconds + TUNING.grace, on_message=heard.append)
+    run_isolated([(_solve, (list(models), TUNING.told * seconds, nodes, starts))], seconds=seconds, on_message=heard.append)
     if any(ending is Ending.INFEASIBLE for ending, _, _ in heard):
         raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
     if len(heard) < len(models) or any(x is None for _, x, _ in heard):
@@ -137,7 +138,7 @@ def _checked(model: LinearModel, ending: Ending, x: FloatArray, bound: float) ->
     value = model.matrix @ count
     if (count < 0).any() or (value < model.row_lower - 1e-6).any() or (value > model.row_upper + 1e-6).any():
         raise SolverFailed("The solver's choice of blanks does not hold in whole numbers.", hint="Please report this.")
-    return ProgramAnswer(count, float(bound), ending)
+    return ProgramAnswer(count, max(0.0, float(bound)), ending)  # costs are not negative
 
 
 class LinearAnswer(NamedTuple):
@@ -150,7 +151,7 @@ class LinearAnswer(NamedTuple):
 def solve_linear(model: LinearModel, *, seconds: float) -> LinearAnswer:
     """Solve a linear program in a process of its own. The solver's word: whoever uses it checks it."""
     heard: list[LinearAnswer] = []
-    run_isolated([(_solve_linear, (model, seconds))], seconds=seconds + TUNING.grace, on_message=heard.append)
+    run_isolated([(_solve_linear, (model, TUNING.told * seconds))], seconds=seconds, on_message=heard.append)
     return heard[-1] if heard else LinearAnswer()
 
 

@@ -266,7 +266,7 @@ def solve_jointly(problem: SuppressionProblem, patterns: Words, *, seconds: floa
     for _ in range(recount.TUNING.rounds):
         grown = len(program.doubts.members)
         try:
-            step = program.solve(seconds=max(1.0, deadline - time.monotonic()), small=bool(grown or not coded.keys.caps))
+            step = program.solve(seconds=max(0.1, deadline - time.monotonic()), small=bool(grown or not coded.keys.caps))
         except OutOfTime:
             if not grown:
                 raise

@@ -79,7 +79,17 @@ class SuppressionProblem:
         codes = self.coded.codes if codes is None else codes
         amount = self.coded.amount if amount is None else amount
         count = minimal_patterns if codes.shape[1] >= TUNING.many_keys else unsafe_patterns
-        return count(codes, amount, self.maps, self.coded.tables, self.levels)
+        return self.with_models(count(codes, amount, self.maps, self.coded.tables, self.levels), codes)
+
+    def with_models(self, patterns: Words, codes: IntArray) -> Words:
+        """With the bits of combinations that break a risk model; rows are the keys, all records of a key alike."""
+        judge = self.coded.judge
+        if judge is not None:
+            assert codes.shape[1] == self.coded.size
+            for number, (places, _) in enumerate(self.coded.tables):
+                bad = judge.broken(self.cells(places, codes))
+                patterns[bad, number // 64] |= np.uint64(1) << np.uint64(number % 64)
+        return patterns
 
     def covers(self, patterns: Words) -> IntArray:
         """The cheapest units to blank for each row's pattern (S4, eq. 1), solved once for each different pattern."""

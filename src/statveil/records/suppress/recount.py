@@ -1,8 +1,7 @@
 """Rule `recount`: a blank matches nothing, and the released file is counted again.
 
-A blank lowers the counts of others. In rounds, blanks are added, each time exactly what the last recount asks for, until a recount finds
-nothing (docs/science.md, section 9; M01); then blanks that later ones made needless are taken back, alone or as the records of one cell
-together. The optimum under `original` is a lower bound: a combination that was rare stays rare when fewer records show it.
+A blank lowers the counts of others (docs/science.md, section 9; M01). The optimum under `original` is a lower bound: a combination that was
+rare stays rare when fewer records show it. Good blanks come from `recount_annealing`.
 
 Exactly, by an integer program that grows only where a recount asks for it. A cell of a table that was unsafe in the original must be
 closed: each of its records blanks one of the table's fields. Any other cell may be open, with as many records as the threshold asks, or
@@ -26,140 +25,44 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.records.frequencies import Words, distinct_patterns
-from statveil.records.suppress.covers import cheapest_covers, minimal_sets
+from statveil.records.suppress.covers import minimal_sets
 from statveil.records.suppress.integer_programs import SAME_COST, ChoiceQueue, ProgramAnswer, Rows, settle_ties, solve_each
 from statveil.records.suppress.problem import SuppressionProblem, merged, row_amount
+from statveil.records.suppress.recount_annealing import Blanked, RecountAnnealing
+from statveil.records.suppress.recount_rounds import add_rounds, numbered_cells, take_back
 from statveil.solve.model import LinearModel
 
 
 class RecountTuning(NamedTuple):
     """Limits of the work that do not depend on the clock, all by judgement."""
 
-    most_taken_back: int = 20_000
-    """Rows with blanks up to which it is tried to take some back."""
     most_cells: int = 20_000_000
     """Keys times tables up to which cells are kept in memory."""
     most_masks: int = 400
     """Ways to blank one key, at most."""
+    most_keys: int = 20_000
+    """Keys with cells in doubt."""
     most_columns: int = 60_000
     """Columns of all components together."""
     nodes: int = 5_000
     """Nodes of a component's search."""
     rounds: int = 40
     """Rounds of new cells."""
+    few_cells: int = 1_500
+    """Cells that the cheapest blanks leave with too few records, up to which the program comes before annealing."""
+    cells_a_second: int = 500
+    """A program is not begun where less time is left than it takes at this rate."""
+    annealing: float = 0.4
+    """Share of the time that annealing may take before the program, at most,"""
+    mending: float = 0.2
+    """and after it, to make what it found safe."""
+    settling: float = 0.3
+    """Share of an annealing's time that is kept for what follows its cooling."""
 
 
 TUNING = RecountTuning()
 Cell = tuple[int, int]
 """A table and a cell of it."""
-Blanked = tuple[IntArray, IntArray, IntArray]
-"""Rows of key, blank units and records."""
-
-
-def add_rounds(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> tuple[IntArray, list[int]]:
-    """Add blanks until a recount is safe; the masks of units, and the blanked rows after each round."""
-    rounds: list[int] = []
-    while True:
-        masks = problem.fields_of(units)
-        rounds.append(int((np.bitwise_count(masks) * records).sum()))
-        patterns = problem.patterns(problem.blanked(key, masks), row_amount(problem, key, records))
-        bad = np.flatnonzero(patterns.any(axis=1))
-        if not bad.size:
-            return units, rounds
-        distinct, inverse = distinct_patterns(patterns[bad])
-        more, _ = cheapest_covers(distinct, problem.table_masks, problem.unit_cost)
-        units = units.copy()
-        units[bad] |= more[inverse]
-
-
-class ReleasedCounts:
-    """What each cell of each table holds of the released rows, kept up to date while blanks are taken back."""
-
-    def __init__(self, problem: SuppressionProblem, key: IntArray, masks: IntArray, records: IntArray) -> None:
-        self.problem, self.records, amount = problem, records, row_amount(problem, key, records)
-        self.amount = amount
-        self.cell: list[IntArray] = []
-        self.total: list[IntArray] = []
-        self.fields = [sum(1 << place for place in places) for places, _ in problem.coded.tables]
-        codes = problem.coded.codes[:, key]
-        for number, (places, _) in enumerate(problem.coded.tables):
-            dense = _numbered(problem.cells(places, codes))
-            total = np.zeros(dense.max() + 2, dtype=np.int64)
-            shown = (masks & self.fields[number] == 0) & (dense >= 0)
-            np.add.at(total, dense[shown], amount[shown])
-            self.cell.append(dense)
-            self.total.append(total)
-
-    def opened(self, before: int, after: int) -> list[int]:
-        """Tables that a row shows after, but not before."""
-        return [number for number, fields in enumerate(self.fields) if fields & before and not fields & after]
-
-    def allows(self, rows: IntArray, tables: list[int]) -> bool:
-        """Whether these rows, all shown in these tables from now on, would be safe there."""
-        for number in tables:
-            cells = self.cell[number][rows]
-            cells, amount = cells[cells >= 0], self.amount[rows][cells >= 0]
-            distinct, inverse = np.unique(cells, return_inverse=True)
-            more = np.bincount(inverse.ravel(), weights=amount, minlength=distinct.size)
-            if (self.total[number][distinct] + more < self.problem.coded.tables[number][1]).any():
-                return False
-        return True
-
-    def hide_one(self, row: int, mask: int) -> bool:
-        """Hide these fields in one record of a row if every combination it leaves keeps enough records; whether it was done.
-
-        The records of a row weigh the same: where some are to be hidden, keys are told apart by weight.
-        """
-        tables = [number for number, fields in enumerate(self.fields) if fields & mask and self.cell[number][row] >= 0]
-        one = int(self.amount[row]) // int(self.records[row])
-        if any(self.total[number][self.cell[number][row]] - one < self.problem.coded.tables[number][1] for number in tables):
-            return False
-        for number in tables:
-            self.total[number][self.cell[number][row]] -= one
-        return True
-
-    def show(self, rows: IntArray, tables: list[int]) -> None:
-        for number in tables:
-            cells = self.cell[number][rows]
-            np.add.at(self.total[number], cells[cells >= 0], self.amount[rows][cells >= 0])
-
-
-def take_back(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> IntArray:
-    """Take blanks back where that keeps a recount safe: dearest units first, whole groups of rows that share key parts and mask."""
-    blanked = np.flatnonzero(units)
-    if not blanked.size or blanked.size > TUNING.most_taken_back:
-        return units
-    units = units.copy()
-    counts = ReleasedCounts(problem, key, problem.fields_of(units), records)
-    order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
-    changed = True
-    while changed:
-        changed = False
-        for unit in order:
-            for rows in _groups(problem, key, units, unit):
-                before = int(problem.fields_of(units[rows[:1]])[0])
-                after = int(problem.fields_of(units[rows[:1]] & ~(1 << unit))[0])
-                tables = counts.opened(before, after)
-                if counts.allows(rows, tables):
-                    counts.show(rows, tables)
-                    units[rows] &= ~(1 << unit)
-                    changed = True
-    return units
-
-
-def _groups(problem: SuppressionProblem, key: IntArray, units: IntArray, unit: int) -> list[IntArray]:
-    """Rows with this unit blank: those with equal masks and equal open values together."""
-    rows = np.flatnonzero((units >> unit) & 1)
-    if not rows.size:
-        return []
-    shown = units[rows] & ~(1 << unit)
-    codes = problem.blanked(key[rows], problem.fields_of(shown))
-    for field, level in enumerate(problem.levels):
-        codes[field] = np.where(codes[field] < 0, -1, problem.maps.code(field, level)[np.maximum(codes[field], 0)])
-    _, inverse = np.unique(np.concatenate([codes, shown[None]]), axis=1, return_inverse=True)
-    order = np.argsort(inverse.ravel(), kind="stable")
-    bounds = np.flatnonzero(np.diff(inverse.ravel()[order])) + 1
-    return np.split(rows[order], bounds)
 
 
 class RecountBlanks(NamedTuple):
@@ -191,12 +94,6 @@ class _SolvedComponent(NamedTuple):
     found: ProgramAnswer
 
 
-def _numbered(cells: IntArray) -> IntArray:
-    """The cells that there are numbered from 0 or 1; -1 for none."""
-    _, dense = np.unique(cells, return_inverse=True)
-    return np.where(cells < 0, -1, dense.ravel()).astype(np.int64)
-
-
 class DoubtfulCells:
     """Cells that were safe in the original and may be left with too few records: their keys, and the cells of each key."""
 
@@ -208,7 +105,7 @@ class DoubtfulCells:
     @cached_property
     def cells(self) -> list[IntArray]:
         """The cell of each key in each table, -1 for none."""
-        return [_numbered(self.problem.cells(places)) for places, _ in self.problem.coded.tables]
+        return [numbered_cells(self.problem.cells(places)) for places, _ in self.problem.coded.tables]
 
     def enter(self, key: IntArray, units: IntArray, records: IntArray) -> int:
         """Add the cells that these rows leave with too few records; how many there were."""
@@ -356,29 +253,68 @@ def _nothing_needless(cover: int, sets: Sequence[int]) -> bool:
     return alone == cover
 
 
-def recount_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: float, ties: bool) -> RecountBlanks | None:
-    """The optimum under `recount`, or the best found with the best bound; None where the file is too large to begin."""
+def recount_exactly(
+    problem: SuppressionProblem, patterns: Words, *, seconds: float, ties: bool, quick: bool = False
+) -> RecountBlanks | None:
+    """The optimum under `recount`, or the best found with the best bound; None where the file is too large to begin.
+
+    With `quick`, good blanks without the integer program.
+    """
     coded = problem.coded
-    if coded.size * len(coded.tables) > TUNING.most_cells or coded.keys.counting == "weights":
+    if coded.size * len(coded.tables) > TUNING.most_cells:
         return None
-    deadline = time.monotonic() + seconds
-    program = RecountProgram(problem, patterns)
-    every = np.arange(coded.size)
-    free: Blanked = (every, program.free, coded.count)
-    rows, bound, safe = _grown(program, free, deadline, ties=False)
-    if not safe:
-        best = min((_made_safe(problem, each) for each in (rows, free)), key=lambda each: _price(program, each))
-        return RecountBlanks(
-            *best, bound=min(bound, _price(program, best)), cells=len(program.members), open_ties=len(program.components())
-        )
-    rows, open_ties = _with_ties_settled(program, rows, deadline) if ties else (rows, len(program.components()))
-    return RecountBlanks(*rows, bound=bound, cells=len(program.members), open_ties=open_ties)
+    began, program = time.monotonic(), RecountProgram(problem, patterns)
+    deadline, free = began + seconds, (np.arange(coded.size), program.free, coded.count)
+    small = not quick and program.enter(*free) <= TUNING.few_cells  # then the program is quicker than annealing
+    begun = not quick and coded.keys.counting == "records" and _in_reach(program, (1 - TUNING.annealing - TUNING.mending) * seconds)
+    share = TUNING.annealing if begun or quick else 1.0
+    best = None if small and begun else _annealed(program, free, began + share * seconds, cool=not quick)
+    bound = _price(program, free)
+    if begun:
+        rows, bound, safe = _grown(program, free, deadline - TUNING.mending * seconds, ties=False)
+        if safe:
+            rows, open_ties = _with_ties_settled(program, rows, deadline) if ties else (rows, len(program.components()))
+            return RecountBlanks(*rows, bound=bound, cells=len(program.members), open_ties=open_ties)
+        if best is None or rows is not free:  # else the program was not solved once
+            mended = _annealed(program, rows, deadline, cool=small)
+            best = mended if best is None else min(best, mended, key=lambda each: _price(program, each))
+    assert best is not None
+    open_ties = int(best is not free)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
+    return RecountBlanks(*merged(*best), bound=min(bound, _price(program, best)), cells=len(program.members), open_ties=open_ties)
+
+
+def _in_reach(program: RecountProgram, seconds: float) -> bool:
+    """Whether the program can be written down and solved in time."""
+    return len(program.doubts) <= TUNING.most_keys and len(program.members) <= TUNING.cells_a_second * seconds
+
+
+def _annealed(program: RecountProgram, rows: Blanked, deadline: float, *, cool: bool) -> Blanked:
+    """Safe rows near these."""
+
+    def stopped() -> bool:
+        return time.monotonic() > deadline
+
+    if not program.problem.patterns(*_released(program.problem, rows)).any():
+        return rows
+    annealing = RecountAnnealing(program.problem, rows, program.required, program.kind)
+    if cool:
+        annealing.cool(deadline - TUNING.settling * max(0.0, deadline - time.monotonic()))
+    key, units, records = annealing.settle(stopped)
+    units, _ = add_rounds(program.problem, key, units, records)
+    return key, take_back(program.problem, key, units, records, stopped=stopped), records
+
+
+def _released(problem: SuppressionProblem, rows: Blanked) -> tuple[IntArray, IntArray]:
+    key, units, records = rows
+    return problem.blanked(key, problem.fields_of(units)), row_amount(problem, key, records)
 
 
 def _grown(program: RecountProgram, rows: Blanked, deadline: float, *, ties: bool) -> tuple[Blanked, float, bool]:
     """Let cells enter and solve again until a recount finds nothing: the rows, the bound on their cost, and whether they are safe."""
     bound = _price(program, (np.arange(program.problem.coded.size), program.free, program.problem.coded.count))
     for _ in range(TUNING.rounds):
+        if time.monotonic() >= deadline:
+            return rows, bound, False
         if not program.enter(*rows):
             return rows, bound, True
         step = _solve(program, deadline, ties=ties)
@@ -412,12 +348,6 @@ def _second(program: RecountProgram, rows: Blanked) -> float:
     return float((program.problem.tie_cost(units) * program.problem.record_mass[key] * records).sum())
 
 
-def _made_safe(problem: SuppressionProblem, rows: Blanked) -> Blanked:
-    key, units, records = rows
-    units, _ = add_rounds(problem, key, units, records)
-    return key, take_back(problem, key, units, records), records
-
-
 def _solve(program: RecountProgram, deadline: float, *, ties: bool) -> tuple[Blanked, float] | None:
     """Solve the components that changed; all rows, and the bound on their cost. None where that is too much or the time is up."""
     parts = program.components()
@@ -433,6 +363,8 @@ def _solve(program: RecountProgram, deadline: float, *, ties: bool) -> tuple[Bla
 def _solve_first(program: RecountProgram, parts: Sequence[tuple[list[int], frozenset[Cell]]], deadline: float) -> bool:
     """Solve the components without an answer for their cost; whether all have one."""
     waiting, columns = list[tuple[frozenset[Cell], list[_KeyKind], LinearModel, FloatArray]](), 0
+    if not _in_reach(program, deadline - time.monotonic()):
+        return False
     for keys, cells in parts:
         if cells in program.solved:
             continue

@@ -13,7 +13,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.core.limits import Ending, Limits, check_seed
 from statveil.data.microdata import Microdata
-from statveil.records.coding import CodedFile, code_file, level_of
+from statveil.records.coding import CodedFile, code_file, level_of, relaxed_models
 from statveil.records.frequencies import LevelMaps, Words, distinct_patterns
 from statveil.records.keys import KeyVariables
 from statveil.records.suppress import wildcard
@@ -21,7 +21,9 @@ from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.decoys import add_decoys
 from statveil.records.suppress.joint_program import JointBlanks, JointProgram, cover_households, solve_jointly
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
-from statveil.records.suppress.recount import add_rounds, recount_exactly, take_back
+from statveil.records.suppress.recount import recount_exactly
+from statveil.records.suppress.recount_rounds import add_rounds, take_back
+from statveil.records.suppress.risk_models import cover_risky_households, household_limit, take_back_judged
 from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 
@@ -71,12 +73,20 @@ def fewest_blanks(
     """
     problem = problem_of(coded, levels, maps)
     patterns = problem.patterns()
-    floor = original_bound(problem, patterns)
+    floor = original_bound(problem, _lasting(problem, patterns))
     if coded.keys.caps:
         return _under_caps(problem, patterns, floor, limits)
     if coded.households is not None:
         return _in_households(problem, patterns, floor, limits, quick=quick)
     return _by_rule(problem, patterns, floor, limits, quick=quick, ties=ties)
+
+
+def _lasting(problem: SuppressionProblem, patterns: Words) -> Words:
+    """The patterns that stay unsafe whatever is blanked elsewhere: under `recount`, models count with what they imply."""
+    relaxed = relaxed_models(problem.coded)
+    if problem.coded.keys.rule == "original" or relaxed is problem.coded:
+        return patterns
+    return problem_of(relaxed, problem.levels, problem.maps).patterns()
 
 
 def original_bound(problem: SuppressionProblem, patterns: Words) -> float:
@@ -99,18 +109,40 @@ def _by_rule(problem: SuppressionProblem, patterns: Words, floor: float, limits:
 def _recounted_blanks(
     problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool, ties: bool
 ) -> Suppression:
-    """By the growing integer program; blanks in rounds where that is too large, or where a price is all that is wanted."""
-    exact = None if quick else recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties)
-    if exact is not None:
-        rows = (exact.key, problem.fields_of(exact.units), exact.records)
-        notes = {"cells in doubt": exact.cells}
-        return _suppression(problem, rows, bound=max(floor, exact.bound), open_ties=exact.open_ties, notes=notes)
-    key, records = np.arange(problem.coded.size), problem.coded.count
+    """By annealing and the growing integer program; blanks in rounds where the file is too large for them."""
+    if problem.coded.judge is not None:
+        return _recounted_under_models(problem, patterns, floor, limits, quick=quick)
+    found = recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties, quick=quick)
+    if found is not None:
+        rows = (found.key, problem.fields_of(found.units), found.records)
+        notes = {"cells in doubt": found.cells}
+        return _suppression(problem, rows, bound=max(floor, found.bound), open_ties=found.open_ties, notes=notes)
+    key, records, deadline = np.arange(problem.coded.size), problem.coded.count, time.monotonic() + limits.seconds
     units, rounds = add_rounds(problem, key, problem.covers(patterns), records)
     if not quick:
-        units = take_back(problem, key, units, records)
+        units = take_back(problem, key, units, records, stopped=lambda: time.monotonic() > deadline)
     open_ties = int(len(rounds) > 1)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
     return _suppression(problem, (key, problem.fields_of(units), records), bound=floor, rounds=tuple(rounds), open_ties=open_ties)
+
+
+def _recounted_under_models(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
+    """The integer program counts records, not what they hold: its optimum is a bound, and one of two starts of rounds of blanks, from
+    which needless ones are taken back. The cheaper is the answer, and the optimum where it costs no more than the bound. `quick`: rounds alone."""
+    keys, key, records = problem.coded.keys, np.arange(problem.coded.size), problem.coded.count
+    settled = tuple(model for model in keys.models if model not in keys.judged)
+    plain = problem_of(replace(problem.coded, keys=replace(keys, models=settled)), problem.levels, problem.maps)
+    exact = None if quick else recount_exactly(plain, _lasting(problem, patterns), seconds=limits.seconds / 2, ties=False)
+    starts, bound = [problem.covers(patterns)], floor
+    if exact is not None:
+        together = np.zeros_like(key)
+        np.bitwise_or.at(together, exact.key, exact.units)  # which records of a key hold what is not known: all are blanked alike
+        starts, bound = [*starts, together], max(floor, exact.bound)
+    found = []
+    for start in starts:
+        units, rounds = add_rounds(problem, key, start, records)
+        units = units if quick else take_back_judged(problem, units, seconds=limits.seconds / 4)
+        found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound, rounds=tuple(rounds), open_ties=1))
+    return min(found, key=lambda each: (round(each.cost, 9), each.second_cost))
 
 
 def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, *, quick: bool, ties: bool) -> Suppression:
@@ -119,6 +151,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
     The optimum of `original` says nothing here, because a blank helps other records too: the program has a bound of its own.
     """
     wildcard.refuse_small(problem)
+    deadline = time.monotonic() + limits.seconds
     key, records = np.arange(problem.coded.size), problem.coded.count
     known = bool((problem.coded.codes >= 0).all())  # without missing values all rules say the same about the file as it is
     if not (patterns.any() if known else _wildly_unsafe(problem, key, np.zeros_like(key), records)):
@@ -131,8 +164,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
         units = wildcard.add_until_safe(problem, key, problem.covers(patterns), records)
         units = wildcard.take_back(problem, key, units, records)
         found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound))
-    deadline = time.monotonic() + limits.seconds
-    exact = wildcard_exactly(problem, worth=min(each.cost for each in found), seconds=limits.seconds)
+    exact = wildcard_exactly(problem, worth=min(each.cost for each in found), seconds=deadline - time.monotonic())
     bound, open_ties = max(bound, exact.bound), 1
     if exact.complete and not _wildly_unsafe(problem, exact.key, exact.mask, exact.records):
         found.append(_suppression(problem, (exact.key, exact.mask, exact.records), bound=bound))
@@ -140,7 +172,7 @@ def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, 
     best = replace(min(found, key=lambda each: (round(each.cost, 9), each.second_cost)), bound=bound)
     if ties and open_ties and best.ending is Ending.OPTIMAL:
         both = best.cost + best.second_cost
-        open_ties = int(wildcard_bound(problem, worth=both, seconds=max(1.0, deadline - time.monotonic()), ties=True) < both)
+        open_ties = int(wildcard_bound(problem, worth=both, seconds=deadline - time.monotonic(), ties=True) < both)
     return replace(best, open_ties=open_ties, notes=_told(open_ties, best.notes))
 
 
@@ -186,7 +218,7 @@ def _capped_in_rounds(problem: SuppressionProblem, patterns: Words, floor: float
     deadline = time.monotonic() + seconds
     while True:
         try:
-            step = JointProgram(problem, required).solve(seconds=max(1.0, deadline - time.monotonic()), small=False)
+            step = JointProgram(problem, required).solve(seconds=max(0.1, deadline - time.monotonic()), small=False)
         except InfeasibleProblem:
             if not rounds:
                 raise
@@ -215,8 +247,9 @@ def _in_households(problem: SuppressionProblem, patterns: Words, floor: float, l
             return _by_program(problem, exact, floor)
     required, rounds, bound = patterns[homes.key], list[int](), floor
     ones = np.ones(homes.key.size, dtype=np.int64)
+    most = household_limit(problem)
     while True:
-        units, cost = cover_households(problem, required)
+        units, cost = cover_households(problem, required) if most is None else cover_risky_households(problem, required, most)
         bound = bound if rounds else max(bound, cost)
         mask = problem.fields_of(units)
         rounds.append(int(np.bitwise_count(mask).sum()))

@@ -298,7 +298,7 @@ class _WildcardProgram:
         found = self._chosen(np.ones((self.count.size, self.masks.size), dtype=np.bool_), deadline)
         bound = 0.0 if found is None else self._raised(found.answer.bound)
         if found is None or found.answer.ending is not Ending.OPTIMAL:
-            bound = max(bound, wildcard_bound(self.problem, worth=worth, seconds=max(1.0, deadline - time.monotonic())))
+            bound = max(bound, wildcard_bound(self.problem, worth=worth, seconds=deadline - time.monotonic()))
         if found is None:
             return _nothing(self.problem, bound)
         mass = self.problem.record_mass[found.key]
@@ -308,6 +308,8 @@ class _WildcardProgram:
         return self._rows(found._replace(answer=answer), bound, complete=complete)
 
     def _chosen(self, taken: BoolArray, deadline: float) -> _ColumnsChosen | None:
+        if time.monotonic() >= deadline:
+            return None
         model, key, mask = self.model(taken, whole=True)
         left = deadline - time.monotonic()
         found = solve_each([model], seconds=left, nodes=TUNING.nodes) if left > 0 else None
@@ -326,8 +328,9 @@ class _WildcardProgram:
         """Take in columns that are worth their price until there are none; the best bound that the prices gave."""
         bound = 0.0
         for _ in range(TUNING.rounds):
+            model = self.model(taken, whole=False)[0] if time.monotonic() < deadline else None
             left = deadline - time.monotonic()
-            prices = solve_linear(self.model(taken, whole=False)[0], seconds=left).prices if left > 0 else None
+            prices = solve_linear(model, seconds=left).prices if model is not None and left > 0 else None
             if prices is None:
                 break
             found, worth = self._priced(prices, taken)
@@ -358,8 +361,8 @@ class _WildcardProgram:
         """The program over the columns taken, and the key and mask of each column."""
         key, number = np.nonzero(taken)
         effects = [self.effect(each, self.masks[taken[each]]) for each in range(self.count.size)]
-        show, helped = (vstack([csr_matrix(each[side].astype(np.float64)) for each in effects]).tocsr() for side in (0, 1))
         columns, cells, keys = key.size, len(self.rare), self.count.size
+        show, helped = (_stacked([each[side] for each in effects], cells) for side in (0, 1))
         owner = csr_matrix((np.ones(columns), (key, np.arange(columns))), shape=(keys, columns))
         closed = owner[self.member].multiply(show.T.tocsr()[self.cell])  # a member's columns that show the combination
         shape = (self.member.size, cells)
@@ -375,3 +378,12 @@ class _WildcardProgram:
             whole=np.ones(columns + cells, dtype=np.bool_) if whole else None,
         )
         return model, key, self.masks[number]
+
+
+def _stacked(parts: Sequence[BoolArray], columns: int) -> csr_matrix:
+    """Rows of truth values one below the other."""
+    rows = np.concatenate([[0], np.cumsum([len(each) for each in parts])])
+    places = [np.nonzero(each) for each in parts]
+    row = np.concatenate([each[0] + first for each, first in zip(places, rows[:-1], strict=True)])
+    column = np.concatenate([each[1] for each in places])
+    return csr_matrix((np.ones(row.size), (row, column)), shape=(int(rows[-1]), columns))

@@ -28,7 +28,7 @@ from statveil.solve.processes import run_isolated
 
 
 class WildcardBoundTuning(NamedTuple):
-    """Sizes up to which prices are looked for, all by judgement; none depends on the clock but `grace`."""
+    """Sizes up to which prices are looked for, all by judgement; none depends on the clock."""
 
     most_units: int = 12
     """Fields, or groups of linked ones, whose sets are all looked at."""
@@ -42,8 +42,6 @@ class WildcardBoundTuning(NamedTuple):
     """Rounds of new rows."""
     new_rows: int = 100
     """Rows that enter in one round."""
-    grace: float = 5.0
-    """Seconds beyond its own limit after which the search's process is ended."""
 
 
 TUNING = WildcardBoundTuning()
@@ -116,14 +114,15 @@ def wildcard_bound(problem: SuppressionProblem, *, worth: float, seconds: float,
 
     With `ties`, on cost and second cost together: where that is what the cheapest file found has, none of its cost has a lower second cost.
     """
-    covering = covering_of(problem)
-    if covering is None:
+    deadline, covering = time.monotonic() + seconds, covering_of(problem)
+    if covering is None or time.monotonic() >= deadline:
         return 0.0
     if ties:
         covering = covering._replace(unit_cost=covering.unit_cost + _second_costs(problem, covering))
     enough = worth - 1 + 1e-3 if _whole(covering) else worth
     heard: list[FloatArray] = []
-    run_isolated([(_search, (covering, enough, seconds))], seconds=seconds + TUNING.grace, on_message=heard.append)
+    left = deadline - time.monotonic()
+    run_isolated([(_search, (covering, enough, left))], seconds=left, on_message=heard.append)
     return max((proved(covering, prices) for prices in heard[-1:]), default=0.0)
 
 

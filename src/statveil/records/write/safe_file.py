@@ -30,7 +30,6 @@ from statveil.data.queries.safe_file import (
 )
 from statveil.data.readers import read_labels
 from statveil.records.coding import CodedFile, distinguishing_columns, record_key
-from statveil.records.keys import MISSING_LABEL
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.problem import merged
 from statveil.records.write.content import LARGEST_WHOLE, TUNING, FileContent
@@ -94,6 +93,9 @@ def _check_drop(data: Microdata, plan: FilePlan, drop: Sequence[str]) -> None:
     kept = [name for name in drop if name in plan.keys.names]
     if kept:
         raise InputError(f"{kept[0]!r} is a key field and cannot be dropped.", hint="Take it out of the key fields.")
+    needed = [name for name in drop if name in plan.keys.modelled]
+    if needed:
+        raise InputError(f"{needed[0]!r} cannot be dropped: a risk model is about it.", hint="Keep it, or leave the model out.")
     if plan.keys.rule == "recount" and plan.keys.counting == "weights" and plan.keys.weight in drop:
         raise InputError(
             "The weights cannot be dropped: without them nobody can recount the released file.", hint="Keep them, or use rule 'original'."
@@ -108,11 +110,7 @@ def _secrets(plan: FilePlan, key: str | None) -> tuple[int, int]:
 
 def _lend_plan(session: Session, data: Microdata, plan: FilePlan) -> None:
     record_key(data, plan.keys).lend_missing(session)
-    recodings = {
-        plan.keys.names.index(name): {old: new for old, new in mapping.items() if old != MISSING_LABEL}
-        for name, mapping in plan.mapping().items()
-    }
-    lend_recodings(session, recodings)
+    lend_recodings(session, {plan.keys.names.index(name): mapping for name, mapping in plan.mapping().items()})
     lend_blanks(session, _blanks(plan))
 
 
@@ -147,8 +145,7 @@ def key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
     """The text of these keys' fields, as a query reads it; missing is NULL."""
     columns = {}
     for place, values in enumerate(coded.values):
-        category = coded.keys.missing == "category"
-        words = pa.array([None if category and value == MISSING_LABEL else value for value in values], pa.string())
+        words = pa.array(values if coded.missing_as[place] is None else [*values[:-1], None], pa.string())
         code = coded.codes[place, key]
         columns[f"k{place}"] = words.take(pa.array(code, mask=code < 0))
     return columns | {f"n{place}": pa.array(row[key]) for place, row in enumerate(coded.numbers)}
@@ -167,8 +164,7 @@ def _released_column(plan: FilePlan, name: str, *, as_text: bool) -> ReleasedCol
     if name not in keys.names:
         return ReleasedColumn(name, as_text, bits)
     place = keys.names.index(name)
-    category = keys.missing == "category" and MISSING_LABEL in plan.coded.values[place]
-    return ReleasedColumn(name, as_text, bits, recoded=bool(plan.levels[place]), missing_as=MISSING_LABEL if category else None)
+    return ReleasedColumn(name, as_text, bits, recoded=bool(plan.levels[place]), missing_as=plan.coded.missing_as[place])
 
 
 def _bits(plan: FilePlan, name: str) -> int:

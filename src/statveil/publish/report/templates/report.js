@@ -168,22 +168,28 @@
     return node;
   }
 
-  function draw() {
-    const view = page.slices[state.view], table = document.getElementById("map-table");
+  // Head and body of the columns from the first to before the last.
+  function grid(view, first, last) {
     const down = view.dimensions[state.rows], across = state.columns < 0 ? null : view.dimensions[state.columns];
     const columns = across ? across.codes.length : 1;
-    drawControls(view);
     const head = make("thead"), top = make("tr"), body = make("tbody");
     top.append(make("th", { "class": "corner" }, down.name + (across ? " \\ " + across.name : "")));
-    for (let column = 0; column < columns; column++) top.append(across ? heading(across, column, columns > 12) : make("th", {}, "value"));
+    for (let column = first; column < last; column++) top.append(across ? heading(across, column, columns > 12) : make("th", {}, "value"));
     head.append(top);
     down.codes.forEach(function (_, row) {
       const line = make("tr", { "class": "depth-" + Math.min(down.depth[row], 2) });
       line.append(rowHead(down, row));
-      for (let column = 0; column < columns; column++) line.append(cell(view, place(view, row, column)));
+      for (let column = first; column < last; column++) line.append(cell(view, place(view, row, column)));
       body.append(line);
     });
-    table.replaceChildren(head, body);
+    return [head, body];
+  }
+
+  function draw() {
+    const view = page.slices[state.view], table = document.getElementById("map-table");
+    const columns = state.columns < 0 ? 1 : view.dimensions[state.columns].codes.length;
+    drawControls(view);
+    table.replaceChildren.apply(table, grid(view, 0, columns));
     table.classList.toggle("dense", columns > 12);
     document.getElementById("map").classList.toggle("wide", columns > 9);
     drawWhere(view);
@@ -208,7 +214,7 @@
 
   function comparison(data) {
     const labels = data.columns.length;
-    const names = data.columns.concat(["original", "released", "change", "relative", "status", "must move", "reason"]);
+    const names = data.columns.concat(["original", "released", "change", "relative", "status", "must move", "reason", "a reader's interval"]);
     const isNumber = function (column) { return column >= labels && column < labels + 4; };
     const view = { search: "", status: 0, sort: -1, down: true, page: 0 };
     const controls = document.getElementById("compare-controls"), table = document.getElementById("compare-table");
@@ -263,7 +269,8 @@
       part.forEach(function (row) {
         const line = make("tr", { "class": row[labels + 4] });
         row.forEach(function (field, column) {
-          line.append(make("td", isNumber(column) || column === labels + 5 ? { "class": "number" } : {}, field.replace(/(^|\s)-/g, "$1\u2212")));
+          const kind = column === labels + 7 ? { "class": "interval" } : isNumber(column) || column === labels + 5 ? { "class": "number" } : {};
+          line.append(make("td", kind, field.replace(/(^|\s)-/g, "$1\u2212")));
         });
         body.append(line);
       });
@@ -277,6 +284,66 @@
 
     fill();
   }
+
+  /* ---- from a figure to the cells behind it ---- */
+
+  function listed(found) {
+    const names = page.behind.columns.concat(["original", "released", "change", "relative", "status"]);
+    const table = make("table", { "class": "plain" }), head = make("thead"), top = make("tr"), body = make("tbody");
+    const number = function (column) { const at = column - page.behind.columns.length; return at >= 0 && at < 4 ? { "class": "number" } : {}; };
+    names.forEach(function (name, column) { top.append(make("th", number(column), name)); });
+    found.cells.forEach(function (cell) {
+      const line = make("tr");
+      page.behind.cells[cell].forEach(function (field, column) { line.append(make("td", number(column), field.replace(/^-/, "\u2212"))); });
+      body.append(line);
+    });
+    head.append(top);
+    table.append(head, body);
+    return table;
+  }
+
+  function behind(row) {
+    const found = page.behind.sets[row.dataset.behind];
+    if (!found || !found.all) return;
+    const toggle = function () {
+      const next = row.nextElementSibling, open = next && next.classList.contains("behind");
+      row.setAttribute("aria-expanded", String(!open));
+      if (open) { next.remove(); return; }
+      const line = make("tr", { "class": "behind" }), holder = make("td", { colspan: row.cells.length });
+      const count = found.all.toLocaleString("en"), part = found.cells.length < found.all;
+      holder.append(make("p", {}, part ? "The " + found.cells.length + " largest changes of " + count + " cells." : count + (found.all === 1 ? " cell." : " cells.")));
+      holder.append(listed(found));
+      line.append(holder);
+      row.after(line);
+    };
+    row.classList.add("opens");
+    row.setAttribute("tabindex", "0");
+    row.setAttribute("aria-expanded", "false");
+    row.addEventListener("click", toggle);
+    row.addEventListener("keydown", function (event) { if (event.key === "Enter") toggle(); });
+  }
+
+  if (page.behind) document.querySelectorAll("tr[data-behind]").forEach(behind);
+
+  /* ---- on paper: tables of many columns in pieces that fit the page ---- */
+
+  const perSheet = 14;
+
+  window.addEventListener("beforeprint", function () {
+    const table = document.getElementById("map-table"), view = page.slices[state.view];
+    const columns = state.columns < 0 ? 1 : view.dimensions[state.columns].codes.length;
+    if (columns <= perSheet) return;
+    table.replaceChildren.apply(table, grid(view, 0, perSheet));
+    for (let first = perSheet; first < columns; first += perSheet) {
+      const piece = make("table", { "class": "grid dense piece" });
+      piece.append.apply(piece, grid(view, first, Math.min(first + perSheet, columns)));
+      table.parentNode.append(piece);
+    }
+  });
+  window.addEventListener("afterprint", function () {
+    document.querySelectorAll(".grid.piece").forEach(function (piece) { piece.remove(); });
+    draw();
+  });
 
   open(0);
   draw();

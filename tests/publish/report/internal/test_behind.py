@@ -1,0 +1,66 @@
+"""From a figure to the cells behind it, in the data of the page and in a browser."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from statveil.data.hierarchy import Hierarchy
+from statveil.publish.report.changes import measure
+from statveil.publish.report.internal import behind
+from statveil.publish.report.internal.behind import cells_behind
+from statveil.publish.report.report import report_html
+from statveil.publish.report.utility import utility
+
+
+def test_every_row_of_statistics_has_its_cells(village: Any) -> None:
+    found = cells_behind(village, measure(village), utility(village))
+    assert found["columns"] == ["region", "trade"]
+    (cell,) = found["sets"]["sensitive cells"]["cells"]
+    assert found["cells"][cell] == ["Urk", "vet", "777,123", "999,000", "+221,877", "28.6%", "sensitive"]
+    assert found["sets"]["fewer than 3 respondents"] == {"all": 1, "cells": [cell]}
+    assert found["sets"]["all cells"]["all"] == 9
+    assert found["sets"]["adjusted to keep totals"]["all"] == 3
+
+
+def test_of_many_cells_those_that_moved_most_are_shown(village: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(behind, "TUNING", behind.BehindTuning(cells=2))
+    shown = cells_behind(village, measure(village), utility(village))["sets"]["all cells"]
+    assert shown["all"] == 9
+    assert len(shown["cells"]) == 2
+
+
+def test_no_cell_is_behind_the_external_edition(village: Any) -> None:
+    assert "data-behind=" not in report_html(village, "external")
+    assert 'data-behind="sensitive cells"' in report_html(village, "internal")
+
+
+@pytest.mark.slow
+def test_a_click_opens_the_cells_and_nothing_is_clipped_on_paper(make_release: Any, tmp_path: Path) -> None:
+    browser_path = shutil.which("chromium")
+    if browser_path is None:
+        pytest.skip("no chromium here")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    codes = [f"place {number:02}" for number in range(30)]
+    trees = {"place": Hierarchy.flat(codes), "other": Hierarchy.flat([f"part {code}" for code in codes])}
+    values = {(code, f"part {other}"): 1_000_000 + 37 * number for number, code in enumerate(codes) for other in codes}
+    release = make_release(trees, values, changes={(codes[0], f"part {codes[0]}"): 5}, sensitive=(1_000_000,))
+    page_file = tmp_path / "report.html"
+    page_file.write_text(report_html(release, "internal"), encoding="utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1009, "height": 700})  # the text width of a landscape sheet
+        page.goto(page_file.as_uri())
+        page.locator('tr[data-behind="sensitive cells"]').first.press("Enter")
+        assert page.locator("tr.behind tbody tr").count() == 30
+        page.emulate_media(media="print")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("table.grid").count() == 3
+        beyond = "() => [...document.querySelectorAll('table')].filter(each => each.getBoundingClientRect().right > innerWidth + 1).length"
+        assert page.evaluate(beyond) == 0
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert page.locator("table.grid").count() == 1
+        browser.close()
