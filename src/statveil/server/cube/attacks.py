@@ -60,6 +60,8 @@ def attack_edition(edition: Edition, percent: float = PERCENT) -> list[AttackSco
         under_level(edition),
         opposite_rivals(edition),
         opposite_rivals(edition, largest=True),
+        opposite_rivals(edition, 0.25),
+        same_rivals(edition),
         guessed_upward(edition),
         second_contributor(edition, percent),
         holdings_added_up(edition, percent),
@@ -78,9 +80,9 @@ def attack_editions(editions: Sequence[Edition]) -> list[AttackScore]:
     return scores
 
 
-def _counted(near: BoolArray, tried: BoolArray) -> tuple[int, int]:
+def _counted(near: BoolArray, tried: BoolArray | None = None) -> tuple[int, int]:
     """Hits among the tries, and tries."""
-    return int((near & tried).sum()), int(tried.sum())
+    return (int(near.sum()), near.size) if tried is None else (int((near & tried).sum()), int(tried.sum()))
 
 
 def under_level(edition: Edition) -> AttackScore:
@@ -89,19 +91,36 @@ def under_level(edition: Edition) -> AttackScore:
     return AttackScore("T01", "sensitive cells within their level", int(short.sum()), int(lattice.sensitive.sum()), 0.0)
 
 
-def opposite_rivals(edition: Edition, *, largest: bool = False) -> AttackScore:
-    """A firm knows which way its own cell went, and bets that its closest rival's went the other way."""
-    lattice = edition.lattice
-    row, moved = np.maximum(lattice.leaf_row, 0), edition.released - lattice.leaf_value
-    sensitive = (lattice.leaf_row >= 0) & lattice.sensitive[row]
-    leader = np.where(sensitive, lattice.leader[row], -1)
-    one, other = rivals_in(lattice, leader, np.where(sensitive, lattice.up[row], 0).astype(np.float64))
+def opposite_rivals(edition: Edition, close: float = 0.5, *, largest: bool = False) -> AttackScore:
+    """A firm knows which way its own cell went, and bets that its closest rival's, in a safe total of both, went the other way."""
+    one, other = _rivals(edition, ~edition.lattice.sensitive, close)
     if largest:
-        size = np.minimum(lattice.leaf_magnitude[one], lattice.leaf_magnitude[other])
+        size = np.minimum(edition.lattice.leaf_magnitude[one], edition.lattice.leaf_magnitude[other])
         kept = np.argsort(-size, kind="stable")[: max(size.size // 10, 1)]
         one, other = one[kept], other[kept]
-    hits = int((np.sign(moved[one]) != np.sign(moved[other])).sum())
-    return AttackScore("rivals", f"opposite directions of close rivals{', the largest tenth' if largest else ''}", hits, one.size, 0.57)
+    words = f"opposite directions of rivals within a factor of {1 / close:g}{', the largest tenth' if largest else ''}"
+    return AttackScore("rivals", words, *_counted(_ways(edition, one) != _ways(edition, other)), 0.57)
+
+
+def same_rivals(edition: Edition) -> AttackScore:
+    """Where the total of both is sensitive itself, close rivals must go the same way: told, not prevented."""
+    one, other = _rivals(edition, edition.lattice.sensitive, 0.5)
+    return AttackScore(
+        "rivals", "same direction of close rivals in a sensitive total", *_counted(_ways(edition, one) == _ways(edition, other)), None
+    )
+
+
+def _rivals(edition: Edition, rows: BoolArray, close: float) -> tuple[IntArray, IntArray]:
+    lattice = edition.lattice
+    row = np.maximum(lattice.leaf_row, 0)
+    sensitive = (lattice.leaf_row >= 0) & lattice.sensitive[row]
+    size = np.where(sensitive, lattice.up[row], 0).astype(np.float64)
+    return rivals_in(lattice, np.where(sensitive, lattice.leader[row], -1), size, rows, close)
+
+
+def _ways(edition: Edition, leaves: IntArray) -> IntArray:
+    found: IntArray = np.sign(edition.released - edition.lattice.leaf_value)[leaves]
+    return found
 
 
 def guessed_upward(edition: Edition) -> AttackScore:

@@ -50,25 +50,26 @@ class CountRows(NamedTuple):
 
 
 class _CountLeaves(NamedTuple):
-    """By leaf cell: true and released count, the sense that is kept; and how far each row has moved."""
+    """By leaf cell: true and released count, the sense that is kept, the least above zero; and how far each row has moved."""
 
     value: IntArray
     released: IntArray
     moved: IntArray
     kept: IntArray
+    least: IntArray
 
 
 def adjust_counts(lattice: Lattice, stored: IntArray, drawn: FloatArray, *, smallest: int, seed: int) -> IntArray:
     """The released counts of leaf cells. `drawn`: a keyed number from 0 to 1 for each; `stored`: senses by row that are kept."""
     value = lattice.leaf_value
-    small = value < smallest
-    row = np.maximum(lattice.leaf_row, 0)
-    kept = np.where(lattice.leaf_row >= 0, stored[row], 0)
+    row, shown = np.maximum(lattice.leaf_row, 0), lattice.leaf_row >= 0
+    small = shown & (value < smallest)
+    kept = np.where(shown, stored[row], 0)
     up = np.where(kept != 0, kept > 0, drawn * smallest < value)
     released = np.where(small, np.where(up, smallest, 0), value)
     rows = CountRows(lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
     moved = lattice.sums(released - value)
-    leaves = _CountLeaves(value, released, moved, kept)
+    leaves = _CountLeaves(value, released, moved, kept, np.where(shown, smallest, 0))
     _anneal(lattice.rows_of, rows, leaves, TUNING, np.uint64(seed), EXPONENTIAL)
     _lift_all(lattice, rows, leaves)
     settled = TUNING._replace(hottest=0.0, sweeps=TUNING.after, short=TUNING.never)
@@ -78,8 +79,15 @@ def adjust_counts(lattice: Lattice, stored: IntArray, drawn: FloatArray, *, smal
 
 
 def _lift_all(lattice: Lattice, rows: CountRows, leaves: _CountLeaves) -> None:
-    while _lift(lattice.rows_of, lattice.leaves_of, rows, leaves.released, leaves.moved):
+    while _lift(lattice.rows_of, lattice.leaves_of, rows, leaves):
         pass
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _too_small(rows, row, moved):  # type: ignore[no-untyped-def]
+    """Whether a row would be told as a small count, or as none although it is not small."""
+    told = rows.value[row] + moved
+    return told < rows.smallest and (told > 0 or rows.value[row] >= rows.smallest)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -93,7 +101,7 @@ def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
         cost += tuning.short * (level - off)
     if rows.stored[row] * moved < 0:
         cost += tuning.short * off
-    if rows.value[row] >= rows.smallest and rows.value[row] + moved < rows.smallest:
+    if _too_small(rows, row, moved):
         cost += tuning.short * (rows.smallest - rows.value[row] - moved)
     return cost * rows.weight[row]
 
@@ -101,8 +109,8 @@ def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def _anneal(rows_of, rows, leaves, tuning, seed, exponential):  # type: ignore[no-untyped-def]
     """Sweeps over the leaf cells, each offered another number, ever colder."""
-    counter, smallest = seed, rows.smallest
-    value, released, moved, kept = leaves
+    counter = seed
+    value, released, moved, kept, least = leaves
     for sweep in range(tuning.sweeps):
         heat = tuning.hottest * (tuning.coldest / max(tuning.hottest, 1e-9)) ** (sweep / max(tuning.sweeps - 1, 1))
         if sweep == tuning.sweeps - 1:
@@ -110,14 +118,13 @@ def _anneal(rows_of, rows, leaves, tuning, seed, exponential):  # type: ignore[n
         for leaf in range(value.size):
             counter += STEP
             chance = mixed(counter)
-            if value[leaf] < smallest:
-                if kept[leaf] != 0:
-                    continue
-                other = 0 if released[leaf] > 0 else smallest
+            if value[leaf] < least[leaf]:
+                other = 0 if released[leaf] > 0 else least[leaf]
             else:
                 other = value[leaf] + np.int64(chance % np.uint64(3)) - 1
-                if other < smallest or other == released[leaf]:
-                    continue
+            small = value[leaf] < least[leaf]
+            if other == released[leaf] or (small and kept[leaf] != 0) or (not small and other < least[leaf]):
+                continue
             step, change = other - released[leaf], 0.0
             for at in range(rows_of.start[leaf], rows_of.start[leaf + 1]):
                 row = rows_of.item[at]
@@ -129,13 +136,13 @@ def _anneal(rows_of, rows, leaves, tuning, seed, exponential):  # type: ignore[n
 
 
 @numba.njit(cache=True, nogil=True)
-def _lift(rows_of, leaves_of, rows, released, moved):  # type: ignore[no-untyped-def]
+def _lift(rows_of, leaves_of, rows, leaves):  # type: ignore[no-untyped-def]
     """One pass: what is short is lifted, by its largest leaf cell; nothing falls, so that it ends. Tells how many."""
-    lifted = 0
+    lifted, released, moved = 0, leaves.released, leaves.moved
     for row in range(rows.value.size):
         level, sense = rows.level[row], rows.stored[row]
         short = abs(moved[row]) < level or (sense < 0 and moved[row] > 0 and moved[row] < 4 * level) or (sense > 0 and moved[row] < level)
-        below = rows.value[row] >= rows.smallest and rows.value[row] + moved[row] < rows.smallest
+        below = _too_small(rows, row, moved[row])
         if not short and not below:
             continue
         wanted = (4 if sense < 0 else 1) * level if short else np.int64(0)
@@ -145,7 +152,7 @@ def _lift(rows_of, leaves_of, rows, released, moved):  # type: ignore[no-untyped
             leaf = leaves_of.item[at]
             if best < 0 or released[leaf] > released[best]:
                 best = leaf
-        step = max(wanted - moved[row], rows.smallest - released[best])
+        step = max(wanted - moved[row], leaves.least[best] - released[best])
         released[best] += step
         for at in range(rows_of.start[best], rows_of.start[best + 1]):
             moved[rows_of.item[at]] += step

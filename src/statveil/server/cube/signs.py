@@ -29,8 +29,10 @@ class SignTuning(NamedTuple):
     """What a sensitive row costs that is short of its floor, relative to its size."""
     sensitive_weight: float = 0.1
     """A sensitive row's own error counts so much less."""
-    opposite: float = 0.52
+    opposite: float = 0.55
     """The share of rivals in opposite directions that the price of pairs aims at."""
+    close: float = 0.25
+    """Rivals have a price if the smaller moves at least so much of what the larger does."""
     price: float = 0.05
     """The first price of a pair in opposite directions."""
     follow: float = 4.0
@@ -185,10 +187,13 @@ def _anneal(leaves, rows, signs, free, tuning, seed, exponential):  # type: igno
         _follow(leaves, price, signs, tuning)
 
 
-def rivals_in(lattice: Lattice, leader: IntArray, size: FloatArray) -> tuple[IntArray, IntArray]:
-    """Pairs of leaf cells of which the one's leader may guess the other's direction: the two largest movers of a row, if they are close."""
-    first, second = _two_largest(lattice.leaves_of.start, lattice.leaves_of.item, leader, size)
-    found = np.flatnonzero((second >= 0) & (first >= 0))
+def rivals_in(lattice: Lattice, leader: IntArray, size: FloatArray, rows: BoolArray, close: float) -> tuple[IntArray, IntArray]:
+    """Pairs of leaf cells of which the one's leader may guess the other's direction: the two largest movers of each of these rows.
+
+    The second is at least `close` times the first. In sensitive rows two close ones must go the same way, or their sum would be told.
+    """
+    first, second = _two_largest(lattice.leaves_of.start, lattice.leaves_of.item, leader, size, close)
+    found = np.flatnonzero((second >= 0) & (first >= 0) & rows)
     pairs = np.stack([np.minimum(first[found], second[found]), np.maximum(first[found], second[found])], axis=1)
     pairs = np.unique(pairs, axis=0) if found.size else pairs
     return pairs[:, 0], pairs[:, 1]
@@ -197,7 +202,7 @@ def rivals_in(lattice: Lattice, leader: IntArray, size: FloatArray) -> tuple[Int
 def _rivals(measure: SignMeasure) -> IntArray:
     """The same as pairs of holdings, with 1 for the largest tenth of them: those are betted on first."""
     movers = measure.movers
-    one, other = rivals_in(measure.lattice, movers.leader, movers.up)
+    one, other = rivals_in(measure.lattice, movers.leader, movers.up, ~measure.lattice.sensitive, TUNING.close)
     size = np.minimum(movers.up[one], movers.up[other])
     large = size >= np.quantile(size, 0.9) if size.size else np.zeros(0, np.bool_)
     return np.stack([measure.number[movers.leader[one]], measure.number[movers.leader[other]], large], axis=1).astype(np.int64)
@@ -210,8 +215,8 @@ def _paired(pairs: IntArray, holdings: int) -> tuple[Members, AnyArray]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _two_largest(start, item, leader, size):  # type: ignore[no-untyped-def]
-    """Per row, the two leaf cells of the largest changes that different holdings lead; -1 where the second is not half of the first."""
+def _two_largest(start, item, leader, size, close):  # type: ignore[no-untyped-def]
+    """Per row, the two leaf cells of the largest changes that different holdings lead; -1 where the second is not close."""
     rows = start.size - 1
     first, second = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
     for row in range(rows):
@@ -226,7 +231,7 @@ def _two_largest(start, item, leader, size):  # type: ignore[no-untyped-def]
                 one = leaf
             elif leader[leaf] != leader[one] and (other < 0 or size[leaf] > size[other]):
                 other = leaf
-        if other >= 0 and leader[other] != leader[one] and size[other] >= 0.5 * size[one]:
+        if other >= 0 and leader[other] != leader[one] and size[other] >= close * size[one]:
             first[row], second[row] = one, other
     return first, second
 
