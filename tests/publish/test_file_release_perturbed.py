@@ -60,6 +60,7 @@ def test_the_same_key_gives_the_same_bytes(data: sv.Microdata, tmp_path: Path) -
         ({"fields": {"income": None}}, {}, "a key field"),
         ({"weight": "income", "counting": "weights"}, {}, "the weight"),
         ({"linked": [["job", "income"]]}, {}, "linked to a key field"),
+        ({"models": [sv.recode.Closeness("income", 0.9)]}, {}, "what a risk model is about"),
         ({}, {"drop": ["income"]}, "left out"),
     ],
 )

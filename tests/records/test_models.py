@@ -209,3 +209,21 @@ def test_a_recount_costs_no_less_and_its_bound_is_no_more_than_the_best_of_all(s
     plan = sv.plan_recoding(data, keys)
     best = least_with_recoding(file, menus(keys), least_recounted)
     assert plan.bound - 1e-9 <= best <= plan.cost + 1e-9
+
+
+@pytest.mark.parametrize("method", ["tabu", "annealing", "lagrangean", "dual-cuts", "restricted"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_method_claims_more_than_the_best_of_all(method: str, seed: int) -> None:
+    """Entropy, recursion and closeness: coarser values may leave more unsafe."""
+    data, keys, file = random_model_file(seed, rule="original", records=10, fields=3)
+    plan = sv.plan_recoding(data, keys, method=method)
+    assert plan.bound - 1e-9 <= least_with_recoding(file, menus(keys), least_cost) <= plan.cost + 1e-9
+
+
+@pytest.mark.parametrize("method", ["auto", "tabu", "annealing", "lagrangean", "dual-cuts", "restricted"])
+@pytest.mark.parametrize("seed", [36, 92, 101])
+def test_where_a_blank_mends_other_records_no_method_claims_more_than_the_best_of_all(method: str, seed: int) -> None:
+    """These files need fewer blanks than rule `original` asks for."""
+    data, keys, file = random_model_file(seed, rule="recount", records=4, fields=2)
+    plan = sv.plan_recoding(data, keys, method=method)
+    assert plan.bound - 1e-9 <= least_with_recoding(file, menus(keys), least_recounted) <= plan.cost + 1e-9

@@ -11,7 +11,9 @@ import statveil as sv
 from statveil.records.coding import CodedFile, code_file
 from statveil.records.recode.evaluate import Evaluator
 from statveil.records.recode.frontier import RecodingFront
+from tests.records.random_models import menus, random_model_file
 from tests.records.stories import halves, microdata, random_records
+from tests.reference.models import least_recounted, least_with_recoding
 
 
 def random_file(seed: int) -> CodedFile:
@@ -36,6 +38,30 @@ def test_the_front_is_that_of_all_recodings(seed: int) -> None:
     found = front.front()
     assert [(round(each.recoding, 6), round(each.blanks, 6)) for each in found] == all_points(coded)
     assert all(each.proved for each in found)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_front_under_models_that_coarser_values_may_break_is_that_of_all_recodings(seed: int) -> None:
+    data, keys, _ = random_model_file(seed, rule="original", records=40, fields=3)
+    coded = code_file(data, keys)
+    front = RecodingFront(evaluator=Evaluator(coded=coded), stopped=lambda: False)
+    assert front.run()
+    assert [(round(each.recoding, 6), round(each.blanks, 6)) for each in front.front()] == all_points(coded)
+
+
+@pytest.mark.parametrize("seed", [3, 36, 92, 101])
+def test_a_point_proved_under_recounted_models_is_beaten_by_no_recoding(seed: int) -> None:
+    data, keys, file = random_model_file(seed, rule="recount", records=4, fields=2)
+    front = sv.recode.tradeoff_file(data, keys)
+    assert not front.complete
+    prices = [
+        (sum(cost for cost, _ in levels), least_with_recoding(file, [[(0.0, way)] for _, way in levels], least_recounted))
+        for levels in product(*menus(keys))
+    ]
+    for point in front.points:
+        assert any(own == point.recoding_loss and point.blank_bound - 1e-9 <= blanks <= point.blank_cost + 1e-9 for own, blanks in prices)
+        if point.proved:
+            assert not any(own < point.recoding_loss - 1e-9 and blanks <= point.blank_cost + 1e-9 for own, blanks in prices)
 
 
 @pytest.mark.parametrize("looks", [0, 2, 5, 9])
