@@ -125,7 +125,8 @@ def refuse_keys(columns: Iterable[str], keys: KeyVariables, dropped: Sequence[st
     """What the rule counts, and what is left out, is not perturbed."""
     linked = [name for group in keys.linked for name in group]
     used = {"a key field": keys.names, "the weight": [keys.weight], "the cost of a record": [keys.record_cost],
-            "the household": [keys.household], "linked to a key field": linked, "what a risk model is about": keys.modelled, "left out": dropped}  # fmt: skip
+            "the household": [keys.household], "linked to a key field": linked,
+            "what a risk model is about": keys.modelled, "left out": dropped}  # fmt: skip
     for name in columns:
         for words, names in used.items():
             if name in names:

@@ -127,7 +127,9 @@ def _recounted_blanks(
 
 def _recounted_under_models(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
     """The integer program counts records, not what they hold: its optimum is a bound, and one of two starts of rounds of blanks, from
-    which needless ones are taken back. The cheaper is the answer, and the optimum where it costs no more than the bound. `quick`: rounds alone."""
+    which needless ones are taken back. The cheaper is the answer, and the optimum where it costs no more than the bound.
+
+    `quick`: rounds from the first start alone."""
     keys, key, records = problem.coded.keys, np.arange(problem.coded.size), problem.coded.count
     settled = tuple(model for model in keys.models if model not in keys.judged)
     plain = problem_of(replace(problem.coded, keys=replace(keys, models=settled)), problem.levels, problem.maps)
