@@ -107,6 +107,14 @@ def test_multipliers_beyond_64_bits() -> None:
     assert bound_of(row(), plain(row(), copies((0,), (0, 0, 1), shift=90), scale=90, worth=1_000_000 << 90)) == 8
 
 
+def test_sums_beyond_64_bits_of_numbers_within_them() -> None:
+    """Levels of 2^30 at 2^40 units of cost each: no number is large, their products are."""
+    level, scale = 2**30, 40
+    problem = problem_of([2**31, 2**31, 2**31, 3 * 2**31], [[1, 1, 1, -1]], levels={0: level, 1: level, 2: level})
+    lone = copies((0, 1, 2), (0, 0, 1), (1, 0, 1), shift=scale - 2)
+    assert bound_of(problem, plain(problem, lone, scale=scale, worth=2**36 << scale)) >= 3 * level - 2 * level
+
+
 @pytest.mark.slow
 @given(small_problems(additive=False), st.randoms(use_true_random=False))
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -302,7 +302,7 @@ class _Evaluation:
         pulls = [exact_product(self.columns, _gathered(len(self.right), *each)) for each in of_copy.values()]
         right = sum([abs(sum(factor * self.right[row] for row, factor in zip(*each, strict=True))) for each in of_copy.values()])
         total = _sum_exactly([np.abs(pull) for pull in pulls], self.width)
-        diagonal = np.array([pull[group] for pull, group in zip(pulls, groups.tolist(), strict=True)], dtype=object)
+        diagonal = np.array([int(pull[group]) for pull, group in zip(pulls, groups.tolist(), strict=True)], dtype=object)
         apart = total.copy()
         apart[groups] -= np.abs(diagonal)
         pairs = near[:, np.newaxis] * np.array([pull[groups] for pull in pulls], dtype=object).reshape(groups.size, groups.size).T

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from statveil.core.errors import InputError
-from statveil.core.toml import read_toml
 from statveil.jobs.staging import RUN_FILE
 
 Kind = Literal["table job", "record job", "server", "system", "batch", "release", "file release"]
@@ -42,6 +41,8 @@ def _release(folder: Path) -> Kind:
 
 
 def _job(path: Path) -> Kind:
+    from statveil.core.toml import read_toml  # a linear system needs none
+
     content = read_toml(path, start_from="`statveil new` writes a job file to start from.").content
     if "dataset" in content:
         return "server"

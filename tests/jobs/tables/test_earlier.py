@@ -45,7 +45,7 @@ def _no_search(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("A search was begun.")
 
     monkeypatch.setattr(statveil.jobs.tables.protect, "adjust_problem", searched)
-    monkeypatch.setattr(statveil.jobs.tradeoff.tradeoff, "adjust_problem", searched)
+    monkeypatch.setattr(statveil.jobs.tradeoff.tradeoff, "plain_in_time", searched)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
