@@ -203,6 +203,7 @@ def test_recoding_and_blanks_cost_what_an_integer_program_says(seed: int) -> Non
     assert plan.cost == pytest.approx(least_with_recoding(file, menus(keys), least_cost))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_recount_costs_no_less_and_its_bound_is_no_more_than_the_best_of_all(seed: int) -> None:
     data, keys, file = random_model_file(seed, rule="recount", records=5, fields=2)
@@ -211,6 +212,7 @@ def test_a_recount_costs_no_less_and_its_bound_is_no_more_than_the_best_of_all(s
     assert plan.bound - 1e-9 <= best <= plan.cost + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["tabu", "annealing", "lagrangean", "dual-cuts", "restricted"])
 @pytest.mark.parametrize(("rule", "size", "price"), [("original", (10, 3), least_cost), ("recount", (4, 2), least_recounted)])
 def test_no_method_claims_more_than_the_best_of_all(method: str, rule: str, size: tuple[int, int], price: Any) -> None:

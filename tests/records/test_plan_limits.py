@@ -24,6 +24,7 @@ def keys(**settings: Any) -> sv.KeyVariables:
     return sv.KeyVariables(fields={name: halves(size) for name, size in SIZES.items()}, **{"threshold": 3, "order": 3, **settings})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["recount", "wildcard"])
 def test_a_solver_gets_no_more_than_the_time_that_is_left(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A grace of five seconds, and a second at least, were added for each of many solvers: 22 s of 10 s, and no end at 200 s of 60."""

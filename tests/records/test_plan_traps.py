@@ -114,6 +114,7 @@ def test_words_beside_intervals_are_refused_with_the_remedy() -> None:
         Intervals(name="x", width=5, special="refused")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_record_in_several_unsafe_combinations_is_counted_once(tmp_path: Path) -> None:
     data = table(a=["p"] * 5 + ["q"], b=["r"] * 5 + ["s"], c=["t"] * 6)
     keys = sv.KeyVariables(fields={"a": None, "b": None, "c": None}, threshold=2, order=2, rule="wildcard")

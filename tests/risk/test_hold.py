@@ -53,6 +53,7 @@ def test_the_grand_total_is_held(held: sv.Release) -> None:
     assert held.provenance.parameters["options"]["hold"] == ["total"]
 
 
+@pytest.mark.slow
 def test_the_totals_of_a_dimension_are_held_and_those_of_a_code() -> None:
     release = released(hold=["area", {"trade": "3"}])
     for area, trade in (("p", "Total"), ("q", "Total"), ("r", "Total"), ("Total", "Total"), ("Total", "3")):
@@ -60,6 +61,7 @@ def test_the_totals_of_a_dimension_are_held_and_those_of_a_code() -> None:
         assert before == after
 
 
+@pytest.mark.slow
 def test_a_total_moves_by_no_more_than_its_share() -> None:
     release = released(hold=["trade"], hold_within=0.02)
     for trade in "0123":

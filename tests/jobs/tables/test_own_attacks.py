@@ -137,6 +137,7 @@ def test_truth_and_release_are_compared_in_the_finer_units(tmp_path: Path) -> No
     assert (moved >= case.originals.lower[case.originals.sensitive]).all()
 
 
+@pytest.mark.slow
 def test_no_time_no_attack(tmp_path: Path) -> None:
     made = job(tmp_path)
     report = attack_release(folders.protect(made), origin_of(made), seconds=0)

@@ -79,6 +79,7 @@ def test_the_programs_of_keep_beat_no_point_of_a_front() -> None:
     assert shares[-1] <= 1
 
 
+@pytest.mark.slow
 def test_fewer_than_four_points_recommend_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain table and one other: whichever is taken, somebody must say so."""
     problem = market()

@@ -97,6 +97,7 @@ def narrow_table() -> sv.ProtectionProblem:
     )
 
 
+@pytest.mark.slow
 def test_a_slope_out_of_reach_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Levels of half the value and bounds at the levels: each of the eight choices of senses leaves the slope far from one."""
     search_nothing(monkeypatch)

@@ -172,6 +172,7 @@ def test_relations_of_variables_are_linear_near_a_table() -> None:
     assert told == pytest.approx(changes_of(Pair(0, 1), targets, near), abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_least_change_of_cox_and_kelly_with_zeros_that_may_rise(shared_data: Path) -> None:
     found = sv.adjust(cox_kelly(shared_data, zeros_free=True), method="exact", limits=sv.Limits(seconds=300))

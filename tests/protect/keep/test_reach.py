@@ -122,6 +122,7 @@ def test_the_first_target_out_of_reach_is_told_and_no_other() -> None:
     assert heard[-1].least > CLOSE
 
 
+@pytest.mark.slow
 def test_a_verdict_names_the_smallest_distance_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a third of V: two cells go up and two down by whole numbers, which leaves 0.0131."""
     monkeypatch.setattr(verdict, "TUNING", verdict.TUNING._replace(share=1.0, most_seconds=300.0))

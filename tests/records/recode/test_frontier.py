@@ -49,6 +49,7 @@ def test_the_front_under_models_that_coarser_values_may_break_is_that_of_all_rec
     assert [(round(each.recoding, 6), round(each.blanks, 6)) for each in front.front()] == all_points(coded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_a_point_proved_under_recounted_models_is_beaten_by_no_recoding(seed: int) -> None:
     data, keys, file = random_model_file(seed, rule="recount", records=4, fields=2)

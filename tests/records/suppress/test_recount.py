@@ -120,6 +120,7 @@ def test_a_quick_price_is_never_below_the_exact_one() -> None:
     assert int(np.sum(quick.records)) == 200
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(("threshold", "order", "optimum"), [(3, 3, 134), (3, "full", 283), (5, "full", 461)])
 def test_testdata_is_solved_to_its_optimum(shared_data: Any, threshold: int, order: Any, optimum: int) -> None:

@@ -105,6 +105,7 @@ def test_linked_fields_and_record_costs_are_paid_as_they_are() -> None:
     assert sv.recode.suppress(data, wanted).cost == 4.0
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(("threshold", "order", "optimum"), [(3, 3, 14), (3, "full", 14), (5, "full", 28)])
 def test_testdata_needs_as_many_blanks_as_k_less_one_records_have_fields(

@@ -266,7 +266,7 @@ def _hidden(
     """The adjustment with single respondents kept apart, and what it would cost at the rules' own levels."""
     plain, floors = how.keep is None and how.options.repair is None, how.options.floors
     seconds = max(how.for_hiding / 2, HIDING.least_seconds)
-    if plain and floors.scheme == "drawn":
+    if plain and floors.scheme == "drawn" and adjustment.objective > 0:
         exact = replace(how.options, floors=replace(floors, scheme="exact"))
         undrawn = build_problem(table, settle_levels(table, found, rules, exact), how.options)
         cost = undrawn_cost(problem, undrawn, adjustment, seconds=seconds)
