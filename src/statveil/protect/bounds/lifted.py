@@ -32,8 +32,8 @@ class LiftedTuning(NamedTuple):
     fewest_copies: int = 3
     share_of_time: float = 0.25  # of the time left
     steps: int = 50  # between looks at the bound and the clock
-    hopeless: float = 1.0005  # times the bound so far: what the relaxation must promise after `looks` looks to go on
-    looks: int = 8
+    hopeless: float = 1.002  # times the bound so far: what the relaxation must promise after `looks` looks to go on
+    looks: int = 6
     patience: int = 8  # looks in a row that raise the bound by less than `settled`
     settled: float = 2e-4
     balance: tuple[tuple[int, float], ...] = ((30, 0.45), (100, 0.2), (2**62, 0.1))
