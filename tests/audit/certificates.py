@@ -16,6 +16,8 @@ from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search.state import NO_MULTIPLIERS, Search, SearchNews
+from tests.protect.problems import problem_of, two_way_relations, with_margins
+from tests.reference.cta import cheapest_cost
 
 NOTHING = Multipliers((), (), (), (), ())
 
@@ -49,3 +51,25 @@ def leaves_of(node: Node) -> list[Multipliers]:
     if isinstance(node, Cases):
         return leaves_of(node.up) + leaves_of(node.down)
     return [node] if isinstance(node, Multipliers) else [leaf for part in node.parts for leaf in leaves_of(part)]
+
+
+def row(level: int = 4, **changes: object) -> ProtectionProblem:
+    """10 + 20 + 30 = 60; the first cell must move by 4, so one neighbour or the total must give 4: cost 8."""
+    return problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: level}, **changes)
+
+
+def polygon(relation: int, cell: int, factor: int = 1) -> Multipliers:
+    return Multipliers((), (), (relation,), (cell,), (factor,))
+
+
+def square() -> ProtectionProblem:
+    value = with_margins(np.array([[20, 35, 50], [44, 28, 61], [90, 17, 33]])).ravel()
+    return problem_of(value, two_way_relations(3, 3), levels={0: 7, 5: 3, 6: 5, 9: (2, 6)})
+
+
+def certified_square() -> Certificate:
+    certified = certificate_of(square(), by_cases=True)
+    assert certified is not None
+    assert certified.bound == cheapest_cost(square())
+    assert certified.certificate.by_cases
+    return certified.certificate

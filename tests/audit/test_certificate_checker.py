@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,43 +14,24 @@ from hypothesis import strategies as st
 
 from statveil.audit import certificate_checker as module
 from statveil.audit import implied_bounds as reaching
-from statveil.audit.certificate_checker import audit_bound, bound_of, check_bound, least_imbalance
-from statveil.audit.implied_bounds import ENDLESS, exact_product
-from statveil.core.errors import AuditFailed, FormatError, InputError
+from statveil.audit.certificate_checker import bound_of, check_bound, least_imbalance
+from statveil.audit.implied_bounds import exact_product
+from statveil.core.errors import AuditFailed
 from statveil.formats.certificate import (
     COVER,
     Cases,
     Certificate,
     Combination,
     Multipliers,
-    Node,
     ProofSum,
-    read_certificate,
-    write_certificate,
 )
-from statveil.formats.certificate import TUNING as FORMAT
-from statveil.protect.bounds.branch_and_bound import TUNING
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from tests.audit.certificates import NOTHING, certificate_of, leaves_of, plain
-from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
+from tests.audit.certificates import NOTHING, certificate_of, certified_square, leaves_of, plain, polygon, row, square
+from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost, cheapest_whole_squares
 
 SLOWLY = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def row(level: int = 4, **changes: object) -> ProtectionProblem:
-    """10 + 20 + 30 = 60; the first cell must move by 4, so one neighbour or the total must give 4: cost 8."""
-    return problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: level}, **changes)
-
-
-def polygon(relation: int, cell: int, factor: int = 1) -> Multipliers:
-    return Multipliers((), (), (relation,), (cell,), (factor,))
-
-
-def square() -> ProtectionProblem:
-    value = with_margins(np.array([[20, 35, 50], [44, 28, 61], [90, 17, 33]])).ravel()
-    return problem_of(value, two_way_relations(3, 3), levels={0: 7, 5: 3, 6: 5, 9: (2, 6)})
 
 
 # -- worked by hand -----------------------------------------------------------------------------------------------------
@@ -393,14 +372,6 @@ def test_multipliers_pulled_out_of_a_hat_prove_nothing_false(problem: Protection
     assert bound_of(problem, certificate) <= cheapest_cost(problem) * (1 + 1e-9)
 
 
-def certified_square() -> Certificate:
-    certified = certificate_of(square(), by_cases=True)
-    assert certified is not None
-    assert certified.bound == cheapest_cost(square())
-    assert certified.certificate.by_cases
-    return certified.certificate
-
-
 @pytest.mark.slow
 def test_every_tampering_is_refused_or_harmless() -> None:
     """A multiplier raised, a cut's relation or cell changed, a case cut off, a scale, a worth, a claim: never more than the truth."""
@@ -438,79 +409,3 @@ def test_a_certificate_does_not_hold_for_a_table_with_lower_levels() -> None:
     lower = dataclasses.replace(square(), lower_level=square().lower_level // 2, upper_level=square().upper_level // 2)
     with pytest.raises(AuditFailed, match="less than it claims"):
         check_bound(lower, certificate)
-
-
-# -- files ----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_a_certificate_is_read_back(tmp_path: Path, compressed: bool) -> None:
-    two = (Combination((0, 1), (1, -1)),)
-    for certificate in (certified_square(), plain(square(), ProofSum((polygon(0, 0), NOTHING)), derived=two)):
-        write_certificate(certificate, tmp_path / "bound", compressed=compressed)
-        assert read_certificate(tmp_path / "bound") == certificate
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"format": "another"}', "\x1f\x8bxx", '{"format": "statveil bound certificate 1", "cells": "4"}']
-)
-def test_what_is_no_certificate_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "bound.json"
-    path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(FormatError, match="not a certificate"):
-        read_certificate(path)
-
-
-def test_a_tree_without_end_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "bound.json"
-    write_certificate(plain(row()), path)
-    head, _ = path.read_text().split('"proof":')
-    for depth in (FORMAT.deepest + 1, 100_000):
-        path.write_text(head + '"proof":' + "[0," * depth + "0" + ",0]" * depth + "}")
-        with pytest.raises(FormatError, match=f"nested more than {FORMAT.deepest} deep"):
-            read_certificate(path)
-
-
-@pytest.mark.parametrize("deeper", [lambda node: Cases(0, node, polygon(0, 0)), lambda node: ProofSum((node,))])
-def test_the_deepest_tree_that_is_read_is_worked_out(tmp_path: Path, deeper: Callable[[Node], Node]) -> None:
-    proof: Node = polygon(0, 0)
-    for _ in range(FORMAT.deepest):
-        proof = deeper(proof)
-    write_certificate(plain(row(), proof), tmp_path / "bound.json")
-    assert bound_of(row(), read_certificate(tmp_path / "bound.json")) == 8
-
-
-def test_trees_of_our_own_are_less_deep_than_what_is_read() -> None:
-    """One case for each choice, below the parts of the problem and those of a component."""
-    assert TUNING.deepest + 2 < FORMAT.deepest
-
-
-def test_a_missing_certificate_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="does not exist"):
-        read_certificate(tmp_path / "nowhere.json")
-
-
-VILLAGE_BOUNDS = {"unit": 5, "file": 10, "value": 5 * 60.5, "inverse": 5 / 60.5}
-
-
-@pytest.mark.parametrize("weights", ["unit", "file", "value", "inverse"])
-def test_a_system_is_taken_from_its_file_alone(tmp_path: Path, weights: str) -> None:
-    from tests.formats.systems import VILLAGE
-
-    (tmp_path / "village.jj").write_text(VILLAGE)
-    empty = Certificate(cells=4, relations=1, scale=60, worth=2**80, bound=0, derived=(), proof=NOTHING)
-    write_certificate(empty, tmp_path / "bound.json")
-    bound = audit_bound(tmp_path / "village.jj", tmp_path / "bound.json", weights=weights)
-    assert float(bound) == pytest.approx(VILLAGE_BOUNDS[weights])
-    squares = audit_bound(tmp_path / "village.jj", tmp_path / "bound.json", weights="unit", norm="l2")
-    assert float(squares) == pytest.approx(25)
-
-
-@pytest.mark.parametrize("option", [{"weights": "gold"}, {"variant": "most"}, {"norm": "l3"}])
-def test_an_unknown_option_is_refused(tmp_path: Path, option: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="Known"):
-        audit_bound(tmp_path / "a.jj", tmp_path / "b.json", **option)  # type: ignore[arg-type]
-
-
-def test_no_bound_stands_for_itself() -> None:
-    assert ENDLESS == NO_LIMIT

@@ -79,7 +79,8 @@ def test_words_that_are_named_as_missing_codes_are_not_told_again() -> None:
     data = table(a=["NA"] * 3 + ["x"] * 4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        find_unsafe(data, sv.KeyVariables(fields={"a": None}, order=1, missing_codes={"a": ["NA"]}))
+        found = find_unsafe(data, sv.KeyVariables(fields={"a": None}, order=1, missing_codes={"a": ["NA"]}))
+    assert found.records == 0
 
 
 def test_a_missing_code_is_compared_as_text_in_text_and_as_a_number_in_numbers(tmp_path: Path) -> None:

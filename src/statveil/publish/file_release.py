@@ -25,7 +25,7 @@ from statveil.data.readers import read_microdata
 from statveil.data.textfiles import require_file
 from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
-from statveil.publish.report.file_report import write_file_report
+from statveil.publish.report.files.report import write_file_report
 from statveil.records.keys import KeyVariables
 from statveil.records.models import Closeness, HouseholdRisk, IndividualRisk, RecursiveDiversity, RiskModel
 from statveil.records.perturb.perturb import PerturbedRecords, refuse_keys

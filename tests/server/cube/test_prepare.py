@@ -66,10 +66,6 @@ def test_what_is_deeper_than_the_officer_allows_is_refused_whatever_the_records(
     assert flat.values(table(data, "turnover", "trade")).size == 3
     with pytest.raises(InputError, match="2 dimensions"):
         flat.values(table(data, "turnover", "region", "trade"))
-    high = prepare_cube(data, "turnover", depth=Depth(lowest={"region": "part"}), key=KEY)
-    assert high.values(table(data, "turnover", "region:part", "trade")).shape == (3, 3)
-    with pytest.raises(InputError, match="'part'"):
-        high.values(table(data, "turnover", "region"))
 
 
 def test_a_later_edition_keeps_its_senses(tmp_path: Path) -> None:

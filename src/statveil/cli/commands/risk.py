@@ -136,7 +136,7 @@ def _write_records(data: Microdata, settings: KeyVariables, columns: list[str], 
 def _curve(data: Microdata, settings: KeyVariables, thresholds: str, seconds: float, chart: Path | None) -> list[RiskUtilityPoint]:
     from statveil.core.errors import InputError
     from statveil.core.limits import Limits
-    from statveil.publish.report.risk_curve import write_risk_curve
+    from statveil.publish.report.files.risk_curve import write_risk_curve
     from statveil.records.risk_curve import risk_utility
 
     if not thresholds and chart is not None:
@@ -172,7 +172,7 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _show_curve(points: list[RiskUtilityPoint]) -> None:
-    from statveil.publish.report.risk_curve import COLUMNS, curve_rows
+    from statveil.publish.report.files.risk_curve import COLUMNS, curve_rows
 
     if points:
         typer.echo("")

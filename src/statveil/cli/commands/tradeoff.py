@@ -88,6 +88,7 @@ def tradeoff(
     """
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator
+        from statveil.jobs.tradeoff.folder import FolderTradeoff
         from statveil.protect.keep.wishes import Keep
 
         folder = out or file.with_name(f"{file.stem}-tradeoff")
@@ -99,16 +100,20 @@ def tradeoff(
         with narrator(as_json=as_json) as tell:
             if file.suffix.lower() == JOB_SUFFIX and _is_record_job(file):
                 _refuse(given | ({} if kept is None else {"over": kept}))
-                _show_file(_of_file_job(file, folder, seconds, points, on_progress=tell, **run), as_json=as_json)
-                return
-            if file.suffix.lower() == JOB_SUFFIX:
+                outcome: FolderTradeoff | FileTradeoffFolder = _of_file_job(file, folder, seconds, points, on_progress=tell, **run)
+            elif file.suffix.lower() == JOB_SUFFIX:
                 _refuse(given)
                 outcome = _of_job(file, folder, seconds, {"points": points, "kept": kept}, on_progress=tell, **run)
             else:
                 limits = DEFAULT_SECONDS if seconds is None else seconds
                 front = {"points": points, "keep": None if kept is None else Keep(**kept)}
                 outcome = _of_system(file, folder, limits, given, front, on_progress=tell, **run)
-        _show(outcome, as_json=as_json)
+        if as_json:
+            typer.echo(_as_json(outcome))
+        elif isinstance(outcome, FolderTradeoff):
+            _show(outcome)
+        else:
+            _show_file(outcome)
 
 
 def _kept(over: list[str] | None, criteria: str | None) -> dict[str, Any] | None:
@@ -168,11 +173,19 @@ def _options(given: dict[str, Any]) -> SystemOptions:
     return SystemOptions(**{name: given[name] for name in names if name in given})
 
 
-def _show(outcome: FolderTradeoff, *, as_json: bool) -> None:
-    if as_json:
-        paths = {words: str(path) for words, path in outcome.files.items()}
-        typer.echo(json.dumps({"folder": str(outcome.folder), "paths": paths, **outcome.figures()}, ensure_ascii=False, allow_nan=False))
-        return
+def _as_json(outcome: FolderTradeoff | FileTradeoffFolder) -> str:
+    paths = {words: str(path) for words, path in outcome.files.items()}
+    return json.dumps({"folder": str(outcome.folder), "paths": paths, **outcome.figures()}, ensure_ascii=False, allow_nan=False)
+
+
+def _show_paths(outcome: FolderTradeoff | FileTradeoffFolder, what: str) -> None:
+    width = max(len(words) for words in outcome.files)
+    for words, path in outcome.files.items():
+        typer.echo(f"{words:<{width}}  {path}")
+    typer.echo(f"\nOpen {outcome.files['page']} in a browser. Publish one of these {what}, never two.")
+
+
+def _show(outcome: FolderTradeoff) -> None:
     from statveil.jobs.tradeoff.page import sentences
 
     front = outcome.front
@@ -186,17 +199,10 @@ def _show(outcome: FolderTradeoff, *, as_json: bool) -> None:
             f"{point.cap:>5.2f}  {point.percent:>5.3g}%"
         )
     typer.echo("")
-    width = max(len(words) for words in outcome.files)
-    for words, path in outcome.files.items():
-        typer.echo(f"{words:<{width}}  {path}")
-    typer.echo(f"\nOpen {outcome.files['page']} in a browser. Publish one of these tables, never two.")
+    _show_paths(outcome, "tables")
 
 
-def _show_file(outcome: FileTradeoffFolder, *, as_json: bool) -> None:
-    if as_json:
-        paths = {words: str(path) for words, path in outcome.files.items()}
-        typer.echo(json.dumps({"folder": str(outcome.folder), "paths": paths, **outcome.figures()}, ensure_ascii=False, allow_nan=False))
-        return
+def _show_file(outcome: FileTradeoffFolder) -> None:
     from statveil.jobs.records.tradeoff_folder import recoded_words, sentences
 
     front = outcome.front
@@ -208,7 +214,4 @@ def _show_file(outcome: FileTradeoffFolder, *, as_json: bool) -> None:
         figures = f"{point.recoding_loss:>10,.0f}  {point.blanks:>10,}  {point.total:>10,.0f}  {point.loss.share:>5.1%}"
         typer.echo(f"{mark}{number + 1:>5}  {figures}  {'yes' if point.proved else 'no':<6}  {wiped}{recoded_words(point)}")
     typer.echo("\n* loses least in all   ^ knee of the front\n")
-    width = max(len(words) for words in outcome.files)
-    for words, path in outcome.files.items():
-        typer.echo(f"{words:<{width}}  {path}")
-    typer.echo(f"\nOpen {outcome.files['page']} in a browser. Publish one of these files, never two.")
+    _show_paths(outcome, "files")

@@ -11,7 +11,7 @@ from statveil.core.errors import InputError
 from statveil.core.limits import Limits
 from statveil.core.toml import to_toml
 from statveil.data.microdata import Microdata
-from statveil.publish.report.file_script import job_content
+from statveil.publish.report.files.script import job_content
 from statveil.records.coding import CodedFile, code_file, level_of
 from statveil.records.keys import KeyVariables
 from statveil.records.plan import FilePlan, plan_recoding

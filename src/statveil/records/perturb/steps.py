@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ LEAST_CODED = 3
 
 
 @dataclass(frozen=True)
-class _Step:
+class _Step(ABC):
     columns: Sequence[str]
 
     method: ClassVar[str]
@@ -29,8 +30,9 @@ class _Step:
         object.__setattr__(self, "columns", tuple(names))
         self._check()
 
+    @abstractmethod
     def _check(self) -> None:
-        raise NotImplementedError
+        """Refuse what the method cannot do."""
 
     def _number(self, name: str, value: Any, *, above: float, to: float) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float) or not above < value <= to:

@@ -14,7 +14,7 @@ import numpy as np
 
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.server.cube.lattice import Lattice
-from statveil.server.cube.signs import rivals_in
+from statveil.server.cube.solve.signs import rivals_in
 
 
 class AttackScore(NamedTuple):

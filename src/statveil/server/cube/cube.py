@@ -98,7 +98,7 @@ class Cube:
         head = {
             "measure": self.measure,
             "dimensions": self.dimensions,
-            "depth": [self.depth.dimensions, dict(sorted(self.depth.lowest.items()))],
+            "depth": self.depth.dimensions,
             "leaves": self.released.size,
             "counts": self.small is not None,
             "by_dimensions": len(self.accuracy.by_dimensions),
@@ -127,7 +127,7 @@ class Cube:
         return cls(
             measure=head["measure"],
             dimensions=tuple(head["dimensions"]),
-            depth=Depth(dimensions=head["depth"][0], lowest=head["depth"][1]),
+            depth=Depth(dimensions=head["depth"]),
             places=frozen_array(places),
             released=frozen_array(released),
             small=small,

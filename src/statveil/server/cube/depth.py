@@ -5,8 +5,8 @@ Whether a table is within the depth depends on the request and on the configurat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,22 +21,17 @@ LevelChoice = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Depth:
-    """At most so many `dimensions` in one table, filters counted (None: all); for each dimension the `lowest` level shown.
+    """At most so many `dimensions` in one table, filters counted (None: all). Levels that are not shown are cut off when data are read.
 
-    >>> Depth(dimensions=2, lowest={"region": "county"}).dimensions
+    >>> Depth(dimensions=2).dimensions
     2
     """
 
     dimensions: int | None = None
-    lowest: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.dimensions is not None and (isinstance(self.dimensions, bool) or self.dimensions < 1):
             raise InputError("depth must be a whole number of dimensions, 1 or more.")
-
-    def base(self, dimension: ServedDimension) -> DimensionLevel:
-        """The level of the dimension that its smallest cells lie on."""
-        return dimension.level(self.lowest[dimension.id]) if dimension.id in self.lowest else dimension.lowest
 
     def check(self, layout: Layout) -> None:
         """Refuse a table that goes deeper."""
@@ -46,20 +41,6 @@ class Depth:
                 f"The table has {len(layout.dimensions)} dimensions, filters counted; tables of this dataset have at most {most}.",
                 hint="Leave out a dimension or a filter.",
             )
-        for dimension, level in zip(layout.dimensions, layout.levels, strict=True):
-            base = self.base(dimension)
-            if not set(dimension.level(level.id).cut.codes) <= set(base.cut.codes):
-                raise InputError(
-                    f"Dimension {dimension.id!r} is shown down to level {base.id!r}, not to {level.id!r}.", hint="Ask for a higher level."
-                )
-
-    def check_names(self, dimensions: Sequence[ServedDimension]) -> None:
-        """Refuse a depth that names what the dataset does not have."""
-        known = {each.id: each for each in dimensions}
-        for name, level in self.lowest.items():
-            if name not in known:
-                raise InputError(f"lowest names {name!r}, which is not a dimension.", hint=f"Dimensions: {', '.join(known)}.")
-            known[name].level(level)
 
     def most(self, dimensions: Sequence[ServedDimension]) -> int:
         return len(dimensions) if self.dimensions is None else min(self.dimensions, len(dimensions))
@@ -67,7 +48,7 @@ class Depth:
     def choices(self, dimensions: Sequence[ServedDimension]) -> Iterator[LevelChoice]:
         """Every choice of one level for each dimension that is within the depth; each position lies on exactly one of them."""
         most = self.most(dimensions)
-        yield from _within(tuple(len(levels_of(self.base(each))) for each in dimensions), most)
+        yield from _within(tuple(len(levels_of(each.lowest)) for each in dimensions), most)
 
 
 def _within(levels: tuple[int, ...], most: int) -> Iterator[LevelChoice]:

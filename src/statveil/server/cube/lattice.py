@@ -126,9 +126,9 @@ class Lattice:
 
 def build_lattice(data: ServedData, block: MeasureBlock, depth: Depth) -> Lattice:
     """The rows of one measure."""
-    bases = [depth.base(each) for each in data.dimensions]
+    bases = [each.lowest for each in data.dimensions]
     grid = Grid(dimensions=tuple(base.cut for base in bases))
-    coordinates, record_leaf = leaf_cells(data, block, depth)
+    coordinates, record_leaf = leaf_cells(data, block)
     pairs = _pairs(block, record_leaf)
     levels = [levels_of(base) for base in bases]
     sums = _Positions(coordinates.shape[0], max(TUNING.least_contributions, contributions_needed(block.rules)))
@@ -144,11 +144,11 @@ def build_lattice(data: ServedData, block: MeasureBlock, depth: Depth) -> Lattic
     return sums.lattice(block, grid, coordinates, record_leaf, pairs)
 
 
-def leaf_cells(data: ServedData, block: MeasureBlock, depth: Depth) -> tuple[IntArray, IntArray]:
+def leaf_cells(data: ServedData, block: MeasureBlock) -> tuple[IntArray, IntArray]:
     """The places of the leaf cells that hold a record among the smallest codes, and the number of each record's."""
     key, sizes = np.zeros(block.value.size, np.int64), []
     for axis, dimension in enumerate(data.dimensions):
-        base = depth.base(dimension)
+        base = dimension.lowest
         smallest = base.cut.trees[0].leaves
         place = np.zeros(len(base.cut.codes), np.int64)
         place[[base.cut.position[code] for code in smallest]] = np.arange(len(smallest))

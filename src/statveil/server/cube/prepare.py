@@ -14,7 +14,6 @@ from statveil.core.errors import AuditFailed
 from statveil.core.secret import SecretKey
 from statveil.risk.assess import assess
 from statveil.risk.rules import contributions_needed
-from statveil.server.cube.adjust import Limits, adjust, movers_of
 from statveil.server.cube.counts import adjust_counts
 from statveil.server.cube.cube import Cube, accuracy_of
 from statveil.server.cube.depth import Depth
@@ -22,7 +21,8 @@ from statveil.server.cube.floors import contents, draw_floors, position_ids, sec
 from statveil.server.cube.lattice import Lattice, build_lattice
 from statveil.server.cube.memory import CubeMemory
 from statveil.server.cube.public import PublicTotal, most_off, places_of
-from statveil.server.cube.signs import SignMeasure, search_signs
+from statveil.server.cube.solve.adjust import Limits, adjust, movers_of
+from statveil.server.cube.solve.signs import SignMeasure, search_signs
 from statveil.server.engine.dataset import MeasureBlock, ServedData
 
 OnStage = Callable[[str], None]
@@ -44,7 +44,6 @@ def prepare_cube(
     The same data, key and memory give the same bytes, whatever the order of the records.
     """
     tell = progress or _silent
-    depth.check_names(data.dimensions)
     block, memory = data.block(measure), memory or CubeMemory()
     tell("adding up")
     lattice = build_lattice(data, block, depth)
@@ -136,7 +135,7 @@ def _audit(
     data: ServedData, block: MeasureBlock, depth: Depth, lattice: Lattice, released: IntArray, held: Sequence[tuple[tuple[int, ...], int]]
 ) -> None:
     """The independent check; nothing leaves that it finds fault with."""
-    bases = [depth.base(each) for each in data.dimensions]
+    bases = [each.lowest for each in data.dimensions]
     places = np.stack([base.position[block.leaf[axis]] for axis, base in enumerate(bases)])
     evidence = CubeEvidence(
         dimensions=lattice.grid.dimensions,
@@ -171,7 +170,7 @@ def cube_of(
     codes = lattice.grid.coordinates(lattice.leaf_keys)
     standing = np.empty_like(codes)
     for axis, dimension in enumerate(data.dimensions):
-        base = depth.base(dimension)
+        base = dimension.lowest
         of_code = np.zeros(len(base.cut.codes), np.int64)
         of_code[base.position[::-1]] = np.arange(base.position.size)[::-1]  # the first leaf that each code stands for
         standing[:, axis] = of_code[codes[:, axis]]

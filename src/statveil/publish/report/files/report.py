@@ -11,9 +11,9 @@ from statveil.core.toml import to_toml
 from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import percent
-from statveil.publish.report import file_charts
-from statveil.publish.report.file_perturbed import perturbed_tables
-from statveil.publish.report.file_script import has_file, job_content, python_script
+from statveil.publish.report.files import charts as file_charts
+from statveil.publish.report.files.perturbed import perturbed_tables
+from statveil.publish.report.files.script import has_file, job_content, python_script
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.records import risk
 from statveil.records.frequencies import unsafe_patterns

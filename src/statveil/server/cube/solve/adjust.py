@@ -10,11 +10,11 @@ import numpy as np
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.server.cube.floors import Floors, deepest
 from statveil.server.cube.lattice import Lattice
-from statveil.server.cube.polish import polish
 from statveil.server.cube.public import FREE
-from statveil.server.cube.repair import Wanted, repair
-from statveil.server.cube.signs import Movers
-from statveil.server.cube.solve import Program, solve_program
+from statveil.server.cube.solve.polish import polish
+from statveil.server.cube.solve.program import Program, solve_program
+from statveil.server.cube.solve.repair import Wanted, repair
+from statveil.server.cube.solve.signs import Movers
 
 
 class AdjustTuning(NamedTuple):

@@ -8,10 +8,10 @@ import numba
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.server.cube.solve import Program
+from statveil.server.cube.solve.program import Program
 
 if TYPE_CHECKING:
-    from statveil.server.cube.adjust import Limits
+    from statveil.server.cube.solve.adjust import Limits
 
 
 class PolishTuning(NamedTuple):

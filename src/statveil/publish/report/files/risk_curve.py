@@ -8,7 +8,7 @@ from typing import Any
 
 from statveil.publish.formats.files import write_bytes
 from statveil.publish.report.charts import chart
-from statveil.publish.report.file_charts import AFTER, HEIGHT
+from statveil.publish.report.files.charts import AFTER, HEIGHT
 from statveil.publish.report.page import VEGA, asset, json_for_page, render
 from statveil.records.risk_curve import RiskUtilityPoint
 from statveil.version import VERSION
