@@ -1,8 +1,8 @@
 """`audit_pattern`: whether suppressed cells stay hidden, whoever chose them.
 
-The linear programs are an attacker's work (`audit.attacks.patterns`): a release's own audit knows no solver. What they claim counts only after
-the table behind it was checked here in whole numbers, so that "safe" is proved; "inferential" rests on the solver's word that no table goes
-further, "unproved" on a table that could not be checked. Sections of docs/science.md: audit of a pattern.
+The linear programs are an attacker's work (`audit.attacks.patterns`): a release's own audit knows no solver. What they claim counts
+only after the table behind it was checked here in whole numbers, so that "safe" is proved; "inferential" rests on the solver's word that
+no table goes further, "unproved" on a table that could not be checked. See docs/audit.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from statveil.audit.patterns.pattern import (
     SuppressionPattern,
 )
 from statveil.audit.patterns.witnesses import WitnessBook
-from statveil.core.arrays import BoolArray, IntArray, frozen_array
+from statveil.core.arrays import BoolArray, FloatArray, IntArray, frozen_array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,8 @@ class _Intervals(NamedTuple):
     down: IntArray
     up: IntArray
     exhausted: BoolArray
+    claimed: BoolArray
+    """The solver says that the needs are met, and its tables could not be checked."""
     components: int
     programs: int
 
@@ -112,7 +114,9 @@ def _between(pattern: SuppressionPattern, cells: IntArray) -> csr_matrix:
     return matrix[list(seen.values())]
 
 
-def _wanted(pattern: SuppressionPattern, cells: IntArray, needed: tuple[IntArray, IntArray], *, all_intervals: bool) -> tuple[IntArray, IntArray]:
+def _wanted(
+    pattern: SuppressionPattern, cells: IntArray, needed: tuple[IntArray, IntArray], *, all_intervals: bool
+) -> tuple[IntArray, IntArray]:
     """What is looked for: the needs, or all the room there is."""
     if not all_intervals:
         return needed[0][cells], needed[1][cells]
@@ -121,7 +125,9 @@ def _wanted(pattern: SuppressionPattern, cells: IntArray, needed: tuple[IntArray
 
 def _room(pattern: SuppressionPattern, cells: IntArray) -> tuple[IntArray, IntArray]:
     """Below and above each value; where no bound is known, twice the largest value and level, which is enough for every need."""
-    most = 2 * int(np.abs(pattern.value).max(initial=0)) + 2 * int(max(pattern.lower_level.max(initial=0), pattern.upper_level.max(initial=0)))
+    most = 2 * int(np.abs(pattern.value).max(initial=0)) + 2 * int(
+        max(pattern.lower_level.max(initial=0), pattern.upper_level.max(initial=0))
+    )
     value = pattern.value[cells]
     down = np.where(pattern.lower[cells] <= -NO_BOUND, most, np.minimum(value - np.maximum(pattern.lower[cells], -NO_BOUND // 2), most))
     up = np.where(pattern.upper[cells] >= NO_BOUND, most, np.minimum(np.minimum(pattern.upper[cells], NO_BOUND // 2) - value, most))
@@ -133,7 +139,8 @@ def _intervals(pattern: SuppressionPattern, cells: IntArray, wanted: tuple[IntAr
     matrix, (down, up) = _between(pattern, cells), _room(pattern, cells)
     wanted = np.where(skip, 0, wanted[0]), np.where(skip, 0, wanted[1])
     reached = np.zeros(cells.size, dtype=np.int64), np.zeros(cells.size, dtype=np.int64)
-    exhausted, count, programs = np.zeros(cells.size, dtype=np.bool_), 0, 0
+    exhausted, claimed = np.zeros(cells.size, dtype=np.bool_), np.zeros(cells.size, dtype=np.bool_)
+    count = programs = 0
     for part, rows in _components(matrix):
         count += 1
         if not (wanted[0][part].any() or wanted[1][part].any()):
@@ -142,8 +149,14 @@ def _intervals(pattern: SuppressionPattern, cells: IntArray, wanted: tuple[IntAr
         book = WitnessBook(own, down[part], up[part], (wanted[0][part], wanted[1][part]))
         ends = reach(ReachProblem(own, down[part], up[part]), book.keep, book.still_open)
         reached[0][part], reached[1][part] = book.down, book.up
-        exhausted[part], programs = ends.down & ends.up, programs + ends.programs
-    return _Intervals(*reached, exhausted, count, programs)
+        exhausted[part], programs = ~np.isnan(ends.down) & ~np.isnan(ends.up), programs + ends.programs
+        claimed[part] = _claims_enough(book.down, ends.down, book.need[0]) & _claims_enough(book.up, ends.up, book.need[1])
+    return _Intervals(*reached, exhausted, claimed, count, programs)
+
+
+def _claims_enough(shown: IntArray, claimed: FloatArray, need: IntArray) -> BoolArray:
+    """Shown in whole numbers, or claimed by the solver to within what its doubles can tell."""
+    return (shown >= need) | (np.nan_to_num(claimed, nan=-1.0) >= need - 1e-6 * np.maximum(need, 1))
 
 
 def _components(matrix: csr_matrix) -> Iterator[tuple[IntArray, IntArray]]:
@@ -174,7 +187,8 @@ def _narrow(
 ) -> Iterator[PatternFinding]:
     """Primaries whose needs no table was seen to reach."""
     short = (found.down < needed[0][cells]) | (found.up < needed[1][cells])
-    yield from (PatternFinding(cell=cell, kind=Disclosure.INFERENTIAL) for cell in cells[short & ~recovered & pattern.primary[cells]].tolist())
+    for at in np.flatnonzero(short & ~recovered & pattern.primary[cells]).tolist():
+        yield PatternFinding(cell=int(cells[at]), kind=Disclosure.UNPROVED if found.claimed[at] else Disclosure.INFERENTIAL)
 
 
 def _singletons(
@@ -186,28 +200,23 @@ def _singletons(
     groups: dict[tuple[int, ...], list[int]] = {}
     for cell, key in zip(cells[~recovered].tolist(), (key for key in alike if any(key)), strict=True):
         groups.setdefault(key, []).append(cell)
+    one = _one_cell(pattern)
     for group in groups.values():
         knowing = [cell for cell in group if pattern.singleton[cell]]
         for cell in group:
-            others = tuple(each for each in knowing if each != cell and _told(pattern, each, cell))
+            others = tuple(each for each in knowing if one[each] != one[cell])
             if others and pattern.primary[cell]:
                 yield PatternFinding(cell=cell, kind=Disclosure.SINGLETON, others=others, reader="the only respondent of another cell")
 
 
-def _told(pattern: SuppressionPattern, knowing: int, cell: int) -> bool:
-    """Two singletons of one amount that a relation makes equal are one cell of one respondent, under two names."""
-    same = pattern.singleton is not None and bool(pattern.singleton[cell]) and pattern.value[cell] == pattern.value[knowing]
-    return not (same and _are_one(pattern, knowing, cell))
-
-
-def _are_one(pattern: SuppressionPattern, one: int, other: int) -> bool:
-    """Whether a chain of relations, all other terms of which are zero, makes the two the same cell."""
+def _one_cell(pattern: SuppressionPattern) -> IntArray:
+    """A number that cells share which relations make the same cell, all other terms being zero: one respondent's amount, two names."""
     filled = np.flatnonzero(pattern.value)
-    matrix = pattern.relations[:, filled]
+    matrix = pattern.relations[:, filled].tocsr()
     pairs = matrix[np.flatnonzero(np.diff(matrix.indptr) == 2)]
-    _, label = connected_components(abs(pairs).T @ abs(pairs), directed=False)
-    at = np.searchsorted(filled, [one, other])
-    return bool(label[at[0]] == label[at[1]])
+    label = np.full(pattern.value.size, -1, dtype=np.int64)
+    label[filled] = connected_components(abs(pairs).T @ abs(pairs), directed=False)[1]
+    return label
 
 
 def _unions(pattern: SuppressionPattern, rule: UnionRule | None) -> Iterator[PatternFinding]:

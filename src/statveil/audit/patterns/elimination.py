@@ -1,7 +1,7 @@
 """Random vectors of the null space of the relations between suppressed cells, by elimination modulo primes.
 
 A suppressed cell is recovered exactly iff it is zero in every vector of the null space; whoever knows a second cell recovers it iff the two
-are in one proportion in all of them. Random vectors show both, up to a chance of one in the prime (docs/science.md, audit of a pattern).
+are in one proportion in all of them. Random vectors show both, up to a chance of one in the prime (docs/audit.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -129,8 +128,3 @@ class PatternAudit:
 
     def count(self, kind: Disclosure) -> int:
         return len({each.cell for each in self.findings if each.kind is kind})
-
-
-def faults_of(findings: Sequence[PatternFinding]) -> list[int]:
-    """The cells that some finding calls a fault."""
-    return sorted({each.cell for each in findings if each.kind in FAULTS})

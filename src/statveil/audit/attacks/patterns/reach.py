@@ -1,7 +1,7 @@
 """How far suppressed cells can be from their values, by linear programs: a solver's claims, each with a table to show for it.
 
-An end is not looked for once some possible table was seen to reach what is needed. Tables seen are offered to `keep`, which checks them in whole
-numbers (`audit.patterns.witnesses`); only what it accepts counts.
+An end is not looked for once some possible table was seen to reach what is needed. Tables seen are offered to `keep`, which
+checks them in whole numbers (`audit.patterns.witnesses`); only what it accepts counts.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class ReachProblem(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Which ends a program says cannot be passed any further, and how many programs were solved."""
+    """How far down and up a program says a cell can go (none was solved: not a number), and how many programs were solved."""
 
-    down: BoolArray
-    up: BoolArray
+    down: FloatArray
+    up: FloatArray
     programs: int
 
 
@@ -64,7 +64,7 @@ def reach(problem: ReachProblem, keep: Keep, still_open: Open) -> Reached:
     if not ranges.possible:
         raise SolverFailed("The solver finds no table at all, though the true one is there.", hint="Try again with fewer decimals.")
     programs = _at_random(ranges, scale, keep, still_open)
-    ends = Reached(np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_), programs)
+    ends = Reached(np.full(size, np.nan), np.full(size, np.nan), programs)
     return ends._replace(programs=programs + _one_by_one(ranges, scale, keep, still_open, ends))
 
 
@@ -83,10 +83,9 @@ def _at_random(ranges: ColumnRanges, scale: float, keep: Keep, still_open: Open)
 def _one_by_one(ranges: ColumnRanges, scale: float, keep: Keep, still_open: Open, ends: Reached) -> int:
     solved = 0
     for cell in range(ends.down.size):
-        for which, end in ((0, ranges.lowest), (1, ranges.highest)):
+        for which, end, claims in ((0, ranges.lowest, ends.down), (1, ranges.highest, ends.up)):
             if still_open()[which][cell]:
-                end(cell)
+                claims[cell] = abs(end(cell)) * scale
                 solved += 1
                 keep(ranges.point * scale)
-                ends[which][cell] = True
     return solved
