@@ -21,6 +21,7 @@ from statveil.data.expressions.tree import (
 )
 
 A, B, ONE = ColumnName("a"), ColumnName("b"), NumberLiteral(1, 0)
+IS_ONE = Comparison("=", A, ONE)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ A, B, ONE = ColumnName("a"), ColumnName("b"), NumberLiteral(1, 0)
         ("a = 'it''s'", Comparison("=", A, TextLiteral("it's"))),
         ('a = "x"', Comparison("=", A, TextLiteral("x"))),
         ("`odd name; --` = 1", Comparison("=", ColumnName("odd name; --"), ONE)),
-        ("a = 1 or a = 1 AND b = 1", Connection("or", Comparison("=", A, ONE), Connection("and", Comparison("=", A, ONE), Comparison("=", B, ONE)))),
+        ("a = 1 or a = 1 AND b = 1", Connection("or", IS_ONE, Connection("and", IS_ONE, Comparison("=", B, ONE)))),
         ("not a is missing", Negation(MissingTest(A))),
         ("a is not missing", Negation(MissingTest(A))),
         ("a not in ('x', 1)", Negation(Membership(A, (TextLiteral("x"), ONE)))),

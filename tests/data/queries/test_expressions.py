@@ -86,9 +86,8 @@ numbers = st.one_of(st.none(), st.decimals(-1000, 1000, places=2))
 leaves = st.sampled_from(["a", "b", "3", "0.5", "12.25"])
 amounts = st.recursive(leaves, lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner), max_leaves=4)
 quotients = st.builds("round({} / {}, {})".format, amounts, amounts, st.integers(0, 4))
-tests = st.one_of(
-    st.builds("({} + 0) {} {}".format, amounts, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), amounts), st.builds("{} is missing".format, amounts)
-)  # fmt: skip
+SIGNS = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
+tests = st.one_of(st.builds("({} + 0) {} {}".format, amounts, SIGNS, amounts), st.builds("{} is missing".format, amounts))
 conditions = st.recursive(
     tests, lambda inner: st.builds("({}) {} not ({})".format, inner, st.sampled_from(["and", "or"]), inner), max_leaves=3
 )
