@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from statveil.core.errors import UnknownColumn
 from statveil.data.engines import Engine, column
-
-if TYPE_CHECKING:
-    from statveil.data.preparation import PreparationReport, PreparedWishes
+from statveil.data.prepared import PreparationReport, PreparedWishes
 
 Look = Literal["number", "code", "identifier", "empty"]
 

@@ -6,80 +6,21 @@ Whatever is unclear is refused here, with the remedy: a word where a number is n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from statveil.core.errors import InputError
 from statveil.data.engines import RecordView, Session, column
 from statveil.data.expressions.parser import parse_expression
 from statveil.data.expressions.tree import Expression, columns_in
 from statveil.data.microdata import Microdata
-from statveil.data.queries.expressions import Kind, Meaning, Translator, as_column, within
+from statveil.data.prepared import DerivedColumn, MissingWords, PreparationReport, PreparedWishes
+from statveil.data.queries.expressions import Meaning, Translator, as_column, within
 from statveil.data.queries.preparation import ReadColumns, cleaned_column, count_conditions, given_text, missing_counts, words_found
 
 EVERY_COLUMN = "*"
 """In `missing`, stands for all columns that are not named."""
 USUAL_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", ".", "?", "-")
 """Words that mean a missing value wherever they stand among numbers."""
-MissingWords = Sequence[str] | Mapping[str, Sequence[str]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreparedWishes:
-    """What was asked of the records before they are used.
-
-    missing: words that mean that a value is missing, in all columns or by column (`"*"`: in all others). where: the condition that
-    records must meet. derive: new columns by expressions, each of which may use those before it.
-    """
-
-    missing: MissingWords = ()
-    where: str | None = None
-    derive: Mapping[str, str] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.missing or self.where is not None or self.derive)
-
-    def as_arguments(self) -> dict[str, object]:
-        """Those that were given, as `read_microdata` takes them."""
-        missing = {name: list(words) for name, words in self.missing.items()} if isinstance(self.missing, Mapping) else list(self.missing)
-        given: dict[str, object] = {"missing": missing, "where": self.where, "derive": dict(self.derive)}
-        return {name: value for name, value in given.items() if value}
-
-
-class DerivedColumn(NamedTuple):
-    """kind: number, text or truth. missing: in how many of the records that were kept it has no value."""
-
-    name: str
-    kind: Kind
-    decimals: int
-    missing: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreparationReport:
-    """What became of the records. Counts of the office's own data: not for publication.
-
-    read, kept: records that came, and that met the condition. missing: by column how many values were one of its missing words.
-    derived: the new columns. numbers: columns that expressions read as numbers.
-    """
-
-    read: int
-    kept: int
-    missing: Mapping[str, int]
-    derived: tuple[DerivedColumn, ...]
-    numbers: tuple[str, ...]
-
-    def in_words(self) -> list[str]:
-        """One line for each thing that was done."""
-        lines = [f"{name}: {count:,} values were missing words" for name, count in self.missing.items() if count]
-        if self.missing and not lines:
-            lines = ["No value is one of the missing words."]
-        lines += [f"{name}: read as a number" for name in self.numbers]
-        for each in self.derived:
-            shape = f"{each.kind}, {each.decimals} decimals" if each.kind == "number" else each.kind
-            lines.append(f"{each.name}: derived ({shape}), {each.missing:,} missing")
-        dropped = self.read - self.kept
-        return [*lines, f"{self.kept:,} of {self.read:,} records kept"] if dropped else lines
 
 
 def prepare_records(data: Microdata, wishes: PreparedWishes) -> Microdata:

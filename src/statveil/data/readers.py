@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 from statveil.core.errors import BackendMissing, FormatError, InputError
 from statveil.data.engines import Engine, engine_over_arrow, engine_over_csv, engine_over_parquet
 from statveil.data.microdata import DecimalMark, FileLabels, Microdata
-from statveil.data.preparation import MissingWords, PreparedWishes, prepare_records
+from statveil.data.preparation import prepare_records
+from statveil.data.prepared import MissingWords, PreparedWishes
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter, transcode
 
 STATS_READERS = {
@@ -107,7 +108,7 @@ def _as_it_comes(source: str | PathLike[str] | Any, delimiter: str | None, encod
 def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"A delimiter is one character, not {delimiter!r}.", hint="Use ';', ',', '|' or a tab ('\\t').")
-    named = {"delimiter": delimiter, "encoding": encoding}
+    named_delimiter, named_encoding = delimiter, encoding
     encoding = settle_encoding(path, encoding)
     delimiter = delimiter or sniff_delimiter(path, encoding)
     names = _header(path, encoding, delimiter)
@@ -119,7 +120,7 @@ def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: 
     except FormatError:
         _refuse_ragged(path, encoding, delimiter)
         raise
-    return Microdata(engine=engine, origin=str(path), decimal=decimal, **named)
+    return Microdata(engine=engine, origin=str(path), decimal=decimal, delimiter=named_delimiter, encoding=named_encoding)
 
 
 def _header(path: Path, encoding: str, delimiter: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, NoReturn, cast
+from typing import NamedTuple, NoReturn, cast
 
 from statveil.core.errors import InputError
 from statveil.data.expressions.tree import (
@@ -24,8 +24,8 @@ from statveil.data.expressions.tree import (
     NumberLiteral,
     TextLiteral,
 )
+from statveil.data.prepared import Kind
 
-Kind = Literal["number", "text", "truth"]
 MOST_DECIMALS = 9
 LARGEST = 2**126
 LONGEST_QUERY = 100_000
