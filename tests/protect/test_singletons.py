@@ -272,3 +272,33 @@ def test_the_cost_of_the_same_senses_at_the_rules_own_levels() -> None:
 def test_without_time_the_cost_is_not_known() -> None:
     problem = pair_story()
     assert undrawn_cost(problem, problem, found_of(problem, [20, -20, 0, 0]), seconds=0) is None
+
+
+# Pairs with caps: cells of like size cannot go opposite ways.
+
+
+def capped_pair_story() -> ProtectionProblem:
+    """Two single respondents of 100 that may move by 10 to 14, up or down: 14 - 10 is less than a tenth of 100."""
+    problem = pair_story()
+    capped = np.array([86, 86, *problem.lower[2:]]), np.array([114, 114, *problem.upper[2:]])
+    level = np.array([10, 10, 0, 0])
+    value = np.array([100, 100, 500, 700])
+    sensitive = np.array([True, True, False, False])
+    return replace(problem, value=value, rhs=np.zeros_like(problem.rhs), lower=capped[0], upper=capped[1], sensitive=sensitive,
+                   lower_level=level, upper_level=level)  # fmt: skip
+
+
+def test_a_pair_that_caps_leave_no_room_to_differ_is_turned_the_same_way() -> None:
+    problem = capped_pair_story()
+    found = found_of(problem, [10, -10, 0, 0])
+    pairs = np.array([[0, 1]])
+    larger = with_pairs(problem, pairs, np.array([10]))
+    assert singletons._senses(problem, found, larger, pairs).tolist() in ([1, 1, 0, 0, 1], [-1, -1, 0, 0, -1])
+
+
+def test_a_pair_with_room_keeps_its_senses_and_goes_where_the_room_is() -> None:
+    problem = replace(capped_pair_story(), upper=np.array([130, 114, NO_LIMIT, NO_LIMIT]))
+    found = found_of(problem, [10, -12, 2, 0])
+    pairs = np.array([[0, 1]])
+    larger = with_pairs(problem, pairs, np.array([10]))
+    assert singletons._senses(problem, found, larger, pairs).tolist() == [1, -1, 0, 0, 1]  # 30 - 10 is enough; 14 - 10 down is not

@@ -38,6 +38,10 @@ class SingletonTuning(NamedTuple):
     """Single respondents of one sum that are compared with all others at once."""
     gap: float = 0.05
     """Near enough, where other senses must be found."""
+    share: float = 0.5
+    """Of the time left, for one search of other senses: what it finds may clash elsewhere and needs time again."""
+    turns: int = 6
+    """Pairs that cannot clash any more leave some less room; after so many turns other senses are searched for."""
     grace: float = 1.0
     """Seconds a child may overrun before it is killed."""
 
@@ -101,20 +105,47 @@ def keep_apart(
         problem = dataclasses.replace(problem, upper_level=higher)
         pairs = np.unique(np.concatenate([pairs, clashes]), axis=0)
         larger = with_pairs(problem, pairs, singletons.levels(pairs[:, 0], pairs[:, 1]))
-        deviation = cheapest(larger, _senses(found, pairs), seconds=end - time.monotonic())
+        deviation = cheapest(larger, _senses(problem, found, larger, pairs), seconds=end - time.monotonic())
         if deviation is None:  # these senses leave no room
-            deviation = _searched(larger, seconds=end - time.monotonic())
+            deviation = _searched(larger, seconds=TUNING.share * (end - time.monotonic()))
         if deviation is None:
             break
         found = _with_deviation(problem, found, deviation[: problem.size])
     return found
 
 
-def _senses(found: Adjustment, pairs: IntArray) -> IntArray:
-    """The senses of the table; a pair goes where the larger of its changes goes."""
+def _senses(problem: ProtectionProblem, found: Adjustment, larger: ProtectionProblem, pairs: IntArray) -> IntArray:
+    """The senses of the table, with pairs turned the same way that no amounts keep apart while they go opposite ways.
+
+    Caps leave two cells of like size no room to differ enough; then the smaller goes where the larger goes, if it can. A pair goes where
+    it has more room, or where the larger of its changes goes.
+    """
+    senses, level = found.senses.copy(), larger.upper_level[problem.size :]
+    for _ in range(TUNING.turns):
+        low, high = _room(problem, senses, pairs)
+        small = _smaller(problem.value, pairs)
+        stuck = (high < level) & (low > -level) & problem.can_go_up[small] & problem.can_go_down[small]
+        if not stuck.any():
+            break
+        other = pairs.sum(axis=1) - small
+        senses[small[stuck]] = senses[other[stuck]]
+    low, high = _room(problem, senses, pairs)
     moved = found.deviation[pairs]
-    larger = np.take_along_axis(moved, np.argmax(np.abs(moved), axis=1)[:, np.newaxis], axis=1)[:, 0]
-    return np.concatenate([found.senses, np.where(larger >= 0, 1, -1)])
+    leading = np.take_along_axis(moved, np.argmax(np.abs(moved), axis=1)[:, np.newaxis], axis=1)[:, 0]
+    up = np.where(high < level, False, np.where(low > -level, True, leading >= 0))
+    return np.concatenate([senses, np.where(up, 1, -1)])
+
+
+def _room(problem: ProtectionProblem, senses: IntArray, pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """The least and the most that the changes of each pair add up to with these senses."""
+    allowed = problem.allowed(senses)
+    low, high = (np.clip(bound, -NO_LIMIT // 4, NO_LIMIT // 4) for bound in allowed)
+    return low[pairs].sum(axis=1), high[pairs].sum(axis=1)
+
+
+def _smaller(value: IntArray, pairs: IntArray) -> IntArray:
+    """The member of each pair with the smaller value."""
+    return np.take_along_axis(pairs, np.argmin(np.abs(value[pairs]), axis=1)[:, np.newaxis], axis=1)[:, 0]
 
 
 def cheapest(problem: ProtectionProblem, senses: IntArray, *, seconds: float) -> IntArray | None:
