@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from statveil.formats.jj import read_text
 from statveil.protect import plain_table
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.plain_table import plain_table as find
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.rounding import parts_of
+from statveil.protect.system import problem_of as problem_of_system
 from statveil_lab.generators.random_tables import random_problem
+from tests.protect.problems import problem_of
 
 
 def shops(**changes: object) -> ProtectionProblem:
@@ -112,12 +117,14 @@ def test_what_a_program_finds_is_always_safe(seed: int, shape: tuple[int, ...], 
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", CSPLIB)
-def test_every_public_instance_has_one(name: str) -> None:
-    problem = system_problem(read_text(shared_file(f"data/csplib/{name}.jj")))
-    deviation = find(problem)
-    assert deviation is not None
-    assert problem.accepts(deviation)
+def test_every_public_instance_has_one(shared_data: Path) -> None:
+    files = sorted((shared_data / "csplib").glob("*.jj"))
+    assert len(files) == 14
+    for file in files:
+        problem = problem_of_system(read_text(file))
+        deviation = find(problem)
+        assert deviation is not None, file.name
+        assert problem.accepts(deviation)
 
 
 def test_a_table_whose_cells_hang_together_otherwise_is_doubled() -> None:

@@ -25,11 +25,10 @@ class PlainTableTuning(NamedTuple):
     one_by_one: int = 20_000  # sensitive cells up to which parts are raised one after the other
     widths: tuple[int, ...] = (1, 4, 16, 64, 256, 4_096, 2**62)  # parts of the cells that are raised together, small cells first
     most_lowered: int = 2_000  # parts lowered before a first table is given up: each one is looked for among all
-    most_entries: int = 1_000_000  # of the sums of parts, up to which a program over them is tried: ninenew has 77,938 and takes 0.1 s
+    most_entries: int = 300_000  # of the sums of parts, up to which a program over them is tried: ninenew has 77,938 and takes 0.1 s
     most_choices: int = 500  # cells that may go either way, up to which senses are looked for where not all can go up
     most_entries_of_choices: int = 20_000  # of the sums of parts, the same
-    longest: float = 1.0  # seconds of each program; and never more than
-    share_of_time: float = 0.2
+    longest: float = 3.0  # seconds of each program, however short the limit: on a busy machine a tenth of a second takes so long
 
 
 TUNING = PlainTableTuning()
@@ -37,9 +36,9 @@ ANY_GAP = 1e9
 """The first table that a solver finds is enough."""
 
 
-def plain_table(problem: ProtectionProblem, *, seconds: float = 60.0) -> IntArray | None:
-    """A safe table without a search, in a share of the `seconds`: parts raised, the whole table several times itself, or a program over the
-    parts; None where none of them is safe.
+def plain_table(problem: ProtectionProblem) -> IntArray | None:
+    """A safe table without a search: parts raised, the whole table several times itself, or a program over the parts; None where none of
+    them is safe.
     """
     rest = np.zeros(problem.size, dtype=np.int64)
     if problem.accepts(rest):
@@ -52,7 +51,7 @@ def plain_table(problem: ProtectionProblem, *, seconds: float = 60.0) -> IntArra
         found = _several_times(problem) if found is None else found
     if found is not None or parts is None:
         return found
-    return by_program(problem, parts, seconds=min(TUNING.longest, TUNING.share_of_time * seconds))
+    return by_program(problem, parts, seconds=TUNING.longest)
 
 
 def _several_times(problem: ProtectionProblem) -> IntArray | None:

@@ -49,7 +49,7 @@ class RunRecord:
 
     def start_with(self, problem: ProtectionProblem) -> None:
         """Have a table at once, if there is a plain one: whatever becomes of the search, there is an answer."""
-        deviation = plain_table(problem, seconds=self.limits.seconds)
+        deviation = plain_table(problem)
         if deviation is not None:
             self._plain = problem.cost(deviation), deviation
             self._record()
