@@ -79,14 +79,14 @@ def by_program(problem: ProtectionProblem, parts: CellParts, *, seconds: float) 
 class _PartProgram:
     """The least change of the parts, each at the weights of all its cells, with every cell in its range.
 
-    It has two columns a part, its rise and its fall, and not two a cell, so that it is quick: what it minimises is not what the table costs.
+    It has two columns a part, its rise and its fall, and not two a cell, so that it is quick: it minimises not quite what tables cost.
     Amounts are divided by a power of two, so that solvers see numbers near one.
     """
 
     def __init__(self, problem: ProtectionProblem, parts: CellParts) -> None:
         self.problem, self.parts = problem, parts
         levels = problem.upper_level[problem.sensitive]
-        self.unit = 2.0 ** max(0.0, np.round(np.log2(max(1.0, float(np.median(levels)) / 50.0)))) if levels.size else 1.0
+        self.unit = float(2.0 ** max(0, round(np.log2(max(1.0, float(np.median(levels)) / 50.0))))) if levels.size else 1.0
         self.others = np.ones(problem.size, dtype=np.bool_)
         self.others[parts.part] = False
         self.sums: csr_matrix = parts.sums.astype(np.float64)
