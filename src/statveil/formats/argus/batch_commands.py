@@ -141,21 +141,32 @@ SUPPRESSION_METHODS = ("GH", "MOD", "OPT", "NET", "RND", "CTA", "CKM")
 def read_batch(path: str | Path) -> Batch:
     """Read a .arb file."""
     path = Path(path)
-    commands = []
+    commands: list[Command] = []
+    faults: list[FormatError] = []
     for line in read_lines(path):
         text = line.text.replace("\t", " ").strip()
         if text.startswith(("//", "\\\\")):
             continue
-        found = re.match(r"<([A-Za-z]{1,30})>", text)
-        if not found:
-            raise line.fault("a command begins with its name in angle brackets", hint="Comments begin with //.")
-        name, rest = found[1].upper(), text[found.end() :].strip()
-        if name not in _READERS:
-            raise line.fault(f"unknown command <{name}>", hint=f"Known: {', '.join(sorted(_READERS))}.")
-        commands.append(_READERS[name](line, name, rest))
+        try:
+            commands.append(_command(line, text))
+        except FormatError as fault:
+            faults.append(fault)
+    if faults:
+        several = f"The batch file has {len(faults)} faults:\n" + "\n".join(f"  {fault}" for fault in faults)
+        raise faults[0] if len(faults) == 1 else FormatError(several)
     if not commands:
         raise FormatError(f"{path.name}, line 1: the batch file has no command.", hint="Is it cut off?")
     return Batch(path=path, commands=tuple(commands))
+
+
+def _command(line: ArgusLine, text: str) -> Command:
+    found = re.match(r"<([A-Za-z]{1,30})>", text)
+    if not found:
+        raise line.fault("a command begins with its name in angle brackets", hint="Comments begin with //.")
+    name, rest = found[1].upper(), text[found.end() :].strip()
+    if name not in _READERS:
+        raise line.fault(f"unknown command <{name}>", hint=f"Known: {', '.join(sorted(_READERS))}.")
+    return _READERS[name](line, name, rest)
 
 
 def split(line: ArgusLine, text: str, mark: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from statveil.core.errors import InputError
+from statveil.core.errors import InputError, StatveilError
 from statveil.formats.argus.apriori import Action, Apriori, read_apriori
 from statveil.formats.argus.batch_commands import (
     Batch,
@@ -104,20 +104,42 @@ class BatchPlan:
     log: Path | None = None
     version_files: tuple[Path, ...] = ()
     sources: tuple[Path, ...] = ()
+    report: Path | None = None
+    """The status report that GOINTERACTIVE asks for: it ends a batch where tau-ARGUS would show its tables."""
 
     @property
     def targets(self) -> list[Path]:
         steps = [step for session in self.sessions for step in session.steps if isinstance(step, WriteStep)]
         beside = [step.file.with_suffix(".rda") for step in steps if step.command.format == INTERMEDIATE]
-        return [*(step.file for step in steps), *beside, *([self.log] if self.log else []), *self.version_files]
+        return [*(step.file for step in steps), *beside, *(each for each in (self.log, self.report) if each), *self.version_files]
 
 
 def make_plan(batch: Batch, *, out: Path | None = None, data: Path | None = None) -> BatchPlan:
     """Check everything that can be checked before the data are read."""
     planner = _Planner(batch.path, out or batch.path.parent, [batch.path.parent, *([data] if data else [])])
+    faults: list[StatveilError] = []
     for command in batch.commands:
-        planner.take(command)
-    return planner.finish()
+        if planner.report is not None:
+            faults.append(command.line.fault("nothing may follow GOINTERACTIVE", hint="It ends a batch."))
+            break
+        try:
+            planner.take(command)
+        except StatveilError as fault:
+            faults.append(fault)
+    try:
+        plan = planner.finish()
+    except StatveilError as fault:
+        faults += [] if faults else [fault]
+    if faults:
+        raise _all(faults)
+    return plan
+
+
+def _all(faults: Sequence[StatveilError]) -> StatveilError:
+    """One fault as it is, several in one message, each with its line: whoever mends a file wants to know all of it."""
+    if len(faults) == 1:
+        return faults[0]
+    return InputError(f"The batch file has {len(faults)} faults:\n" + "\n".join(f"  {fault}" for fault in faults))
 
 
 def refused(line: ArgusLine, what: str, *, hint: str = "") -> InputError:
@@ -146,6 +168,7 @@ class _Planner:
         self.log: Path | None = None
         self.version_files: list[Path] = []
         self.sources: list[Path] = [path]
+        self.report: Path | None = None
 
     def take(self, command: Command) -> None:  # noqa: C901, PLR0912 - one line for each command
         match command:
@@ -175,16 +198,25 @@ class _Planner:
                 self.version_files.append(self._target(command.file))
             case Plain(name="CLEAR"):
                 self._close()
+            case Plain(name="GOINTERACTIVE"):
+                self._settle_table()
+                self.report = self.out / f"{self.path.stem}_status.txt"
             case Plain(name=name) if name != "SILENT":
-                raise refused(command.line, name, hint="Leave the line out." if name == "GOINTERACTIVE" else "")
+                raise refused(command.line, name)
             case _:
                 pass
 
     def finish(self) -> BatchPlan:
         self._close()
-        if not any(session.steps for session in self.sessions):
+        if not self.sessions or not (self.report or any(session.steps for session in self.sessions)):
             raise InputError(f"{self.path.name} writes nothing.", hint="Add a WRITETABLE command.")
-        return BatchPlan(sessions=tuple(self.sessions), log=self.log, version_files=tuple(self.version_files), sources=tuple(self.sources))
+        return BatchPlan(
+            sessions=tuple(self.sessions),
+            log=self.log,
+            version_files=tuple(self.version_files),
+            sources=tuple(self.sources),
+            report=self.report,
+        )
 
     def _close(self) -> None:
         self._settle_table()
@@ -243,6 +275,8 @@ class _Planner:
             now.data = now.data_file = now.metadata = None
 
     def _read(self, command: ReadMicrodata | ReadTable) -> None:
+        if isinstance(command, ReadTable) and self.open.spec is None and not self.open.tables and self.open.metadata is not None:
+            self.open.spec = _whole_file(command.line, self.open.metadata)
         self._settle_table()
         if not self.open.tables or self.open.read:
             raise command.line.fault("data are read once, after SPECIFYTABLE and SAFETYRULE")
@@ -334,6 +368,19 @@ class _Planner:
         path = Path(written)
         foreign = "\\" in written or (len(written) > 1 and written[1] == ":")
         return self.out / base_name(written) if foreign else self.out / path
+
+
+def _whole_file(line: ArgusLine, metadata: Metadata) -> SpecifyTable:
+    """The table that a file of ready cells holds, where no SPECIFYTABLE says it: all that spans it, and its only response."""
+    spanning = tuple(variable.name for variable in metadata.variables if variable.recodable)
+    responses = [variable.name for variable in metadata.of_role(VariableRole.RESPONSE)]
+    counts = metadata.of_role(VariableRole.FREQUENCY)
+    if not spanning or len(responses) > 1 or not (responses or counts):
+        raise line.fault("which table to read is not told by the .rda file", hint="Add a SPECIFYTABLE command.")
+    shadow, cost = (next((each.name for each in metadata.of_role(role)), None) for role in (VariableRole.SHADOW, VariableRole.COST))
+    return SpecifyTable(
+        line=line, dimensions=spanning, response=responses[0] if responses else FREQUENCY_RESPONSE, shadow=shadow, cost=cost
+    )
 
 
 def _check_variables(command: SpecifyTable, metadata: Metadata) -> None:
