@@ -17,7 +17,7 @@ import numpy as np
 from statveil.core.atomic import check_targets
 from statveil.core.floors import AS_GIVEN
 from statveil.core.limits import Limits, OnProgress
-from statveil.formats.argus.batch_commands import Batch, read_batch
+from statveil.formats.argus.batch_commands import Batch, scan_batch
 from statveil.formats.argus.cells import ArgusStatus
 from statveil.jobs.batch.plan import AprioriStep, BatchPlan, BatchSession, SuppressStep, WriteStep, make_plan
 from statveil.jobs.batch.results import link, parts_of, write_result
@@ -71,7 +71,7 @@ def run_batch(
     >>> run_batch(home / "shops.arb").notes[0]
     'Table 1: 3 cells, 1 unsafe'
     """
-    batch = read_batch(path)
+    batch = scan_batch(path)
     plan = make_plan(batch, out=Path(out) if out else None, data=Path(data) if data else None)
     check_targets(plan.targets, sources=plan.sources)
     with _outbox() as box:
