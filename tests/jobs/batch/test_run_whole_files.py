@@ -114,9 +114,9 @@ def test_options_may_be_numbers_as_older_versions_wrote_them(batch: Batch, villa
     assert lines["some.txt"][0] == '"Total","Total",1160,1'
     assert lines["levels.sbs"][1] == '"Total",0,"ba",0,510,8,V'
     assert lines["plain.sbs"][1] == '"Total","ba",510,8,V'
-    assert lines["short.tab"][0] == "Total;Total;1160;S"
+    assert lines["short.tab"][0] == '"Total";"Total";1160;S'
     assert "<FREQUENCY>" not in (village / "short.rda").read_text()
-    assert lines["long.tab"][0].startswith("Total;Total;1160;15;")
+    assert lines["long.tab"][0].startswith('"Total";"Total";1160;15;')
 
 
 FILES = {"all.txt": "3, 1", "some.txt": "3, 3", "levels.sbs": "4, 1", "plain.sbs": "4, 0", "short.tab": "5, 0", "long.tab": "5, 1"}
