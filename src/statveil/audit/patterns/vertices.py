@@ -8,6 +8,7 @@ checked by whoever asked for it: a wrong corner is none.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import isqrt
 
 import numpy as np
@@ -23,7 +24,7 @@ AT_A_BOUND = 1e-6
 
 
 def exact_corner(matrix: csr_matrix, deviation: FloatArray, down: IntArray, up: IntArray) -> list[Fraction] | None:
-    """The table with `matrix @ table == 0` that has the solver's cells at their bounds; None where there is no such one in small fractions."""
+    """The table with `matrix @ table == 0` that has the solver's cells at their bounds; None where fractions are too long to be told."""
     near = AT_A_BOUND * max(float(np.abs(deviation).max(initial=0)), 1.0)
     low, high = deviation + down <= near, up - deviation <= near
     known = np.where(low, -down, np.where(high, up, np.rint(deviation).astype(np.int64)))
@@ -41,7 +42,7 @@ def exact_corner(matrix: csr_matrix, deviation: FloatArray, down: IntArray, up: 
 def times(matrix: csr_matrix, column: list[int]) -> list[int]:
     """A product in integers without end."""
     ends, where, factors = matrix.indptr.tolist(), matrix.indices.tolist(), matrix.data.tolist()
-    return [sum(factors[at] * column[where[at]] for at in range(first, last)) for first, last in zip(ends, ends[1:], strict=False)]
+    return [sum(factors[at] * column[where[at]] for at in range(first, last)) for first, last in pairwise(ends)]
 
 
 def _solved(matrix: csr_matrix, right: list[int], start: list[int]) -> list[Fraction] | None:

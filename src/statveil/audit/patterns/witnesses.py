@@ -22,7 +22,7 @@ class WitnessBook:
         self.matrix, self.room = matrix, (down, up)
         self.need = need
         self.down, self.up = np.zeros(down.size, dtype=np.int64), np.zeros(down.size, dtype=np.int64)
-        self.widest = int(np.abs(matrix).sum(axis=1).max()) if matrix.nnz else 1
+        self.widest = int(abs(matrix).sum(axis=1).max()) if matrix.nnz else 1
 
     def still_open(self) -> tuple[BoolArray, BoolArray]:
         return self.down < self.need[0], self.up < self.need[1]
