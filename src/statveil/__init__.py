@@ -57,6 +57,9 @@ _HOMES = {
     "statveil.records.plan": ("FilePlan", "plan_recoding"),
     "statveil.records.risk": ("find_unsafe",),
     "statveil.risk.rules": ("MinimumFrequency", "PPercent"),
+    "statveil.suppress.cell_key.cell_key": ("cell_key", "record_keys"),
+    "statveil.suppress.cell_key.ptable": ("make_ptable",),
+    "statveil.suppress.rounding.round_table": ("round_table",),
     "statveil.tables.from_cells": ("table_from_cells",),
     "statveil.tables.linked": ("CellSet", "Equation"),
     "statveil.tables.spec": ("TableSpec",),
@@ -107,6 +110,9 @@ if TYPE_CHECKING:
     from statveil.records.plan import FilePlan, plan_recoding
     from statveil.records.risk import find_unsafe
     from statveil.risk.rules import MinimumFrequency, PPercent
+    from statveil.suppress.cell_key.cell_key import cell_key, record_keys
+    from statveil.suppress.cell_key.ptable import make_ptable
+    from statveil.suppress.rounding.round_table import round_table
     from statveil.tables.from_cells import table_from_cells
     from statveil.tables.linked import CellSet, Equation
     from statveil.tables.spec import TableSpec

@@ -32,12 +32,11 @@ def test_each_fault_has_its_check() -> None:
 
 
 def test_zeros_and_multiples_stay() -> None:
-    table = sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B"])}, {("A",): 0, ("B",): 6})
-    values = {int(value): place for place, value in enumerate(table.value.tolist())}
-    if 0 in values:
-        released = np.where(table.value == 0, 3, table.value)
-        assert "zeros" in [check.name for check in audit_rounding(table, released, RoundingAsked(base=3, steps=1)).checks if not check.passed]
-    moved = np.where(table.value > 0, 9, 0)
+    table = sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B", "C"])}, {("A",): 0, ("B",): 6, ("C",): 2})
+    assert table.value.tolist() == [8, 0, 6, 2]
+    wrong = audit_rounding(table, np.array([9, 3, 6, 0]), RoundingAsked(base=3, steps=1))
+    assert [check.name for check in wrong.checks if not check.passed] == ["zeros"]
+    moved = np.array([9, 0, 9, 0])
     assert not audit_rounding(table, moved, ASKED).passed
     assert audit_rounding(table, moved, RoundingAsked(base=3, zero_restricted=False)).passed
 
