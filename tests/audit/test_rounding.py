@@ -76,4 +76,6 @@ def test_equations_between_measures_are_relations_too() -> None:
     specs = [sv.TableSpec(dimensions={"region": None}, measure=name, name=name) for name in ("all", "home", "away")]
     table = sv.tabulate(firms, specs, equations=[sv.Equation(total="all", parts=["home", "away"])])
     wrong = np.rint(table.value / 3).astype(np.int64) * 3
-    assert "additivity" in [check.name for check in audit_rounding(table, wrong + 3, RoundingAsked(base=3, steps=3)).checks if not check.passed]
+    assert "additivity" in [
+        check.name for check in audit_rounding(table, wrong + 3, RoundingAsked(base=3, steps=3)).checks if not check.passed
+    ]

@@ -34,7 +34,11 @@ def test_every_row_is_unbiased_keeps_its_variance_and_has_the_most_entropy(D: in
 
 def test_the_symmetric_row_is_what_a_general_optimiser_finds() -> None:
     v = np.arange(-2, 3)
-    asked = [{"type": "eq", "fun": lambda p: p.sum() - 1}, {"type": "eq", "fun": lambda p: p @ v}, {"type": "eq", "fun": lambda p: p @ (v * v) - 1}]
+    asked = [
+        {"type": "eq", "fun": lambda p: p.sum() - 1},
+        {"type": "eq", "fun": lambda p: p @ v},
+        {"type": "eq", "fun": lambda p: p @ (v * v) - 1},
+    ]
     found = minimize(lambda p: (p * np.log(p)).sum(), np.full(5, 0.2), constraints=asked, bounds=[(1e-9, 1)] * 5, tol=1e-14)
     assert np.allclose(make_ptable(2, 1.0).p[-1], found.x, atol=1e-5)
 
@@ -50,7 +54,9 @@ def test_pstay_is_kept_with_the_same_variance() -> None:
     assert abs(row @ np.arange(-8, 9) ** 2 - 3) < 1e-9
 
 
-@pytest.mark.parametrize("asked", [{"D": 0, "V": 1.0}, {"D": 1, "V": 5.0, "spread": "exactly"}, {"D": 1, "V": 1.0, "js": 3}, {"D": 2, "V": 0.5, "js": 1}])
+@pytest.mark.parametrize(
+    "asked", [{"D": 0, "V": 1.0}, {"D": 1, "V": 5.0, "spread": "exactly"}, {"D": 1, "V": 1.0, "js": 3}, {"D": 2, "V": 0.5, "js": 1}]
+)
 def test_what_cannot_be_met_is_refused(asked: dict[str, float]) -> None:
     with pytest.raises(InputError):
         make_ptable(**asked)  # type: ignore[arg-type]

@@ -54,7 +54,12 @@ def test_a_tree_of_codes_is_rounded_on_every_level() -> None:
     table = sv.table_from_cells({"region": tree}, {("n1",): 4, ("n2",): 4, ("s1",): 1, ("s2",): 4})
     rounded = round_table(table, 3)
     assert sorted(table.value.tolist()) == [1, 4, 4, 4, 5, 8, 13]
-    assert sorted(rounded.released.tolist()) in ([0, 3, 3, 3, 3, 6, 9], [0, 3, 3, 6, 6, 6, 12], [0, 3, 3, 6, 3, 9, 12], [0, 3, 3, 3, 6, 9, 12])
+    assert sorted(rounded.released.tolist()) in (
+        [0, 3, 3, 3, 3, 6, 9],
+        [0, 3, 3, 6, 6, 6, 12],
+        [0, 3, 3, 6, 3, 9, 12],
+        [0, 3, 3, 3, 6, 9, 12],
+    )
     assert rounded.proved
 
 
