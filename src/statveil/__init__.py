@@ -10,6 +10,7 @@ At the top: verbs, what goes in, what comes out, errors. The rest by room:
     sv.systems  linear systems and their files
     sv.recode   how records are recoded and suppressed
     sv.perturb  columns that are no keys: noise, swapping, microaggregation, PRAM
+    sv.classical  controlled rounding, cell key
     sv.argus    files of tau-ARGUS
     sv.errors   all errors
 
@@ -57,9 +58,6 @@ _HOMES = {
     "statveil.records.plan": ("FilePlan", "plan_recoding"),
     "statveil.records.risk": ("find_unsafe",),
     "statveil.risk.rules": ("MinimumFrequency", "PPercent"),
-    "statveil.suppress.cell_key.cell_key": ("cell_key", "record_keys"),
-    "statveil.suppress.cell_key.ptable": ("make_ptable",),
-    "statveil.suppress.rounding.round_table": ("round_table",),
     "statveil.tables.from_cells": ("table_from_cells",),
     "statveil.tables.linked": ("CellSet", "Equation"),
     "statveil.tables.spec": ("TableSpec",),
@@ -68,14 +66,14 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {
-    **{name: f"statveil.{name}" for name in ("argus", "keep", "perturb", "recode", "repair", "rules", "systems")},
+    **{name: f"statveil.{name}" for name in ("argus", "classical", "keep", "perturb", "recode", "repair", "rules", "systems")},
     "errors": "statveil.core.errors",
 }
 
 __all__ = ["__version__", *sorted(_HOME_OF), *sorted(_ROOMS)]  # noqa: PLE0604
 
 if TYPE_CHECKING:
-    from statveil import argus, keep, perturb, recode, repair, rules, systems
+    from statveil import argus, classical, keep, perturb, recode, repair, rules, systems
     from statveil.audit.report import AuditReport, Check
     from statveil.core import errors
     from statveil.core.errors import (
@@ -110,9 +108,6 @@ if TYPE_CHECKING:
     from statveil.records.plan import FilePlan, plan_recoding
     from statveil.records.risk import find_unsafe
     from statveil.risk.rules import MinimumFrequency, PPercent
-    from statveil.suppress.cell_key.cell_key import cell_key, record_keys
-    from statveil.suppress.cell_key.ptable import make_ptable
-    from statveil.suppress.rounding.round_table import round_table
     from statveil.tables.from_cells import table_from_cells
     from statveil.tables.linked import CellSet, Equation
     from statveil.tables.spec import TableSpec

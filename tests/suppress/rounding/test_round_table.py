@@ -30,6 +30,7 @@ def least_cost(table: Table, base: int, *, zero_restricted: bool, steps: int = 0
     return min(costs, default=None)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=4, max_size=4), st.sampled_from([2, 3, 5, 10]), st.booleans())
 def test_the_closest_of_all_tables_is_found_and_proved(values: list[int], base: int, zero_restricted: bool) -> None:

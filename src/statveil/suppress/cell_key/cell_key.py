@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numba import njit
 
-from statveil.audit.cell_key import audit_cell_key
+from statveil.audit.classical.cell_key import audit_cell_key
 from statveil.audit.report import AuditReport
 from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed, InputError

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from statveil.audit.classical.rounding import RoundingAsked, RoundingCase, RoundingProof, audit_rounding, proved_bound
 from statveil.audit.report import AuditReport
-from statveil.audit.rounding import RoundingAsked, RoundingCase, RoundingProof, audit_rounding, proved_bound
 from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed, NoTableFound
 from statveil.suppress.rounding.problem import RoundingProblem, rounding_problem
@@ -192,7 +192,8 @@ class RoundingSearch:
             low, high = self._bounds(worst.case.narrowed)
             rest = tuple(each for each in worst.case.narrowed if each[0] != cell)
             halves = ((cell, int(low[cell]), k), (cell, k + 1, int(high[cell])))
-            if not all([self._solve((*rest, half)) for half in halves]):
+            solved = [self._solve((*rest, half)) for half in halves]
+            if not all(solved):
                 self.open = [each for each in self.open if each.case.narrowed[-1:] not in [(half,) for half in halves]]
                 heapq.heapify(self.open)
                 heapq.heappush(self.open, worst)

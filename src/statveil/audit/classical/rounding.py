@@ -96,7 +96,7 @@ def _relations(table: Table) -> Iterator[tuple[int, IntArray]]:
 def proved_bound(table: Table, asked: RoundingAsked, proof: RoundingProof) -> int:
     """How far the cells of any rounded table move together at the least, in the table's units; refused where the proof does not hold."""
     _require_own_relations(table, proof.relations)
-    _require_all_cases(table, asked, [dict((cell, (low, high)) for cell, low, high in case.narrowed) for case in proof.cases])
+    _require_all_cases(table, asked, [{cell: (low, high) for cell, low, high in case.narrowed} for case in proof.cases])
     return min(_bound(table, asked, proof, case) for case in proof.cases)
 
 

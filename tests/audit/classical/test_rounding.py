@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import statveil as sv
-from statveil.audit.rounding import RoundingAsked, RoundingCase, RoundingProof, audit_rounding, proved_bound
+from statveil.audit.classical.rounding import RoundingAsked, RoundingCase, RoundingProof, audit_rounding, proved_bound
 from statveil.core.errors import AuditFailed
 from statveil.tables.relations import relations
 

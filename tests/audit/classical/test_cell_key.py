@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.audit.cell_key import audit_cell_key
+from statveil.audit.classical.cell_key import audit_cell_key
 
 P = np.array([[0.25, 0.5, 0.25]])
 """Noise of -1, 0 and 1."""
