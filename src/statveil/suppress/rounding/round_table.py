@@ -72,7 +72,7 @@ def round_table(table: Table, base: int, *, zero_restricted: bool = True, most_s
     look at sensitive cells.
 
     >>> import statveil as sv
-    >>> table = sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B"])}, {("A",): 4, ("B",): 7})
+    >>> table = sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B"])}, {("A",): 4, ("B",): 8})
     >>> rounded = round_table(table, 3)
     >>> sorted(rounded.released.tolist()), rounded.proved
     ([3, 9, 12], True)
