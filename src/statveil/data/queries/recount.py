@@ -78,7 +78,7 @@ class Watched:
 
 
 def _digest(texts: Sequence[str]) -> str:
-    """64 bits of the MD5 of these texts, each with its length before it; a missing one has none. It is the same in all engines' versions."""
+    """64 bits of the MD5 of these texts, each with its length before it, '-' for a missing one: the same in all versions of an engine."""
     fenced = ["'rest'", *(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)]
     return f"CAST(md5_number(concat({', '.join(fenced)})) & 18446744073709551615::UHUGEINT AS UBIGINT)"
 
