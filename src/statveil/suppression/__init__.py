@@ -1,0 +1,1 @@
+"""Cell suppression: sensitive cells to a pattern of cells that are not published."""

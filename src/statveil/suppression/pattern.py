@@ -1,0 +1,85 @@
+"""What a suppression method answers: the cells that are not published, and how good that is known to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from statveil.core.arrays import BoolArray, IntArray, frozen_array
+from statveil.core.limits import Ending
+from statveil.suppression.problem import COST_UNITS, SuppressionProblem
+
+
+class Witness(NamedTuple):
+    """Proof that readers cannot tell a cell from one that is `sense` times its level away: whole numbers in proportion to a deviation that
+    keeps all sums, moves published cells nowhere, and can be scaled to the level within what is known beforehand."""
+
+    cell: int
+    sense: int
+    level: int
+    cells: IntArray
+    move: IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuppressionPattern:
+    """Cells that are not published.
+
+    primary: sensitive cells. secondary: cells suppressed so that no primary can be worked out. cost: of the secondary cells.
+    certified_bound: no safe pattern costs less, shown in whole numbers (against outsiders; protecting single respondents can only cost
+    more). ending: `optimal` where both meet. promised: what holds of it: "interval" (all levels), or "exact" (no primary cell can be worked out exactly; method
+    `elimination`). raw_secondary: how many secondary cells the method itself took, before what it left open was repaired.
+    witnesses: proof for each primary cell and sense. problem: what was solved. method, seed, seconds: how, and how long.
+    """
+
+    primary: BoolArray = field(repr=False)
+    secondary: BoolArray = field(repr=False)
+    cost: float
+    certified_bound: float
+    ending: Ending
+    promised: str
+    method: str
+    seed: int
+    seconds: float
+    raw_secondary: int
+    witnesses: tuple[Witness, ...] = field(repr=False)
+    problem: SuppressionProblem = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("primary", "secondary"):
+            object.__setattr__(self, name, frozen_array(getattr(self, name)))
+
+    @property
+    def suppressed(self) -> BoolArray:
+        return np.asarray(self.primary | self.secondary)
+
+    @property
+    def gap(self) -> float:
+        """(cost - certified bound) / certified bound; zero if both are, infinite if nothing is known."""
+        if self.cost <= self.certified_bound:
+            return 0.0
+        return (self.cost - self.certified_bound) / self.certified_bound if self.certified_bound > 0 else float("inf")
+
+    def reasons_of(self, cell: int) -> tuple[int, ...]:
+        """The primary cells whose witnesses move this cell: why it is suppressed."""
+        return tuple(sorted({each.cell for each in self.witnesses if cell in each.cells and cell != each.cell}))
+
+
+def cost_of(problem: SuppressionProblem, suppressed: BoolArray) -> float:
+    """What the secondary cells cost."""
+    return float(problem.cost[suppressed & ~problem.primary & ~problem.hidden].sum()) / COST_UNITS
+
+
+def witness_holds(problem: SuppressionProblem, suppressed: BoolArray, witness: Witness) -> bool:
+    """Whether a witness shows what it says, in whole numbers without end: sums kept, nothing published moved, bounds kept at the level."""
+    move = np.zeros(problem.size, dtype=object)
+    move[witness.cells] = [int(each) for each in witness.move]
+    own = int(move[witness.cell]) * witness.sense
+    visible = ~(suppressed | problem.hidden)
+    if own <= 0 or move[visible].any() or (problem.relations.astype(object) @ move).any():
+        return False
+    value, lower, upper = (array[witness.cells].astype(object) for array in (problem.value, problem.lower, problem.upper))
+    scaled = np.array([int(each) * witness.level for each in witness.move], dtype=object)
+    return bool(((value - lower) * own >= -scaled).all() and ((upper - value) * own >= scaled).all())
