@@ -9,7 +9,7 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.limits import Ending
-from statveil.suppression.problem import COST_UNITS, SuppressionProblem
+from statveil.suppression.problem import COST_UNITS, SuppressionProblem, keeps_sums
 
 
 class Witness(NamedTuple):
@@ -29,8 +29,8 @@ class SuppressionPattern:
 
     primary: sensitive cells. secondary: cells suppressed so that no primary can be worked out. cost: of the secondary cells.
     certified_bound: no safe pattern costs less, shown in whole numbers (against outsiders; protecting single respondents can only cost
-    more). ending: `optimal` where both meet. promised: what holds of it: "interval" (all levels), or "exact" (no primary cell can be worked out exactly; method
-    `elimination`). raw_secondary: how many secondary cells the method itself took, before what it left open was repaired.
+    more). ending: `optimal` where both meet. promised: what holds of it: "interval" (all levels), or "exact" (no primary cell can be worked
+    out exactly; method `elimination`). raw_secondary: how many secondary cells the method itself took, before what it left open was repaired.
     witnesses: proof for each primary cell and sense. problem: what was solved. method, seed, seconds: how, and how long.
     """
 
@@ -78,7 +78,7 @@ def witness_holds(problem: SuppressionProblem, suppressed: BoolArray, witness: W
     move[witness.cells] = [int(each) for each in witness.move]
     own = int(move[witness.cell]) * witness.sense
     visible = ~(suppressed | problem.hidden)
-    if own <= 0 or move[visible].any() or (problem.relations.astype(object) @ move).any():
+    if own <= 0 or move[visible].any() or not keeps_sums(problem.relations, move):
         return False
     value, lower, upper = (array[witness.cells].astype(object) for array in (problem.value, problem.lower, problem.upper))
     scaled = np.array([int(each) * witness.level for each in witness.move], dtype=object)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from statveil.core.arrays import LARGEST_EXACT, BoolArray, IntArray
+from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, IntArray
 from statveil.core.errors import InfeasibleProblem, InputError
 
 ENDLESS = 2**62
@@ -78,3 +78,10 @@ class SuppressionProblem:
     @property
     def size(self) -> int:
         return int(self.value.size)
+
+
+def keeps_sums(relations: csr_matrix, move: AnyArray) -> bool:
+    """Whether relations @ move is zero, in integers without end."""
+    terms = relations.data.astype(object) * move[relations.indices]
+    ends = np.append(0, np.cumsum(terms)) if terms.size else np.zeros(1, dtype=object)
+    return not (ends[relations.indptr[1:]] - ends[relations.indptr[:-1]]).any()
