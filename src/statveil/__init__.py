@@ -57,6 +57,9 @@ _HOMES = {
     "statveil.records.plan": ("FilePlan", "plan_recoding"),
     "statveil.records.risk": ("find_unsafe",),
     "statveil.risk.rules": ("MinimumFrequency", "PPercent"),
+    "statveil.suppress.cells.options": ("SuppressionOptions",),
+    "statveil.suppress.cells.pattern": ("CellSuppression",),
+    "statveil.suppress.cells.suppress": ("suppress_cells",),
     "statveil.tables.from_cells": ("table_from_cells",),
     "statveil.tables.linked": ("CellSet", "Equation"),
     "statveil.tables.spec": ("TableSpec",),
@@ -107,6 +110,9 @@ if TYPE_CHECKING:
     from statveil.records.plan import FilePlan, plan_recoding
     from statveil.records.risk import find_unsafe
     from statveil.risk.rules import MinimumFrequency, PPercent
+    from statveil.suppress.cells.options import SuppressionOptions
+    from statveil.suppress.cells.pattern import CellSuppression
+    from statveil.suppress.cells.suppress import suppress_cells
     from statveil.tables.from_cells import table_from_cells
     from statveil.tables.linked import CellSet, Equation
     from statveil.tables.spec import TableSpec

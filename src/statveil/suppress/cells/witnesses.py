@@ -9,10 +9,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from statveil.suppression.classes import ClassSystem, Need
+from statveil.suppress.cells.classes import ClassSystem, Need
+from statveil.suppress.cells.problem import keeps_sums
 
 _DENOMINATORS = (1, 2, 3, 4, 5, 6, 60, 2520)
 _FINE = 2**20
@@ -20,7 +21,7 @@ _NOTHING = 1e-9
 """A solver's value below this, beside its largest, is zero."""
 
 
-def in_whole_numbers(relations: csr_matrix, deviation: FloatArray) -> tuple[IntArray, AnyArray] | None:
+def in_whole_numbers(relations: csc_matrix, deviation: FloatArray) -> tuple[IntArray, AnyArray] | None:
     """Classes and integers in proportion to the deviation, with all sums kept exactly; None where there are none near it."""
     support = np.flatnonzero(np.abs(deviation) > _NOTHING * max(1.0, float(np.abs(deviation).max(initial=0.0))))
     part = csr_matrix(relations[:, support])
@@ -87,7 +88,7 @@ def holds(system: ClassSystem, suppressed: BoolArray, need: Need, support: IntAr
     """Whether the vector shows the need, in integers."""
     place = np.flatnonzero(support == need.target)
     moved = support[np.flatnonzero(move)]
-    if not place.size or not suppressed[moved].all() or need.known in moved:
+    if not place.size or not suppressed[moved].all() or np.isin(need.known, moved).any():
         return False
     own = int(move[place[0]]) * need.sense
     if own == 0:
@@ -96,4 +97,4 @@ def holds(system: ClassSystem, suppressed: BoolArray, need: Need, support: IntAr
     own = abs(own)
     down, up = system.down[support].astype(object), system.up[support].astype(object)
     sense = bool((turned <= up * own).all() and (-turned <= down * own).all())
-    return sense and not (csr_matrix(system.relations[:, support]).astype(object) @ move).any()
+    return sense and keeps_sums(csr_matrix(system.columns[:, support]), move)

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from statveil.audit.patterns.pattern import PatternAudit
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
+from statveil.core.errors import AuditFailed
 from statveil.core.limits import Ending
-from statveil.suppression.problem import COST_UNITS, SuppressionProblem, keeps_sums
+from statveil.suppress.cells.problem import COST_UNITS, SuppressionProblem, keeps_sums
 
 
-class Witness(NamedTuple):
+class LevelWitness(NamedTuple):
     """Proof that readers cannot tell a cell from one that is `sense` times its level away: whole numbers in proportion to a deviation that
     keeps all sums, moves published cells nowhere, and can be scaled to the level within what is known beforehand."""
 
@@ -24,14 +26,14 @@ class Witness(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuppressionPattern:
+class CellSuppression:
     """Cells that are not published.
 
     primary: sensitive cells. secondary: cells suppressed so that no primary can be worked out. cost: of the secondary cells.
     certified_bound: no safe pattern costs less, shown in whole numbers (against outsiders; protecting single respondents can only cost
-    more). ending: `optimal` where both meet. promised: what holds of it: "interval" (all levels), or "exact" (no primary cell can be worked
-    out exactly; method `elimination`). raw_secondary: how many secondary cells the method itself took, before what it left open was repaired.
+    more). ending: `optimal` where both meet.
     witnesses: proof for each primary cell and sense. problem: what was solved. method, seed, seconds: how, and how long.
+    audit: the independent audit, which it passed; `repairs`: how often the audit sent a pattern back.
     """
 
     primary: BoolArray = field(repr=False)
@@ -39,15 +41,17 @@ class SuppressionPattern:
     cost: float
     certified_bound: float
     ending: Ending
-    promised: str
     method: str
     seed: int
     seconds: float
-    raw_secondary: int
-    witnesses: tuple[Witness, ...] = field(repr=False)
+    witnesses: tuple[LevelWitness, ...] = field(repr=False)
     problem: SuppressionProblem = field(repr=False)
+    audit: PatternAudit = field(repr=False)
+    repairs: int = 0
 
     def __post_init__(self) -> None:
+        if not self.audit.passed:
+            raise AuditFailed("The audit of the suppressed cells found faults. Nothing is released.")
         for name in ("primary", "secondary"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
 
@@ -72,7 +76,7 @@ def cost_of(problem: SuppressionProblem, suppressed: BoolArray) -> float:
     return float(problem.cost[suppressed & ~problem.primary & ~problem.hidden].sum()) / COST_UNITS
 
 
-def witness_holds(problem: SuppressionProblem, suppressed: BoolArray, witness: Witness) -> bool:
+def witness_holds(problem: SuppressionProblem, suppressed: BoolArray, witness: LevelWitness) -> bool:
     """Whether a witness shows what it says, in whole numbers without end: sums kept, nothing published moved, bounds kept at the level."""
     move = np.zeros(problem.size, dtype=object)
     move[witness.cells] = [int(each) for each in witness.move]

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from statveil.core.arrays import BoolArray
-from statveil.suppression.classes import ClassSystem, Need
-from statveil.suppression.heuristic import Cover, Proof, construct, improve
-from statveil.suppression.lower_bound import CutLoop
-from statveil.suppression.singletons import breaches
+from statveil.suppress.cells.classes import ClassSystem, Need
+from statveil.suppress.cells.heuristic import Cover, Proof, construct, improve
+from statveil.suppress.cells.lower_bound import CutLoop
+from statveil.suppress.cells.singletons import breaches
 
 MOST_ROUNDS = 20
 """Of looking for single respondents who can work something out. By judgement: two were needed."""
@@ -68,3 +68,14 @@ def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None])
 
 def run_plain(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:
     finished(construct(system, time.monotonic() + seconds), send, "cheapest deviations")
+
+
+def run_repair(
+    system: ClassSystem, suppressed: BoolArray, proofs: dict[Need, Proof], new: tuple[Need, ...], send: Callable[[Any], None]
+) -> None:
+    """A pattern with further needs met; single respondents again, because more is suppressed."""
+    cover = Cover(system, time.monotonic())
+    cover.suppressed, cover.proofs = suppressed.copy(), dict(proofs)
+    cover.meet_all(new)
+    repaired(cover, new)
+    send(PatternNews("mended", cover.suppressed, cover.proofs))

@@ -7,23 +7,24 @@ is. Where the sums of a table are followed to the end, few cells remain.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import InfeasibleProblem
-from statveil.suppression.problem import ENDLESS, SuppressionProblem
+from statveil.suppress.cells.problem import ENDLESS, SuppressionProblem
 
 
 class Need(NamedTuple):
-    """A class must be able to move by `amount` in this `sense`, even for one who knows the class `known` (-1: nobody in particular)."""
+    """A class must be able to move by `amount` in this `sense`, even for one who knows the classes `known`."""
 
     target: int
     sense: int
     amount: int
-    known: int = -1
+    known: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,11 @@ class ClassSystem:
     @property
     def size(self) -> int:
         return int(self.cost.size)
+
+    @cached_property
+    def columns(self) -> csc_matrix:
+        """The relations, class by class."""
+        return csc_matrix(self.relations)
 
     def cells(self, classes: BoolArray) -> BoolArray:
         """The cells of these classes."""
@@ -167,7 +173,8 @@ def _needs(problem: SuppressionProblem, of_cell: IntArray, sign: IntArray, size:
         group, turned = of_cell[cell], int(sign[cell] < 0)
         low, high = int(problem.lower_level[cell]), int(problem.upper_level[cell])
         if low == high == 0:
-            low, high = 0, 1
+            high = int(problem.upper[cell] > problem.value[cell])
+            low = 1 - high
         amount[turned, group] = max(amount[turned, group], high)
         amount[1 - turned, group] = max(amount[1 - turned, group], low)
     found = [Need(int(group), 1 - 2 * int(row), int(amount[row, group])) for row, group in zip(*np.nonzero(amount), strict=True)]

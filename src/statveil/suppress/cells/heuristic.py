@@ -15,8 +15,8 @@ import numpy as np
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import InfeasibleProblem
 from statveil.solve.highs import CirculationProgram
-from statveil.suppression.classes import ClassSystem, Need
-from statveil.suppression.witnesses import holds, in_whole_numbers, shown_by
+from statveil.suppress.cells.classes import ClassSystem, Need
+from statveil.suppress.cells.witnesses import holds, in_whole_numbers, shown_by
 
 Proof = tuple[IntArray, AnyArray]
 
@@ -66,11 +66,11 @@ class Cover:
     def cheapest(self, need: Need, dearer: IntArray | None = None) -> Proof:
         """The cheapest deviation that meets the need, in whole numbers."""
         price = self._prices(need.amount, dearer)
-        still = np.array([need.known] if need.known >= 0 else [], dtype=np.int64)
+        still = np.array(need.known, dtype=np.int64)
         for stretch in (1.0, 1.0 + 1e-6):
             amount = need.sense * need.amount * stretch
             deviation = self.program.cheapest(need.target, amount, price, still=still, seconds=TUNING.program_seconds)
-            whole = None if deviation is None else in_whole_numbers(self.system.relations, deviation)
+            whole = None if deviation is None else in_whole_numbers(self.system.columns, deviation)
             if whole is not None and holds(self.system, np.ones(self.system.size, dtype=np.bool_), need, *whole):
                 return whole
         raise InfeasibleProblem(
@@ -95,7 +95,7 @@ class Cover:
         place = {int(each): at for at, each in enumerate(support)}
         for need in needs:
             at = place.get(need.target)
-            if need in self.proofs or at is None or (need.known in place and move[place[need.known]]):
+            if need in self.proofs or at is None or any(each in place and move[place[each]] for each in need.known):
                 continue
             if reach[0 if need.sense > 0 else 1, at] >= need.amount:
                 self.proofs[need] = proof

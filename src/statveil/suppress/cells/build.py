@@ -8,8 +8,8 @@ from statveil.core.arrays import LARGEST_EXACT, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.formats.system import LinearSystem
 from statveil.risk.sensitivity import Sensitivity
-from statveil.suppression.options import SuppressionOptions
-from statveil.suppression.problem import COST_UNITS, ENDLESS, SuppressionProblem
+from statveil.suppress.cells.options import SuppressionOptions
+from statveil.suppress.cells.problem import COST_UNITS, ENDLESS, SuppressionProblem
 from statveil.tables.relations import relations
 from statveil.tables.table import Table
 
@@ -47,22 +47,22 @@ def problem_of_table(table: Table, sensitivity: Sensitivity, options: Suppressio
 def problem_of_system(system: LinearSystem, options: SuppressionOptions, *, use_file_cost: bool = False) -> SuppressionProblem:
     """Cells of status u are primary, those of status z are published, those of status m are suppressed already, at no cost.
 
-    What readers know beforehand is what the file says, with the protection interval of primary cells.
+    What readers know beforehand is what the file says. No level is asked below zero of a value that is not.
     """
-    primary = (system.status == "u") & (np.maximum(system.lower_level, system.upper_level) > 0)
+    primary, value = system.status == "u", system.value
     if options.cost == "frequency":
         raise InputError("A linear system has no frequencies.", hint="Choose another cost: unit, value or log.")
     size = system.cost if use_file_cost else _sizes(np.abs(system.value) * 10.0**-system.decimals, options)
     return SuppressionProblem(
         relations=system.relations,
-        value=system.value,
-        lower=np.minimum(system.lower, system.value),
-        upper=np.maximum(system.upper, system.value),
+        value=value,
+        lower=np.minimum(system.lower, value),
+        upper=np.maximum(system.upper, value),
         primary=primary,
         candidate=~primary & (system.status != "z") & (system.value != 0),
         hidden=(system.status == "m") & ~primary,
         single=np.zeros(system.value.size, dtype=np.bool_),
-        lower_level=np.where(primary, system.lower_level, 0),
+        lower_level=np.where(primary, np.where(value >= 0, np.minimum(system.lower_level, value), system.lower_level), 0),
         upper_level=np.where(primary, system.upper_level, 0),
         cost=_whole(size),
     )

@@ -9,9 +9,9 @@ from statveil.core.errors import InputError
 from statveil.core.limits import check_seed, is_finite, known
 
 Cost = Literal["unit", "value", "frequency", "log"]
-MethodName = Literal["auto", "optimal", "modular", "hypercube", "network", "elimination"]
+MethodName = Literal["auto", "optimal"]
 COSTS: tuple[Cost, ...] = ("unit", "value", "frequency", "log")
-METHODS: tuple[MethodName, ...] = ("auto", "optimal", "modular", "hypercube", "network", "elimination")
+METHODS: tuple[MethodName, ...] = ("auto", "optimal")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.solve.highs import CapacityProgram, CoveringProgram
-from statveil.suppression.classes import ClassSystem, Need
+from statveil.suppress.cells.classes import ClassSystem, Need
 
 _DENOMINATORS = (1, 2, 6, 60)
 
