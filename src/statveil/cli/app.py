@@ -44,6 +44,7 @@ HOMES = {
     "new": Home("statveil.cli.commands.new:new"),
     "protect": Home("statveil.cli.commands.protect:protect", "statveil.cli.by_content:Protect"),
     "check": Home("statveil.cli.commands.check:check", "statveil.cli.by_content:Check"),
+    "suppress": Home("statveil.cli.commands.suppress:suppress"),
     "risk": Home("statveil.cli.commands.risk:risk"),
     "convert": Home("statveil.cli.commands.convert:convert"),
     "demo": Home("statveil.cli.app:demo"),

@@ -52,7 +52,7 @@ def problem_of_system(system: LinearSystem, options: SuppressionOptions, *, use_
     primary, value = system.status == "u", system.value
     if options.cost == "frequency":
         raise InputError("A linear system has no frequencies.", hint="Choose another cost: unit, value or log.")
-    size = system.cost if use_file_cost else _sizes(np.abs(system.value) * 10.0**-system.decimals, options)
+    size = system.cost if use_file_cost else sizes(np.abs(system.value) * 10.0**-system.decimals, options)
     return SuppressionProblem(
         relations=system.relations,
         value=value,
@@ -64,7 +64,7 @@ def problem_of_system(system: LinearSystem, options: SuppressionOptions, *, use_
         single=np.zeros(system.value.size, dtype=np.bool_),
         lower_level=np.where(primary, np.where(value >= 0, np.minimum(system.lower_level, value), system.lower_level), 0),
         upper_level=np.where(primary, system.upper_level, 0),
-        cost=_whole(size),
+        cost=whole_costs(size),
     )
 
 
@@ -87,15 +87,17 @@ def _costs(table: Table, sensitivity: Sensitivity, options: SuppressionOptions) 
             raise InputError("The table has no frequencies.", hint="Choose another cost: unit, value or log.")
         size = np.maximum(table.frequency * 10.0**-table.frequency_scale, 1.0)
     else:
-        size = _sizes(np.abs(table.value) * 10.0**-table.scale, options)
-    return _whole(np.where(np.isnan(sensitivity.weight), size, sensitivity.weight) * places)
+        size = sizes(np.abs(table.value) * 10.0**-table.scale, options)
+    return whole_costs(np.where(np.isnan(sensitivity.weight), size, sensitivity.weight) * places)
 
 
-def _sizes(amount: FloatArray, options: SuppressionOptions) -> FloatArray:
+def sizes(amount: FloatArray, options: SuppressionOptions) -> FloatArray:
+    """The cost of cells of these amounts."""
     if options.cost == "unit":
         return np.ones(amount.size)
     return np.asarray(np.log1p(amount) if options.cost == "log" else amount)
 
 
-def _whole(cost: FloatArray) -> IntArray:
+def whole_costs(cost: FloatArray) -> IntArray:
+    """In thousandths, none of them nothing."""
     return np.rint(np.clip(cost * COST_UNITS, 1, DEAREST)).astype(np.int64)

@@ -11,10 +11,10 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray, FloatArray
 from statveil.core.errors import InfeasibleProblem
+from statveil.suppress.cells.auto import PatternNews, repaired
 from statveil.suppress.cells.classes import ClassSystem
 from statveil.suppress.cells.heuristic import Cover, construct, improve
 from statveil.suppress.cells.lower_bound import CutLoop, bound_of
-from statveil.suppress.cells.auto import PatternNews, repaired
 
 Node = tuple[BoolArray, BoolArray, int]
 """Classes suppressed for sure, classes published for sure, and the bound of the node above."""

@@ -16,8 +16,8 @@ METHODS: tuple[MethodName, ...] = ("auto", "optimal")
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressionOptions:
-    """cost: what suppressing a cell costs: `unit` counts cells, `value` and `frequency` add up what is lost, `log` the logarithm of the value
-        (times 1,000, rounded). A cost given for a cell replaces it.
+    """cost: what suppressing a cell costs: `unit` counts cells, `value` and `frequency` add up what is lost, `log` the logarithm of the
+        value (times 1,000, rounded). A cost given for a cell replaces it.
     known_percent: what readers know of each cell beforehand, in percent of its value either way; None: only that it is not below zero.
     singletons: whether the only respondent of a cell must not be able to work out another sensitive cell.
     seed: the same seed finds the same pattern, unless the time limit ends the search first.

@@ -45,11 +45,11 @@ def _eliminated(part: csr_matrix, support: IntArray, deviation: FloatArray) -> t
         if not row:
             continue
         pivot = max(row, key=lambda j: (abs(deviation[j]) < 1, -j))
-        row = {j: v / row[pivot] for j, v in row.items()}
+        reduced = {j: v / row[pivot] for j, v in row.items()}
         for other in solved.values():
             if pivot in other:
-                _subtract(other, row, other[pivot])
-        solved[pivot] = row
+                _subtract(other, reduced, other[pivot])
+        solved[pivot] = reduced
     value = [Fraction(round(float(each) * _FINE), _FINE) for each in deviation]
     for pivot, row in solved.items():
         value[pivot] = -sum((v * value[j] for j, v in row.items() if j != pivot), Fraction(0))
