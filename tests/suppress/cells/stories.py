@@ -12,7 +12,6 @@ def grid(inner, levels, *, single=(), frozen=(), upper=None) -> SuppressionProbl
     """A table of rows and columns with their totals, in reading order; levels: cell -> protection level both ways."""
     inner = np.asarray(inner)
     full = np.block([[inner, inner.sum(axis=1)[:, None]], [inner.sum(axis=0)[None, :], np.array([[inner.sum()]])]])
-    rows, columns = full.shape
     number, sums = np.arange(full.size).reshape(full.shape), []
     for line in [*number, *number.T]:
         row = np.zeros(full.size, dtype=np.int64)
@@ -45,7 +44,7 @@ def of_arrays(relations, value, levels, *, single=(), frozen=(), upper=None) -> 
 
 def random_grid(rng: np.random.Generator) -> SuppressionProblem:
     """Two or three rows and columns, zeros among them, one to three sensitive cells."""
-    inner = rng.integers(0, 30, size=(rng.integers(2, 4), rng.integers(2, 4))) * (rng.random((1, 1)) < 2)
+    inner = rng.integers(0, 30, size=(rng.integers(2, 4), rng.integers(2, 4)))
     inner[rng.random(inner.shape) < 0.15] = 0
     full = grid(inner, {})
     filled = np.flatnonzero(full.value[: -inner.shape[1] - 1] > 0)

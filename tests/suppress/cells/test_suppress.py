@@ -81,7 +81,7 @@ def test_a_table_is_audited_by_sums_from_its_labels_and_costs_what_the_options_s
     }
     inner = {(area, trade): 10 + 7 * place for place, (area, trade) in enumerate((a, t) for a in "ABC" for t in ("a1", "a2", "b"))}
     table = sv.table_from_cells(trees, inner)
-    secret = sv.rules.assess(table, [sv.rules.ManuallySensitive([{"area": "A", "trade": "a1"}], protection=30)])
+    secret = sv.rules.assess(table, [sv.rules.Manual([sv.rules.ManualCell({"area": "A", "trade": "a1"}, status="sensitive")], level=30)])
     by_count = suppress_cells(table, secret, "optimal")
     by_value = suppress_cells(table, secret, "optimal", options=SuppressionOptions(cost="value"))
     assert by_count.secondary.sum() == 3

@@ -50,7 +50,6 @@ def suppress(
 
 def _in_words(told: dict[str, object]) -> str:
     bound = f"no pattern costs less than {told['certified_bound']:g} (certified)" if told["certified_bound"] else "no bound is known"
-    return (
-        f"{told['secondary']} cells are suppressed beside {told['primary']} sensitive ones, of {told['cells']}: cost {told['cost']:g}, {bound}.\n"
-        "The audit passed: no sensitive cell can be worked out to within its protection level."
-    )
+    counts = f"{told['secondary']} cells are suppressed beside {told['primary']} sensitive ones, of {told['cells']}"
+    promise = "The audit passed: no sensitive cell can be worked out to within its protection level."
+    return f"{counts}: cost {told['cost']:g}, {bound}.\n{promise}"

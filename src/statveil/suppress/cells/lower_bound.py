@@ -1,4 +1,4 @@
-"""A lower bound on the cost of any safe pattern, by capacity cuts, worked out in whole numbers (Fischetti and Salazar 2001).
+"""A lower bound on the cost of any safe pattern, by capacity cuts, worked out in whole numbers (Fischetti and Salazar 2000).
 
 For any multipliers y of the sums, d_p = r'd with r = e_p - M'y, so that a pattern x that lets class p reach its need has
 sum c_i x_i >= need, c_i = min(need, what class i can add to r'd). Multipliers are rounded to fractions; the cut holds for any.

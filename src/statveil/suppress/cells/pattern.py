@@ -34,6 +34,14 @@ class CellSuppression:
     more). ending: `optimal` where both meet.
     witnesses: proof for each primary cell and sense. problem: what was solved. method, seed, seconds: how, and how long.
     audit: the independent audit, which it passed; `repairs`: how often the audit sent a pattern back.
+
+    >>> import statveil as sv
+    >>> shops = sv.Hierarchy.flat(["A", "B", "C", "D"])
+    >>> table = sv.table_from_cells({"shop": shops}, {("A",): 12, ("B",): 30, ("C",): 9, ("D",): 40})
+    >>> rule = sv.rules.Manual([sv.rules.ManualCell({"shop": "A"}, status="sensitive")], level=50)
+    >>> found = sv.suppress_cells(table, sv.rules.assess(table, [rule]))
+    >>> int(found.secondary.sum()), found.gap
+    (1, 0.0)
     """
 
     primary: BoolArray = field(repr=False)

@@ -1,7 +1,7 @@
 """The suppression problem of docs/suppression.md in integer units: any linear system of cells, with no solver in sight.
 
 A reader of a pattern S knows M y = b, y = a outside S, lower <= y <= upper. S is safe if for each primary cell some such y lies at
-a - lower_level or below, and some at a + upper_level or above (Fischetti and Salazar 2001).
+a - lower_level or below, and some at a + upper_level or above (Fischetti and Salazar 2000).
 """
 
 from __future__ import annotations
