@@ -20,7 +20,7 @@ from statveil.suppress.cells.options import COSTS, SuppressionOptions
 from statveil.suppress.cells.suppress import suppress_cells
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.reference.suppression import is_safe  # noqa: E402
+from tests.reference.suppression import is_safe
 
 TREE = sv.Hierarchy(parent={"A": "T", "B": "T", "a1": "A", "a2": "A", "b1": "B", "b2": "B", "b3": "B"}, total="T")
 
@@ -59,7 +59,7 @@ def random_tables(count: int, seconds: float) -> None:
         sensitivity = sv.rules.assess(table, [sv.MinimumFrequency(3), sv.PPercent(15)])
         try:
             found = suppress_cells(table, sensitivity, "auto", limits=sv.Limits(seconds=seconds))
-        except (sv.InfeasibleProblem, sv.AuditFailed):
+        except (sv.InfeasibleProblem, sv.NoTableFound, sv.AuditFailed):
             tally[kind] = [made, refused + 1, breached]
             continue
         tally[kind] = [made + 1, refused, breached + (not is_safe(found.problem, found.suppressed))]

@@ -10,9 +10,9 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray
 from statveil.suppress.cells.classes import ClassSystem, Need
+from statveil.suppress.cells.gate import breaches
 from statveil.suppress.cells.heuristic import Cover, Proof, construct, improve
 from statveil.suppress.cells.lower_bound import CutLoop
-from statveil.suppress.cells.gate import breaches
 
 MOST_ROUNDS = 20
 """Of looking for single respondents who can work something out. By judgement: two were needed."""

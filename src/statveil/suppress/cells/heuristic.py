@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from statveil.core.errors import InfeasibleProblem
+from statveil.core.errors import NoTableFound
 from statveil.solve.highs import CirculationProgram
 from statveil.suppress.cells.classes import ClassSystem, Need
 from statveil.suppress.cells.witnesses import holds, in_whole_numbers, shown_by
@@ -26,6 +26,10 @@ class HeuristicTuning(NamedTuple):
 
     next_to_nothing: float = 1e-7
     """The price of a class that is suppressed already, beside the least other one."""
+    widest: float = 1e5
+    """Prices lie within this factor of their median either way: a solver that computes in doubles loses its way beyond."""
+    flattest: float = 1e-6
+    """The same where all other prices are one: the last resort."""
     largest: float = 2.0**53
     program_seconds: float = 60.0
 
@@ -66,15 +70,16 @@ class Cover:
     def cheapest(self, need: Need, dearer: IntArray | None = None) -> Proof:
         """The cheapest deviation that meets the need, in whole numbers."""
         price = self._prices(need.amount, dearer)
+        flat = np.where(self.suppressed, TUNING.flattest, 1.0)
         still = np.array(need.known, dtype=np.int64)
-        for stretch in (1.0, 1.0 + 1e-6):
+        for stretch, prices in ((1.0, price), (1.0 + 1e-6, price), (1.0, flat), (1.0 + 1e-6, flat)):
             amount = need.sense * need.amount * stretch
-            deviation = self.program.cheapest(need.target, amount, price, still=still, seconds=TUNING.program_seconds)
+            deviation = self.program.cheapest(need.target, amount, prices, still=still, seconds=TUNING.program_seconds)
             whole = None if deviation is None else in_whole_numbers(self.system.columns, deviation)
             if whole is not None and holds(self.system, np.ones(self.system.size, dtype=np.bool_), need, *whole):
                 return whole
-        raise InfeasibleProblem(
-            "A sensitive cell cannot be protected to its level, whatever is suppressed, as far as the solver can tell.",
+        raise NoTableFound(
+            "No pattern was found that protects a sensitive cell to its level, whatever is suppressed; that there is none is not proved.",
             hint="Free frozen cells, widen what is known beforehand, or lower the level.",
         )
 
@@ -83,9 +88,13 @@ class Cover:
         system = self.system
         most = np.maximum(np.minimum(np.minimum(np.maximum(system.down, 1), np.maximum(system.up, 1)), amount), 1)
         price = np.maximum(system.cost * self.discount, 1.0) / most
-        price[self.suppressed] = TUNING.next_to_nothing * price.min(initial=1.0)
         if dearer is not None:
             price[dearer] = np.maximum(system.cost[dearer], 1) / most[dearer]
+        price = np.clip(price / np.median(price), 1 / TUNING.widest, TUNING.widest)
+        taken = self.suppressed.copy()
+        if dearer is not None:
+            taken[dearer] = False
+        price[taken] = TUNING.next_to_nothing * price.min(initial=1.0)
         return np.asarray(price)
 
     def tick(self, proof: Proof, needs: tuple[Need, ...]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from statveil.core.arrays import BoolArray, FloatArray
-from statveil.core.errors import InfeasibleProblem
+from statveil.core.errors import NoTableFound
 from statveil.suppress.cells.auto import PatternNews, repaired
 from statveil.suppress.cells.classes import ClassSystem
 from statveil.suppress.cells.heuristic import Cover, construct, improve
@@ -87,7 +87,7 @@ class _Tree:
         cover = Cover(replace(self.system, cost=closed, free=pattern | self.system.free), self.deadline)
         try:
             cover.meet_all(self.system.needs)
-        except InfeasibleProblem:
+        except NoTableFound:
             return
         trial = Cover(self.system, self.deadline)
         trial.proofs = cover.proofs

@@ -67,8 +67,8 @@ def suppress_cells(
     >>> trees = {"area": sv.Hierarchy.flat(["A", "B", "C"]), "trade": sv.Hierarchy.flat(["x", "y", "z"])}
     >>> codes = [(area, trade) for area in "ABC" for trade in "xyz"]
     >>> table = sv.table_from_cells(trees, dict(zip(codes, [20, 50, 10, 8, 19, 22, 17, 32, 12])))
-    >>> secret = sv.rules.assess(table, [sv.rules.Manual([sv.rules.ManualCell({"area": "B", "trade": "x"}, status="sensitive")], level=50)])
-    >>> found = suppress_cells(table, secret, "optimal")
+    >>> rule = sv.rules.Manual([sv.rules.ManualCell(cell={"area": "B", "trade": "x"}, status="sensitive")], level=50)
+    >>> found = suppress_cells(table, sv.rules.assess(table, [rule]), "optimal")
     >>> int(found.suppressed.sum()), found.cost, found.ending.value
     (4, 3.0, 'optimal')
     """
