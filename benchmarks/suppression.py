@@ -26,9 +26,8 @@ TREE = sv.Hierarchy(parent={"A": "T", "B": "T", "a1": "A", "a2": "A", "b1": "B",
 
 
 def csplib(folder: Path, names: list[str], seconds: float, method: str) -> None:
-    print(
-        "| table | cells | primary | cost | secondary | cost of them | certified bound | gap | seconds |\n|---|---|---|---|---|---|---|---|---|"
-    )
+    print("| table | cells | primary | cost | secondary | cost of them | certified bound | gap | seconds |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for path in sorted(folder.glob("*.jj")):
         if names and path.stem not in names:
             continue
