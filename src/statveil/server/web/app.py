@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from statveil.core.errors import StatveilError
 from statveil.jobs.server_config import WebPart
 from statveil.server.engine.service import TableService
-from statveil.server.store.audit_log import AuditLog
+from statveil.core.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.api import api, caller_of
 from statveil.server.web.auth import WATCHES, KeyRing

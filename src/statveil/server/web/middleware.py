@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from statveil.core.errors import StatveilError
 from statveil.server.engine.query import TUNING
-from statveil.server.store.audit_log import AuditLog
+from statveil.core.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ANONYMOUS, Caller, KeyRing
 from statveil.server.web.metrics import Metrics

@@ -20,7 +20,7 @@ from statveil.jobs.server_config import ServerConfig, WebPart, read_config
 from statveil.server.engine.scores import accuracy_lines, known_scores
 from statveil.server.engine.section4 import IsolatedSolver, warm_up
 from statveil.server.engine.service import TableService
-from statveil.server.store.audit_log import AuditLog
+from statveil.core.audit_log import AuditLog
 from statveil.server.workers.pool import WorkerPool
 from statveil.server.workers.shared_state import SharedFiles
 from statveil.solve.processes import Halt, Send, dismiss_idle, run_isolated
