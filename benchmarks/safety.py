@@ -99,7 +99,8 @@ def _job(shape: Shape, seconds: float) -> str:
 
 def measured(job: Path, out: Path, *, floors: str) -> dict[str, Any]:
     """Protect, then attack what was written."""
-    text = job.read_text(encoding="utf-8").replace("[limits]", f'[protection]\nfloors = "{floors}"\nattacks = "report"\n[limits]')
+    text, told = job.read_text(encoding="utf-8"), f'[protection]\nfloors = "{floors}"\nattacks = "report"\n'
+    text = text.replace("[protection]\n", told) if "[protection]" in text else text.replace("[limits]", f"{told}[limits]")
     path = job.with_name(f"{floors}.toml")
     path.write_text(text, encoding="utf-8")
     outcome = protect_to_folder(read_job(path), out)

@@ -170,3 +170,21 @@ def test_a_system_is_converted_with_all_decimals_of_its_levels(tmp_path: Path) -
     convert(tmp_path / "nine.jj", tmp_path / "nine.npz")
     assert read_system(tmp_path / "nine.npz", decimals="all").lower_level[0] == 55
     assert read_system(tmp_path / "nine.npz").lower_level[0] == 6
+
+
+def test_sbs_and_code_value_are_read_back(tmp_path: Path) -> None:
+    """What `convert` wrote as SBS becomes a ready table again, and that a code-value file which reads as CSV."""
+    (tmp_path / "t.sbs").write_text('"T",100,9,V\n"A",60,5,B,90.0\n"B",40,4,D\n', encoding="utf-8")
+    convert(tmp_path / "t.sbs", tmp_path / "t.txt", Conversion(drop=True))
+    convert(tmp_path / "t.txt", tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8").split() == [
+        "dimension_1,value,original,status",
+        "T,100,,1",
+        "A,60,,3",
+        "B,40,,11",
+    ]
+    (tmp_path / "u.txt").write_text("T,100\nA,x\nB,-\n", encoding="utf-8")
+    with pytest.raises(InputError, match="how many codes"):
+        convert(tmp_path / "u.txt", tmp_path / "u.csv")
+    convert(tmp_path / "u.txt", tmp_path / "u.csv", Conversion(dimensions=("area",)))
+    assert (tmp_path / "u.csv").read_text(encoding="utf-8").split() == ["area,value,original,status", "T,100,,", "A,,,x", "B,,,"]

@@ -56,6 +56,7 @@ HOMES = {
     "protect-batch": Home("statveil.cli.commands.protect:argus", hidden=True),
     "check-release": Home("statveil.cli.commands.check:check_release", hidden=True),
     "check-system": Home("statveil.cli.commands.check:check_system", hidden=True),
+    "check-pattern": Home("statveil.cli.commands.check_pattern:check_pattern", hidden=True),
     "check-server": Home("statveil.cli.commands.check:attack", hidden=True),
     # The words of earlier versions.
     "adjust": _old("statveil.cli.commands.adjust:adjust"),

@@ -81,6 +81,7 @@ class Protect(ByContent):
 class Check(ByContent):
     verb = "check"
     kinds: ClassVar = {"release": "check-release", "file release": "check-release", "system": "check-system", "server": "check-server"}
+    kinds |= {"pattern": "check-pattern"}
 
 
 def first_argument(args: Sequence[str], valued: Callable[[], frozenset[str]]) -> str | None:

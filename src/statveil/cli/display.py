@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from statveil.audit.attacks.verdict import SuiteReport
+    from statveil.data.microdata import Microdata
     from statveil.jobs.adjust import AdjustedSystem
     from statveil.jobs.tables.folder import FolderRelease
     from statveil.protect.adjustment import Adjustment
@@ -154,6 +155,13 @@ def warned_aloud() -> Iterator[None]:
         yield
     for words in dict.fromkeys(str(each.message) for each in told):
         typer.echo(f"Warning: {words}", err=True)
+
+
+def say_prepared(data: Microdata, *, as_json: bool) -> None:
+    """What became of the records before they were used: missing words, derived columns, records left out."""
+    if data.prepared is not None and not as_json:
+        for line in data.prepared.in_words():
+            typer.echo(f"Records: {line}", err=True)
 
 
 def show_release(outcome: FolderRelease, *, as_json: bool) -> None:

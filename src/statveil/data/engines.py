@@ -10,7 +10,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -49,6 +49,17 @@ class Session(Protocol):
         """The number of the first record that meets the condition (some record must), counted from 1."""
 
 
+class RecordView(NamedTuple):
+    """What queries see instead of the records as they came: missing words blanked, columns added, records left out.
+
+    cleaned: each column that came, in the engine's words. derived: the columns added to them. kept: the condition on both.
+    """
+
+    cleaned: tuple[str, ...]
+    derived: tuple[str, ...] = ()
+    kept: str = "true"
+
+
 class Engine(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
@@ -58,6 +69,9 @@ class Engine(Protocol):
 
     def place(self, record: int) -> str:
         """Where a user finds the record of that number: its line or its row."""
+
+    def viewed(self, columns: tuple[str, ...], view: RecordView) -> Engine:
+        """The same records seen through a view; `columns` names what it shows."""
 
 
 def column(engine: Engine, name: str) -> str:
@@ -80,18 +94,33 @@ class DuckEngine:
     """The line of the file on which a record begins; None where records are rows."""
     holds: object = None
     """Whatever must live as long as the records: a temporary copy of the file."""
+    view: RecordView | None = None
 
     @contextmanager
     def session(self) -> Iterator[DuckSession]:
         with tempfile.TemporaryDirectory(prefix="statveil-") as spill, duckdb.connect(config=_settings(spill)) as connection:
             with _in_our_words(self.origin):
-                names = ", ".join(_internal_name(index) for index in range(len(self.columns)))
                 self.attach(connection).create_view("source")
-                connection.execute(f"CREATE VIEW records AS SELECT * FROM source AS source({names})")
+                for definition in _views(len(self.columns), self.view):
+                    connection.execute(definition)
             yield DuckSession(connection=connection, origin=self.origin)
 
     def place(self, record: int) -> str:
         return f"line {self.line_of(record)}" if self.line_of else f"row {record} (counted from 1)"
+
+    def viewed(self, columns: tuple[str, ...], view: RecordView) -> DuckEngine:
+        return replace(self, columns=columns, view=view)
+
+
+def _views(columns: int, view: RecordView | None) -> Iterator[str]:
+    """`records` for all queries, and `numbered`: those that came, with their numbers and whether they were `kept`."""
+    view = view or RecordView(cleaned=tuple(_internal_name(index) for index in range(columns)))
+    came = ", ".join(_internal_name(index) for index in range(len(view.cleaned)))
+    cleaned = ", ".join(f"{each} AS {_internal_name(index)}" for index, each in enumerate(view.cleaned))
+    derived = "".join(f", {each} AS {_internal_name(index)}" for index, each in enumerate(view.derived, start=len(view.cleaned)))
+    yield f"CREATE VIEW cleaned AS SELECT {cleaned} FROM source AS source({came})"
+    yield f"CREATE VIEW records AS SELECT {came}{derived} FROM cleaned WHERE {view.kept}"
+    yield f"CREATE VIEW numbered AS SELECT {came}{derived}, {view.kept} AS kept, row_number() OVER () AS number FROM cleaned"
 
 
 def _settings(spill: str) -> dict[str, Any]:
@@ -128,10 +157,8 @@ class DuckSession:
         """Records come in their own order only to a single thread; this is for messages, not for speed."""
         with _in_our_words(self.origin):
             self.connection.execute("SET threads = 1; SET preserve_insertion_order = true")
-            numbered = f"SELECT row_number() OVER () AS number, {condition} AS meant FROM records"
-            return int(
-                scalar_row(self.connection.sql(f"SELECT min(number) AS first FROM ({numbered}) WHERE meant").to_arrow_table())["first"]
-            )
+            found = self.connection.sql(f"SELECT min(number) AS first FROM numbered WHERE kept AND ({condition})")
+            return int(scalar_row(found.to_arrow_table())["first"])
 
 
 def engine_over_csv(

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from statveil.core.errors import UnknownColumn
 from statveil.data.engines import Engine, column
+from statveil.data.prepared import PreparationReport, PreparedWishes
 
 Look = Literal["number", "code", "identifier", "empty"]
 
@@ -85,6 +86,7 @@ class Microdata:
 
     `decimal` is the mark in numbers written as text; None takes a comma in columns that use commas and no points. `delimiter` and
     `encoding` are those that a user named for a text file, and None where they were found. origin: the file, or what else it came from.
+    wishes, prepared: what was asked of the records before they are used (missing words, a condition, new columns), and what came of it.
 
     >>> import pyarrow as pa, statveil as sv
     >>> sv.read_microdata(pa.table({"region": ["A", "B"], "turnover": [10, 20]})).columns
@@ -96,6 +98,8 @@ class Microdata:
     decimal: DecimalMark | None = "."
     delimiter: str | None = None
     encoding: str | None = None
+    wishes: PreparedWishes | None = None
+    prepared: PreparationReport | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import csv
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
@@ -22,6 +22,8 @@ import pyarrow.parquet as pq
 from statveil.core.errors import BackendMissing, FormatError, InputError
 from statveil.data.engines import Engine, engine_over_arrow, engine_over_csv, engine_over_parquet
 from statveil.data.microdata import DecimalMark, FileLabels, Microdata
+from statveil.data.preparation import prepare_records
+from statveil.data.prepared import MissingWords, PreparedWishes
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter, transcode
 
 STATS_READERS = {
@@ -62,7 +64,14 @@ TUNING = ReaderTuning()
 
 
 def read_microdata(
-    source: str | PathLike[str] | Any, *, delimiter: str | None = None, encoding: str | None = None, decimal: DecimalMark | None = None
+    source: str | PathLike[str] | Any,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: DecimalMark | None = None,
+    missing: MissingWords = (),
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
 ) -> Microdata:
     """Records from a CSV, Parquet, SPSS, Stata, SAS or Excel file, or from a pandas, polars, pyarrow or DuckDB frame.
 
@@ -70,11 +79,20 @@ def read_microdata(
     For CSV, delimiter and encoding (UTF-8, Latin-1, cp1252) are detected unless given, and all columns are text:
     the code "01" stays "01". Decimal commas are understood where the delimiter is not a comma; otherwise say
     `decimal=","`. CSV and Parquet files are read when a table asks for them, so they must stay where they are.
+    missing: words that mean that a value is missing, such as `["NA", "."]`, or by column `{"income": ["-9"], "*": ["NA"]}`.
+    where: the records to keep, such as `"year = 2024 and size > 0"`. derive: new columns by expressions: `{"net": "income - tax"}`.
 
     >>> import pyarrow as pa
-    >>> read_microdata(pa.table({"region": ["A", "B"], "turnover": [10, 20]})).codes("region")
+    >>> shops = pa.table({"region": ["A", "B", "NA"], "turnover": [10, 20, 30]})
+    >>> read_microdata(shops, missing=["NA"], where="region is not missing and turnover > 5").codes("region")
     ['A', 'B']
     """
+    data = _as_it_comes(source, delimiter, encoding, decimal)
+    wishes = PreparedWishes(missing=missing, where=where, derive=derive or {})
+    return prepare_records(data, wishes) if wishes else data
+
+
+def _as_it_comes(source: str | PathLike[str] | Any, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
     if decimal not in (None, ".", ","):
         raise InputError(f"Unknown decimal mark {decimal!r}.", hint="Known: '.' and ','.")
     if not isinstance(source, (str, PathLike)):
@@ -90,7 +108,7 @@ def read_microdata(
 def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"A delimiter is one character, not {delimiter!r}.", hint="Use ';', ',', '|' or a tab ('\\t').")
-    named = {"delimiter": delimiter, "encoding": encoding}
+    named_delimiter, named_encoding = delimiter, encoding
     encoding = settle_encoding(path, encoding)
     delimiter = delimiter or sniff_delimiter(path, encoding)
     names = _header(path, encoding, delimiter)
@@ -102,7 +120,7 @@ def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: 
     except FormatError:
         _refuse_ragged(path, encoding, delimiter)
         raise
-    return Microdata(engine=engine, origin=str(path), decimal=decimal, **named)
+    return Microdata(engine=engine, origin=str(path), decimal=decimal, delimiter=named_delimiter, encoding=named_encoding)
 
 
 def _header(path: Path, encoding: str, delimiter: str) -> list[str]:

@@ -24,9 +24,11 @@ from statveil.data.readers import EXCEL_ENDINGS, PARQUET_ENDINGS, STATS_ENDINGS,
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter
 from statveil.formats.argus.apriori import Action, Apriori, read_apriori, write_apriori
 from statveil.formats.argus.cells import CellTable, ExactColumn, cell_of_rows, table_of
+from statveil.formats.argus.lines import read_lines
 from statveil.formats.argus.metadata import read_metadata
-from statveil.formats.argus.outputs import Style, write_code_value, write_sbs
+from statveil.formats.argus.outputs import CodeValue, Style, count_codes, has_value, read_code_value, write_code_value, write_sbs
 from statveil.formats.argus.records import record_rows
+from statveil.formats.argus.sbs import read_sbs
 from statveil.formats.argus.tab import read_cells, write_cells
 from statveil.formats.argus.trees import read_labels, read_tree, write_labels, write_tree
 from statveil.formats.system import read_system, write_system
@@ -215,13 +217,31 @@ def _apriori_of(cell: ManualCell, names: Sequence[str]) -> Iterator[Apriori]:
 
 
 def _cells(source: Path, how: Conversion) -> CellTable:
-    return read_cells(source, how.metadata)
+    return read_sbs(source) if source.suffix.lower() == ".sbs" else read_cells(source, how.metadata)
+
+
+def _code_value_to_csv(source: Path, target: Path, how: Conversion) -> None:
+    """A code-value file with a name for each column; `x` for a withheld value becomes a status of its own."""
+    first = next(iter(read_lines(source)), None)
+    header = first is not None and not has_value(first)
+    said = read_code_value(source, dimensions=len(how.dimensions) or count_codes(source, header=header), header=header)
+    names = how.dimensions or tuple(f"dimension_{place}" for place in range(1, len(said[0].codes) + 1 if said else 1))
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*names, "value", "original", "status"])
+        writer.writerows([*each.codes, *_code_value_fields(each)] for each in said)
+
+
+def _code_value_fields(said: CodeValue) -> list[str]:
+    amounts = ["" if amount is None else f"{amount:f}" for amount in (said.value, said.original)]
+    return [*amounts, str(int(said.status)) if said.status is not None else "x" if said.withheld else ""]
 
 
 def _table_to_table(source: Path, target: Path, how: Conversion) -> list[Path]:
     """A .tab file with its .rda and .hrc files, tidied."""
     companions = [target.with_suffix(".rda")]
-    check_targets([target, *companions], sources=[source, *([how.metadata] if how.metadata else [source.with_suffix(".rda")])])
+    read = [source] if source.suffix.lower() == ".sbs" else [source, how.metadata or source.with_suffix(".rda")]
+    check_targets([target, *companions], sources=read)
     return write_cells(_cells(source, how), target)
 
 
@@ -302,9 +322,11 @@ _STEPS: Sequence[tuple[frozenset[str], frozenset[str], Step]] = (
     (frozenset({".hst"}), frozenset({".csv"}), _apriori_to_csv),
     (frozenset({".csv"}), frozenset({".hst"}), _csv_to_apriori),
     (frozenset({".tab"}), frozenset({".tab"}), _table_to_table),
-    (frozenset({".tab"}), frozenset({".txt"}), _table_to_code_value),
+    (frozenset({".sbs"}), frozenset({".tab"}), _table_to_table),
+    (frozenset({".txt"}), frozenset({".csv"}), _code_value_to_csv),
+    (frozenset({".tab", ".sbs"}), frozenset({".txt"}), _table_to_code_value),
     (frozenset({".tab"}), frozenset({".sbs"}), _table_to_sbs),
-    (frozenset({".tab"}), frozenset({".jj"}), _table_to_system),
+    (frozenset({".tab", ".sbs"}), frozenset({".jj"}), _table_to_system),
     (frozenset({".json"}), frozenset(_PUBLIC), _published),
     (frozenset({".jj", ".npz"}), frozenset({".jj", ".npz"}), _system_to_system),
     (frozenset({".asc", ".csv", *PARQUET_ENDINGS, *STATS_ENDINGS, *EXCEL_ENDINGS}), frozenset({".csv", *PARQUET_ENDINGS}), _records),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Literal
 
 from statveil.core.errors import InputError
 from statveil.jobs.staging import RUN_FILE
 
-Kind = Literal["table job", "record job", "server", "system", "batch", "release", "file release"]
+Kind = Literal["table job", "record job", "server", "system", "batch", "pattern", "release", "file release"]
 HEAD = 4096
 """Bytes that tell a linear system or a batch from anything else."""
-KNOWN = "Known: a job file (.toml), a linear system (.jj, .npz), a batch of tau-ARGUS (.arb), a release folder."
+KNOWN = (
+    "Known: a job file (.toml), a linear system (.jj, .npz), a batch of tau-ARGUS (.arb), a table with statuses (.sbs, .tab),"
+    " a release folder."
+)
 
 
 def kind_of(thing: Path) -> Kind:
@@ -29,6 +33,8 @@ def kind_of(thing: Path) -> Kind:
         return "system"
     if thing.suffix.lower() == ".arb" or head.lstrip().startswith((b"<", b"//")):
         return "batch"
+    if thing.suffix.lower() in (".sbs", ".tab") or _begins_as_sbs(head):
+        return "pattern"
     raise InputError(f"{thing} is nothing that statveil knows.", hint=KNOWN)
 
 
@@ -47,6 +53,11 @@ def _job(path: Path) -> Kind:
     if "dataset" in content:
         return "server"
     return "record job" if "fields" in content else "table job"
+
+
+def _begins_as_sbs(head: bytes) -> bool:
+    """Codes, a value, a frequency and a flag, and perhaps shares: the first line of an SBS file."""
+    return re.match(rb'\s*("[^"\r\n]*",(\d+,)?)+-?[\d.]+,\d+,[VABCDF](,[\d.]+){0,2}\s*(\r|\n|$)', head) is not None
 
 
 def _begins_as_jj(head: bytes) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from statveil.core.errors import InputError
 from statveil.core.limits import known
 from statveil.core.toml import to_toml
 from statveil.data.microdata import ColumnProfile, profile
+from statveil.data.preparation import usual_words
 from statveil.data.readers import read_microdata
 
 TEMPLATE = """\
@@ -24,6 +25,9 @@ file = "enterprises.csv"       # CSV or Parquet, one record a line
 # delimiter = ";"              # CSV: found by itself when not given
 # encoding = "utf-8"           # CSV: found by itself when not given
 # decimal = ","                # CSV: "." or ","
+# missing = ["NA", "."]        # words that mean that a value is missing; by column: { income = ["-9"], "*" = ["NA"] }
+# where = "year = 2024 and size > 0"                        # the records to keep
+# derive = { profit = "turnover - costs" }                  # new columns
 
 [table]                        # write [[table]] several times for linked tables
 name = "turnover"
@@ -144,6 +148,9 @@ FILE_TEMPLATE = """\
 [data]
 file = "people.csv"            # CSV, Parquet, SPSS, Stata, SAS or Excel, one record a line
 # delimiter = ";"              # CSV: found by itself when not given; so are encoding and decimal
+# missing = ["NA", "."]        # words that mean that a value is missing; by column: { income = ["-9"], "*" = ["NA"] }
+# where = "age >= 16"          # the records to keep
+# derive = { adult = "age >= 18" }                          # new columns
 
 [fields]                       # what an intruder may know of a person, and how coarsely each field may be written
 age = { intervals = [5, 10, 20] }                           # classes of these widths; or edges = [[18, 65]], bottom = 5, top = 90
@@ -234,11 +241,43 @@ class Roles(NamedTuple):
 def new_job(data: Path, target: Path, kind: Kind = "table") -> list[ColumnProfile]:
     """Write the job; what the columns look like is given back, to be shown."""
     known("kind", kind, KINDS)
-    columns = profile(read_microdata(data))
-    content = to_toml(_content(kind, os.path.relpath(data, target.parent), columns))
-    text = _HEADS[kind].format(target=target.name) + content + _columns_in_words(columns)
+    records = read_microdata(data)
+    usual = usual_words(records)
+    missing, columns = _told_missing(data, usual, profile(records))
+    content = _with_missing(_content(kind, os.path.relpath(data, target.parent), columns), missing)
+    doubtful = {name: words for name, words in usual.items() if name not in missing}
+    text = _HEADS[kind].format(target=target.name) + to_toml(content) + _columns_in_words(columns) + _doubts_in_words(doubtful)
     write_new(target, text)
     return columns
+
+
+def _told_missing(
+    data: Path, usual: Mapping[str, list[str]], columns: list[ColumnProfile]
+) -> tuple[dict[str, list[str]], list[ColumnProfile]]:
+    """The words for missing values of columns that are numbers without them, and the look of the columns then.
+
+    Among codes such a word may be one of them: NA is Namibia.
+    """
+    if not usual:
+        return {}, columns
+    cleaned = profile(read_microdata(data, missing=usual))
+    missing = {each.name: usual[each.name] for each in cleaned if each.name in usual and each.span is not None}
+    return missing, [after if after.name in missing else before for before, after in zip(columns, cleaned, strict=True)]
+
+
+def _with_missing(content: dict[str, object], missing: Mapping[str, list[str]]) -> dict[str, object]:
+    """The job with these words for missing values where its records are named."""
+    if not missing:
+        return content
+    if "dataset" in content:
+        return {**content, "dataset": [{**part, "missing": missing} for part in cast("list[dict[str, object]]", content["dataset"])]}
+    return {**content, "data": {**cast("dict[str, object]", content["data"]), "missing": missing}}
+
+
+def _doubts_in_words(doubtful: Mapping[str, list[str]]) -> str:
+    """Words that are taken for codes, and may be none."""
+    lines = [f"#   {name}: {', '.join(words)}" for name, words in doubtful.items()]
+    return "\n# Codes here; if they mean that a value is missing, say so under missing:\n" + "\n".join(lines) + "\n" if lines else ""
 
 
 def roles_of(columns: Sequence[ColumnProfile]) -> Roles:

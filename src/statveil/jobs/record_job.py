@@ -16,7 +16,6 @@ from statveil.core.limits import Limits
 from statveil.core.toml import read_toml, to_toml
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
-from statveil.data.readers import read_microdata
 from statveil.jobs.records.perturbation import PerturbPart
 from statveil.jobs.schema import DataPart, LimitsPart, Number, Part, wrong_keys
 from statveil.records.keys import EditRule, KeyVariables
@@ -172,8 +171,7 @@ class FileJob:
 
     @cached_property
     def microdata(self) -> Microdata:
-        data = self.parts.data
-        return read_microdata(self.base / data.file, delimiter=data.delimiter, encoding=data.encoding, decimal=data.decimal)
+        return self.parts.data.microdata(self.base / self.parts.data.file)
 
     def keys(self) -> KeyVariables:
         given = self.parts.safety

@@ -77,10 +77,17 @@ class DataPart(Part):
     delimiter: str | None = None
     encoding: str | None = None
     decimal: Literal[".", ","] | None = None
+    missing: list[str] | dict[str, list[str]] = []
+    """Words that mean that a value is missing, in all columns or by column ("*": in all others)."""
+    where: str | None = None
+    """The records to keep."""
+    derive: dict[str, str] = {}
+    """New columns by expressions."""
 
     def microdata(self, path: Path) -> Microdata:
         """The records of the file, which lies there."""
-        return read_microdata(path, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal)
+        reading = {"delimiter": self.delimiter, "encoding": self.encoding, "decimal": self.decimal}
+        return read_microdata(path, **reading, missing=self.missing, where=self.where, derive=self.derive)  # type: ignore[arg-type]
 
 
 class DimensionPart(Part):

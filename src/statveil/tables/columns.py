@@ -106,7 +106,8 @@ def _missing(data: Microdata, used: Iterable[str]) -> Iterator[_Doubt]:
             is_missing(data.engine, name),
             "missing value",
             "missing values",
-            "Drop these records, impute them, or give them a code of their own such as 'unknown'.",
+            f'Leave these records out (where = "{name} is not missing"), give them a value (derive = {{ new = "if_missing({name}, 0)" }}, '
+            "or a code such as 'unknown'), or impute them.",
         )
 
 
@@ -117,7 +118,8 @@ def _words(numbers: Iterable[NumberColumn]) -> Iterator[_Doubt]:
             number.is_word,
             "value that is not a number",
             "values that are not numbers",
-            "Look for words, NaN, signs for thousands, or another decimal mark (give decimal=',').",
+            f'Words such as NA that stand for missing values are named: missing = {{ {number.name} = ["NA"] }}. '
+            "Or look for NaN, signs for thousands, or another decimal mark (decimal = ',').",
         )
 
 

@@ -205,12 +205,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on std
 
 
 def check(
-    thing: Annotated[str, typer.Argument(metavar="X", help="A release folder; FILE.jj and FILE.sol; or a server's CONFIG.toml.")],
+    thing: Annotated[
+        str, typer.Argument(metavar="X", help="A release folder; FILE.jj, perhaps with FILE.sol; FILE.sbs; FILE.tab; CONFIG.toml.")
+    ],
 ) -> None:
     """Check a release: audit, bound, attacks.
 
-    X is a release folder, a linear system with its solution, or a server's configuration: told by its content. Exit code 5 if
-    anything does not hold. `statveil check X --help` shows the options for it.
+    X is a release folder, a linear system with its solution, a table with suppressed cells, or a server's configuration: told by
+    its content. Exit code 5 if anything does not hold. `statveil check X --help` shows the options for it.
     """
 
 
@@ -281,7 +283,9 @@ def audit(
 
 def check_system(
     file: Annotated[Path, typer.Argument(metavar="FILE.jj", help="The linear system.")],
-    solution: Annotated[Path, typer.Argument(metavar="FILE.sol", help="What was released.")],
+    solution: Annotated[
+        Path | None, typer.Argument(metavar="[FILE.sol]", help="What was released; without it, the suppressed cells are checked.")
+    ] = None,
     *,
     certificate: Annotated[
         Path | None, typer.Option("--certificate", metavar="CERT.json", help="The proof of the bound.", show_default=False)
@@ -304,12 +308,22 @@ def check_system(
 
         if variant not in ("at-least", "exact"):
             raise InputError(f"Unknown variant {variant!r}. Known: at-least, exact.")
+        if solution is None:
+            _check_suppressed(file, as_json=as_json)
+            return
         chosen = decimals_of(decimals)
         taken: dict[str, Any] = {"variant": variant, "non_additive": non_additive, "negative_levels": negative_levels, "decimals": chosen}
         report = audit_solution(file, solution, repairs=repairs, **taken)
         bound = None if certificate is None else float(audit_bound(file, certificate, weights=weights, norm="l1", **taken))
         attacked = _attacked_system(file, solution, chosen) if attacks and report.passed else None
         _tell(report, bound, attacked, as_json=as_json, page=out)
+
+
+def _check_suppressed(file: Path, *, as_json: bool) -> None:
+    from statveil.cli.commands.check_pattern import tell_pattern
+    from statveil.jobs.tables.pattern_check import PatternQuestion
+
+    tell_pattern(file, PatternQuestion(), as_json=as_json)
 
 
 def _attacked_folders(folders: Sequence[Path], only: Sequence[str], effort: Effort | None = None) -> SuiteReport:

@@ -30,13 +30,14 @@ def anonymise(
 ) -> None:
     """Recode and blank a file of records until no combination of key values is rare, and write it, audited."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.cli.display import narrator
+        from statveil.cli.display import narrator, say_prepared
         from statveil.jobs.record_job import read_file_job
         from statveil.jobs.records.folder import anonymise_to_folder
 
         chosen = read_file_job(job).within(seconds)
         with narrator(as_json=as_json) as tell, warnings.catch_warnings(record=True, category=UserWarning, action="always") as told:
             outcome = anonymise_to_folder(chosen, out or job.with_name(f"{job.stem}-release"), force=force, on_progress=tell)
+        say_prepared(chosen.microdata, as_json=as_json)
         _show_file(outcome, list(dict.fromkeys(str(each.message) for each in told)), as_json=as_json)
 
 
@@ -162,7 +163,7 @@ def protect_table(
 ) -> None:
     """Protect the table of a job file and write what may be published."""
     with polite(as_json=as_json, debug=debug):
-        from statveil.cli.display import narrator, show_release, warned_aloud
+        from statveil.cli.display import narrator, say_prepared, show_release, warned_aloud
         from statveil.jobs.table_job import read_job
         from statveil.jobs.tables.folder import protect_to_folder
 
@@ -170,4 +171,5 @@ def protect_table(
         folder = out or job.with_name(f"{job.stem}-release")
         with narrator(as_json=as_json) as tell, warned_aloud():
             outcome = protect_to_folder(chosen, folder, internal=internal, force=force, on_progress=tell)
+        say_prepared(chosen.microdata, as_json=as_json)
         show_release(outcome, as_json=as_json)

@@ -37,7 +37,8 @@ class NumberColumn:
         return f"lower(trim(CAST({self.identifier} AS VARCHAR)))"
 
     @property
-    def _text(self) -> str:
+    def text(self) -> str:
+        """As the engine reads numbers: trimmed, in lower case, with a point."""
         return f"replace({self._trimmed}, ',', '.')" if self.mark == "," else self._trimmed
 
     @property
@@ -51,24 +52,24 @@ class NumberColumn:
     @property
     def decimals_found(self) -> str:
         """Digits behind the mark without closing zeros, less the exponent; an absurd exponent counts as too many digits."""
-        digits = f"length(rtrim(split_part(split_part({self._text}, 'e', 1), '.', 2), '0'))"
+        digits = f"length(rtrim(split_part(split_part({self.text}, 'e', 1), '.', 2), '0'))"
         exponent = (
-            f"CASE WHEN contains({self._text}, 'e') THEN coalesce(TRY_CAST(split_part({self._text}, 'e', 2) AS INTEGER), -999) ELSE 0 END"
+            f"CASE WHEN contains({self.text}, 'e') THEN coalesce(TRY_CAST(split_part({self.text}, 'e', 2) AS INTEGER), -999) ELSE 0 END"
         )
         return f"CASE WHEN {self.is_number} THEN {digits} - ({exponent}) END"
 
     @property
     def is_negative(self) -> str:
-        return f"TRY_CAST({self._text} AS DOUBLE) < 0"
+        return f"TRY_CAST({self.text} AS DOUBLE) < 0"
 
     def units(self, decimals: int) -> str:
         """The number as an integer in units of 10**-decimals; NULL when it does not fit."""
-        return f"TRY_CAST(TRY_CAST({self._text} AS DECIMAL(19, {decimals})) * CAST({10**decimals} AS DECIMAL(10, 0)) AS BIGINT)"
+        return f"TRY_CAST(TRY_CAST({self.text} AS DECIMAL(19, {decimals})) * CAST({10**decimals} AS DECIMAL(10, 0)) AS BIGINT)"
 
     def rounded_units(self, decimals: int) -> str:
         """The same for a number that is not negative and has more decimals, a half rounded to the even neighbour."""
         step = 10 ** (ROUNDED_DECIMALS - decimals)
-        exact = f"CAST(replace(CAST(TRY_CAST({self._text} AS DECIMAL(38, {ROUNDED_DECIMALS})) AS VARCHAR), '.', '') AS HUGEINT)"
+        exact = f"CAST(replace(CAST(TRY_CAST({self.text} AS DECIMAL(38, {ROUNDED_DECIMALS})) AS VARCHAR), '.', '') AS HUGEINT)"
         whole, rest = f"({exact} // {step})", f"({exact} % {step})"
         up = f"CASE WHEN 2 * {rest} > {step} OR (2 * {rest} = {step} AND {whole} % 2 = 1) THEN 1 ELSE 0 END"
         return f"TRY_CAST({whole} + {up} AS BIGINT)"

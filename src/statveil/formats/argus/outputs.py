@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -109,6 +110,24 @@ def read_code_value(path: str | Path, *, dimensions: int, header: bool = False) 
     """Read a code-value file of so many dimensions, with or without statuses and originals."""
     lines = read_lines(Path(path))
     return tuple(_read(line, fields_of(line, SEPARATOR), dimensions) for line in lines[header:])
+
+
+def has_value(line: ArgusLine) -> bool:
+    """Whether a line holds a value: in the names of columns nothing is a number, withheld or empty."""
+    return any(text.strip() in (WITHHELD, EMPTY) or _is_number(text) for text in fields_of(line, SEPARATOR)[1:])
+
+
+def count_codes(path: Path, *, header: bool) -> int:
+    """How many codes a line has: quotation marks stand around codes, and around nothing else."""
+    lines = read_lines(path)[header:]
+    counts = {len(re.match(r'((\s*"[^"]*",)*)', line.text)[0].split('",')) - 1 for line in lines}  # type: ignore[index]
+    if len(counts) != 1 or counts == {0}:
+        raise InputError(f"{path.name} does not show how many codes a line has.", hint="Name the dimensions: --dimensions region,trade.")
+    return counts.pop()
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*-?\d+([.,]\d+)?\s*", text) is not None
 
 
 def _read(line: ArgusLine, fields: list[str], dimensions: int) -> CodeValue:

@@ -53,11 +53,12 @@ def has_file(data: Microdata) -> bool:
     return Path(data.origin).is_file()
 
 
-def _reading(data: Microdata) -> dict[str, str]:
+def _reading(data: Microdata) -> dict[str, Any]:
     """What `read_microdata` was told about the file."""
     decimal = None if data.decimal == "." else data.decimal
     told = {"delimiter": data.delimiter, "encoding": data.encoding, "decimal": decimal}
-    return {name: value for name, value in told.items() if value is not None}
+    asked = data.wishes.as_arguments() if data.wishes else {}
+    return {**{name: value for name, value in told.items() if value is not None}, **asked}
 
 
 def _settings(keys: KeyVariables) -> dict[str, Any]:

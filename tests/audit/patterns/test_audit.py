@@ -1,0 +1,174 @@
+"""What readers get of suppressed cells, by hand; then against slow plain code on random tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from statveil.audit.attacks.patterns import reach as attacker
+from statveil.audit.patterns import audit as module
+from statveil.audit.patterns.audit import UnionRule, audit_pattern
+from statveil.audit.patterns.pattern import Disclosure, KnowingReader, SuppressionPattern
+from statveil.audit.patterns.witnesses import WitnessBook
+from statveil.core.errors import InputError, SolverFailed
+from tests.audit.patterns.stories import grid
+from tests.reference.hidden_cells import ends, follows
+
+TABLE = [[10, 20, 30], [40, 50, 60]]
+SQUARE = [0, 1, 4, 5]  # rows of four cells: three and their sum
+
+
+def kinds(pattern: SuppressionPattern) -> dict[int, str]:
+    return {each.cell: each.kind.value for each in audit_pattern(pattern).faults}
+
+
+def test_a_square_hides_its_corners_as_far_as_the_smallest_of_each_colour() -> None:
+    """10 + 20 and 40 + 50 are known, so are 10 + 40 and 20 + 50: 10 may be 0 to 30, for 20 and 40 can give 20."""
+    found = audit_pattern(grid(TABLE, SQUARE, [0], level=10), all_intervals=True)
+    assert found.passed
+    assert found.down.tolist() == [10, 20, 20, 10]
+    assert found.up.tolist() == [20, 10, 10, 20]
+    assert set(found.verdict) == {Disclosure.SAFE}
+    assert found.components == 1
+
+
+def test_a_cell_alone_in_its_row_is_read_off() -> None:
+    found = audit_pattern(grid(TABLE, [0], [0]))
+    assert found.verdict == (Disclosure.EXACT,)
+    assert not found.passed
+
+
+def test_a_secondary_that_is_read_off_is_wasted_but_no_fault() -> None:
+    found = audit_pattern(grid(TABLE, [*SQUARE, 10], [0]))  # 30 + 60 = 90 stands alone in its row and column
+    assert found.passed
+    assert found.count(Disclosure.UNNEEDED) == 1
+
+
+def test_an_interval_that_is_too_narrow() -> None:
+    """10 can go up by 20 only."""
+    assert kinds(grid(TABLE, SQUARE, [0], level=21)) == {0: "inferential"}
+
+
+def test_a_sensitive_cell_that_is_published() -> None:
+    assert kinds(grid(TABLE, SQUARE, [0, 2])) == {2: "published"}
+
+
+def test_a_table_that_does_not_add_up() -> None:
+    pattern = grid(TABLE, SQUARE, [0])
+    value = pattern.value.copy()
+    value[3] += 1
+    assert audit_pattern(replace(pattern, value=value)).broken == (0, 6)
+
+
+def test_whoever_is_alone_in_one_corner_knows_the_others() -> None:
+    alone = np.isin(np.arange(12), [1])
+    found = audit_pattern(grid(TABLE, SQUARE, [0], singleton=alone))
+    assert [(each.cell, each.kind, each.others) for each in found.faults] == [(0, Disclosure.SINGLETON, (1,))]
+
+
+def test_one_respondent_under_two_names_learns_nothing() -> None:
+    """The first column holds 10 and nothing else: cell and column total are one cell of one respondent."""
+    table, hidden = [[10, 20], [0, 50]], [0, 1, 6, 7]
+    alone = np.isin(np.arange(9), [0, 6])
+    assert audit_pattern(grid(table, hidden, [0, 6], singleton=alone)).count(Disclosure.SINGLETON) == 0
+
+
+def test_a_holding_narrows_what_it_has_a_part_in() -> None:
+    """18 of the 20 is its own: the 10 can lose 2 only to it, and gain 2 of the 20."""
+    reader = KnowingReader(name="holding 1", cells=np.array([1]), least=np.array([18]), alone=np.array([False]))
+    found = audit_pattern(grid(TABLE, SQUARE, [0], level=5), readers=[reader])
+    assert [(each.kind, each.reader) for each in found.faults] == [(Disclosure.COALITION, "holding 1")]
+
+
+def test_who_knows_a_corner_whole_knows_them_all() -> None:
+    reader = KnowingReader(name="the only one", cells=np.array([5]), least=np.array([50]), alone=np.array([True]))
+    assert not audit_pattern(grid(TABLE, SQUARE, [0]), readers=[reader]).passed
+
+
+def test_a_union_of_suppressed_cells_must_be_safe_as_well() -> None:
+    """10 + 20 are known to be 30, of which one has 27 and another 2."""
+    pattern = grid(TABLE, SQUARE, [0])
+    largest, second = np.where(np.arange(12) == 1, 18, 5), np.zeros(12, dtype=np.int64)
+    safe = UnionRule(percent=10, largest=largest, second=second)
+    assert audit_pattern(pattern, union=safe).passed
+    first = UnionRule(percent=50, largest=np.where(np.arange(12) == 1, 20, 7), second=second)
+    found = audit_pattern(pattern, union=first)
+    assert (found.faults[0].kind, found.faults[0].others) == (Disclosure.UNION, (1,))
+
+
+def test_readers_who_know_every_value_closely() -> None:
+    """Within half: the 10 goes up to 15."""
+    assert kinds(grid(TABLE, SQUARE, [0], level=6).known_within(50)) == {0: "inferential"}
+    assert not kinds(grid(TABLE, SQUARE, [0], level=5).known_within(50))
+
+
+def test_what_cannot_be_checked_in_whole_numbers_is_not_called_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WitnessBook, "keep", lambda _book, _table: False)
+    assert kinds(grid(TABLE, SQUARE, [0], level=10)) == {0: "unproved"}
+
+
+def test_a_table_that_is_none_is_not_believed() -> None:
+    pattern = grid(TABLE, SQUARE, [0])
+    cells = np.array(SQUARE)
+    matrix = module._between(pattern, cells)
+    book = WitnessBook(matrix, *module._room(pattern, cells), (np.ones(4, np.int64), np.ones(4, np.int64)))
+    assert not book.keep(np.array([1.0, 1.0, 1.0, 1.0]))
+    assert book.keep(np.zeros(4))
+    assert book.keep(np.array([0.5, -0.5, -0.5, 0.5]) * 3)
+    assert book.up.tolist() == [2, 10, 10, 2]  # rounded it is a table still; turned round, it goes until the 10 is nothing
+    assert book.down.tolist() == [10, 2, 2, 10]
+
+
+def test_a_solver_that_finds_no_table_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attacker.ColumnRanges, "possible", property(lambda _ranges: False))
+    with pytest.raises(SolverFailed, match="no table at all"):
+        audit_pattern(grid(TABLE, SQUARE, [0]))
+
+
+def test_columns_that_do_not_fit() -> None:
+    pattern = grid(TABLE, SQUARE, [0])
+    with pytest.raises(InputError, match="as long as"):
+        replace(pattern, upper=pattern.upper[1:])
+    with pytest.raises(InputError, match="whole factors"):
+        replace(pattern, relations=pattern.relations.astype(np.float64))
+    with pytest.raises(InputError, match="outside"):
+        replace(pattern, lower=pattern.value + 1)
+
+
+def test_nothing_suppressed() -> None:
+    assert audit_pattern(grid(TABLE, [], [])).passed
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    inner=st.lists(st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=3, max_size=3),
+    hidden=st.lists(st.integers(0, 15), min_size=1, max_size=12, unique=True),
+    data=st.data(),
+)
+def test_against_slow_plain_code(inner: list[list[int]], hidden: list[int], data: st.DataObject) -> None:
+    primary = data.draw(st.lists(st.sampled_from(hidden), unique=True))
+    alone = data.draw(st.lists(st.sampled_from(hidden), unique=True, max_size=2))
+    pattern = grid(inner, hidden, primary, level=3, singleton=np.isin(np.arange(16), alone))
+    found = audit_pattern(pattern, all_intervals=True)
+    cells = found.cells
+    dense = pattern.relations.toarray()[:, cells]
+    rows = dense.tolist()
+    down, up = module._room(pattern, cells)
+    for at, cell in enumerate(cells.tolist()):
+        low, high = ends(dense, down, up, at)
+        assert found.down[at] <= low + 1e-6
+        assert found.up[at] <= high + 1e-6
+        assert found.down[at] > low - 1 - 1e-6  # the whole part of what a linear program finds
+        assert found.up[at] > high - 1 - 1e-6
+        if follows(rows, at):
+            assert found.verdict[at] in (Disclosure.EXACT, Disclosure.UNNEEDED)
+            continue
+        safe = not pattern.primary[cell] or (found.down[at] >= min(3, pattern.value[cell]) and found.up[at] >= 3)
+        assert (found.verdict[at] is not Disclosure.INFERENTIAL) == safe
+        told = [each for each in found.findings if each.cell == cell and each.kind is Disclosure.SINGLETON]
+        for other in told[0].others if told else ():
+            assert follows(rows, at, int(np.searchsorted(cells, other)))
