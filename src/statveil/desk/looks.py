@@ -1,18 +1,24 @@
-"""What the screens show of the records and the table: read once for each state of what it depends on, and kept in memory only."""
+"""What the screens show of the records and the table: made once for each state of what it depends on, and kept in memory only."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from statveil.core.errors import InputError
+from statveil.core.toml import to_toml
 from statveil.data.microdata import ColumnProfile, profile
+from statveil.data.preparation import usual_words
 from statveil.desk.project import Project
+from statveil.jobs.schema import check_job
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import assess_records
 from statveil.risk.assess import assess
+from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import Table
@@ -32,6 +38,13 @@ class Assessed(NamedTuple):
         return {**told, "sensitive in all": int(self.found.sensitive.sum()), "cells": self.table.size}
 
 
+class Columns(NamedTuple):
+    """The columns as they look, and by column the words in it that often mean that a value is missing."""
+
+    profiles: list[ColumnProfile]
+    doubtful: Mapping[str, list[str]]
+
+
 class Looks:
     """The desk's memory: nothing in it is needed, all of it can be made again."""
 
@@ -40,30 +53,26 @@ class Looks:
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._alone = threading.Lock()
 
-    def profile(self) -> list[ColumnProfile]:
-        job = self._job()
-        found: list[ColumnProfile] = self._made(("profile", *self._records(job)), lambda: profile(job.microdata))
+    def columns(self) -> Columns:
+        job = self.job()
+        key = ("columns", json.dumps(job.content["data"]), _as_it_is(job.path(job.parts.data.file)))
+        found: Columns = self._made(key, lambda: Columns(profile(job.microdata), usual_words(job.microdata)))
         return found
 
-    def assessed(self) -> Assessed:
-        """The table and what the rules find in it; another rule looks at the same table as long as it asks for no more of it."""
-        job = self._job()
-        rules, wanted = job.rules(), contributions_needed(job.rules())
-        parts = [repr(job.content.get(name)) for name in ("table", "equation", "cell_set")]
-        key = ("table", *self._records(job), *parts, job.parts.protection.search_sets and job.text)
-        table = self._made((*key, max(wanted, KEPT)), lambda: assess_records(job.microdata, job.linked(), rules)[0])
+    def assessed(self, content: Mapping[str, Any] | None = None) -> Assessed:
+        """The table of the job (or of this content) and what the rules find in it; a table is added up once for all rules."""
+        job = self.job(content)
+        rules = job.rules()
+        table = self._made(("table", *_table_key(job)), lambda: assess_records(job.microdata, job.linked(), rules)[0])
         return Assessed(job, table, assess(table, rules))
 
-    def _job(self) -> TableJob:
+    def job(self, content: Mapping[str, Any] | None = None) -> TableJob:
+        """The job as the library reads it: what is wrong with it is said in the same words."""
+        if content is not None:
+            return TableJob(parts=check_job(content), content=content, base=self._project.folder, text=to_toml(content))
         if not self._project.content:
-            raise InputError("No file of records is open.", hint="Open one, or drop it here.")
+            raise InputError("No file of records is open.", hint="Open one on the first screen.")
         return read_job(self._project.job_path)
-
-    def _records(self, job: TableJob) -> tuple[Hashable, ...]:
-        """The file as it is now: one that was written anew is read anew."""
-        path = job.path(job.parts.data.file)
-        facts = path.stat() if path.is_file() else None
-        return (repr(job.content["data"]), facts and (facts.st_mtime_ns, facts.st_size))
 
     def _made(self, key: Hashable, make: Callable[[], Any]) -> Any:
         with self._alone:
@@ -73,3 +82,25 @@ class Looks:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             return self._kept[key]
+
+
+def _table_key(job: TableJob) -> tuple[Hashable, ...]:
+    """All that a table depends on: what is asked of it, the records and the trees as they lie there, and how many contributions it keeps.
+
+    Sets of cells that are safe are left out of a table: then it depends on the rules as well.
+    """
+    asked = {name: job.content.get(name) for name in ("data", "table", "equation", "cell_set")}
+    has_sets = bool(job.parts.cell_set) or job.parts.protection.search_sets
+    rules = job.content["rule"] if has_sets else max(LEVELS.contributions, contributions_needed(job.rules()))
+    parts = [part for table in job.parts.table for part in table.dimensions.values()]
+    trees = [tree for part in parts for tree in ([part.hierarchy] if part.hierarchy else part.hierarchies or [])]
+    files = tuple(_as_it_is(job.path(file)) for file in (job.parts.data.file, *trees))
+    return json.dumps([asked, rules, job.parts.protection.search_sets], default=str), files
+
+
+def _as_it_is(path: Path) -> Hashable:
+    """The file as it is now: one that was written anew is read anew."""
+    if not path.is_file():
+        return None
+    facts = path.stat()
+    return (str(path), facts.st_ino, facts.st_mtime_ns, facts.st_size)
