@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from statveil.core.errors import AuditFailed, BackendError, InputError
 from statveil.core import audit_log
 from statveil.core.audit_log import START, AuditLog, verify
+from statveil.core.errors import AuditFailed, BackendError, InputError
 
 
 @pytest.fixture

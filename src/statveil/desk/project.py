@@ -85,7 +85,7 @@ class Project:
         for name in ("history", "data", "decisions", "results", "approvals"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         self.log = AuditLog(self.folder / "log.jsonl")
-        self._thread = threading.RLock()
+        self._thread, self._inside = threading.RLock(), 0
         self.settle()
 
     @property
@@ -175,9 +175,9 @@ class Project:
         with self._thread:
             file = os.open(self.folder / "history" / "lock", os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                if not getattr(self, "_inside", 0):  # the same thread may come in again, by another handle of the file it would wait for ever
+                if not self._inside:  # who is in already would wait for itself
                     fcntl.flock(file, fcntl.LOCK_EX)
-                self._inside = getattr(self, "_inside", 0) + 1
+                self._inside += 1
                 yield
             finally:
                 self._inside -= 1

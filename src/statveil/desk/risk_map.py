@@ -66,7 +66,8 @@ class RiskMap(NamedTuple):
 def risk_map(table: Table, found: Sensitivity, view: View, place: Place) -> RiskMap:
     dimensions = {dimension.name: dimension for dimension in view.dimensions}
     rows = headings(dimensions[place.rows], place.open_rows)
-    columns = headings(dimensions[place.columns], place.open_columns) if place.columns != place.rows else [Heading("", "all", 0, False, False)]
+    alone = place.columns == place.rows
+    columns = [Heading("", "all", 0, False, False)] if alone else headings(dimensions[place.columns], place.open_columns)
     shown_rows = rows[place.first_row : place.first_row + TUNING.rows]
     shown_columns = columns[place.first_column : place.first_column + TUNING.columns]
     cells = _cells(view, place, [each.code for each in shown_rows], [each.code for each in shown_columns])
@@ -75,12 +76,12 @@ def risk_map(table: Table, found: Sensitivity, view: View, place: Place) -> Risk
     )
 
 
-def headings(dimension: Dimension, opened: Collection[str]) -> list[Heading]:
-    """The codes that show where these branches are open, depth first."""
+def headings(dimension: Dimension, opened: Collection[str], *, most: int | None = None) -> list[Heading]:
+    """The codes that show where these branches are open, depth first; no more than `most`."""
     labels = {code: label for tree in dimension.trees for code, label in tree.labels.items()}
     found: list[Heading] = []
     waiting = [(dimension.total, 0)]
-    while waiting:
+    while waiting and (most is None or len(found) < most):
         code, depth = waiting.pop()
         below = dimension.children.get(code, ())
         found.append(Heading(code, labels.get(code, code), depth, bool(below), code in opened))
@@ -115,16 +116,20 @@ def _shown(table: Table, found: Sensitivity, cell: int) -> MapCell:
     return MapCell(cell, value, "frozen" if found.frozen[cell] else "safe", "")
 
 
+def labels_of(view: View, cell: int) -> dict[str, str]:
+    """The codes at which a cell stands first."""
+    row = int(np.flatnonzero(view.cell == cell)[0])
+    return {each.name: each.codes[code] for each, code in zip(view.dimensions, view.coordinates[row], strict=True)}
+
+
 def card(table: Table, found: Sensitivity, view: View, cell: int) -> dict[str, str]:
     """All that is known of a cell, in words. Confidential."""
-    row = int(np.flatnonzero(view.cell == cell)[0])
-    where = {each.name: each.codes[code] for each, code in zip(view.dimensions, view.coordinates[row], strict=True)}
     magnitude = int(table.magnitude[cell])
     shares = [percent(int(each) / magnitude) for each in table.top[cell] if each > 0 and magnitude]
     sensitive = bool(found.sensitive[cell])
     levels = [grouped(int(level[cell]), table.scale) for level in (found.lower_level, found.upper_level)]
     return {
-        **where,
+        **labels_of(view, cell),
         "value": grouped(int(table.value[cell]), table.scale),
         "records": f"{int(table.records[cell]):,}",
         "respondents": f"{int(table.respondents[cell]):,}",
