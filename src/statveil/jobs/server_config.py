@@ -5,6 +5,8 @@ Paths start from the folder of the file. Unknown keys are refused.
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
