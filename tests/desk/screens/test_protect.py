@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from starlette.testclient import TestClient
 
 from statveil.desk.people import invite
 from statveil.jobs.kinds import kind_of
-from statveil.jobs.recheck import recheck
+from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.folder import protect_to_folder
 from tests.desk.stories import client, post, tabulated
@@ -34,9 +35,21 @@ def ended(desk: TestClient, folder: Path, id_: str = "0001") -> str:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "run.json"
-    }
+    """All but the run's own notes, which hold times."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name != "run.json"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def alive(pid: int) -> bool:
+    """Whether a child of ours still runs; one that has ended is buried."""
+    for _ in range(100):
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG) != (0, 0):
+                return False
+            time.sleep(0.1)
+            continue
+        return False
+    return True
 
 
 @pytest.fixture
@@ -63,7 +76,7 @@ def test_from_records_to_a_release_that_the_command_line_gives_byte_for_byte(pro
     assert one.content == (outcome.folder / "public" / "turnover.csv").read_bytes()
     assert one.headers["content-disposition"] == 'attachment; filename="turnover.csv"'
     assert kind_of(tmp_path / "release") == "release"
-    assert recheck(tmp_path / "release").passed
+    assert audit_folder(tmp_path / "release").passed
 
 
 def test_who_had_a_part_in_it_cannot_approve_it(protected: TestClient, tmp_path: Path) -> None:
@@ -149,6 +162,11 @@ def test_stopping_ends_the_process_and_says_who_did_it(tmp_path: Path) -> None:
         if "none yet" not in desk.get("/runs/0001").text and "best change" in desk.get("/runs/0001").text:
             break
         time.sleep(0.1)
+    assert desk.post("/runs/0001/stop").status_code == 303
+    page = ended(desk, tmp_path)
+    assert "Run 0001: done" in page
+    assert "Stopped by Ada: the best table so far was kept." in page
+    assert not alive(pid)
     assert desk.post("/runs/0001/stop").status_code == 303
     page = ended(desk, tmp_path)
     assert "Run 0001: done" in page
