@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError
+from statveil.data.microdata import profile
 from statveil.desk import edits
 from statveil.desk.forms import Given, word
 from statveil.desk.project import Project
@@ -60,7 +63,12 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/data/records")
     def change_records(request: Request, form: Given) -> Response:
-        project.change(lambda content: desk.checked(edits.with_records(content, form)), step_of(request, form, "the records used"))
+        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
+            new = edits.with_records(content, form)
+            profile(desk.looks.job(new).microdata)  # a condition that cannot be read is said now
+            return new
+
+        project.change(changed, step_of(request, form, "the records used"))
         return back("/")
 
 
