@@ -18,7 +18,7 @@ def test_html_in_codes_names_and_reasons_is_escaped(tmp_path: Path) -> None:
     text = "<b>x</b>,turnover\n" + "".join(f"{code},{value}\n" for code in codes for value in (3.5, 40, 7, 1200))
     desk.post("/data/add", files={"file": ("bad.csv", text)})
     assert post(desk, "/data/open", name="data/bad.csv") == 303
-    assert post(desk, "/decisions", cell="1", status="frozen", reason="<script>alert(1)</script>") == 303
+    assert post(desk, "/decisions", cell="1", status="sensitive", reason="<script>alert(1)</script>") == 303
     for page in ("/", "/table", "/risk?cell=1", "/log", "/protect", "/risk?rows=%3Cscript%3E&at %3Cscript%3E=1"):
         shown = desk.get(page).text
         assert "<script>" not in shown.replace('<script src="/static/desk.js" defer></script>', "")

@@ -31,6 +31,8 @@ class Heading(NamedTuple):
     depth: int
     opens: bool
     is_open: bool
+    below: int = 0
+    """Sensitive cells in what is closed here, whatever their other codes."""
 
 
 class MapCell(NamedTuple):
@@ -68,8 +70,10 @@ def risk_map(table: Table, found: Sensitivity, view: View, place: Place) -> Risk
     rows = headings(dimensions[place.rows], place.open_rows)
     alone = place.columns == place.rows
     columns = [Heading("", "all", 0, False, False)] if alone else headings(dimensions[place.columns], place.open_columns)
-    shown_rows = rows[place.first_row : place.first_row + TUNING.rows]
+    shown_rows = _with_below(rows[place.first_row : place.first_row + TUNING.rows], view, place.rows, found)
     shown_columns = columns[place.first_column : place.first_column + TUNING.columns]
+    if not alone:
+        shown_columns = _with_below(shown_columns, view, place.columns, found)
     cells = _cells(view, place, [each.code for each in shown_rows], [each.code for each in shown_columns])
     return RiskMap(
         shown_rows, shown_columns, [[_shown(table, found, cell) for cell in line] for line in cells.tolist()], len(rows), len(columns)
@@ -87,6 +91,28 @@ def headings(dimension: Dimension, opened: Collection[str], *, most: int | None 
         found.append(Heading(code, labels.get(code, code), depth, bool(below), code in opened))
         if code in opened:
             waiting.extend((child, depth + 1) for child in reversed(below))
+    return found
+
+
+def _with_below(shown: Sequence[Heading], view: View, name: str, found: Sensitivity) -> list[Heading]:
+    """The headings with what is hidden behind each that is closed."""
+    axis = [dimension.name for dimension in view.dimensions].index(name)
+    dimension = view.dimensions[axis]
+    sensitive = np.bincount(view.coordinates[found.sensitive[view.cell], axis], minlength=len(dimension.codes))
+    return [
+        each._replace(below=sum(int(sensitive[dimension.position[code]]) for code in _descendants(dimension, each.code)))
+        if each.opens and not each.is_open
+        else each
+        for each in shown
+    ]
+
+
+def _descendants(dimension: Dimension, code: str) -> set[str]:
+    found, waiting = set[str](), [code]
+    while waiting:
+        fresh = set(dimension.children.get(waiting.pop(), ())) - found
+        found |= fresh
+        waiting.extend(fresh)
     return found
 
 

@@ -31,6 +31,16 @@ def test_a_closed_branch_opens_to_its_parts(tmp_path: Path) -> None:
     assert "N1" in desk.get("/risk", params={"open_rows": '["All", "N"]'}).text.partition('<div id="map">')[2].partition("</tbody>")[0]
 
 
+def test_a_closed_branch_tells_how_many_sensitive_cells_are_in_it(tmp_path: Path) -> None:
+    desk = tabulated(tmp_path)
+    table, found = by_the_library(tmp_path)
+    (view,) = table.views
+    region = [view.dimensions[0].codes[code] for code in view.coordinates[:, 0]]
+    hidden = sum(1 for code, cell in zip(region, view.cell, strict=True) if code in ("N1", "N2") and found.sensitive[cell])
+    assert hidden == 2, "food in N1 is nearly all of one shop's, and so is what it adds to the total of N1"
+    assert f'Open North">+</a> <span class="below">{hidden} below</span>' in desk.get("/risk").text
+
+
 def test_the_cards_of_all_cells_tell_what_the_table_holds(tmp_path: Path) -> None:
     desk = tabulated(tmp_path)
     table, found = by_the_library(tmp_path)
