@@ -95,16 +95,16 @@ def headings(dimension: Dimension, opened: Collection[str], *, most: int | None 
 
 
 def _with_below(shown: Sequence[Heading], view: View, name: str, found: Sensitivity) -> list[Heading]:
-    """The headings with what is hidden behind each that is closed."""
+    """The headings with what is hidden behind each that is closed; a cell that stands at several places is counted once."""
     axis = [dimension.name for dimension in view.dimensions].index(name)
-    dimension = view.dimensions[axis]
-    sensitive = np.bincount(view.coordinates[found.sensitive[view.cell], axis], minlength=len(dimension.codes))
-    return [
-        each._replace(below=sum(int(sensitive[dimension.position[code]]) for code in _descendants(dimension, each.code)))
-        if each.opens and not each.is_open
-        else each
-        for each in shown
-    ]
+    dimension, sensitive = view.dimensions[axis], found.sensitive[view.cell]
+    codes, cells = view.coordinates[sensitive, axis], view.cell[sensitive]
+
+    def below(code: str) -> int:
+        hidden = [dimension.position[each] for each in _descendants(dimension, code)]
+        return int(np.unique(cells[np.isin(codes, hidden)]).size)
+
+    return [each._replace(below=below(each.code)) if each.opens and not each.is_open else each for each in shown]
 
 
 def _descendants(dimension: Dimension, code: str) -> set[str]:
