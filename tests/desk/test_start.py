@@ -89,10 +89,13 @@ def test_raw_records_become_an_approved_release_with_nothing_but_clicks(page: An
     page.select_option("#name", "data/shops.csv")
     click("button:has-text('Open')")
     assert page.inner_text("tr:has(th:has-text('turnover')) td >> nth=2") == "1", "NA among numbers is missing"
+    page.fill("#where", "turnover is not missing")
+    click("text=Use these records")
     click("text=Next: the table")
     page.select_option("[name='tree region']", "file")
     page.select_option("[name='file region']", "data/regions.csv")
     click("text=Make this table")
+    assert page.inner_text("h1") == "Risk", page.inner_text("main")
     click("[aria-label='Open North']")
     before = page.inner_text("#counts")
     page.fill("#p-0", "60")

@@ -32,9 +32,12 @@ def first_table(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_records(content: dict[str, Any], form: Words) -> dict[str, Any]:
     """Which records are used, and which words mean that a value is missing."""
-    data = {key: value for key, value in content.get("data", {}).items() if key not in ("where", "missing")}
-    words = [each for each in word(form, "missing").split() if each]
-    data |= {"missing": words} if words else {}
+    data = {key: value for key, value in content.get("data", {}).items() if key != "where"}
+    words = word(form, "missing").split()
+    if words:
+        data["missing"] = words
+    elif not isinstance(data.get("missing"), Mapping):  # words by column are edited in job.toml
+        data.pop("missing", None)
     data |= {"where": word(form, "where")} if word(form, "where") else {}
     return {**content, "data": data}
 

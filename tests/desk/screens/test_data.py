@@ -35,6 +35,17 @@ def test_missing_words_and_a_condition_are_keys_of_the_job(tmp_path: Path) -> No
     assert "<td>1</td>" in desk.get("/").text, "one trade is left"
 
 
+def test_missing_words_by_column_stay_when_a_condition_is_added(tmp_path: Path) -> None:
+    desk = client(tmp_path)
+    text = "region,turnover\n" + "".join(f"R{each % 3},{each * 7.5}\n" for each in range(30)) + "R1,NA\n"
+    desk.post("/data/add", files={"file": ("gaps.csv", text)})
+    assert post(desk, "/data/open", name="data/gaps.csv") == 303
+    assert "By column: turnover: NA" in desk.get("/").text
+    assert "one missing value" in desk.get("/risk").text
+    assert post(desk, "/data/records", missing="", where="turnover is not missing") == 303
+    assert desk.get("/risk").status_code == 200
+
+
 def test_a_condition_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     desk = opened(tmp_path)
     before = (tmp_path / "job.toml").read_bytes()
