@@ -113,6 +113,10 @@ def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact
     )
 
 
+def _statuses_only(cells: CellTable) -> CellTable:
+    return replace(cells, frequency=None, shadow=None, cost=None, top=(), lower=None, upper=None)
+
+
 def _amounts(positions: GridPositions, units: IntArray, decimals: int) -> ExactColumn:
     return ExactColumn.known(positions.pick(units), decimals)
 
@@ -148,6 +152,7 @@ def write_result(command: WriteTable, ready: ReadyTable, released: ProtectedTabl
             flag = ready.plan.rules.concentration_flag
             write_sbs(cells, path, levels=given.get("HL", False), quotes=quotes, concentration=flag)
         case 5:
-            write_cells(cells_of(ready, exact=True, holdings=given.get("HI", True)), path)
+            cells = cells_of(ready, exact=True, holdings=given.get("HI", True))
+            write_cells(_statuses_only(cells) if given.get("SO") else cells, path)
         case _:
             write_jj(build_problem(ready.table, ready.sensitivity, options), path, decimals=ready.table.decimals)
