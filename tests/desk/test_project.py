@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from statveil.core.audit_log import verify
 from statveil.core.errors import InputError
-from statveil.desk.project import Conflict, Project, Step
+from statveil.desk.project import Conflict, Project, JobStep
 
 
 def numbered(project: Project, number: int, person: str = "Ada") -> None:
-    project.change(lambda content: {**content, "seed": number}, Step(f"seed {number}", person, project.state))
+    project.change(lambda content: {**content, "seed": number}, JobStep(f"seed {number}", person, project.state))
 
 
 def move(project: Project, by: int) -> None:
@@ -111,7 +111,7 @@ def test_two_processes_on_a_folder_do_not_contradict_each_other(tmp_path: Path) 
     old = other.state
     numbered(one, 1)
     with pytest.raises(Conflict):
-        other.change(lambda content: {"seed": 9}, Step("x", "Ben", old))
+        other.change(lambda content: {"seed": 9}, JobStep("x", "Ben", old))
     numbered(other, 2)
     assert one.text == "seed = 2\n"
     assert [entry.person for entry in one.stack.states[1:]] == ["Ada", "Ada"]

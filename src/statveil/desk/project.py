@@ -41,7 +41,7 @@ class Conflict(StatveilError):
     http_status = 409
 
 
-class Step(NamedTuple):
+class JobStep(NamedTuple):
     """A change of the job: in words, by whom, and the state of the job that it is meant for."""
 
     words: str
@@ -113,13 +113,13 @@ class Project:
         content = json.loads(path.read_text(encoding="utf-8"))
         return Stack(tuple(HistoryEntry(*entry) for entry in content["states"]), int(content["at"]))
 
-    def change(self, change: Change, step: Step) -> None:
+    def change(self, change: Change, step: JobStep) -> None:
         """Write what `change` makes of the job: one step of the history."""
         with self.alone():
             self._expect(step.state)
             self._take(to_toml(change(self.content)), step)
 
-    def replace(self, text: str, step: Step) -> None:
+    def replace(self, text: str, step: JobStep) -> None:
         with self.alone():
             self._expect(step.state)
             self._take(text, step)
@@ -187,7 +187,7 @@ class Project:
         self.expect(state)
         self.settle()
 
-    def _take(self, text: str, step: Step) -> None:
+    def _take(self, text: str, step: JobStep) -> None:
         if text != self.text:
             tomllib.loads(text)
             self._push(text, step.words, step.person)

@@ -16,7 +16,7 @@ from statveil.desk.access import person_of
 from statveil.desk.forms import Words, word
 from statveil.desk.looks import Looks
 from statveil.desk.people import People, Person
-from statveil.desk.project import Project, Step
+from statveil.desk.project import Project, JobStep
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 STEPS = (("/", "Data"), ("/table", "Table"), ("/risk", "Risk"), ("/protect", "Protect"), ("/log", "Log"))
@@ -41,8 +41,8 @@ def who(request: Request) -> Person:
     return person_of(request.scope) or NOBODY
 
 
-def step_of(request: Request, form: Words, words: str) -> Step:
-    return Step(words[:80], who(request).name, word(form, "state"))
+def step_of(request: Request, form: Words, words: str) -> JobStep:
+    return JobStep(words[:80], who(request).name, word(form, "state"))
 
 
 class Desk:
