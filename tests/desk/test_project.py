@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from statveil.core.audit_log import verify
 from statveil.core.errors import InputError
-from statveil.desk.project import Conflict, Project, JobStep
+from statveil.desk.project import Conflict, JobStep, Project
 
 
 def numbered(project: Project, number: int, person: str = "Ada") -> None:

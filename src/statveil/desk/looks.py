@@ -38,7 +38,7 @@ class Assessed(NamedTuple):
         return {**told, "sensitive in all": int(self.found.sensitive.sum()), "cells": self.table.size}
 
 
-class Columns(NamedTuple):
+class RecordColumns(NamedTuple):
     """The columns as they look, and by column the words in it that often mean that a value is missing."""
 
     profiles: list[ColumnProfile]
@@ -53,10 +53,10 @@ class Looks:
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._alone = threading.Lock()
 
-    def columns(self) -> Columns:
+    def columns(self) -> RecordColumns:
         job = self.job()
         key = ("columns", json.dumps(job.content["data"]), _as_it_is(job.path(job.parts.data.file)))
-        found: Columns = self._made(key, lambda: Columns(profile(job.microdata), usual_words(job.microdata)))
+        found: RecordColumns = self._made(key, lambda: RecordColumns(profile(job.microdata), usual_words(job.microdata)))
         return found
 
     def assessed(self, content: Mapping[str, Any] | None = None) -> Assessed:

@@ -25,7 +25,7 @@ class MapTuning(NamedTuple):
 TUNING = MapTuning()
 
 
-class Heading(NamedTuple):
+class MapHeading(NamedTuple):
     code: str
     label: str
     depth: int
@@ -58,8 +58,8 @@ class Place:
 
 
 class RiskMap(NamedTuple):
-    rows: list[Heading]
-    columns: list[Heading]
+    rows: list[MapHeading]
+    columns: list[MapHeading]
     cells: list[list[MapCell]]
     all_rows: int
     all_columns: int
@@ -69,7 +69,7 @@ def risk_map(table: Table, found: Sensitivity, view: View, place: Place) -> Risk
     dimensions = {dimension.name: dimension for dimension in view.dimensions}
     rows = headings(dimensions[place.rows], place.open_rows)
     alone = place.columns == place.rows
-    columns = [Heading("", "all", 0, False, False)] if alone else headings(dimensions[place.columns], place.open_columns)
+    columns = [MapHeading("", "all", 0, False, False)] if alone else headings(dimensions[place.columns], place.open_columns)
     shown_rows = _with_below(rows[place.first_row : place.first_row + TUNING.rows], view, place.rows, found)
     shown_columns = columns[place.first_column : place.first_column + TUNING.columns]
     if not alone:
@@ -80,21 +80,21 @@ def risk_map(table: Table, found: Sensitivity, view: View, place: Place) -> Risk
     )
 
 
-def headings(dimension: Dimension, opened: Collection[str], *, most: int | None = None) -> list[Heading]:
+def headings(dimension: Dimension, opened: Collection[str], *, most: int | None = None) -> list[MapHeading]:
     """The codes that show where these branches are open, depth first; no more than `most`."""
     labels = {code: label for tree in dimension.trees for code, label in tree.labels.items()}
-    found: list[Heading] = []
+    found: list[MapHeading] = []
     waiting = [(dimension.total, 0)]
     while waiting and (most is None or len(found) < most):
         code, depth = waiting.pop()
         below = dimension.children.get(code, ())
-        found.append(Heading(code, labels.get(code, code), depth, bool(below), code in opened))
+        found.append(MapHeading(code, labels.get(code, code), depth, bool(below), code in opened))
         if code in opened:
             waiting.extend((child, depth + 1) for child in reversed(below))
     return found
 
 
-def _with_below(shown: Sequence[Heading], view: View, name: str, found: Sensitivity) -> list[Heading]:
+def _with_below(shown: Sequence[MapHeading], view: View, name: str, found: Sensitivity) -> list[MapHeading]:
     """The headings with what is hidden behind each that is closed; a cell that stands at several places is counted once."""
     axis = [dimension.name for dimension in view.dimensions].index(name)
     dimension, sensitive = view.dimensions[axis], found.sensitive[view.cell]

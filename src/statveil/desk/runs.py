@@ -34,7 +34,7 @@ EVERY = 0.2
 NOTHING = "Nothing was released."
 
 
-class Run(NamedTuple):
+class DeskRun(NamedTuple):
     """`figures`: what the run itself says of its result (`run.json`); `done`: its warnings and the hash of each file; empty until then."""
 
     id: str
@@ -91,12 +91,12 @@ def stop(project: Project, id_: str, person: Person) -> None:
     project.log.write("stop", person=person.name, run=id_)
 
 
-def runs(project: Project) -> list[Run]:
+def runs(project: Project) -> list[DeskRun]:
     """All of them, the latest first."""
     return [run_of(project, path.stem) for path in sorted((project.folder / "results").glob("*.run"), reverse=True)]
 
 
-def run_of(project: Project, id_: str) -> Run:
+def run_of(project: Project, id_: str) -> DeskRun:
     folder = _folder(project, id_)
     if not folder.is_dir():
         raise InputError("There is no such run.")
@@ -104,7 +104,7 @@ def run_of(project: Project, id_: str) -> Run:
     progress, done = _read(folder / PROGRESS), {} if running else _read(folder / DONE)
     figures = _read(project.folder / "results" / id_ / RUN_FILE) if done else {}
     status: Status = "running" if running else "done" if figures else "failed" if "error" in progress else "lost"
-    return Run(id_, status, _read(folder / ASKED), progress, figures, done, str(_read(folder / STOPPED).get("person", "")))
+    return DeskRun(id_, status, _read(folder / ASKED), progress, figures, done, str(_read(folder / STOPPED).get("person", "")))
 
 
 def result_folder(project: Project, id_: str) -> Path:

@@ -16,7 +16,7 @@ from statveil.desk.access import person_of
 from statveil.desk.forms import Words, word
 from statveil.desk.looks import Looks
 from statveil.desk.people import People, Person
-from statveil.desk.project import Project, JobStep
+from statveil.desk.project import JobStep, Project
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 STEPS = (("/", "Data"), ("/table", "Table"), ("/risk", "Risk"), ("/protect", "Protect"), ("/log", "Log"))

@@ -65,7 +65,7 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
         return back(f"/runs/{id_}")
 
 
-def _job_of(desk: Desk, run: runs.Run) -> dict[str, object]:
+def _job_of(desk: Desk, run: runs.DeskRun) -> dict[str, object]:
     from statveil.core.toml import read_toml
 
     return read_toml(desk.project.state_file(int(run.asked["state"])), start_from="").content

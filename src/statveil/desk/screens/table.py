@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request, Response
 from statveil.core.errors import StatveilError
 from statveil.desk import edits
 from statveil.desk.forms import Given
-from statveil.desk.risk_map import Heading, headings
+from statveil.desk.risk_map import MapHeading, headings
 from statveil.desk.screens.page import Desk, back, step_of
 
 SHOWN = 200
@@ -18,7 +18,7 @@ SHOWN = 200
 
 class DrawnTree(NamedTuple):
     name: str
-    headings: list[Heading]
+    headings: list[MapHeading]
     codes: int
 
 
