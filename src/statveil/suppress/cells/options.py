@@ -11,7 +11,7 @@ from statveil.core.limits import check_seed, is_finite, known
 Cost = Literal["unit", "value", "frequency", "log"]
 MethodName = Literal["auto", "optimal"]
 COSTS: tuple[Cost, ...] = ("unit", "value", "frequency", "log")
-METHODS: tuple[MethodName, ...] = ("auto", "optimal")
+METHOD_NAMES: tuple[MethodName, ...] = ("auto", "optimal")
 
 
 @dataclass(frozen=True, kw_only=True)

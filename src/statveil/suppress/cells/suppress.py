@@ -22,7 +22,7 @@ from statveil.suppress.cells.classes import ClassSystem, Need, classes_of
 from statveil.suppress.cells.gate import audit_suppression, needs_of, sums_of
 from statveil.suppress.cells.heuristic import Proof
 from statveil.suppress.cells.optimal import run_optimal
-from statveil.suppress.cells.options import METHODS, SuppressionOptions
+from statveil.suppress.cells.options import METHOD_NAMES, SuppressionOptions
 from statveil.suppress.cells.pattern import CellSuppression, LevelWitness, cost_of, witness_holds
 from statveil.suppress.cells.problem import COST_UNITS, SuppressionProblem
 from statveil.tables.table import Table
@@ -76,7 +76,7 @@ def suppress_cells(
     limits = Limits() if limits is None else limits
     check_kind("options", options, SuppressionOptions)
     check_kind("limits", limits, Limits)
-    known("method", method, METHODS)
+    known("method", method, METHOD_NAMES)
     problem = _problem(source, sensitivity, options)
     sums = sums_of(source) if isinstance(source, Table) else None
     run = _SuppressionRun(problem, _Asked(method, options, limits, tuple(readers), sums), on_progress)
