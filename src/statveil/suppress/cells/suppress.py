@@ -141,7 +141,7 @@ class _SuppressionRun:
         self.bound = max(self.bound, news.bound)
         if news.suppressed is not None and news.proofs is not None:
             cost = int(self.system.cost[news.suppressed].sum())
-            if self.best is None or cost < self.best[0]:
+            if self.best is None or (cost, news.suppressed.tobytes()) < (self.best[0], self.best[1].tobytes()):  # whoever speaks first
                 self.best = (cost, news.suppressed, news.proofs)
         if self.tell is not None:
             seconds = time.monotonic() - self.began
