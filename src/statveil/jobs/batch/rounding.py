@@ -46,6 +46,6 @@ def _require_hidden(ready: ReadyTable, released: IntArray, near: int) -> None:
     audit = audit_pattern(pattern)
     if not audit.passed:
         raise AuditFailed(
-            f"Table {ready.plan.number}: rounding leaves {len(audit.faults)} sensitive cells in too narrow an interval. Nothing is written.",
+            f"Table {ready.plan.number}: rounding leaves {len(audit.faults)} sensitive cells in too narrow an interval; nothing written.",
             hint="Take a larger base, at least twice the highest protection level.",
         )
