@@ -32,8 +32,8 @@ TUNING = MeasureTuning()
 class Loss:
     """cells: all that could be published. suppressed, moved: how many are not, and how many are with another number.
 
-    lost: the mean over the cells that are not zero of what is lost of each: |change| / |value|, one at the most, one where it is suppressed.
-    change: the sum of all |changes| by the sum of all |values|, suppressed cells as zero. broken: totals that are not the sum of their parts.
+    lost: the mean over the cells that are not zero of what is lost of each: |change| / |value|, one at the most, one where suppressed.
+    change: the sum of all |changes| by the sum of all |values|, suppressed cells as zero. broken: totals that do not add up.
     """
 
     cells: int
@@ -52,8 +52,8 @@ class Loss:
 class Risk:
     """sensitive: cells. close: published inside their protection interval: whoever believes the number knows more than he may.
 
-    exact: published as they are, or worked out exactly. narrow: of `looked` sensitive cells, those that sums and the method's own bounds pin
-    down to less than their protection interval.
+    exact: published as they are, or worked out exactly. narrow: of `looked` sensitive cells, those that sums and the method's own bounds
+    pin down to less than their protection interval.
     """
 
     sensitive: int

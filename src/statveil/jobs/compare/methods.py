@@ -18,7 +18,7 @@ from statveil.jobs.compare.keys import key_sums
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.own_attacks import most_change
 from statveil.jobs.tables.protect import keyed, protect_assessed, settled
-from statveil.protect.keep.wishes import CRITERIA, Keep
+from statveil.protect.keep.wishes import Keep
 from statveil.publish.formats.numbers import percent
 from statveil.publish.release import Release
 from statveil.risk.sensitivity import Sensitivity
@@ -117,7 +117,9 @@ def adjusted(judged: JudgedTable, seconds: float, keep: Keep | None = None) -> M
 
 def kept(judged: JudgedTable, seconds: float) -> MethodAnswer:
     """Adjustment that keeps statistics: those of the job, or the usual four over the sensitive cells."""
-    return adjusted(judged, seconds, judged.job.keep() or Keep(**dict.fromkeys(CRITERIA, "sensitive")))
+    return adjusted(
+        judged, seconds, judged.job.keep() or Keep(mean="sensitive", variance="sensitive", correlation="sensitive", slope="sensitive")
+    )
 
 
 def rounded(judged: JudgedTable, seconds: float) -> MethodAnswer:
@@ -129,8 +131,8 @@ def rounded(judged: JudgedTable, seconds: float) -> MethodAnswer:
     return MethodAnswer(
         released=made.released,
         shown=np.ones(own.size, dtype=np.bool_),
-        low=own - float(reach) if signed else np.maximum(own - float(reach), 0.0),
-        high=own + float(reach),
+        low=np.asarray(own - float(reach) if signed else np.maximum(own - float(reach), 0.0), dtype=np.float64),
+        high=np.asarray(own + float(reach), dtype=np.float64),
         known_bounds=True,
         parameters=f"base {base:,}" + (f", up to {made.steps} bases further" if made.steps else ", every cell within one base"),
         quality="proved best" if made.proved else f"within {percent(made.gap)} of a certified bound",
@@ -163,8 +165,8 @@ def _perturbed_counts(judged: JudgedTable, sums: IntArray) -> MethodAnswer:
     return MethodAnswer(
         released=made.released * 10**judged.table.decimals,
         shown=np.ones(own.size, dtype=np.bool_),
-        low=np.maximum(own - float(largest * judged.unit), 0.0),
-        high=own + float(largest * judged.unit),
+        low=np.maximum(own - float(largest * judged.unit), 0.0).astype(np.float64),
+        high=np.asarray(own + float(largest * judged.unit), dtype=np.float64),
         known_bounds=True,
         parameters=f"D = {largest}, V = {variance:g}, js = {js}",
         quality="does not add up",
