@@ -22,13 +22,13 @@ def row(name: str, lost: float, *, close: int = 0) -> MethodRow:
     loss = Loss(
         cells=9, suppressed=0, moved=1, lost=lost, change=lost, largest=lost, broken=0, correlation=1.0, slope=1.0, variance_ratio=1.0
     )
-    return MethodRow(name=name, words=name, seconds=1.0, loss=loss, risk=Risk(sensitive=2, close=close, exact=0, narrow=0, looked=2))
+    return MethodRow(name=name, words=name, seconds=1.0, loss=loss, risk=Risk(sensitive=2, close=close, exact=0, narrow=0))
 
 
 def test_the_safe_one_that_loses_least_is_recommended_and_the_reason_told() -> None:
     chosen, reason = recommendation([row("one", 0.2), row("two", 0.1), row("three", 0.01, close=1)])
     assert chosen == "two"
-    assert "10%" in reason
+    assert "10.0%" in reason
     assert "Left out, because sensitive cells are disclosed: three." in reason
 
 

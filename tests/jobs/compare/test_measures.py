@@ -40,7 +40,7 @@ def test_bounds_that_a_method_publishes_pin_the_only_vet_down(judged: JudgedTabl
     released[vet] += level
     assert risk_of(judged, answer(released), seed=0).safe
     wide = risk_of(judged, answer(released, reach=3.0 * level), seed=0)
-    assert (wide.close, wide.narrow, wide.looked) == (0, 0, 1)
+    assert (wide.close, wide.narrow, wide.cut, wide.looked) == (0, 0, 0, 1)
     assert risk_of(judged, answer(released, reach=level / 2), seed=0).narrow == 1
 
 
@@ -51,7 +51,8 @@ def test_sums_pin_down_what_bounds_alone_leave_open(judged: JudgedTable) -> None
     low, high = made.low.copy(), made.high.copy()
     low[vet], high[vet] = 0.0, 10_000.0
     open_one = MethodAnswer(released=made.released, shown=made.shown, low=low, high=high, known_bounds=True, parameters="", quality="")
-    assert risk_of(judged, open_one, seed=0).narrow == 1
+    risk = risk_of(judged, open_one, seed=0)
+    assert (risk.narrow, risk.cut, risk.looked) == (0, 1, 1)
 
 
 def test_a_suppressed_cell_is_lost(judged: JudgedTable) -> None:

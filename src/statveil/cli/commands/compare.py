@@ -50,14 +50,18 @@ def _show(outcome: FolderComparison, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"folder": str(outcome.folder), "paths": paths, **figures_of(found)}, ensure_ascii=False, allow_nan=False))
         return
-    typer.echo(f"{'method':<28}  {'suppressed':>10}  {'moved':>7}  {'lost':>7}  {'too close':>9}  {'exact':>6}  {'narrow':>9}  {'s':>6}")
+    typer.echo(
+        f"{'method':<28}  {'suppressed':>10}  {'moved':>7}  {'lost':>7}  {'too close':>9}  {'exact':>6}  {'narrow':>6}  {'cut':>6}  {'s':>6}"
+    )
     for row in found.rows:
         if row.loss is None or row.risk is None:
             typer.echo(f" {row.words:<27}  failed: {row.failed}")
             continue
         mark = "*" if row.name == found.recommended else " "
         figures = f"{row.loss.suppressed:>10,}  {row.loss.moved:>7,}  {row.loss.lost:>7.2%}  {row.risk.close:>9,}  {row.risk.exact:>6,}"
-        typer.echo(f"{mark}{row.words:<27}  {figures}  {f'{row.risk.narrow}/{row.risk.looked}':>9}  {row.seconds:>6.1f}")
+        typer.echo(
+            f"{mark}{row.words:<27}  {figures}  {row.risk.narrow:>6,}  {f'{row.risk.cut}/{row.risk.looked}':>6}  {row.seconds:>6.1f}"
+        )
     typer.echo(f"\n{found.reason}\n")
     for words, path in paths.items():
         typer.echo(f"{words:<8}  {path}")

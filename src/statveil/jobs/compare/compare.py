@@ -28,9 +28,9 @@ ATTACKS = ("T13", "T14", "T27")
 
 
 class ComparisonTuning(NamedTuple):
-    """By judgement: with 150 s the demonstration is compared within three minutes."""
+    """By judgement: with 100 s the demonstration is compared within three minutes."""
 
-    most_seconds: float = 150.0
+    most_seconds: float = 100.0
 
 
 TUNING = ComparisonTuning()
@@ -84,7 +84,7 @@ def compare(
     """Protect the job's table by several methods, and measure what each loses and what a reader gets out of it.
 
     job: the job of a table, or its file. methods: by name; none: all. base: of rounding, in published units.
-    seconds: for all methods together; None: what the job says, 150 at the most.
+    seconds: for all methods together; None: what the job says, 100 at the most.
 
     Nothing is released: the one that is chosen is made by its own command.
     """

@@ -21,8 +21,9 @@ from statveil.tables.relations import relations
 class MeasureTuning(NamedTuple):
     """By judgement."""
 
-    intervals: int = 100
-    """Sensitive cells whose interval is looked for by linear programs; of more, that many at random, and it is said."""
+    intervals: int = 12
+    """Sensitive cells whose interval is looked for by linear programs, at random among those that bounds alone leave open: on the
+    demonstration each takes a second or two."""
 
 
 TUNING = MeasureTuning()
@@ -52,24 +53,25 @@ class Loss:
 class Risk:
     """sensitive: cells. close: published inside their protection interval: whoever believes the number knows more than he may.
 
-    exact: published as they are, or worked out exactly. narrow: of `looked` sensitive cells, those that sums and the method's own bounds
-    pin down to less than their protection interval.
+    exact: published as they are, or worked out exactly. narrow: those that the method's own published bounds pin down to less than their
+    protection interval, or of suppressed cells what their audit found. cut: of `looked` others, those that bounds and sums together do.
     """
 
     sensitive: int
     close: int
     exact: int
     narrow: int
-    looked: int
+    cut: int = 0
+    looked: int = 0
 
     @property
     def disclosed(self) -> float:
         """The larger share: of cells published too close, or pinned down too far."""
-        return max(self.close / self.sensitive if self.sensitive else 0.0, self.narrow / self.looked if self.looked else 0.0)
+        return max(self.close, self.narrow + self.cut) / self.sensitive if self.sensitive else 0.0
 
     @property
     def safe(self) -> bool:
-        return not (self.close or self.exact or self.narrow)
+        return not (self.close or self.exact or self.narrow or self.cut)
 
 
 def loss_of(judged: JudgedTable, answer: MethodAnswer) -> Loss:
@@ -106,42 +108,49 @@ def risk_of(judged: JudgedTable, answer: MethodAnswer, *, seed: int) -> Risk:
     sensitive = np.asarray(found.sensitive & (np.arange(table.size) < table.shown))
     moved = answer.released * judged.unit - table.value
     close = sensitive & answer.shown & (moved > -found.lower_level) & (moved < found.upper_level)
-    exact = int((sensitive & answer.shown & (moved == 0)).sum())
-    cells = np.flatnonzero(sensitive)
-    if answer.pattern is not None:
-        narrow = len({each.cell for each in answer.pattern.faults})
-        return _risk(sensitive, close, exact + answer.pattern.count(Disclosure.EXACT), (narrow, cells.size))
-    if cells.size > TUNING.intervals:
-        cells = np.sort(np.random.Generator(np.random.PCG64(seed)).choice(cells, size=TUNING.intervals, replace=False))
-    return _risk(sensitive, close, exact, (_narrow(judged, answer, cells), cells.size))
+    exact, cells = int((sensitive & answer.shown & (moved == 0)).sum()), np.flatnonzero(sensitive)
+    pinned = (
+        Pinned(len({each.cell for each in answer.pattern.faults})) if answer.pattern is not None else _pinned(judged, answer, cells, seed)
+    )
+    exact += answer.pattern.count(Disclosure.EXACT) if answer.pattern is not None else 0
+    return Risk(sensitive=int(cells.size), close=int(close.sum()), exact=exact, **pinned._asdict())
 
 
-def _risk(sensitive: BoolArray, close: BoolArray, exact: int, narrow: tuple[int, int]) -> Risk:
-    return Risk(sensitive=int(sensitive.sum()), close=int(close.sum()), exact=exact, narrow=int(narrow[0]), looked=int(narrow[1]))
+class Pinned(NamedTuple):
+    """Cells whose protection interval a reader can cut: by bounds alone, and by bounds and sums, of so many looked at."""
+
+    narrow: int
+    cut: int = 0
+    looked: int = 0
 
 
-def _narrow(judged: JudgedTable, answer: MethodAnswer, cells: IntArray) -> int:
-    """Cells whose protection interval a reader can cut: by the method's bounds alone, or by these and the sums (linear programs)."""
+def _pinned(judged: JudgedTable, answer: MethodAnswer, cells: IntArray, seed: int) -> Pinned:
     if not answer.known_bounds:
-        return 0  # any multiple of the table is possible: nothing is pinned down
+        return Pinned(0)  # any multiple of the table is possible: nothing is pinned down
     table, found = judged.table, judged.found
     secret = SystemOriginals(value=table.value, sensitive=found.sensitive, lower=found.lower_level, upper=found.upper_level)
-    need_low, need_high = protection_interval(secret, cells)
-    outside = (answer.low[cells] > need_low) | (answer.high[cells] < need_high)
+    low, high = protection_interval(secret, cells)
+    outside = (answer.low[cells] > low) | (answer.high[cells] < high)
     rest = cells[~outside]
-    if not rest.size:
-        return int(outside.sum())
-    matrix = relations(table)
-    released = answer.released * judged.unit
+    if rest.size > TUNING.intervals:
+        rest = np.sort(np.random.Generator(np.random.PCG64(seed)).choice(rest, size=TUNING.intervals, replace=False))
+    return Pinned(int(outside.sum()), _cut(judged, answer, secret, rest), int(rest.size))
+
+
+def _cut(judged: JudgedTable, answer: MethodAnswer, secret: SystemOriginals, cells: IntArray) -> int:
+    """How many of the cells sums and bounds together pin down, by linear programs."""
+    if not cells.size:
+        return 0
+    matrix = relations(judged.table)
     public = ReleasedSystem(
         relations=matrix,
         rhs=np.zeros(matrix.shape[0], dtype=np.int64),
-        released=released,
+        released=answer.released * judged.unit,
         low=answer.low,
         high=answer.high,
         known_bounds=True,
     )
-    ends = infer(public, rest, protection_interval(secret, rest))
-    slack = 1e-6 * np.maximum(np.abs(table.value[rest]), 1)
-    cut = (ends.low > need_low[~outside] + slack) | (ends.high < need_high[~outside] - slack)
-    return int(outside.sum() + np.count_nonzero(cut))
+    low, high = protection_interval(secret, cells)
+    ends = infer(public, cells, (low, high))
+    slack = 1e-6 * np.maximum(np.abs(judged.table.value[cells]), 1)  # ends come from a solver in doubles
+    return int(np.count_nonzero((ends.low > low + slack) | (ends.high < high - slack) | ~np.isfinite(ends.low)))

@@ -15,7 +15,7 @@ from statveil.version import VERSION
 SAFE, UNSAFE = "no sensitive cell learned", "sensitive cells disclosed"
 HEADINGS = (
     "Method", "Cells suppressed", "Cells moved", "Lost of a cell, mean", "Total change", "Largest change", "Broken sums", "Correlation",
-    "Slope", "Variance ratio", "Too close", "Known exactly", "Interval too narrow", "Attacks failed", "Seconds",
+    "Slope", "Variance ratio", "Too close", "Known exactly", "Bounds too narrow", "Cut by sums", "Attacks failed", "Seconds",
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def fields_of(row: MethodRow) -> list[str]:
         f"{loss.broken:,}",
     ]
     attacks = ", ".join(failed) or (f"none of {len(row.attacks)}" if row.attacks else "by the audit")
-    looks = [f"{risk.close:,} of {risk.sensitive:,}", f"{risk.exact:,}", f"{risk.narrow:,} of {risk.looked:,}", attacks]
+    looks = [f"{risk.close:,} of {risk.sensitive:,}", f"{risk.exact:,}", f"{risk.narrow:,}", f"{risk.cut:,} of {risk.looked:,}", attacks]
     return [row.words, *counts, *statistics, *looks, f"{row.seconds:.1f}"]
 
 
