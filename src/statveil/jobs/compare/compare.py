@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from statveil.audit.attacks.attacker import Effort
 from statveil.audit.attacks.suite import attack_system
-from statveil.audit.attacks.verdict import Verdict
+from statveil.audit.attacks.verdict import Verdict, VerdictStatus
 from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import OnProgress, known, stages
 from statveil.core.secret import office_key
@@ -52,8 +52,13 @@ class MethodRow:
 
     @property
     def safe(self) -> bool:
-        """Nothing was disclosed that was looked for. Attacks that fail are told beside it."""
-        return self.risk is not None and self.risk.safe
+        """Nothing was disclosed that was looked for, and no attack got further than its mark."""
+        return self.risk is not None and self.risk.safe and not self.failed_attacks
+
+    @property
+    def failed_attacks(self) -> tuple[str, ...]:
+        """Those that the method does not withstand."""
+        return tuple(each.threat.id for each in self.attacks if each.status is VerdictStatus.FAILED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +160,7 @@ def _attacked(judged: JudgedTable, answer: MethodAnswer) -> tuple[Verdict, ...]:
 def recommendation(rows: Sequence[MethodRow]) -> tuple[str, str]:
     """Of the methods from which no sensitive cell was learned, the one that loses least; none where there is none."""
     safe = [row for row in rows if row.safe and row.loss is not None]
-    unsafe = [row.words for row in rows if row.risk is not None and not row.risk.safe]
+    unsafe = [row.words for row in rows if row.risk is not None and not row.safe]
     aside = f" Left out, because sensitive cells are disclosed: {', '.join(unsafe)}." if unsafe else ""
     if not safe:
         return "", f"None can be recommended: no method kept every sensitive cell from its readers.{aside}"
