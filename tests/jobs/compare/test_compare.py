@@ -19,9 +19,7 @@ from tests.jobs.compare.stories import village
 
 
 def row(name: str, lost: float, *, close: int = 0) -> MethodRow:
-    loss = Loss(
-        cells=9, suppressed=0, moved=1, lost=lost, change=lost, largest=lost, broken=0, correlation=1.0, slope=1.0, variance_ratio=1.0
-    )
+    loss = Loss(cells=9, suppressed=0, moved=1, lost=lost, change=lost, broken=0, correlation=1.0, slope=1.0, variance_ratio=1.0)
     return MethodRow(name=name, words=name, seconds=1.0, loss=loss, risk=Risk(sensitive=2, close=close, exact=0, narrow=0))
 
 

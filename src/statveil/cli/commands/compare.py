@@ -50,18 +50,15 @@ def _show(outcome: FolderComparison, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"folder": str(outcome.folder), "paths": paths, **figures_of(found)}, ensure_ascii=False, allow_nan=False))
         return
-    typer.echo(
-        f"{'method':<28}  {'suppressed':>10}  {'moved':>7}  {'lost':>7}  {'too close':>9}  {'exact':>6}  {'narrow':>6}  {'cut':>6}  {'s':>6}"
-    )
+    typer.echo("method                        suppressed    moved     lost  too close   exact  narrow     cut       s  failed attacks")
     for row in found.rows:
         if row.loss is None or row.risk is None:
             typer.echo(f" {row.words:<27}  failed: {row.failed}")
             continue
-        mark = "*" if row.name == found.recommended else " "
-        figures = f"{row.loss.suppressed:>10,}  {row.loss.moved:>7,}  {row.loss.lost:>7.2%}  {row.risk.close:>9,}  {row.risk.exact:>6,}"
-        typer.echo(
-            f"{mark}{row.words:<27}  {figures}  {row.risk.narrow:>6,}  {f'{row.risk.cut}/{row.risk.looked}':>6}  {row.seconds:>6.1f}"
-        )
+        mark, loss, risk = "*" if row.name == found.recommended else " ", row.loss, row.risk
+        learned = f"{risk.close:>9,}  {risk.exact:>6,}  {risk.narrow:>6,}  {f'{risk.cut}/{risk.looked}':>6}"
+        figures = f"{loss.suppressed:>10,}  {loss.moved:>7,}  {loss.lost:>7.2%}  {learned}  {row.seconds:>6.1f}"
+        typer.echo(f"{mark}{row.words:<27}  {figures}  {', '.join(row.failed_attacks)}")
     typer.echo(f"\n{found.reason}\n")
     for words, path in paths.items():
         typer.echo(f"{words:<8}  {path}")

@@ -42,7 +42,6 @@ class Loss:
     moved: int
     lost: float
     change: float
-    largest: float
     broken: int
     correlation: float | None
     slope: float | None
@@ -87,7 +86,6 @@ def loss_of(judged: JudgedTable, answer: MethodAnswer) -> Loss:
         moved=int((shown & (np.abs(change) >= judged.unit)).sum()),
         lost=float(share.mean()) if share.size else 0.0,
         change=float(np.abs(change).sum() / size.sum()) if size.any() else 0.0,
-        largest=float(share[shown[filled]].max(initial=0.0)),
         broken=int((relations(judged.table) @ answer.released != 0).sum()) if answer.pattern is None else 0,
         **_statistics(value, value + change, shown),
     )

@@ -14,7 +14,7 @@ from statveil.version import VERSION
 
 SAFE, UNSAFE = "no sensitive cell learned", "sensitive cells disclosed"
 HEADINGS = (
-    "Method", "Cells suppressed", "Cells moved", "Lost of a cell, mean", "Total change", "Largest change", "Broken sums", "Correlation",
+    "Method", "Cells suppressed", "Cells moved", "Lost", "Total change", "Broken sums", "Correlation",
     "Slope", "Variance ratio", "Too close", "Known exactly", "Bounds too narrow", "Cut by sums", "Attacks failed", "Seconds",
 )  # fmt: skip
 
@@ -37,7 +37,6 @@ def compare_html(found: Comparison) -> str:
             "remarks": [(row.words, _remark(row)) for row in found.rows],
             "attacks": [(row.words, [(each.threat.id, each.threat.name, each.status.value, each.number) for each in row.attacks])
                         for row in found.rows if row.attacks],
-            "looked": max((row.risk.looked for row in found.rows if row.risk), default=0),
             "page_data": json_for_page({"charts": {"methods": methods_chart(found)}}),
         },
     )  # fmt: skip
@@ -52,17 +51,15 @@ def fields_of(row: MethodRow) -> list[str]:
     loss, risk = row.loss, row.risk
     if loss is None or risk is None:
         return [row.words, *[""] * (len(HEADINGS) - 2), f"{row.seconds:.1f}"]
-    failed = [each.threat.id for each in row.attacks if each.status.value == "failed"]
     statistics = [_near(each) for each in (loss.correlation, loss.slope, loss.variance_ratio)]
     counts = [
         f"{loss.suppressed:,}",
         f"{loss.moved:,}",
         percent(loss.lost),
         percent(loss.change),
-        percent(loss.largest),
         f"{loss.broken:,}",
     ]
-    attacks = ", ".join(failed) or (f"none of {len(row.attacks)}" if row.attacks else "by the audit")
+    attacks = ", ".join(row.failed_attacks) or (f"none of {len(row.attacks)}" if row.attacks else "by the audit")
     looks = [f"{risk.close:,} of {risk.sensitive:,}", f"{risk.exact:,}", f"{risk.narrow:,}", f"{risk.cut:,} of {risk.looked:,}", attacks]
     return [row.words, *counts, *statistics, *looks, f"{row.seconds:.1f}"]
 
