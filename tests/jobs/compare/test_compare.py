@@ -64,8 +64,8 @@ def test_a_method_that_fails_is_told_and_the_others_go_on(tmp_path: Path, monkey
     def fails(judged: JudgedTable, seconds: float) -> MethodAnswer:
         raise InputError("cannot be done")
 
-    entries = {"bad": methods.ComparedMethod("bad", 0.1, fails), "rounding": methods.METHODS["rounding"]}
-    monkeypatch.setattr("statveil.jobs.compare.compare.METHODS", entries)
+    entries = {"bad": methods.ComparedMethod("bad", 0.1, fails), "rounding": methods.COMPARED["rounding"]}
+    monkeypatch.setattr("statveil.jobs.compare.compare.COMPARED", entries)
     found = sv.compare(village(tmp_path))
     assert found["bad"].failed == "cannot be done"
     assert found["rounding"].loss is not None
@@ -74,7 +74,7 @@ def test_a_method_that_fails_is_told_and_the_others_go_on(tmp_path: Path, monkey
 @pytest.mark.slow
 def test_all_methods_end_up_on_one_page(tmp_path: Path) -> None:
     outcome = compare_to_folder(village(tmp_path), tmp_path / "out")
-    assert [each.name for each in outcome.found.rows] == list(methods.METHODS)
+    assert [each.name for each in outcome.found.rows] == list(methods.COMPARED)
     adjustment = outcome.found["adjustment"]
     assert adjustment.safe
     assert outcome.found.recommended in ("adjustment", "keep", "suppression")

@@ -15,7 +15,7 @@ from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import OnProgress, known, stages
 from statveil.core.secret import office_key
 from statveil.jobs.compare.measures import Loss, Risk, loss_of, risk_of
-from statveil.jobs.compare.methods import METHODS, JudgedTable, MethodAnswer
+from statveil.jobs.compare.methods import COMPARED, JudgedTable, MethodAnswer
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import assess_records, settle_levels
 from statveil.jobs.tables.own_attacks import ReleaseOrigin, release_case
@@ -86,28 +86,37 @@ def compare(
     seconds: float | None = None,
     on_progress: OnProgress | None = None,
 ) -> Comparison:
-    """Protect the job's table by several methods, and measure what each loses and what a reader gets out of it.
+    r"""Protect the job's table by several methods, and measure what each loses and what a reader gets out of it.
 
     job: the job of a table, or its file. methods: by name; none: all. base: of rounding, in published units.
     seconds: for all methods together; None: what the job says, 100 at the most.
 
     Nothing is released: the one that is chosen is made by its own command.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "shops.csv").write_text("area,sales\np,7\np,3\nq,50\n")
+    >>> job = '[table]\nmeasure = "sales"\n[table.dimensions]\narea = "flat"\n[[rule]]\ntype = "minimum-frequency"\nn = 2\n'
+    >>> _ = (folder / "job.toml").write_text('[data]\nfile = "shops.csv"\n' + job)
+    >>> found = compare(folder / "job.toml", methods=["rounding"], base=5)
+    >>> found.sensitive, found["rounding"].loss.broken, found.recommended
+    (1, 0, '')
     """
     began = time.monotonic()
     job = job if isinstance(job, TableJob) else read_job(Path(job))
-    names = list(dict.fromkeys(methods)) or list(METHODS)
+    names = list(dict.fromkeys(methods)) or list(COMPARED)
     for name in names:
-        known("method", name, tuple(METHODS))
+        known("method", name, tuple(COMPARED))
     if base is not None and base < 1:
         raise InputError("The base must be a whole number of published units, at least 1.")
     limit = min(job.limits().seconds, TUNING.most_seconds) if seconds is None else seconds
     tell = stages(on_progress, job.limits())
     judged = judged_table(job, base)
-    whole = sum(METHODS[name].share for name in names) or 1.0
+    whole = sum(COMPARED[name].share for name in names) or 1.0
     rows = []
     for name in names:
-        tell(METHODS[name].words)
-        rows.append(_row(judged, name, limit * METHODS[name].share / whole))
+        tell(COMPARED[name].words)
+        rows.append(_row(judged, name, limit * COMPARED[name].share / whole))
     chosen, reason = recommendation(rows)
     return Comparison(
         title=job.name,
@@ -131,7 +140,7 @@ def judged_table(job: TableJob, base: int | None = None) -> JudgedTable:
 
 def _row(judged: JudgedTable, name: str, seconds: float) -> MethodRow:
     """A method's figures; what it cannot do is told in its row, and the others go on."""
-    method, clock = METHODS[name], time.monotonic()
+    method, clock = COMPARED[name], time.monotonic()
     try:
         answer = method.run(judged, seconds)
     except StatveilError as error:

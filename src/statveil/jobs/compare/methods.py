@@ -1,4 +1,4 @@
-"""The methods that are compared. Each makes of the same judged table what it would publish; a new one is a line in METHODS."""
+"""The methods that are compared. Each makes of the same judged table what it would publish; a new one is a line in COMPARED."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _perturbed_magnitudes(judged: JudgedTable, sums: IntArray) -> MethodAnswer:
     )
 
 
-METHODS: Mapping[str, ComparedMethod] = {
+COMPARED: Mapping[str, ComparedMethod] = {
     "adjustment": ComparedMethod("adjustment", 0.4, adjusted),
     "keep": ComparedMethod("adjustment, statistics kept", 0.3, kept),
     "rounding": ComparedMethod("controlled rounding", 0.3, rounded),
