@@ -89,7 +89,7 @@ def compare(
     r"""Protect the job's table by several methods, and measure what each loses and what a reader gets out of it.
 
     job: the job of a table, or its file. methods: by name; none: all. base: of rounding, in published units.
-    seconds: for all methods together; None: what the job says, 100 at the most.
+    seconds: for all methods together; None: what the job says, 100 at the most. on_progress: called with a `Progress` now and then.
 
     Nothing is released: the one that is chosen is made by its own command.
 
