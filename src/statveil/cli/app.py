@@ -46,6 +46,7 @@ HOMES = {
     "check": Home("statveil.cli.commands.check:check", "statveil.cli.by_content:Check"),
     "suppress": Home("statveil.cli.commands.suppress:suppress"),
     "risk": Home("statveil.cli.commands.risk:risk"),
+    "compare": Home("statveil.cli.commands.compare:compare"),
     "desk": Home("statveil.cli.commands.desk:desk"),
     "convert": Home("statveil.cli.commands.convert:convert"),
     "demo": Home("statveil.cli.app:demo"),
