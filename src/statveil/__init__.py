@@ -10,7 +10,7 @@ At the top: verbs, what goes in, what comes out, errors. The rest by room:
     sv.systems  linear systems and their files
     sv.recode   how records are recoded and suppressed
     sv.perturb  columns that are no keys: noise, swapping, microaggregation, PRAM
-    sv.classical  controlled rounding, cell key
+    sv.classical  cell suppression, controlled rounding, cell key
     sv.argus    files of tau-ARGUS
     sv.errors   all errors
 
@@ -59,9 +59,6 @@ _HOMES = {
     "statveil.records.plan": ("FilePlan", "plan_recoding"),
     "statveil.records.risk": ("find_unsafe",),
     "statveil.risk.rules": ("MinimumFrequency", "PPercent"),
-    "statveil.suppress.cells.options": ("SuppressionOptions",),
-    "statveil.suppress.cells.pattern": ("CellSuppression",),
-    "statveil.suppress.cells.suppress": ("suppress_cells",),
     "statveil.tables.from_cells": ("table_from_cells",),
     "statveil.tables.linked": ("CellSet", "Equation"),
     "statveil.tables.spec": ("TableSpec",),
@@ -113,9 +110,6 @@ if TYPE_CHECKING:
     from statveil.records.plan import FilePlan, plan_recoding
     from statveil.records.risk import find_unsafe
     from statveil.risk.rules import MinimumFrequency, PPercent
-    from statveil.suppress.cells.options import SuppressionOptions
-    from statveil.suppress.cells.pattern import CellSuppression
-    from statveil.suppress.cells.suppress import suppress_cells
     from statveil.tables.from_cells import table_from_cells
     from statveil.tables.linked import CellSet, Equation
     from statveil.tables.spec import TableSpec

@@ -39,7 +39,7 @@ class CellSuppression:
     >>> shops = sv.Hierarchy.flat(["A", "B", "C", "D"])
     >>> table = sv.table_from_cells({"shop": shops}, {("A",): 12, ("B",): 30, ("C",): 9, ("D",): 40})
     >>> rule = sv.rules.Manual([sv.rules.ManualCell(cell={"shop": "A"}, status="sensitive")], level=50)
-    >>> found = sv.suppress_cells(table, sv.rules.assess(table, [rule]))
+    >>> found = sv.classical.suppress_cells(table, sv.rules.assess(table, [rule]))
     >>> int(found.secondary.sum()), found.gap
     (1, 0.0)
     """
