@@ -15,10 +15,11 @@ from statveil.data.microdata import ColumnProfile, profile
 from statveil.data.preparation import usual_words
 from statveil.desk.project import Project
 from statveil.jobs.record_job import FileJob, check_file_job, read_file_job
-from statveil.jobs.records.explore import RecodingExplorer, explore_recoding
+from statveil.jobs.records.explore import RecodingExplorer
 from statveil.jobs.schema import check_job
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import assess_records
+from statveil.records.coding import code_file
 from statveil.risk.assess import assess
 from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import contributions_needed
@@ -87,13 +88,13 @@ class Looks:
         return FileJob(parts=check_file_job(content), content=content, base=self._project.folder, text=to_toml(content))
 
     def explorer(self) -> RecodingExplorer:
-        """Risk and loss of every recoding; what is fixed in the job is not yet chosen in it."""
+        """Risk and loss of every recoding, one explorer for each request; what is fixed in the job is not yet chosen in it."""
         job = self.record_job()
         trees = [file for part in job.parts.fields.values() for file in (part.hierarchy, part.arx, *part.grc) if file]
         files = tuple(_as_it_is(job.base / file) for file in (job.parts.data.file, *trees))
         asked = json.dumps([job.content.get(name) for name in ("data", "fields", "safety")], default=str)
-        found: RecodingExplorer = self._made(("explorer", asked, files), lambda: explore_recoding(job.microdata, job.keys()))
-        return found
+        coded = self._made(("coded", asked, files), lambda: code_file(job.microdata, job.keys()))
+        return RecodingExplorer(job.microdata, coded)
 
     def _made(self, key: Hashable, make: Callable[[], Any]) -> Any:
         with self._alone:

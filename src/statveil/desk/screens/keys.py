@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from fastapi import FastAPI, Request, Response
 
-from statveil.core.errors import StatveilError
+from statveil.core.errors import InputError, StatveilError
 from statveil.desk import edits
 from statveil.desk.forms import Given, word
 from statveil.desk.looks import Looks
@@ -29,6 +29,8 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/keys")
     def keys(request: Request) -> Response:
+        if not desk.looks.holds_records:
+            raise InputError("This job makes a table, not a safe file.", hint="Open the records for a safe file on the first screen.")
         priced, fault = _priced(desk.looks)
         content, columns = project.content, desk.looks.columns().profiles
         return desk.page(request, "keys.html", columns=columns, job=content, files=project.data_files(), priced=priced, fault=fault)
@@ -57,7 +59,6 @@ def _priced(looks: Looks) -> tuple[list[PricedLevel], str]:
                 seen = explorer.recode_all({field: level})
                 explorer.undo()
                 found.append(PricedLevel(field, level, seen.unsafe_records, seen.recoding_cost, seen.blank_cost, start[field] == level))
-        explorer.undo()
     except StatveilError as error:
         return [], str(error)
     return found, ""
