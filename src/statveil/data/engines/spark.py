@@ -1,8 +1,8 @@
 """Spark, in a session that the user has: records stay where they are, and what comes to this process are answers to queries.
 
 PySpark is an extra (`pip install 'statveil[spark]'`, Java 17 beside it), and nothing of it is loaded before a Spark frame comes.
-A query runs on the frame through names of its own (`WITH records AS ...`), so that no view of the user's is in its way. The kinds of columns whose text
-Spark and DuckDB write alike are read as they are; numbers of floating point are written by Python, whose text is DuckDB's; others are refused.
+A query runs on the frame through names of its own (`WITH records AS ...`), so that no view of the user's is in its way. Columns whose text
+Spark and DuckDB write alike are read as they are; numbers of floating point are written by Python, as DuckDB writes them; others are refused.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def is_spark_frame(frame: Any) -> bool:
 def spark_parquet(path: str) -> Any:
     """A frame over Parquet files, read by the active session or a new one; folders, patterns and addresses are Spark's own to find."""
     if find_spec("pyspark") is None:
-        raise BackendMissing("The engine spark needs the package pyspark, which is not installed.", hint="Run: pip install 'statveil[spark]'")
+        needed = "The engine spark needs the package pyspark, which is not installed."
+        raise BackendMissing(needed, hint="Run: pip install 'statveil[spark]'")
     with _in_our_words(path):
         return import_module("pyspark.sql").SparkSession.builder.getOrCreate().read.parquet(path)
 
@@ -83,9 +84,10 @@ class SparkEngine:
     def text(self, name: str) -> str:
         kind = re.match(r"[a-z_]*", self.kinds[self.columns.index(name)])
         if kind is not None and kind[0] in _FLOATING:
-            return f"{_FLOATING_TEXT}({column(self, name)})"
+            return f"{_FLOATING_TEXT}({column(self, name)}, {str(kind[0] == 'float').lower()})"
         if kind is None or kind[0] not in _SAME_TEXT:
-            raise InputError(f"{self.origin}: column {name!r} has a type that engines write differently.", hint="Cast it to string in Spark.")
+            what = f"column {name!r} has a type that engines write differently"
+            raise InputError(f"{self.origin}: {what}.", hint="Cast it to string in Spark.")
         return f"CAST({column(self, name)} AS STRING)"
 
     def holds_decimals(self, name: str) -> str:
@@ -96,7 +98,8 @@ class SparkEngine:
 
     def viewed(self, columns: tuple[str, ...], view: RecordView) -> SparkEngine:
         raise InputError(
-            f"{self.origin}: missing words, where and derive are not there for records in Spark.", hint="Prepare the frame with Spark first."
+            f"{self.origin}: missing words, where and derive are not there for records in Spark.",
+            hint="Prepare the frame with Spark first.",
         )
 
 
@@ -114,7 +117,7 @@ class SparkRecords:
         with _in_our_words(self.origin):
             self.spark.udf.register(_FLOATING_TEXT, _floating_text(), "string")
             for word, (given, answer, meaning) in _WORDS.items():
-                self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {word}({given}) RETURNS {answer} RETURN {meaning}")
+                self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION statveil_{word}({given}) RETURNS {answer} RETURN {meaning}")
             self._name("records", frame)
 
     def query(self, sql: str) -> pa.Table:
@@ -153,17 +156,27 @@ class SparkRecords:
         frame.createOrReplaceTempView(self._views[name])
 
     def _frame(self, sql: str) -> Any:
-        """The query with the tables that it names put before it."""
+        """The query with the tables that it names put before it, and words under names that no function of the user's has."""
+        sql = re.sub(rf"\b({'|'.join(_WORDS)})\(", r"statveil_\1(", sql)
         named = [name for name in self._views if re.search(rf"\b{name}\b", sql)]
         tables = ", ".join(f"{name} AS (SELECT * FROM {self._views[name]})" for name in named)
         return self.spark.sql(f"WITH {tables} {sql}" if tables else sql)
 
 
-def _floating_text() -> Callable[[Any], str | None]:
-    """Python writes a number of floating point as DuckDB does: the fewest digits that mean it. Made here, so that Spark's workers need no statveil."""
+def _floating_text() -> Callable[[Any, bool], str | None]:
+    """A number of floating point in the fewest digits that mean it, also one of 32 bits (`short`).
 
-    def text(number: float | None) -> str | None:
-        return None if number is None else repr(number)
+    A function made here goes to Spark's workers as a whole: they need no statveil.
+    """
+
+    def text(number: float | None, short: bool) -> str | None:
+        if number is None:
+            return None
+        if not short:
+            return repr(number)
+        import numpy
+
+        return repr(float(str(numpy.float32(number))))
 
     return text
 

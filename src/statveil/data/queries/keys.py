@@ -107,7 +107,11 @@ def total_units(session: Session, data: Microdata, name: str) -> int | None:
     """The sum of a column in units of 10**-6; None where a number does not fit."""
     number, units = NumberColumn.of(data, name), _units(data, name)
     large = f"coalesce({number.is_number} AND {units} IS NULL, false)"
-    found = scalar_row(session.query(f"SELECT count(*) FILTER (WHERE {large}) AS large, coalesce(sum(CAST({units} AS DECIMAL(20, 0))), 0) AS total FROM records"))
+    found = scalar_row(
+        session.query(
+            f"SELECT count(*) FILTER (WHERE {large}) AS large, coalesce(sum(CAST({units} AS DECIMAL(20, 0))), 0) AS total FROM records"
+        )
+    )
     return None if found["large"] else int(found["total"])
 
 

@@ -325,9 +325,7 @@ def count_differing_blanks(one: Microdata, other: Microdata, rest: Sequence[str]
 def _joinable(data: Microdata, rest: Sequence[str], fields: Sequence[str]) -> str:
     """Records that their other columns tell apart from all others, and which of their fields are blank."""
     digest = _digest([_canonical(data, name) for name in rest])
-    blanks = [
-        f"bool_and(NULLIF(CAST({column(data.engine, name)} AS STRING), '') IS NULL) AS b{place}" for place, name in enumerate(fields)
-    ]
+    blanks = [f"bool_and(NULLIF(CAST({column(data.engine, name)} AS STRING), '') IS NULL) AS b{place}" for place, name in enumerate(fields)]
     return f"SELECT {digest} AS rest, {', '.join(blanks)} FROM records GROUP BY {digest} HAVING count(*) = 1"
 
 

@@ -59,7 +59,8 @@ def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) ->
         identifier = text_of(engine, coded.holding)
         distinct = f"SELECT DISTINCT {identifier} AS holding FROM records"
         number = "CAST(row_number() OVER (ORDER BY holding) - 1 AS INTEGER) AS id"
-        session.keep("holdings", f"SELECT holding, {number}, digest_low(digest(concat('statveil holding ', holding))) AS name FROM ({distinct})")
+        name = "digest_low(digest(concat('statveil holding ', holding))) AS name"
+        session.keep("holdings", f"SELECT holding, {number}, {name} FROM ({distinct})")
         joins.append(f"JOIN holdings ON holdings.holding = {identifier}")
         holding = "holdings.id"
     numbers = [f"{coded.weight} AS weight"]
@@ -121,7 +122,8 @@ def leaf_sums(session: Session, table: int, response: int, tables: int) -> pa.Ta
     columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
     sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
     keys = [f"key{each}" for each in range(tables)]
-    print_ = f"md5(concat('statveil records ', {", ' ', ".join(f'CAST({key} AS STRING)' for key in keys)}))"
+    joint_key = ", ' ', ".join(f"CAST({key} AS STRING)" for key in keys)
+    print_ = f"md5(concat('statveil records ', {joint_key}))"
     joint = f"SELECT {', '.join(keys)}, count(*) AS records, {sums} FROM coded GROUP BY {', '.join(keys)}"
     halves = {"low_print": f"bit_xor(hex_number(substr({print_}, 1, 15)))", "high_print": f"bit_xor(hex_number(substr({print_}, 16, 15)))"}
     added = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in ("records", *columns))
