@@ -8,6 +8,7 @@ Spark and DuckDB write alike are read as they are; numbers of floating point are
 from __future__ import annotations
 
 import re
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,7 +55,9 @@ def spark_parquet(path: str) -> Any:
         needed = "The engine spark needs the package pyspark, which is not installed."
         raise BackendMissing(needed, hint="Run: pip install 'statveil[spark]'")
     with _in_our_words(path):
-        return import_module("pyspark.sql").SparkSession.builder.getOrCreate().read.parquet(path)
+        sessions = import_module("pyspark.sql").SparkSession
+        session = sessions.getActiveSession() or sessions.builder.config("spark.pyspark.python", sys.executable).getOrCreate()
+        return session.read.parquet(path)
 
 
 def engine_over_spark(frame: Any, *, origin: str) -> SparkEngine:
@@ -174,9 +177,10 @@ def _floating_text() -> Callable[[Any, bool], str | None]:
             return None
         if not short:
             return repr(number)
-        import numpy
+        import ctypes
 
-        return repr(float(str(numpy.float32(number))))
+        shorter = (float(f"{number:.{digits}g}") for digits in range(1, 9))
+        return repr(next((each for each in shorter if ctypes.c_float(each).value == number), float(f"{number:.9g}")))
 
     return text
 
