@@ -1,8 +1,9 @@
 """Spark, in a session that the user has: records stay where they are, and what comes to this process are answers to queries.
 
 PySpark is an extra (`pip install 'statveil[spark]'`, Java 17 beside it), and nothing of it is loaded before a Spark frame comes.
-A query runs on the frame through names of its own (`WITH records AS ...`), so that no view of the user's is in its way. Columns whose text
-Spark and DuckDB write alike are read as they are; numbers of floating point are written by Python, as DuckDB writes them; others are refused.
+A query runs on the frame through names of its own (`WITH records AS ...`), so that no view of the user's is in its way.
+Columns whose text Spark and DuckDB write alike are read as they are; numbers of floating point are written by Python, as DuckDB
+writes them; others are refused.
 """
 
 from __future__ import annotations
