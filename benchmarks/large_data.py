@@ -7,6 +7,7 @@ table, a hash of all its arrays: equal hashes are equal tables, bit for bit. `cu
 from __future__ import annotations
 
 import hashlib
+import os
 import resource
 import sys
 import time
@@ -78,8 +79,9 @@ def run(engine: str, path: str, holding: bool) -> None:
 def spark_here() -> Any:
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
-    session = builder.config("spark.sql.shuffle.partitions", "8").config("spark.pyspark.python", sys.executable).getOrCreate()
+    session = builder.config("spark.sql.shuffle.partitions", "8").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
 

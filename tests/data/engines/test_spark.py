@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -40,7 +41,8 @@ def spark() -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "3")
-    session = builder.config("spark.pyspark.python", sys.executable).config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -8,6 +8,7 @@ writes them; others are refused.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import uuid
@@ -57,8 +58,8 @@ def spark_parquet(path: str) -> Any:
         raise BackendMissing(needed, hint="Run: pip install 'statveil[spark]'")
     with _in_our_words(path):
         sessions = import_module("pyspark.sql").SparkSession
-        session = sessions.getActiveSession() or sessions.builder.config("spark.pyspark.python", sys.executable).getOrCreate()
-        return session.read.parquet(path)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of workers of a session that begins here; one that runs has its own
+        return (sessions.getActiveSession() or sessions.builder.getOrCreate()).read.parquet(path)
 
 
 def engine_over_spark(frame: Any, *, origin: str) -> SparkEngine:
