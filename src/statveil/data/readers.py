@@ -196,13 +196,16 @@ def _from_package(path: Path, decimal: DecimalMark | None) -> Microdata:
 
 
 def _from_frame(frame: Any, decimal: DecimalMark | None) -> Microdata:
-    table = _to_arrow(frame)
+    table = arrow_of_frame(frame)
     _checked_names(table.column_names, "The frame")
     return Microdata(engine=engine_over_arrow(table, origin="The frame"), origin="The frame", decimal=decimal or ".")
 
 
-def _to_arrow(frame: Any) -> pa.Table:
+def arrow_of_frame(frame: Any) -> pa.Table:
+    """Any frame as an Arrow table; a stream of Arrow batches is read to its end."""
     try:
+        if isinstance(frame, pa.RecordBatchReader):
+            return frame.read_all()
         native = _understood(frame)
         eager = native.collect(backend="pyarrow") if isinstance(native, nw.LazyFrame) else native
         return eager.to_arrow()

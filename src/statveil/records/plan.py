@@ -10,8 +10,10 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from statveil.core.errors import InfeasibleProblem, OutOfTime
+from statveil.core.frames import CONFIDENTIAL, FrameExports, marked
 from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_seed, known
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of, narrowed
@@ -45,6 +47,31 @@ class PlanningTuning(NamedTuple):
 TUNING = PlanningTuning()
 
 
+class InternalPlan(FrameExports):
+    """What a plan does to each value of each field. Confidential."""
+
+    def __init__(self, plan: FilePlan) -> None:
+        self._plan = plan
+
+    def __repr__(self) -> str:
+        return f"InternalPlan (confidential): recoding, values and blanks of {len(self._plan.keys.names)} fields"
+
+    def to_arrow(self) -> pa.Table:
+        """A row a field: its recoding, how many different values it has and will have, and blanks. Confidential."""
+        plan = self._plan
+        rows = [
+            {
+                "field": name,
+                "recoding": plan.recoding[name],
+                "values": len(plan.coded.values[place]),
+                "values_after": plan.coded.levels[place][level].size,
+                "blanks": int(plan.suppression.blanks.get(name, 0)),
+            }
+            for place, (name, level) in enumerate(zip(plan.keys.names, plan.levels, strict=True))
+        ]
+        return marked(pa.Table.from_pylist(rows), CONFIDENTIAL)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FilePlan:
     """What will be done to a file: a recoding for each field, and blanks. Confidential: it knows every key.
@@ -75,6 +102,11 @@ class FilePlan:
     def __repr__(self) -> str:
         wiped = f"wiped: {', '.join(self.loss.wiped)}; " if self.loss.wiped else ""
         return f"FilePlan({wiped}{self.recoding}, {self.suppression.total:,} blanks, cost {self.cost:,.6g}, bound {self.bound:,.6g})"
+
+    @property
+    def internal(self) -> InternalPlan:
+        """Field by field, for `internal.to_pandas()` and the like. Confidential."""
+        return InternalPlan(self)
 
     @property
     def keys(self) -> KeyVariables:
