@@ -131,17 +131,15 @@ class Hierarchy:
     @classmethod
     def from_frame(cls, frame: Any, *, total: str | None = None) -> Hierarchy:
         """From a pandas, polars, pyarrow or DuckDB frame with columns code, parent and perhaps label, as `from_csv` takes them."""
-        from statveil.data.readers import arrow_of_frame
+        from statveil.data.frames import arrow_of_frame
 
         found = arrow_of_frame(frame)
         names = {name.strip().casefold(): name for name in found.column_names}
         if not {"code", "parent"} <= set(names):
             raise HierarchyError("The frame has no columns code and parent.", hint=f"Its columns: {', '.join(found.column_names)}.")
         columns = [found[names[name]].to_pylist() if name in names else [""] * found.num_rows for name in ("code", "parent", "label")]
-        lines = [
-            _line("The frame, row", number, ["" if each is None else each for each in row])
-            for number, row in enumerate(zip(*columns, strict=True), 1)
-        ]
+        rows = enumerate(zip(*columns, strict=True), start=1)
+        lines = [_line("The frame, row", number, ["" if each is None else each for each in row]) for number, row in rows]
         _refuse_repeated("The frame, row", lines)
         return cls._from_lines(lines, "The frame, row", total)
 

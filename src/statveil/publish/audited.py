@@ -65,7 +65,7 @@ class AuditedTable(ShortDisplay, ViewFrameExports):
         return [
             *shown,
             f"published with {counted(self.protected.decimals, 'decimal')}, hash {self.provenance.release_hash[:12]}",
-            "confidential: internal, table, sensitivity, adjustment, requirements, relaxations",
+            "confidential: internal, and all that the numbers were made from",
         ]
 
     def _preview(self) -> Preview | None:

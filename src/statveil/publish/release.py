@@ -46,7 +46,8 @@ class InternalEdition(ViewFrameExports):
 class Release(AuditedTable):
     """A protected table with the proof that it is safe, ready to be published; it cannot be made unless its audit passes.
 
-    Each `to_...` with a path writes one file a view; `to_pandas`, `to_polars` and `to_arrow` give the public numbers as a frame. The internal edition also holds originals, statuses and reasons: it stays in the office.
+    Each `to_...` with a path writes one file a view; `to_pandas`, `to_polars` and `to_arrow` give the public numbers as a frame.
+    The internal edition also holds originals, statuses and reasons: it stays in the office.
     protected: the numbers to publish. adjustment: how they were found. provenance: from what, by what.
     table, sensitivity, requirements, relaxations: what was protected, what in it is sensitive, what was asked, what gave. Confidential.
     job: the job that repeats it. `protect_table` makes one.

@@ -1,4 +1,4 @@
-"""Charts of a release for a notebook: Vega-Lite as data, which JupyterLab and others draw by themselves. What is confidential is titled so."""
+"""Charts of a release for a notebook: Vega-Lite as data, which JupyterLab and others draw. What is confidential is titled so."""
 
 from __future__ import annotations
 
