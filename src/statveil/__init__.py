@@ -10,6 +10,7 @@ At the top: verbs, what goes in, what comes out, errors. The rest by room:
     sv.systems  linear systems and their files
     sv.recode   how records are recoded and suppressed
     sv.perturb  columns that are no keys: noise, swapping, microaggregation, PRAM
+    sv.classical  controlled rounding, cell key
     sv.argus    files of tau-ARGUS
     sv.errors   all errors
 
@@ -65,14 +66,14 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {
-    **{name: f"statveil.{name}" for name in ("argus", "keep", "perturb", "recode", "repair", "rules", "systems")},
+    **{name: f"statveil.{name}" for name in ("argus", "classical", "keep", "perturb", "recode", "repair", "rules", "systems")},
     "errors": "statveil.core.errors",
 }
 
 __all__ = ["__version__", *sorted(_HOME_OF), *sorted(_ROOMS)]  # noqa: PLE0604
 
 if TYPE_CHECKING:
-    from statveil import argus, keep, perturb, recode, repair, rules, systems
+    from statveil import argus, classical, keep, perturb, recode, repair, rules, systems
     from statveil.audit.report import AuditReport, Check
     from statveil.core import errors
     from statveil.core.errors import (

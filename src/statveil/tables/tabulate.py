@@ -27,7 +27,7 @@ from statveil.tables.linked import (
     responses_of,
 )
 from statveil.tables.positions import Grid, PositionSums, check_structural, join_positions, merge_equal, structural_positions
-from statveil.tables.rollup import find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
+from statveil.tables.rollup import ContributionsWanted, find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table, UnionCell, View
 
@@ -146,7 +146,8 @@ def _tabulated(
     grid.check_size(leaves.key.size)
     coordinates = grid.coordinates(leaves.key)
     check_structural(spec, grid, coordinates, leaves.records)
-    contributions = read_contributions(session, place.table, place.response, leaves, spec, units)
+    wanted = ContributionsWanted(place.table, place.response, None if leaders else top)  # of leaders that tie, each is told
+    contributions = read_contributions(session, wanted, leaves, spec, units)
     inside = [leaves_inside(grid, each, coordinates) for each in sets]
     return _Tabulated(
         positions=roll_up(grid, leaves, contributions, top=top, units=units),

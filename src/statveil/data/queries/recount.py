@@ -77,6 +77,12 @@ class Watched:
         return [f"w{place}" for place in range(len(self.fields) + len(self.linked))]
 
 
+def _digest(texts: Sequence[str]) -> str:
+    """64 bits of the MD5 of these texts, each with its length before it, '-' for a missing one: the same in all versions of an engine."""
+    fenced = ["'rest'", *(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)]
+    return f"CAST(md5_number(concat({', '.join(fenced)})) & 18446744073709551615::UHUGEINT AS UBIGINT)"
+
+
 class FileRecords:
     """One of the two files: its records as texts of the watched columns and a hash of the rest.
 
@@ -98,12 +104,12 @@ class FileRecords:
         self._decimals |= original._decimals if original is not None else set()
         self._lend()
         texts = [f"{self._text(place, name)} AS w{place}" for place, name in enumerate([*watched.fields, *watched.linked])]
-        hashed = ", ".join(["1", *(self._plain(name) for name in watched.rest)])
+        rest = _digest([self._plain(name) for name in watched.rest])
         weight = "1"
         if amount:
             weight = f"CAST(round(CAST(replace({self._plain(amount[0])}, ',', '.') AS DOUBLE) * {amount[1]}) AS BIGINT)"
         joins = "".join(f" LEFT JOIN map{place} ON map{place}.old = {self._found(name)}" for place, name in self._recoded())
-        self._rows = f"SELECT {', '.join(texts)}, hash({hashed}) AS rest, {weight} AS amount FROM records{joins}"
+        self._rows = f"SELECT {', '.join(texts)}, {rest} AS rest, {weight} AS amount FROM records{joins}"
 
     def _lend(self) -> None:
         listed = [(name, code.strip()) for name, codes in self._watched.missing_codes.items() for code in codes]
@@ -299,10 +305,10 @@ def _ids(found: pa.Table) -> IntArray:
 
 def content_sums(data: Microdata) -> tuple[int, int, int]:
     """The number of records and the sum of the hashes of all they hold, whatever their order."""
-    texts = ", ".join(f"CAST({column(data.engine, name)} AS VARCHAR)" for name in data.columns)
+    digest = _digest([f"CAST({column(data.engine, name)} AS VARCHAR)" for name in data.columns])
     halves = "CAST(sum(h % 4294967296) AS BIGINT) AS low, CAST(sum(h >> 32) AS BIGINT) AS high"
     with data.engine.session() as session:
-        found = scalar_row(session.query(f"SELECT count(*) AS records, {halves} FROM (SELECT hash({texts}) AS h FROM records)"))
+        found = scalar_row(session.query(f"SELECT count(*) AS records, {halves} FROM (SELECT {digest} AS h FROM records)"))
     return int(found["records"]), int(found["low"] or 0), int(found["high"] or 0)
 
 
@@ -318,11 +324,11 @@ def count_differing_blanks(one: Microdata, other: Microdata, rest: Sequence[str]
 
 def _joinable(data: Microdata, rest: Sequence[str], fields: Sequence[str]) -> str:
     """Records that their other columns tell apart from all others, and which of their fields are blank."""
-    texts = ", ".join(_canonical(data, name) for name in rest)
+    digest = _digest([_canonical(data, name) for name in rest])
     blanks = [
         f"bool_and(NULLIF(CAST({column(data.engine, name)} AS VARCHAR), '') IS NULL) AS b{place}" for place, name in enumerate(fields)
     ]
-    return f"SELECT hash({texts}) AS rest, {', '.join(blanks)} FROM records GROUP BY hash({texts}) HAVING count(*) = 1"
+    return f"SELECT {digest} AS rest, {', '.join(blanks)} FROM records GROUP BY {digest} HAVING count(*) = 1"
 
 
 def _canonical(data: Microdata, name: str) -> str:

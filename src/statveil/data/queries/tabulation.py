@@ -141,6 +141,13 @@ def record_amounts(session: Session, table: int, response: int) -> pa.Table:
     return session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags FROM coded")
 
 
+def largest_record_amounts(session: Session, table: int, response: int, top: int) -> pa.Table:
+    """The same for the `top` largest records of each leaf cell and kind of flags only: no more rows than cells, however many records."""
+    largest = f"arg_max({{'amount': amount{response}, 'copies': copies}}, abs(amount{response}), {top})"
+    grouped = f"SELECT key{table} AS key, flags, unnest({largest}) AS record FROM coded GROUP BY 1, 2"
+    return session.query(f"SELECT key, record.amount AS amount, record.copies AS copies, flags FROM ({grouped})")
+
+
 def read_coded(
     session: Session, engine: Engine, codes: Sequence[str], amounts: Sequence[str], *, owner: str | None, order: Sequence[str] = ()
 ) -> pa.Table:
