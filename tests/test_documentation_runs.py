@@ -37,7 +37,7 @@ B,large,y,g8,450,250,200
 """
 BEFORE = {
     "linked-tables.md": 'import statveil as sv\nfirms = sv.read_microdata("firms.csv")\nrules = [sv.PPercent(10)]\n'
-    'spec = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="turnover")\n',
+    'spec = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="turnover", holding="group")\n',
 }
 """What a page takes for granted."""
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from statveil.core import frames
+from statveil.core.display import CONFIDENTIAL, FrameExports, ViewFrameExports
 from statveil.core.errors import BackendMissing
-from statveil.core.frames import FrameExports, ViewFrameExports, pandas_of, polars_of, whole_numbers
+from statveil.core.frames import pandas_of, polars_of, whole_numbers
 
 
 def decimals(*texts: str | None, places: int) -> pa.Array:
@@ -47,7 +48,7 @@ def test_names_that_stand_twice_and_empty_tables_are_no_trouble() -> None:
 
 
 def test_words_about_a_table_are_attributes_of_the_frame() -> None:
-    found = pandas_of(frames.marked(pa.table({"x": [1]}), frames.CONFIDENTIAL))
+    found = pandas_of(frames.marked(pa.table({"x": [1]}), CONFIDENTIAL))
     assert found.attrs == {"statveil.edition": "internal: confidential"}
     assert isinstance(found, pd.DataFrame)
 

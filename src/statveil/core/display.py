@@ -1,16 +1,26 @@
-"""How results show themselves: a few plain lines, and the same as HTML in a notebook. What is confidential says so and shows no value."""
+"""How results show themselves: a few plain lines, and the same as HTML in a notebook. What is confidential says so and shows no value.
+
+They leave as frames too: what a result's own `to_...` gives may be published; whatever is confidential lies behind its `internal`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 MOST_LINES = 10
 """Lines of a result in plain text, at most."""
 MOST_ROWS = 8
 """Rows of a table that a notebook shows."""
 CONFIDENTIAL_WORD = "confidential"
+CONFIDENTIAL = {"statveil.edition": "internal: confidential"}
+"""Goes with every frame that must stay in the office: as metadata of an Arrow table, and as `attrs` of a pandas frame."""
 
 
 class Preview(NamedTuple):
@@ -59,3 +69,43 @@ def _table(preview: Preview | None) -> str:
     more = preview.of - len(preview.rows)
     foot = f"<p>and {counted(more, 'row')} more: to_pandas() has them all</p>" if more > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+class FrameExports:
+    """Mixin of whatever is one table: `to_arrow` is its own, the others follow from it."""
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table: texts, whole numbers as int64, others as exact decimals, null where nothing is told."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a pandas frame: whole numbers as integers, others as the nearest double (as decimals where a double has too few digits)."""
+        from statveil.core.frames import pandas_of
+
+        return pandas_of(self.to_arrow())
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a polars frame, with exact decimals."""
+        from statveil.core.frames import polars_of
+
+        return polars_of(self.to_arrow())
+
+
+class ViewFrameExports:
+    """Mixin of whatever holds one table or several: `view` names the one that is meant, where there are several."""
+
+    def to_arrow(self, view: str | None = None) -> pa.Table:
+        """As an Arrow table: codes and labels as texts, whole numbers as int64, others as exact decimals; null at structural zeros."""
+        raise NotImplementedError
+
+    def to_pandas(self, view: str | None = None) -> pd.DataFrame:
+        """As a pandas frame: whole numbers as integers, others as the nearest double (as decimals where a double has too few digits)."""
+        from statveil.core.frames import pandas_of
+
+        return pandas_of(self.to_arrow(view))
+
+    def to_polars(self, view: str | None = None) -> pl.DataFrame:
+        """As a polars frame, with exact decimals."""
+        from statveil.core.frames import polars_of
+
+        return polars_of(self.to_arrow(view))

@@ -1,7 +1,4 @@
-"""Results as frames of pandas, polars and Arrow. None of them is imported before it is asked for.
-
-What a result's own `to_...` gives may be published; whatever is confidential lies behind its `internal`.
-"""
+"""Results as frames of pandas, polars and Arrow. None of them is imported before it is asked for."""
 
 from __future__ import annotations
 
@@ -16,41 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-
-CONFIDENTIAL = {"statveil.edition": "internal: confidential"}
-"""Goes with every frame that must stay in the office: as metadata of an Arrow table, and as `attrs` of a pandas frame."""
-
-
-class FrameExports:
-    """Mixin of whatever is one table: `to_arrow` is its own, the others follow from it."""
-
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table: texts, whole numbers as int64, others as exact decimals, null where nothing is told."""
-        raise NotImplementedError
-
-    def to_pandas(self) -> pd.DataFrame:
-        """As a pandas frame: whole numbers as integers, others as the nearest double (as decimals where a double has too few digits)."""
-        return pandas_of(self.to_arrow())
-
-    def to_polars(self) -> pl.DataFrame:
-        """As a polars frame, with exact decimals."""
-        return polars_of(self.to_arrow())
-
-
-class ViewFrameExports:
-    """Mixin of whatever holds one table or several: `view` names the one that is meant, where there are several."""
-
-    def to_arrow(self, view: str | None = None) -> pa.Table:
-        """As an Arrow table: codes and labels as texts, whole numbers as int64, others as exact decimals; null at structural zeros."""
-        raise NotImplementedError
-
-    def to_pandas(self, view: str | None = None) -> pd.DataFrame:
-        """As a pandas frame: whole numbers as integers, others as the nearest double (as decimals where a double has too few digits)."""
-        return pandas_of(self.to_arrow(view))
-
-    def to_polars(self, view: str | None = None) -> pl.DataFrame:
-        """As a polars frame, with exact decimals."""
-        return polars_of(self.to_arrow(view))
 
 
 def marked(table: pa.Table, metadata: Mapping[str, str]) -> pa.Table:

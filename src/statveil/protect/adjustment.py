@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from statveil.core.arrays import IntArray, frozen_array
-from statveil.core.display import CONFIDENTIAL_WORD, ShortDisplay, counted
-from statveil.core.frames import CONFIDENTIAL, FrameExports, marked
+from statveil.core.display import CONFIDENTIAL, CONFIDENTIAL_WORD, FrameExports, ShortDisplay, counted
 from statveil.core.limits import Ending
 from statveil.formats.certificate import Certificate
 from statveil.formats.rcta import Relaxation
@@ -48,6 +47,8 @@ class InternalAdjustment(FrameExports):
     def to_arrow(self) -> pa.Table:
         """A row a cell, by number: deviation in the problem's units, and sense. Confidential."""
         import pyarrow as pa
+
+        from statveil.core.frames import marked
 
         found = self._adjustment
         cells = {"cell": np.arange(found.deviation.size), "deviation": found.deviation, "sense": found.senses}

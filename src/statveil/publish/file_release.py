@@ -19,8 +19,8 @@ from statveil.audit.perturbed import PerturbationStatement, audit_perturbed
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
+from statveil.core.display import FrameExports
 from statveil.core.errors import AuditFailed
-from statveil.core.frames import FrameExports
 from statveil.core.limits import known
 from statveil.data.microdata import Microdata
 from statveil.data.queries.whole_records import all_records

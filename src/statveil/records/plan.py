@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from statveil.core.display import CONFIDENTIAL, FrameExports
 from statveil.core.errors import InfeasibleProblem, OutOfTime
-from statveil.core.frames import CONFIDENTIAL, FrameExports, marked
+from statveil.core.frames import marked
 from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_seed, known
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of, narrowed

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from statveil.core.display import Preview, ShortDisplay, counted
-from statveil.core.frames import FrameExports
+from statveil.core.display import FrameExports, Preview, ShortDisplay, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
