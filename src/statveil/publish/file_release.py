@@ -32,7 +32,8 @@ from statveil.publish.report.files.report import write_file_report
 from statveil.records.keys import KeyVariables
 from statveil.records.models import Closeness, HouseholdRisk, IndividualRisk, RecursiveDiversity, RiskModel
 from statveil.records.perturb.perturb import PerturbedRecords, refuse_keys
-from statveil.records.plan import FilePlan, InternalPlan
+from statveil.records.plan import FilePlan
+from statveil.records.plan_frames import InternalPlan
 from statveil.records.risk import released_codes
 from statveil.records.suppress.problem import row_amount
 from statveil.records.write.safe_file import refuse_unfit_names, write_safe_file

@@ -10,16 +10,14 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from statveil.core.display import CONFIDENTIAL, FrameExports
 from statveil.core.errors import InfeasibleProblem, OutOfTime
-from statveil.core.frames import marked
 from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_seed, known
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of, narrowed
 from statveil.records.keys import KeyVariables
 from statveil.records.loss import FileLoss, loss_of
+from statveil.records.plan_frames import InternalPlan
 from statveil.records.recode.branch_and_bound import RecodingBoxSearch
 from statveil.records.recode.evaluate import Evaluator, Levels, RestrictedEvaluator
 from statveil.records.recode.local_search import SEARCHES, RecodingSearchOptions, RecodingSpace, iterative_improvement
@@ -46,31 +44,6 @@ class PlanningTuning(NamedTuple):
 
 
 TUNING = PlanningTuning()
-
-
-class InternalPlan(FrameExports):
-    """What a plan does to each value of each field. Confidential."""
-
-    def __init__(self, plan: FilePlan) -> None:
-        self._plan = plan
-
-    def __repr__(self) -> str:
-        return f"InternalPlan (confidential): recoding, values and blanks of {len(self._plan.keys.names)} fields"
-
-    def to_arrow(self) -> pa.Table:
-        """A row a field: its recoding, how many different values it has and will have, and blanks. Confidential."""
-        plan = self._plan
-        rows = [
-            {
-                "field": name,
-                "recoding": plan.recoding[name],
-                "values": len(plan.coded.values[place]),
-                "values_after": plan.coded.levels[place][level].size,
-                "blanks": int(plan.suppression.blanks.get(name, 0)),
-            }
-            for place, (name, level) in enumerate(zip(plan.keys.names, plan.levels, strict=True))
-        ]
-        return marked(pa.Table.from_pylist(rows), CONFIDENTIAL)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
