@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from statveil.core.arrays import IntArray, frozen_array
-from statveil.core.display import CONFIDENTIAL, CONFIDENTIAL_WORD, FrameExports, ShortDisplay, counted
 from statveil.core.limits import Ending
+from statveil.core.show.display import CONFIDENTIAL, CONFIDENTIAL_WORD, FrameExports, ShortDisplay, counted
 from statveil.formats.certificate import Certificate
 from statveil.formats.rcta import Relaxation
 from statveil.protect.problem import ProtectionProblem
@@ -48,7 +48,7 @@ class InternalAdjustment(FrameExports):
         """A row a cell, by number: deviation in the problem's units, and sense. Confidential."""
         import pyarrow as pa
 
-        from statveil.core.frames import marked
+        from statveil.core.show.frames import marked
 
         found = self._adjustment
         cells = {"cell": np.arange(found.deviation.size), "deviation": found.deviation, "sense": found.senses}

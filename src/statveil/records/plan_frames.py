@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from statveil.core.display import CONFIDENTIAL, FrameExports
-from statveil.core.frames import marked
+from statveil.core.show.display import CONFIDENTIAL, FrameExports
+from statveil.core.show.frames import marked
 
 if TYPE_CHECKING:
     from statveil.records.plan import FilePlan

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.core.display import CONFIDENTIAL, FrameExports
-from statveil.core.frames import marked
+from statveil.core.show.display import CONFIDENTIAL, FrameExports
+from statveil.core.show.frames import marked
 from statveil.data.microdata import Microdata
 from statveil.data.queries.keys import WEIGHT_DECIMALS, count_values, records_by_risk
 from statveil.records.coding import WEIGHT_UNIT, CodedFile, code_file, level_of, record_key, value_order

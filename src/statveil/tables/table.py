@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from statveil.core.arrays import AnyArray, IntArray
-from statveil.core.display import CONFIDENTIAL_WORD, Preview, ShortDisplay, ViewFrameExports, counted
 from statveil.core.errors import RuleError
+from statveil.core.show.display import CONFIDENTIAL_WORD, Preview, ShortDisplay, ViewFrameExports, counted
 from statveil.tables.spec import Dimension
 
 if TYPE_CHECKING:

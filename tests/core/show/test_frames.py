@@ -9,10 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from statveil.core import frames
-from statveil.core.display import CONFIDENTIAL, FrameExports, ViewFrameExports
 from statveil.core.errors import BackendMissing
-from statveil.core.frames import pandas_of, polars_of, whole_numbers
+from statveil.core.show import frames
+from statveil.core.show.display import CONFIDENTIAL, FrameExports, ViewFrameExports
+from statveil.core.show.frames import pandas_of, polars_of, whole_numbers
 
 
 def decimals(*texts: str | None, places: int) -> pa.Array:

@@ -80,13 +80,13 @@ class FrameExports:
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas frame: whole numbers as integers, others as the nearest double (as decimals where a double has too few digits)."""
-        from statveil.core.frames import pandas_of
+        from statveil.core.show.frames import pandas_of
 
         return pandas_of(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
         """As a polars frame, with exact decimals."""
-        from statveil.core.frames import polars_of
+        from statveil.core.show.frames import polars_of
 
         return polars_of(self.to_arrow())
 
@@ -100,12 +100,12 @@ class ViewFrameExports:
 
     def to_pandas(self, view: str | None = None) -> pd.DataFrame:
         """As a pandas frame: whole numbers as integers, others as the nearest double (as decimals where a double has too few digits)."""
-        from statveil.core.frames import pandas_of
+        from statveil.core.show.frames import pandas_of
 
         return pandas_of(self.to_arrow(view))
 
     def to_polars(self, view: str | None = None) -> pl.DataFrame:
         """As a polars frame, with exact decimals."""
-        from statveil.core.frames import polars_of
+        from statveil.core.show.frames import polars_of
 
         return polars_of(self.to_arrow(view))
