@@ -42,6 +42,7 @@ _HOMES = {
     "statveil.data.readers": ("read_microdata",),
     "statveil.jobs.adjust": ("adjust",),
     "statveil.jobs.batch.run": ("run_batch",),
+    "statveil.jobs.compare.compare": ("compare",),
     "statveil.jobs.convert": ("convert",),
     "statveil.jobs.records.explore": ("explore_recoding",),
     "statveil.jobs.tables.assess": ("LinkedTables",),
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from statveil.data.readers import read_microdata
     from statveil.jobs.adjust import adjust
     from statveil.jobs.batch.run import run_batch
+    from statveil.jobs.compare.compare import compare
     from statveil.jobs.convert import convert
     from statveil.jobs.records.explore import explore_recoding
     from statveil.jobs.tables.assess import LinkedTables

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from statveil.audit.classical.rounding import RoundingAsked
 from statveil.suppress.cell_key.cell_key import PerturbedCounts, cell_key, record_keys
+from statveil.suppress.cell_key.magnitudes import PerturbedMagnitudes, cell_key_magnitudes
 from statveil.suppress.cell_key.ptable import Ptable, make_ptable
 from statveil.suppress.rounding.round_table import RoundedTable, round_table
 
-__all__ = ["PerturbedCounts", "Ptable", "RoundedTable", "RoundingAsked", "cell_key", "make_ptable", "record_keys", "round_table"]
+__all__ = [
+    "PerturbedCounts",
+    "PerturbedMagnitudes",
+    "Ptable",
+    "RoundedTable",
+    "RoundingAsked",
+    "cell_key",
+    "cell_key_magnitudes",
+    "make_ptable",
+    "record_keys",
+    "round_table",
+]

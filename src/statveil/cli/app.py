@@ -45,6 +45,7 @@ HOMES = {
     "protect": Home("statveil.cli.commands.protect:protect", "statveil.cli.by_content:Protect"),
     "check": Home("statveil.cli.commands.check:check", "statveil.cli.by_content:Check"),
     "risk": Home("statveil.cli.commands.risk:risk"),
+    "compare": Home("statveil.cli.commands.compare:compare"),
     "desk": Home("statveil.cli.commands.desk:desk"),
     "convert": Home("statveil.cli.commands.convert:convert"),
     "demo": Home("statveil.cli.app:demo"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.audit.classical.cell_key import audit_cell_key
+from statveil.audit.classical.cell_key import MagnitudeNoise, audit_cell_key, audit_cell_key_magnitudes
 
 P = np.array([[0.25, 0.5, 0.25]])
 """Noise of -1, 0 and 1."""
@@ -24,3 +24,11 @@ def test_each_fault_has_its_check() -> None:
     assert faults([5], [3], [-1]) == {"noise", "signs"}
     assert faults([2], [3], [1], js=1) == {"small"}
     assert faults([5], [8], [5], np.array([[0.2, 0.5, 0.3]])) == {"table"}
+
+
+def test_magnitudes_that_moved_too_far_or_changed_sign_are_found() -> None:
+    asked = MagnitudeNoise(most=0.3, shares=(1.0,))
+    values, top = np.array([0, 100, 100]), np.array([[0], [50], [50]])
+    assert audit_cell_key_magnitudes(values, top, np.array([0, 115, 85]), asked).passed
+    wrong = audit_cell_key_magnitudes(values, top, np.array([1, 117, -3]), asked)
+    assert {check.name: check.faults for check in wrong.checks} == {"zeros": 1, "signs": 1, "noise": 3}

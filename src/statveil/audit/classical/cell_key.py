@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from statveil.audit.report import AuditReport, Check
@@ -44,3 +46,23 @@ def _table_check(p: FloatArray) -> Check:
 
 def _check(name: str, words: str, wrong: BoolArray) -> Check:
     return Check(name=name, words=words, checked=int(wrong.size), faults=int(wrong.sum()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MagnitudeNoise:
+    """What noise of magnitudes may be: `most` of a contribution, by the share that each of the largest ones counts for."""
+
+    most: float
+    shares: tuple[float, ...]
+
+
+def audit_cell_key_magnitudes(values: IntArray, top: IntArray, released: IntArray, asked: MagnitudeNoise) -> AuditReport:
+    """Zeros, signs, and no number further away than its largest contributions allow; half a unit is left to rounding."""
+    room = asked.most * np.abs(top[:, : len(asked.shares)]) @ np.array(asked.shares)
+    return AuditReport(
+        checks=(
+            _check("zeros", "A zero stays zero", (values == 0) & (released != 0)),
+            _check("signs", "No number changes its sign", np.sign(values) * np.sign(released) < 0),
+            _check("noise", "Noise is within what the largest contributions allow", np.abs(released - values) > room * (1 + 1e-9) + 0.5),
+        )
+    )

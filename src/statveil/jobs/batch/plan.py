@@ -35,12 +35,17 @@ from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRol
 from statveil.formats.argus.tab import FREQUENCY_RESPONSE
 from statveil.formats.argus.trees import read_recoding
 from statveil.jobs.batch.recode import Recoder
+from statveil.jobs.batch.rounding_wish import rounding_wish
 from statveil.jobs.batch.rules import RuleSet, rule_set
 
 FORMATS = {1: "CSV", 2: "pivot", 3: "code-value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
 INTERMEDIATE = 5
 PUBLIC_FORMATS = (1, 2, 3)
 """Formats that withhold or adjust unsafe values, so that somebody may publish them."""
+
+
+_NOT_AFTER = {"CTA": (4, 5), "RND": (4, 5, 6)}
+"""Formats without a place for what a method made of the values, as in tau-ARGUS."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +81,7 @@ class AprioriStep:
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressStep:
-    """Tables that are adjusted together: one, or all of them linked."""
+    """Tables that are protected together: one, or all of them linked."""
 
     tables: tuple[int, ...]
     command: Suppress
@@ -309,14 +314,16 @@ class _Planner:
         count = len(self.open.tables)
         self._in_order(command, table <= count, f"there is no table {table}", hint=f"{count} tables were specified.")
 
-    def _is_protected(self, table: int) -> bool:
-        return any(isinstance(step, SuppressStep) and table in step.tables for step in self.open.steps)
+    def _protected_by(self, table: int) -> str:
+        """The method that protects a table so far; nothing if none does."""
+        found = [step.command.method for step in self.open.steps if isinstance(step, SuppressStep) and table in step.tables]
+        return found[-1] if found else ""
 
     def _apriori(self, command: UseApriori) -> None:
         file, table = self._existing(command.line, command.file), self._table_of(command)
         if table is None:
             return
-        if self._is_protected(command.table):
+        if self._protected_by(command.table):
             raise command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
         lines = read_apriori(file, separator=command.separator, dimensions=len(table.spec.dimensions))
         for said in lines:
@@ -332,7 +339,7 @@ class _Planner:
             return
         if table.ready:
             raise command.line.fault("a ready table cannot be recoded: RECODE is for records")
-        if self._is_protected(command.table) or any(getattr(step, "table", 0) == command.table for step in self.open.steps):
+        if self._protected_by(command.table) or any(getattr(step, "table", 0) == command.table for step in self.open.steps):
             raise command.line.fault("RECODE comes before APRIORI, SUPPRESS and WRITETABLE of its table")
         variable = _known(command.line, table.metadata, command.variable)
         if variable not in table.variables:
@@ -340,9 +347,16 @@ class _Planner:
         self.open.tables[command.table - 1] = replace(table, recodings={**table.recodings, variable.name: how})
 
     def _suppress(self, command: Suppress) -> None:
-        if command.method != "CTA":
-            raise refused(command.line, f"SUPPRESS {command.method}", hint="statveil protects by adjustment: SUPPRESS CTA(table).")
+        if command.method not in ("CTA", "RND"):
+            raise refused(
+                command.line, f"SUPPRESS {command.method}", hint="statveil adjusts or rounds: SUPPRESS CTA(table), RND(table, base)."
+            )
+        if command.method == "RND":
+            rounding_wish(command)
+            if command.table == 0:
+                raise refused(command.line, "SUPPRESS RND(0) (all tables linked)", hint="Round each table by its number.")
         self._require_read(command, command.table)
+        self._in_order(command, not self._protected_by(command.table), "the table is protected already")
         tables = self.open.tables if command.table == 0 else self.open.tables[command.table - 1 : command.table]
         if len(tables) > 1 and any(table.ready or table.recodings for table in tables):
             raise refused(
@@ -361,11 +375,10 @@ class _Planner:
         table = self._table_of(command)
         if table is None:
             return
-        protected = self._is_protected(command.table)
-        if command.format in (4, 5) and protected:
-            raise refused(
-                command.line, f"WRITETABLE in format {command.format} ({FORMATS[command.format]}) after CTA", hint="Use 1, 2 or 3."
-            )
+        protected = self._protected_by(command.table)
+        if protected and command.format in _NOT_AFTER[protected]:
+            words = f"WRITETABLE in format {command.format} ({FORMATS[command.format]}) after {protected}"
+            raise refused(command.line, words, hint="Use 1, 2 or 3.")
         if command.format in PUBLIC_FORMATS and not protected and not command.options.get("AS"):
             raise refused(
                 command.line,

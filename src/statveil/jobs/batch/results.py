@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -90,7 +91,14 @@ class _Joined:
 PIVOT = 2
 
 
-def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact: bool = False, holdings: bool = True) -> CellTable:
+class BatchProtection(NamedTuple):
+    """The numbers that take the place of a table's own, and the method that made them: CTA or RND."""
+
+    table: ProtectedTable
+    by: str
+
+
+def cells_of(ready: ReadyTable, released: BatchProtection | None = None, *, exact: bool = False, holdings: bool = True) -> CellTable:
     """Every position of the table. Values have the published decimals, or all they have (`exact`)."""
     table, positions = ready.table, all_positions(ready.table.views[0])
     unit = 1 if exact else 10 ** (table.scale - table.decimals)
@@ -109,7 +117,8 @@ def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact
         top=tuple(_amounts(positions, table.top[:, place], table.rule_scale) for place in range(table.top.shape[1])),
         lower=_amounts(positions, ready.sensitivity.lower_level, table.scale),
         upper=_amounts(positions, ready.sensitivity.upper_level, table.scale),
-        adjusted=None if released is None else _amounts(positions, released.value, released.decimals),
+        adjusted=None if released is None else _amounts(positions, released.table.value, released.table.decimals),
+        adjusted_by=released.by if released else "",
     )
 
 
@@ -121,18 +130,18 @@ def _amounts(positions: GridPositions, units: IntArray, decimals: int) -> ExactC
     return ExactColumn.known(positions.pick(units), decimals)
 
 
-def _statuses(ready: ReadyTable, released: ProtectedTable | None, positions: GridPositions) -> IntArray:
-    """A safe cell that was adjusted is secondary, as tau-ARGUS has it."""
+def _statuses(ready: ReadyTable, released: BatchProtection | None, positions: GridPositions) -> IntArray:
+    """A safe cell that was adjusted is secondary, as tau-ARGUS has it; rounding changes no status."""
     status = ready.statuses
-    if released is not None:
+    if released is not None and released.by == "CTA":
         unit = 10 ** (ready.table.scale - ready.table.decimals)
-        changed = released.value * unit != ready.table.value
+        changed = released.table.value * unit != ready.table.value
         status = np.where(changed & (status == ArgusStatus.SAFE), int(ArgusStatus.SECONDARY), status)
         status = np.where(changed & (status == ArgusStatus.SAFE_MANUAL), int(ArgusStatus.SECONDARY_MANUAL), status)
     return np.where(positions.filled, positions.pick(status), int(ArgusStatus.EMPTY))
 
 
-def write_result(command: WriteTable, ready: ReadyTable, released: ProtectedTable | None, path: Path, options: Options) -> None:
+def write_result(command: WriteTable, ready: ReadyTable, released: BatchProtection | None, path: Path, options: Options) -> None:
     """Write what a WRITETABLE command asks for."""
     given = command.options
     quotes = given.get("QU", True)

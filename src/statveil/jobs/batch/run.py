@@ -20,7 +20,9 @@ from statveil.core.limits import Limits, OnProgress
 from statveil.formats.argus.batch_commands import Batch, scan_batch
 from statveil.formats.argus.cells import ArgusStatus
 from statveil.jobs.batch.plan import AprioriStep, BatchPlan, BatchSession, SuppressStep, WriteStep, make_plan
-from statveil.jobs.batch.results import link, parts_of, write_result
+from statveil.jobs.batch.results import BatchProtection, link, parts_of, write_result
+from statveil.jobs.batch.rounding import rounded
+from statveil.jobs.batch.rounding_wish import rounding_wish
 from statveil.jobs.batch.tables import ReadyTable, all_rules, decide, read_tables
 from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
@@ -111,7 +113,7 @@ class _Runner:
 
     def run(self, session: BatchSession) -> None:
         tables = dict(enumerate(read_tables(session.tables), start=1))
-        protected: dict[int, ProtectedTable] = {}
+        protected: dict[int, BatchProtection] = {}
         for number, ready in tables.items():
             self.notes.append(f"Table {number}: {_counts(ready)}")
         self._stamp()
@@ -120,7 +122,7 @@ class _Runner:
                 case AprioriStep():
                     tables[step.table] = self._decide(step, tables[step.table])
                 case SuppressStep():
-                    protected |= self._protect({number: tables[number] for number in step.tables})
+                    protected |= self._protect(step, {number: tables[number] for number in step.tables})
                 case WriteStep():
                     self._write(step, tables[step.table], protected.get(step.table))
             self._stamp()
@@ -135,7 +137,21 @@ class _Runner:
         self.notes += [f"  {each.words}" for each in decided.sensitivity.spread if each not in before]
         return decided
 
-    def _protect(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
+    def _protect(self, step: SuppressStep, tables: Mapping[int, ReadyTable]) -> dict[int, BatchProtection]:
+        by = step.command.method
+        found = {number: self._round(step, tables[number]) for number in tables} if by == "RND" else self._adjust(tables)
+        return {number: BatchProtection(table, by) for number, table in found.items()}
+
+    def _round(self, step: SuppressStep, ready: ReadyTable) -> ProtectedTable:
+        wish = rounding_wish(step.command)
+        table, how = rounded(ready, wish, seconds=self.settings.limits.seconds)
+        steps = f" and {how.steps} steps" if how.steps else ""
+        self.notes.append(
+            f"Table {ready.plan.number}: rounded to base {wish.base}{steps}, and audited with its intervals, gap {how.gap:.4%}"
+        )
+        return table
+
+    def _adjust(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
         """Adjust the tables as one problem, and tell the numbers of each."""
         chosen, each = self.settings, list(tables.values())
         table, sensitivity = link(each)
@@ -147,7 +163,7 @@ class _Runner:
         self.notes += [f"Table {number}: adjusted{linked} and audited, gap {release.gap:.4%}" for number in tables]
         return dict(zip(tables, parts_of(release, each), strict=True))
 
-    def _write(self, step: WriteStep, ready: ReadyTable, released: ProtectedTable | None) -> None:
+    def _write(self, step: WriteStep, ready: ReadyTable, released: BatchProtection | None) -> None:
         write_result(step.command, ready, released, self.box.place(step.file), self.settings.options)
         self.notes.append(f"Table {step.table}: written to {step.file.name}")
 
