@@ -10,7 +10,7 @@ At the top: verbs, what goes in, what comes out, errors. The rest by room:
     sv.systems  linear systems and their files
     sv.recode   how records are recoded and suppressed
     sv.perturb  columns that are no keys: noise, swapping, microaggregation, PRAM
-    sv.classical  controlled rounding, cell key
+    sv.classical  cell suppression, controlled rounding, cell key
     sv.argus    files of tau-ARGUS
     sv.errors   all errors
 

@@ -79,8 +79,11 @@ CLICKS = (
     ("/data/open", {"name": "data/shops.csv"}),
     ("/protect/settings", {"norm": "l2", "seconds": "5"}),
     ("/protect/settings", {"norm": "l9"}),
+    ("/data/open", {"name": "data/shops.csv", "kind": "records"}),
+    ("/keys", {"field": ["region", "trade"], "threshold": "4", "order": "2"}),
+    ("/keys/fix", {"field": "region", "level": "as it is"}),
 )
-PAGES = ("/", "/table", "/risk", "/risk?cell=2", "/protect", "/log")
+PAGES = ("/", "/table", "/keys", "/risk", "/risk?cell=2", "/protect", "/log")
 
 
 @pytest.mark.slow

@@ -44,6 +44,7 @@ HOMES = {
     "new": Home("statveil.cli.commands.new:new"),
     "protect": Home("statveil.cli.commands.protect:protect", "statveil.cli.by_content:Protect"),
     "check": Home("statveil.cli.commands.check:check", "statveil.cli.by_content:Check"),
+    "suppress": Home("statveil.cli.commands.suppress:suppress"),
     "risk": Home("statveil.cli.commands.risk:risk"),
     "compare": Home("statveil.cli.commands.compare:compare"),
     "desk": Home("statveil.cli.commands.desk:desk"),

@@ -15,5 +15,5 @@ def keyed_digest(secret: int, columns: Sequence[str]) -> str:
 
 def _fenced(column: str) -> str:
     """The text with its length before it, so that ('a', 'bc') and ('ab', 'c') differ; a missing one has no length."""
-    text = f"CAST({column} AS VARCHAR)"
+    text = f"CAST({column} AS STRING)"
     return f"coalesce(length({text}) || ':' || {text}, '-')"

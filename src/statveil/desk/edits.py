@@ -95,4 +95,51 @@ def without_rule(content: dict[str, Any], form: Words) -> dict[str, Any]:
 def with_protection(content: dict[str, Any], form: Words) -> dict[str, Any]:
     chosen = {key: word(form, key) for key in ("norm", "weights", "method", "attacks") if word(form, key)}
     limits = {"seconds": number(word(form, "seconds"), "seconds")} if word(form, "seconds") else {}
-    return {**content, "protection": {**content.get("protection", {}), **chosen}, "limits": {**content.get("limits", {}), **limits}}
+    protection = {} if "fields" in content else {"protection": {**content.get("protection", {}), **chosen}}
+    return {**content, **protection, "limits": {**content.get("limits", {}), **limits}}
+
+
+def with_keys(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """The key fields with their menus, what is rare, and the columns that are left out of a safe file."""
+    chosen, before = form.get("field", []), content.get("fields", {})
+    if not chosen:
+        raise InputError("A safe file needs at least one key field: what an intruder may know.")
+    safety = {**content.get("safety", {}), "threshold": number(word(form, "threshold") or "3", "threshold")}
+    order = word(form, "order") or "3"
+    safety["order"] = order if order == "full" else number(order, "order")
+    fixed = {name: level for name, level in content.get("recoding", {}).get("fixed", {}).items() if name in chosen}
+    recoding = {
+        **{key: value for key, value in content.get("recoding", {}).items() if key != "fixed"},
+        **({"fixed": fixed} if fixed else {}),
+    }
+    return {
+        **content,
+        "fields": {name: _menu(name, form, before.get(name, {})) for name in chosen},
+        "safety": safety,
+        **({"recoding": recoding} if recoding else {}),
+        "output": {**content.get("output", {}), "drop": list(form.get("drop", []))},
+    }
+
+
+def _menu(name: str, form: Words, before: dict[str, Any]) -> dict[str, Any]:
+    kind, widths, file = word(form, f"menu {name}"), word(form, f"widths {name}"), word(form, f"file {name}")
+    if kind == "kept":
+        return before
+    if kind == "widths":
+        return {"intervals": [number(each, f"{name}: a width") for each in widths.replace(",", " ").split()]}
+    if kind == "file":
+        if not file:
+            raise InputError(f"{name}: choose the file that holds its tree.", hint="Add it on the first screen.")
+        return {"hierarchy": file}
+    return {}
+
+
+def with_fixed(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """A recoding that is decided; an empty level leaves it to the planner again."""
+    name, level = word(form, "field"), word(form, "level")
+    recoding = dict(content.get("recoding", {}))
+    fixed = {key: value for key, value in recoding.pop("fixed", {}).items() if key != name}
+    fixed |= {name: level} if level else {}
+    recoding |= {"fixed": fixed} if fixed else {}
+    rest = {key: value for key, value in content.items() if key != "recoding"}
+    return {**rest, "recoding": recoding} if recoding else rest

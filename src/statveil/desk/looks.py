@@ -14,9 +14,12 @@ from statveil.core.toml import to_toml
 from statveil.data.microdata import ColumnProfile, profile
 from statveil.data.preparation import usual_words
 from statveil.desk.project import Project
+from statveil.jobs.record_job import FileJob, check_file_job, read_file_job
+from statveil.jobs.records.explore import RecodingExplorer
 from statveil.jobs.schema import check_job
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import assess_records
+from statveil.records.coding import code_file
 from statveil.risk.assess import assess
 from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import contributions_needed
@@ -54,8 +57,8 @@ class Looks:
         self._alone = threading.Lock()
 
     def columns(self) -> RecordColumns:
-        job = self.job()
-        key = ("columns", json.dumps(job.content["data"]), _as_it_is(job.path(job.parts.data.file)))
+        job = self.record_job() if self.holds_records else self.job()
+        key = ("columns", json.dumps(job.content["data"]), _as_it_is(job.base / job.parts.data.file))
         found: RecordColumns = self._made(key, lambda: RecordColumns(profile(job.microdata), usual_words(job.microdata)))
         return found
 
@@ -73,6 +76,25 @@ class Looks:
         if not self._project.content:
             raise InputError("No file of records is open.", hint="Open one on the first screen.")
         return read_job(self._project.job_path)
+
+    @property
+    def holds_records(self) -> bool:
+        """Whether the job is one of a safe file, not of a table."""
+        return "fields" in self._project.content
+
+    def record_job(self, content: Mapping[str, Any] | None = None) -> FileJob:
+        if content is None:
+            return read_file_job(self._project.job_path)
+        return FileJob(parts=check_file_job(content), content=content, base=self._project.folder, text=to_toml(content))
+
+    def explorer(self) -> RecodingExplorer:
+        """Risk and loss of every recoding, one explorer for each request; what is fixed in the job is not yet chosen in it."""
+        job = self.record_job()
+        trees = [file for part in job.parts.fields.values() for file in (part.hierarchy, part.arx, *part.grc) if file]
+        files = tuple(_as_it_is(job.base / file) for file in (job.parts.data.file, *trees))
+        asked = json.dumps([job.content.get(name) for name in ("data", "fields", "safety")], default=str)
+        coded = self._made(("coded", asked, files), lambda: code_file(job.microdata, job.keys()))
+        return RecodingExplorer(job.microdata, coded)
 
     def _made(self, key: Hashable, make: Callable[[], Any]) -> Any:
         with self._alone:

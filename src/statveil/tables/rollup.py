@@ -175,8 +175,8 @@ def _freeze(arrays: LeafCells | Contributions) -> None:
         object.__setattr__(arrays, field.name, frozen_array(getattr(arrays, field.name)))
 
 
-def read_leaf_cells(session: Session, table: int, response: int) -> LeafCells:
-    answer = leaf_sums(session, table, response)
+def read_leaf_cells(session: Session, table: int, response: int, tables: int) -> LeafCells:
+    answer = leaf_sums(session, table, response, tables)
     return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
 
 
@@ -205,13 +205,14 @@ def read_contributions(
         leaf=np.searchsorted(leaves.key, _array(answer, "key")).astype(np.int32),
         amount=_array(answer, "amount"),
         copies=_array(answer, "copies") if units.repeats else nothing,
-        flags=_array(answer, "flags") if spec.waiver or spec.request else nothing.astype(np.uint8),
+        flags=_array(answer, "flags").astype(np.uint8) if spec.waiver or spec.request else nothing.astype(np.uint8),
         name=names,
     )
 
 
 def _array(answer: pa.Table, name: str) -> AnyArray:
-    column: AnyArray = answer[name].to_numpy()
+    found = answer[name]
+    column: AnyArray = (found.cast(pa.uint64()) if pa.types.is_decimal(found.type) else found).to_numpy()
     return column
 
 

@@ -70,7 +70,7 @@ def tabulate(
         tables = [
             _tabulated(
                 session,
-                _TableResponse(index, responses.index(Response(each.measure, each.shadow))),
+                _TableResponse(index, responses.index(Response(each.measure, each.shadow)), len(specs)),
                 each,
                 grid,
                 sets_of[index],
@@ -114,10 +114,11 @@ def _linked(specs: Sequence[TableSpec]) -> Sequence[TableSpec]:
 
 
 class _TableResponse(NamedTuple):
-    """Numbers of a table and of its response."""
+    """Numbers of a table and of its response, and how many tables there are."""
 
     table: int
     response: int
+    tables: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +143,7 @@ def _tabulated(
     top: int,
     leaders: bool,
 ) -> _Tabulated:
-    leaves = read_leaf_cells(session, place.table, place.response)
+    leaves = read_leaf_cells(session, *place)
     grid.check_size(leaves.key.size)
     coordinates = grid.coordinates(leaves.key)
     check_structural(spec, grid, coordinates, leaves.records)

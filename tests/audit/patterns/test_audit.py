@@ -168,6 +168,7 @@ def test_nothing_suppressed() -> None:
     assert audit_pattern(grid(TABLE, [], [])).passed
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     inner=st.lists(st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=3, max_size=3),

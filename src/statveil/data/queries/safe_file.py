@@ -102,9 +102,9 @@ def _output(key: RecordKey, released: ReleasedColumn) -> str:
     value = f"new{key.fields.index(released.name)}.new" if released.recoded else f"t.{column(key.data.engine, released.name)}"
     if released.missing_as is not None:
         missing = f"t.k{key.fields.index(released.name)} IS NULL"
-        value = f"CASE WHEN {missing} THEN '{released.missing_as}' ELSE CAST({value} AS VARCHAR) END"
+        value = f"CASE WHEN {missing} THEN '{released.missing_as}' ELSE CAST({value} AS STRING) END"
     if released.as_text:
-        value = f"CAST({value} AS VARCHAR)"
+        value = f"CAST({value} AS STRING)"
     return f"CASE WHEN t.mask & {released.blanked_by} <> 0 THEN NULL ELSE {value} END" if released.blanked_by else value
 
 

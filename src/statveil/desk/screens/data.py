@@ -17,7 +17,7 @@ from statveil.desk.forms import Given, word
 from statveil.desk.project import Project
 from statveil.desk.screens.page import Desk, back, step_of, who
 from statveil.jobs.demo.demo import write_inputs
-from statveil.jobs.new_job import new_job
+from statveil.jobs.new_job import Kind, new_job
 
 EXAMPLE_RECORDS = 8_000
 
@@ -58,14 +58,17 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
         name = word(form, "name")
         if name not in project.data_files():
             raise InputError("The project has no such file.", hint="Add it first.")
-        project.replace(_first_job(project, project.folder / name), step_of(request, form, f"open {name}"))
+        kind: Kind = "records" if word(form, "kind") == "records" else "table"
+        project.replace(_first_job(project, project.folder / name, kind), step_of(request, form, f"open {name}"))
         return back("/")
 
     @app.post("/data/records")
     def change_records(request: Request, form: Given) -> Response:
         def changed(content: dict[str, Any]) -> Mapping[str, Any]:
             new = edits.with_records(content, form)
-            profile(desk.looks.job(new).microdata)  # a condition that cannot be read is said now
+            profile(
+                (desk.looks.record_job(new) if "fields" in new else desk.looks.job(new)).microdata
+            )  # a condition that cannot be read is said now
             return new
 
         project.change(changed, step_of(request, form, "the records used"))
@@ -99,12 +102,12 @@ def _example(project: Project) -> str:
         return (Path(place) / "job.toml").read_text(encoding="utf-8").replace('"input/', '"data/')
 
 
-def _first_job(project: Project, path: Path) -> str:
+def _first_job(project: Project, path: Path, kind: Kind) -> str:
     """What `statveil new` would write for the file; its paths start from the project's folder."""
     target = project.folder / ".first-job.toml"
     target.unlink(missing_ok=True)
     try:
-        new_job(path, target)
+        new_job(path, target, kind)
         return target.read_text(encoding="utf-8").replace(target.name, "job.toml")
     finally:
         target.unlink(missing_ok=True)

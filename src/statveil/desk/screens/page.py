@@ -20,6 +20,7 @@ from statveil.desk.project import JobStep, Project
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 STEPS = (("/", "Data"), ("/table", "Table"), ("/risk", "Risk"), ("/protect", "Protect"), ("/log", "Log"))
+RECORD_STEPS = (("/", "Data"), ("/keys", "Keys"), ("/protect", "Protect"), ("/log", "Log"))
 NOBODY = Person("", "reader")
 
 
@@ -54,7 +55,8 @@ class Desk:
     def page(self, request: Request, template: str, *, status: int = 200, **content: Any) -> HTMLResponse:
         project = self.project
         common = {
-            "steps": STEPS,
+            "steps": RECORD_STEPS if self.looks.holds_records else STEPS,
+            "of_records": self.looks.holds_records,
             "state": project.state,
             "stack": project.stack,
             "job_text": project.text,
@@ -72,6 +74,9 @@ class Desk:
 
     def checked(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """The content, if a job can be made of it: what is wrong is said before anything is changed."""
+        if "fields" in content:
+            self.looks.record_job(content).keys()
+            return content
         job = self.looks.job(content)
         job.rules(), job.linked(), job.options(), job.limits()
         return content

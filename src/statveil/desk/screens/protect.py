@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 
+from statveil.core.errors import InputError
 from statveil.desk import approvals, edits, runs
 from statveil.desk.decisions import decisions_of
 from statveil.desk.forms import Given, word
@@ -42,7 +43,9 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/runs")
     def run(request: Request, form: Given) -> Response:
-        desk.looks.assessed()  # what is wrong with the job is said now
+        desk.checked(project.content)
+        if not desk.looks.holds_records:
+            desk.looks.assessed()  # what is wrong with the table is said now
         return back(f"/runs/{runs.start(project, who(request), state=word(form, 'state'))}")
 
     @app.get("/runs/{id_}")
@@ -76,7 +79,8 @@ def _add_reports(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/runs/{id_}/report")
     def internal(id_: str) -> Response:
-        return _report(desk, id_, "internal", "report-internal.html")
+        of_records = (runs.result_folder(project, id_) / "internal" / REPORT_FILE).is_file()
+        return _report(desk, id_, "internal", REPORT_FILE if of_records else "report-internal.html")
 
     @app.get("/runs/{id_}/public-report")
     def external(id_: str) -> Response:
@@ -90,7 +94,8 @@ def _add_reports(app: FastAPI, desk: Desk) -> None:
 
 def _report(desk: Desk, id_: str, folder: str, name: str) -> Response:
     """A report as the run wrote it; one that was changed since is not shown."""
-    runs.sound(desk.project, id_)
+    if f"{folder}/{name}" not in runs.sound(desk.project, id_):
+        raise InputError("This run has no such report.")
     path = runs.result_folder(desk.project, id_) / folder / name
     return Response(path.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": SHUT_OFF})
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from fastapi import FastAPI, Request, Response
 
-from statveil.core.errors import StatveilError
+from statveil.core.errors import InputError, StatveilError
 from statveil.desk import edits
 from statveil.desk.forms import Given
 from statveil.desk.risk_map import MapHeading, headings
@@ -27,6 +27,8 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/table")
     def table(request: Request) -> Response:
+        if desk.looks.holds_records:
+            raise InputError("This job makes a safe file, not a table.", hint="Open the records for a table on the first screen.")
         trees, fault = _trees(desk)
         columns = desk.looks.columns().profiles
         chosen = edits.first_table(project.content)
