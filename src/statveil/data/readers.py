@@ -14,7 +14,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -29,6 +28,7 @@ from statveil.data.engines import (
     is_spark_frame,
     spark_parquet,
 )
+from statveil.data.frames import arrow_of_frame
 from statveil.data.microdata import DecimalMark, FileLabels, Microdata
 from statveil.data.preparation import prepare_records
 from statveil.data.prepared import MissingWords, PreparedWishes
@@ -224,33 +224,9 @@ def _from_spark(frame: Any, origin: str, decimal: DecimalMark | None) -> Microda
 def _from_frame(frame: Any, decimal: DecimalMark | None) -> Microdata:
     if is_spark_frame(frame):
         return _from_spark(frame, "The frame", decimal)
-    table = _to_arrow(frame)
+    table = arrow_of_frame(frame)
     _checked_names(table.column_names, "The frame")
     return Microdata(engine=engine_over_arrow(table, origin="The frame"), origin="The frame", decimal=decimal or ".")
-
-
-def _to_arrow(frame: Any) -> pa.Table:
-    try:
-        native = _understood(frame)
-        eager = native.collect(backend="pyarrow") if isinstance(native, nw.LazyFrame) else native
-        return eager.to_arrow()
-    except InputError:
-        raise
-    except Exception as error:
-        # Frame libraries put values into their messages, so only the kind of trouble is passed on.
-        raise FormatError(
-            f"The frame could not be turned into columns ({type(error).__name__}).",
-            hint="Each column needs one name and one type: look for columns that mix text and numbers.",
-        ) from None
-
-
-def _understood(frame: Any) -> Any:
-    try:
-        return nw.from_native(frame)
-    except TypeError:
-        raise InputError(
-            f"Records cannot be read from {type(frame).__name__}.", hint="Give a path, or a pandas, polars, pyarrow or DuckDB frame."
-        ) from None
 
 
 def read_stats(path: Path) -> pa.Table:

@@ -19,9 +19,9 @@ from statveil.jobs.batch.tables import ReadyTable
 from statveil.protect.build import build_problem, nearest
 from statveil.protect.options import Options
 from statveil.protect.system import write_jj
-from statveil.publish.formats.frames import GridPositions, all_positions
 from statveil.publish.release import Release
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.tables.shown.positions import GridPositions, all_positions
 from statveil.tables.table import ProtectedTable, Table
 from statveil.tables.tabulate import tabulate
 
