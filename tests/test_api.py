@@ -13,7 +13,7 @@ import pytest
 import statveil as sv
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("argus", "errors", "keep", "perturb", "recode", "repair", "rules", "systems")
+ROOMS = ("argus", "classical", "errors", "keep", "perturb", "recode", "repair", "rules", "systems")
 OF_THE_DESIGN = (
     "read_microdata Hierarchy TableSpec PPercent MinimumFrequency protect_table Limits read_jj adjust plan_recoding KeyVariables apply_plan"
 )

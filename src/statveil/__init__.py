@@ -10,6 +10,7 @@ At the top: verbs, what goes in, what comes out, errors. The rest by room:
     sv.systems  linear systems and their files
     sv.recode   how records are recoded and suppressed
     sv.perturb  columns that are no keys: noise, swapping, microaggregation, PRAM
+    sv.classical  cell suppression, controlled rounding, cell key
     sv.argus    files of tau-ARGUS
     sv.errors   all errors
 
@@ -41,6 +42,7 @@ _HOMES = {
     "statveil.data.readers": ("read_microdata",),
     "statveil.jobs.adjust": ("adjust",),
     "statveil.jobs.batch.run": ("run_batch",),
+    "statveil.jobs.compare.compare": ("compare",),
     "statveil.jobs.convert": ("convert",),
     "statveil.jobs.records.explore": ("explore_recoding",),
     "statveil.jobs.tables.assess": ("LinkedTables",),
@@ -65,14 +67,14 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {
-    **{name: f"statveil.{name}" for name in ("argus", "keep", "perturb", "recode", "repair", "rules", "systems")},
+    **{name: f"statveil.{name}" for name in ("argus", "classical", "keep", "perturb", "recode", "repair", "rules", "systems")},
     "errors": "statveil.core.errors",
 }
 
 __all__ = ["__version__", *sorted(_HOME_OF), *sorted(_ROOMS)]  # noqa: PLE0604
 
 if TYPE_CHECKING:
-    from statveil import argus, keep, perturb, recode, repair, rules, systems
+    from statveil import argus, classical, keep, perturb, recode, repair, rules, systems
     from statveil.audit.report import AuditReport, Check
     from statveil.core import errors
     from statveil.core.errors import (
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from statveil.data.readers import read_microdata
     from statveil.jobs.adjust import adjust
     from statveil.jobs.batch.run import run_batch
+    from statveil.jobs.compare.compare import compare
     from statveil.jobs.convert import convert
     from statveil.jobs.records.explore import explore_recoding
     from statveil.jobs.tables.assess import LinkedTables

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from statveil.core.errors import FormatError, HierarchyError, InputError
@@ -124,3 +128,25 @@ def test_a_total_among_its_codes_says_how_to_choose_another() -> None:
 
 def test_a_large_tree_shows_itself_in_a_few_words() -> None:
     assert repr(Hierarchy.flat([str(n) for n in range(1000)])) == "Hierarchy('Total', 1000 codes below)"
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_a_frame_is_a_tree_as_a_file_is(make: Any) -> None:
+    tree = Hierarchy.from_frame(make({"Code": ["N", "N1", "S"], "parent": ["", "N", None], "label": ["North", None, ""]}))
+    assert tree.parent == {"N": "Total", "N1": "N", "S": "Total"}
+    assert tree.labels == {"N": "North"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"code": ["A"], "above": [""]}, "no columns code and parent"),
+        ({"code": [1], "parent": [""]}, "row 1: a code is no text"),
+        ({"code": ["A", ""], "parent": ["", ""]}, "row 2: no code"),
+        ({"code": ["A", "A"], "parent": ["", ""]}, "row 2: code 'A' is there twice"),
+        ({"code": ["A", "B"], "parent": ["B", "A"]}, "row 1: .*cycle"),
+    ],
+)
+def test_a_frame_that_is_no_tree_is_refused(columns: Any, words: str) -> None:
+    with pytest.raises(HierarchyError, match=words):
+        Hierarchy.from_frame(pa.table(columns))

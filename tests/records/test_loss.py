@@ -81,6 +81,7 @@ def test_a_blank_in_a_recoded_field_is_one_value_and_no_more() -> None:
     assert plan.loss.lost == pytest.approx(1 + 4 * plan.loss.fields["a"].share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_no_method_under_any_rule_loses_more_than_blanks_alone(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -108,3 +108,26 @@ def test_equal_positions_have_one_leader() -> None:
     assert table.leader is not None
     assert table.leader.dtype == np.uint64
     assert table.leader.size == table.size
+
+
+def largest_of(weights: list[str] | None, waived: list[str] | None) -> tuple[Table, Table]:
+    """A cell of eight records and two small ones, all records read (for leaders) and only the largest three of a leaf cell."""
+    columns = {"town": list("aaaaaaaabb"), "trade": list("uuuuuuuuvv"), "sales": [5, -9, 9, 1, 9, 2, 7, 3, 4, -4]}
+    columns |= ({"weight": weights} if weights else {}) | ({"waived": waived} if waived else {})
+    roles = {"weight": "weight"} if weights else {}
+    spec = sv.TableSpec(dimensions={"town": None, "trade": None}, measure="sales", waiver="waived" if waived else None, **roles)
+    data = sv.read_microdata(pd.DataFrame(columns))
+    return tabulate(data, spec, leaders=True), tabulate(data, spec)
+
+
+@pytest.mark.parametrize("weights", [None, ["1", "2.5", "1", "3", "1.25", "1", "1", "1", "2", "1"]])
+@pytest.mark.parametrize("waived", [None, ["no", "yes", "yes", "no", "yes", "no", "yes", "no", "yes", "yes"]])
+def test_without_a_holding_the_largest_records_of_a_leaf_cell_are_enough(weights: list[str] | None, waived: list[str] | None) -> None:
+    every, cut = largest_of(weights, waived)
+    for name in ("value", "records", "respondents", "frequency", "magnitude", "top", "largest_unwaived", "largest_requested", "leader"):
+        assert np.array_equal(getattr(every, name), getattr(cut, name)), name
+    if weights is None:
+        assert cut.top[0].tolist() == [9, 9, 9]
+        assert (int(cut.respondents[0]), int(cut.magnitude[0])) == (10, 53)
+    if waived and weights is None:
+        assert int(cut.largest_unwaived[0]) == 5

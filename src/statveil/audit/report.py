@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from statveil.core.show.display import FrameExports, Preview, ShortDisplay, counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FINDINGS_SHOWN = 10
 """Findings written out per check; all are counted."""
@@ -30,8 +37,8 @@ class Check:
         return self.faults == 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditReport:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AuditReport(ShortDisplay, FrameExports):
     """Everything that was checked, and whether all of it is as it must be.
 
     checks: one of each kind.
@@ -52,3 +59,23 @@ class AuditReport:
             for check in self.checks
         ]
         return "\n".join(lines)
+
+    def to_arrow(self) -> pa.Table:
+        """A row a check: name, words, checked, faults and the first findings in words."""
+        import pyarrow as pa
+
+        columns = {name: [getattr(check, name) for check in self.checks] for name in ("name", "words", "passed", "checked", "faults")}
+        return pa.table({**columns, "findings": pa.array(["; ".join(check.findings) for check in self.checks], pa.string())})
+
+    def _headline(self) -> str:
+        done, faults = sum(check.checked for check in self.checks), sum(check.faults for check in self.checks)
+        found = counted(faults, "fault") if faults else "no faults"
+        verdict = "passed" if self.passed else "FAILED"
+        return f"AuditReport: {verdict}, {counted(len(self.checks), 'check')}, {done:,} times done, {found}"
+
+    def _facts(self) -> Iterator[str]:
+        yield from (f"FAILED {check.words}: {counted(check.faults, 'fault')}" for check in self.checks if not check.passed)
+
+    def _preview(self) -> Preview:
+        rows = [["passed" if each.passed else "FAILED", each.words, f"{each.checked:,}", f"{each.faults:,}"] for each in self.checks]
+        return Preview(["", "what must hold", "checked", "faults"], rows, len(rows))

@@ -116,6 +116,11 @@ class RunClock:
         self._objective, self._bound = news.objective, news.bound
         self.enter(news.stage)
 
+    def found(self, stage: str, objective: float, bound: float, *, last: bool = False) -> None:
+        """Tell of a stage after which the objective and the bound are these."""
+        self._objective, self._bound = objective, bound
+        self.enter(stage, last=last)
+
     def enter(self, stage: str, *, last: bool = False) -> None:
         """Tell of a stage; after the `last` no time is left, whatever the limit was."""
         seconds = time.monotonic() - self._began

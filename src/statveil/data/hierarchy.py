@@ -126,13 +126,32 @@ class Hierarchy:
         A code without parent stands right below the total; if it is the only one, it is the total itself.
         """
         file = require_file(Path(path))
-        lines = _read_lines(file)
+        return cls._from_lines(_read_lines(file), f"{file}, line", total)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, total: str | None = None) -> Hierarchy:
+        """From a pandas, polars, pyarrow or DuckDB frame with columns code, parent and perhaps label, as `from_csv` takes them."""
+        from statveil.data.frames import arrow_of_frame
+
+        found = arrow_of_frame(frame)
+        names = {name.strip().casefold(): name for name in found.column_names}
+        if not {"code", "parent"} <= set(names):
+            raise HierarchyError("The frame has no columns code and parent.", hint=f"Its columns: {', '.join(found.column_names)}.")
+        columns = [found[names[name]].to_pylist() if name in names else [""] * found.num_rows for name in ("code", "parent", "label")]
+        rows = enumerate(zip(*columns, strict=True), start=1)
+        lines = [_line("The frame, row", number, ["" if each is None else each for each in row]) for number, row in rows]
+        _refuse_repeated("The frame, row", lines)
+        return cls._from_lines(lines, "The frame, row", total)
+
+    @classmethod
+    def _from_lines(cls, lines: Sequence[_CodeLine], where: str, total: str | None) -> Hierarchy:
         total = total or _total_among(lines)
         parent = {line.code: line.parent or total for line in lines if line.code != total or line.parent}
         fault = _fault(parent, total)
         if fault:
-            where = next((f", line {line.number}" for line in lines if line.code == fault.code), "")
-            raise HierarchyError(f"{file}{where}: {fault.message}", hint=fault.hint)
+            number = next((f" {line.number}" for line in lines if line.code == fault.code), "")
+            place = f"{where}{number}" if number else where.rsplit(", ", 1)[0]
+            raise HierarchyError(f"{place}: {fault.message}", hint=fault.hint)
         return cls(parent=parent, total=total, labels={line.code: line.label for line in lines if line.label})
 
 
@@ -231,26 +250,30 @@ def _read_lines(file: Path) -> list[_CodeLine]:
     names = [name.strip().casefold() for name in records[0][1]] if records else []
     named = {"code", "parent"} <= set(names)
     columns = [names.index(name) if name in names else -1 for name in ("code", "parent", "label")] if named else [0, 1, 2]
-    lines = [_line(file, number, fields, columns) for number, fields in (records[1:] if named else records)]
-    _refuse_repeated(file, lines)
+    chosen = [(number, [fields[at] if 0 <= at < len(fields) else "" for at in columns], len(fields)) for number, fields in records[named:]]
+    short = next((number for number, _, width in chosen if width < 2), None)
+    lines = [_line(f"{file}, line", number, [] if number == short else fields) for number, fields, _ in chosen]
+    _refuse_repeated(f"{file}, line", lines)
     return lines
 
 
-def _line(file: Path, number: int, fields: Sequence[str], columns: Sequence[int]) -> _CodeLine:
-    code, parent, label = (fields[column] if 0 <= column < len(fields) else "" for column in columns)
-    if len(fields) < 2 or not code:
-        raise HierarchyError(f"{file}, line {number}: no code and parent.", hint="Each line holds code, parent and perhaps a label.")
+def _line(where: str, number: int, fields: Sequence[Any]) -> _CodeLine:
+    if not all(isinstance(each, str) for each in fields):
+        raise HierarchyError(f"{where} {number}: a code is no text.", hint="Codes are text: write '01', not 1; cast the columns.")
+    code, parent, label = fields or ("", "", "")
+    if not code:
+        raise HierarchyError(f"{where} {number}: no code and parent.", hint="Each line holds code, parent and perhaps a label.")
     return _CodeLine(number, code, parent, label)
 
 
-def _refuse_repeated(file: Path, lines: Sequence[_CodeLine]) -> None:
+def _refuse_repeated(where: str, lines: Sequence[_CodeLine]) -> None:
     seen: dict[str, _CodeLine] = {}
     for line in lines:
         first = seen.setdefault(line.code, line)
         if first is not line:
             fault = "is there twice" if first.parent == line.parent else f"has two parents, {first.parent!r} and {line.parent!r}"
             raise HierarchyError(
-                f"{file}, line {line.number}: code {line.code!r} {fault} (first on line {first.number}).",
+                f"{where} {line.number}: code {line.code!r} {fault} (first on line {first.number}).",
                 hint="Keep one of the lines. Another way to group the same codes is a second hierarchy.",
             )
 

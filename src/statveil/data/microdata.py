@@ -45,7 +45,7 @@ def profile(data: Microdata) -> list[ColumnProfile]:
 
 
 def _facts(data: Microdata, place: int) -> str:
-    text = f"trim(CAST({column(data.engine, data.columns[place])} AS VARCHAR))"
+    text = f"trim(CAST({column(data.engine, data.columns[place])} AS STRING))"
     number = f"regexp_full_match({text}, '[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?')"
     return (
         f"count(DISTINCT nullif({text}, '')) AS distinct{place}, count(nullif({text}, '')) AS given{place}, "
@@ -116,7 +116,7 @@ class Microdata:
         self.require([name])
         place = column(self.engine, name)
         with self.engine.session() as session:
-            found = session.query(f"SELECT DISTINCT CAST({place} AS VARCHAR) AS code FROM records WHERE {place} IS NOT NULL ORDER BY code")
+            found = session.query(f"SELECT DISTINCT {self.engine.text(name)} AS code FROM records WHERE {place} IS NOT NULL ORDER BY code")
         return [str(code) for code in found["code"].to_pylist()]
 
     def __repr__(self) -> str:

@@ -12,15 +12,23 @@ from importlib.util import find_spec
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
-import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from statveil.core.errors import BackendMissing, FormatError, InputError
-from statveil.data.engines import Engine, engine_over_arrow, engine_over_csv, engine_over_parquet
+from statveil.data.engines import (
+    Engine,
+    engine_over_arrow,
+    engine_over_csv,
+    engine_over_parquet,
+    engine_over_spark,
+    is_spark_frame,
+    spark_parquet,
+)
+from statveil.data.frames import arrow_of_frame
 from statveil.data.microdata import DecimalMark, FileLabels, Microdata
 from statveil.data.preparation import prepare_records
 from statveil.data.prepared import MissingWords, PreparedWishes
@@ -38,6 +46,7 @@ STATS_ENDINGS = frozenset(STATS_READERS)
 EXCEL_ENDINGS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 ZIPPED_ENDINGS = frozenset({".xlsx", ".xlsm", ".xlsb", ".ods"})
 _LARGEST_WHOLE = 2.0**53
+EngineName = Literal["duckdb", "spark"]
 PARQUET_ENDINGS = {".parquet", ".pq", ".parq"}
 
 
@@ -72,10 +81,11 @@ def read_microdata(
     missing: MissingWords = (),
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    engine: EngineName = "duckdb",
 ) -> Microdata:
-    """Records from a CSV, Parquet, SPSS, Stata, SAS or Excel file, or from a pandas, polars, pyarrow or DuckDB frame.
+    """Records from a CSV, Parquet, SPSS, Stata, SAS or Excel file, or from a pandas, polars, pyarrow, DuckDB or Spark frame.
 
-    source: a path or a frame.
+    source: a path or a frame. A Spark frame stays in Spark; `engine="spark"` has Spark read Parquet files (see "Records in Spark").
     For CSV, delimiter and encoding (UTF-8, Latin-1, cp1252) are detected unless given, and all columns are text:
     the code "01" stays "01". Decimal commas are understood where the delimiter is not a comma; otherwise say
     `decimal=","`. CSV and Parquet files are read when a table asks for them, so they must stay where they are.
@@ -87,9 +97,20 @@ def read_microdata(
     >>> read_microdata(shops, missing=["NA"], where="region is not missing and turnover > 5").codes("region")
     ['A', 'B']
     """
-    data = _as_it_comes(source, delimiter, encoding, decimal)
+    if engine not in get_args(EngineName):
+        raise InputError(f"Unknown engine {engine!r}.", hint="Known: duckdb, spark.")
+    data = _in_spark(source, decimal) if engine == "spark" else _as_it_comes(source, delimiter, encoding, decimal)
     wishes = PreparedWishes(missing=missing, where=where, derive=derive or {})
     return prepare_records(data, wishes) if wishes else data
+
+
+def _in_spark(source: str | PathLike[str] | Any, decimal: DecimalMark | None) -> Microdata:
+    """Parquet files that Spark reads: a path, a folder, a pattern or an address."""
+    if not isinstance(source, (str, PathLike)):
+        return _from_frame(source, decimal)
+    if not str(source).rstrip("/*").lower().endswith(tuple(PARQUET_ENDINGS)):
+        raise InputError(f"{source}: Spark reads Parquet files here.", hint="Read other files with Spark, and give the frame.")
+    return _from_spark(spark_parquet(str(source)), str(source), decimal)
 
 
 def _as_it_comes(source: str | PathLike[str] | Any, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
@@ -195,34 +216,17 @@ def _from_package(path: Path, decimal: DecimalMark | None) -> Microdata:
     return Microdata(engine=engine_over_arrow(table, origin=str(path)), origin=str(path), decimal=decimal or ".")
 
 
+def _from_spark(frame: Any, origin: str, decimal: DecimalMark | None) -> Microdata:
+    _checked_names(frame.columns, origin)
+    return Microdata(engine=engine_over_spark(frame, origin=origin), origin=origin, decimal=decimal or ".")
+
+
 def _from_frame(frame: Any, decimal: DecimalMark | None) -> Microdata:
-    table = _to_arrow(frame)
+    if is_spark_frame(frame):
+        return _from_spark(frame, "The frame", decimal)
+    table = arrow_of_frame(frame)
     _checked_names(table.column_names, "The frame")
     return Microdata(engine=engine_over_arrow(table, origin="The frame"), origin="The frame", decimal=decimal or ".")
-
-
-def _to_arrow(frame: Any) -> pa.Table:
-    try:
-        native = _understood(frame)
-        eager = native.collect(backend="pyarrow") if isinstance(native, nw.LazyFrame) else native
-        return eager.to_arrow()
-    except InputError:
-        raise
-    except Exception as error:
-        # Frame libraries put values into their messages, so only the kind of trouble is passed on.
-        raise FormatError(
-            f"The frame could not be turned into columns ({type(error).__name__}).",
-            hint="Each column needs one name and one type: look for columns that mix text and numbers.",
-        ) from None
-
-
-def _understood(frame: Any) -> Any:
-    try:
-        return nw.from_native(frame)
-    except TypeError:
-        raise InputError(
-            f"Records cannot be read from {type(frame).__name__}.", hint="Give a path, or a pandas, polars, pyarrow or DuckDB frame."
-        ) from None
 
 
 def read_stats(path: Path) -> pa.Table:

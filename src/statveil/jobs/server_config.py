@@ -5,6 +5,8 @@ Paths start from the folder of the file. Unknown keys are refused.
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -281,3 +283,17 @@ def check_config(content: Mapping[str, Any], *, base: Path) -> ServerConfig:
     if len(set(ids)) < len(ids):
         raise InputError("Two datasets have the same id.")
     return ServerConfig(parts, base)
+
+
+def refuse_plain_beyond_this_machine(host: str, *, tls: bool, plain: bool, hint: str) -> None:
+    """Beyond this machine only with TLS, unless the officer says (`plain`) that something in front speaks it."""
+    if not (tls or plain or _is_local(host)):
+        raise InputError(f"{host} can be reached from other machines, and keys and tables would travel in the clear.", hint=hint)
+
+
+def _is_local(host: str) -> bool:
+    try:
+        addresses = {str(found[4][0]) for found in socket.getaddrinfo(host or "0.0.0.0", None)}
+    except OSError:
+        raise InputError(f"The address {host!r} is not known.", hint="Give the name or number of this machine.") from None
+    return all(ipaddress.ip_address(address.split("%")[0]).is_loopback for address in addresses)

@@ -27,7 +27,10 @@ from statveil.solve.processes import Halt, run_isolated
 class AdjustTuning(NamedTuple):
     """What is kept of the time for checking the table and the bound afterwards; all by judgement."""
 
-    grace: float = 1.0  # seconds a child may overrun before it is killed
+    grace: float = 1.0  # seconds a child may overrun before it is killed, where there is no table yet
+    overrun: float = 0.1  # of the time, the same where there is one: what a late child would add is not worth the wait
+    explaining: float = 0.1  # of the time, on top of it, to find why there is no table, where nobody says that there is none
+    explaining_at_least: float = 0.5  # seconds
     check_share: float = 0.03  # of the time
     check_per_cell: float = 3.5e-6  # seconds, beside that share
     uneven_per_cell: float = 7e-6  # where weights differ: their products need integers of more than 64 bits
@@ -89,7 +92,7 @@ def _searched(
 def _made_ready(record: RunRecord, part: KernelSet) -> Halt:
     """Compile what is not compiled yet: within the limit where there is a table already, else before the clock starts."""
     if record.has_table:
-        return make_ready(part, record.say, seconds=max(record.limits.seconds - record.seconds, TUNING.grace))
+        return make_ready(part, record.say, seconds=max(record.limits.seconds - record.seconds, _grace(record)))
     with record.excused():
         return make_ready(part, record.say)
 
@@ -151,12 +154,17 @@ def _run(record: RunRecord, method: str, settings: dict[str, Any], start: IntArr
     left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - _kept_for_checks(reduction.original, limits), 0.1))
     calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
     try:
-        return run_isolated(calls, seconds=left.seconds + TUNING.grace, on_message=record.hear)
+        return run_isolated(calls, seconds=left.seconds + _grace(record), on_message=record.hear)
     except SolverFailed:
         if not record.has_table:
             raise
         record.say("a process failed; the best table so far is kept")
         return Halt.FINISHED
+
+
+def _grace(record: RunRecord) -> float:
+    """How long a child may overrun: seconds, before it is killed."""
+    return min(TUNING.grace, TUNING.overrun * record.limits.seconds) if record.has_table else TUNING.grace
 
 
 def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
@@ -185,13 +193,14 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     if halt is Halt.INTERRUPTED:
         return OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     from statveil.protect.infeasible.explain import explain
-    from statveil.protect.infeasible.feasibility import TUNING
+    from statveil.protect.infeasible.feasibility import TUNING as FEASIBILITY
 
     in_time = record.seconds < limits.seconds - _kept_for_checks(problem, limits)
     ended = halt is Halt.FINISHED and in_time  # a method that the clock stopped ends by itself too
     record.say("looking for what clashes")
-    most = TUNING.explanation_seconds
-    explanation = explain(problem, seconds=most if record.infeasible or ended else min(most, limits.seconds))
+    late = max(TUNING.explaining * limits.seconds, TUNING.explaining_at_least)
+    longest = FEASIBILITY.explanation_seconds
+    explanation = explain(problem, seconds=longest if record.infeasible or ended else min(longest, late))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
     widen = "Widen the bounds or the cap, or free frozen cells" if _is_bounded(problem) else "Free frozen cells"

@@ -10,11 +10,14 @@ import numpy as np
 
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.limits import Ending
+from statveil.core.show.display import CONFIDENTIAL, CONFIDENTIAL_WORD, FrameExports, ShortDisplay, counted
 from statveil.formats.certificate import Certificate
 from statveil.formats.rcta import Relaxation
 from statveil.protect.problem import ProtectionProblem
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from statveil.protect.keep.result import Quality
 
 BoundBy = Literal["cuts", "tree", "solver", "none"]
@@ -32,8 +35,28 @@ class TracePoint(NamedTuple):
     bound: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Adjustment:
+class InternalAdjustment(FrameExports):
+    """How far each cell was moved, and which way it had to go. Confidential: with the released table it tells the true one."""
+
+    def __init__(self, adjustment: Adjustment) -> None:
+        self._adjustment = adjustment
+
+    def __repr__(self) -> str:
+        return f"InternalAdjustment (confidential): deviation and sense of {self._adjustment.deviation.size:,} cells"
+
+    def to_arrow(self) -> pa.Table:
+        """A row a cell, by number: deviation in the problem's units, and sense. Confidential."""
+        import pyarrow as pa
+
+        from statveil.core.show.frames import marked
+
+        found = self._adjustment
+        cells = {"cell": np.arange(found.deviation.size), "deviation": found.deviation, "sense": found.senses}
+        return marked(pa.table(cells), CONFIDENTIAL)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Adjustment(ShortDisplay):
     """A safe additive table as deviations from the original, in the problem's integer units.
 
     deviation: of each cell, released minus original. objective: its weighted sum. certified_bound: no safe table costs less, and the
@@ -75,6 +98,22 @@ class Adjustment:
     def __post_init__(self) -> None:
         for name in ("deviation", "senses"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
+
+    @property
+    def internal(self) -> InternalAdjustment:
+        """Cell by cell, for `internal.to_pandas()` and the like. Confidential."""
+        return InternalAdjustment(self)
+
+    def _headline(self) -> str:
+        return f"Adjustment ({CONFIDENTIAL_WORD}): {counted(self.deviation.size, 'cell')}, {how_good(self)}"
+
+    def _facts(self) -> list[str]:
+        gave = [f"repaired: {counted(len(self.relaxations), 'limit')} gave"] if self.relaxations else []
+        return [
+            f"objective {self.objective:,.10g}, certified bound {self.certified_bound:,.10g}",
+            f"{self.ending}, by method {self.method}, seed {self.seed}, in {self.seconds:.1f} s",
+            *gave,
+        ]
 
     @property
     def certified_gap(self) -> float:

@@ -1,6 +1,7 @@
 """A safe table at once, before any process, bound or compiled loop: every sensitive cell up (docs/science.md, section 4).
 
-It is far from the best, but it is there from the first moment: whatever happens to a search, there is an answer.
+It is far from the best, but it is there from the first moment: whatever happens to a search, there is an answer. Parts are raised one after
+the other where that is enough; else a small linear program over the parts alone finds how much each must rise or fall.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_matrix
+from scipy.sparse import csc_matrix, csr_matrix, diags, hstack, vstack
 
-from statveil.core.arrays import AnyArray, IntArray
-from statveil.protect.problem import ProtectionProblem
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.protect.options import NO_LIMIT
+from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.protect.rounding import CellParts, parts_of
+from statveil.solve.model import LinearModel
 
 
 class PlainTableTuning(NamedTuple):
@@ -22,21 +25,33 @@ class PlainTableTuning(NamedTuple):
     one_by_one: int = 20_000  # sensitive cells up to which parts are raised one after the other
     widths: tuple[int, ...] = (1, 4, 16, 64, 256, 4_096, 2**62)  # parts of the cells that are raised together, small cells first
     most_lowered: int = 2_000  # parts lowered before a first table is given up: each one is looked for among all
+    most_entries: int = 300_000  # of the sums of parts, up to which a program over them is tried: ninenew has 77,938 and takes 0.1 s
+    most_choices: int = 500  # cells that may go either way, up to which senses are looked for where not all can go up
+    most_entries_of_choices: int = 20_000  # of the sums of parts, the same
+    longest: float = 3.0  # seconds of each program, however short the limit: on a busy machine a tenth of a second takes so long
 
 
 TUNING = PlainTableTuning()
+ANY_GAP = 1e9
+"""The first table that a solver finds is enough."""
 
 
 def plain_table(problem: ProtectionProblem) -> IntArray | None:
-    """A safe table without a search: parts raised, or the whole table several times itself; None where neither is safe."""
+    """A safe table without a search: parts raised, the whole table several times itself, or a program over the parts; None where none of
+    them is safe.
+    """
     rest = np.zeros(problem.size, dtype=np.int64)
     if problem.accepts(rest):
         return rest
-    if problem.variant != "at-least" or problem.size > TUNING.most_cells or not problem.can_go_up[problem.sensitive].all():
+    if problem.size > TUNING.most_cells or (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any():
         return None
-    parts = parts_of(problem)
-    raised = None if parts is None else lifted(problem, parts)
-    return _several_times(problem) if raised is None else raised
+    parts, found = parts_of(problem), None
+    if problem.variant == "at-least" and problem.can_go_up[problem.sensitive].all():
+        found = None if parts is None else lifted(problem, parts)
+        found = _several_times(problem) if found is None else found
+    if found is not None or parts is None:
+        return found
+    return by_program(problem, parts, seconds=TUNING.longest)
 
 
 def _several_times(problem: ProtectionProblem) -> IntArray | None:
@@ -47,6 +62,107 @@ def _several_times(problem: ProtectionProblem) -> IntArray | None:
     times = -(-problem.up.low[sensitive] // problem.value[sensitive])
     deviation = problem.value * int(times.max(initial=0))
     return deviation if problem.accepts(deviation) else None
+
+
+def by_program(problem: ProtectionProblem, parts: CellParts, *, seconds: float) -> IntArray | None:
+    """A table by a program over the parts: with all senses up; else, where choices are few, with senses that a solver finds possible."""
+    if parts.sums.nnz > TUNING.most_entries or parts.part.size == 0:
+        return None
+    program = _PartProgram(problem, parts)
+    found = program.table(problem.all_up(), seconds=seconds)
+    if found is not None or problem.choices.size > TUNING.most_choices or parts.sums.nnz > TUNING.most_entries_of_choices:
+        return found
+    senses = program.possible_senses(seconds=seconds)
+    return None if senses is None else program.table(senses, seconds=seconds)
+
+
+class _PartProgram:
+    """The least change of the parts, each at the weights of all its cells, with every cell in its range.
+
+    It has two columns a part, its rise and its fall, and not two a cell, so that it is quick: it minimises not quite what tables cost.
+    Amounts are divided by a power of two, so that solvers see numbers near one.
+    """
+
+    def __init__(self, problem: ProtectionProblem, parts: CellParts) -> None:
+        self.problem, self.parts = problem, parts
+        levels = problem.upper_level[problem.sensitive]
+        self.unit = float(2.0 ** max(0, round(np.log2(max(1.0, float(np.median(levels)) / 50.0))))) if levels.size else 1.0
+        self.others = np.ones(problem.size, dtype=np.bool_)
+        self.others[parts.part] = False
+        self.sums: csr_matrix = parts.sums.astype(np.float64)
+        self.roundings = np.ceil(np.sqrt(np.diff(parts.sums.indptr)))
+
+    def table(self, senses: IntArray, *, seconds: float) -> IntArray | None:
+        """Parts are rounded and added up, so that every sum holds; where that takes a cell out of its range, ranges are narrowed first by
+        what roundings usually add up to. None where there is no such table, or the program takes too long.
+        """
+        from statveil.solve import highs
+
+        for margin in (0.0, 1.0):
+            model = self._model(self.problem.allowed(senses), margin)
+            solution = highs.solve(model, seconds=seconds, algorithm="simplex")
+            if solution.x is None:
+                return None
+            rise, fall = np.split(solution.x, 2)
+            deviation = self.parts.sums @ np.rint((rise - fall) * self.unit).astype(np.int64) + self.parts.constant
+            if self.problem.accepts(deviation):
+                return np.asarray(deviation)
+        return None
+
+    def _model(self, allowed: Interval, margin: float = 0.0) -> LinearModel:
+        """The program with every cell in its range, less `margin` times its roundings."""
+        low, high = (_amounts(bound, self.parts.constant) for bound in allowed)
+        narrower = margin * np.minimum(self.roundings, np.maximum(0.0, np.floor((high - low) / 3)))
+        low, high = (low + narrower) / self.unit, (high - narrower) / self.unit
+        rows, weight = self.sums[self.others], np.asarray(abs(self.sums).T @ self.problem.weight)
+        least, most = low[self.parts.part], high[self.parts.part]
+        return LinearModel(
+            cost=np.tile(weight / np.median(weight), 2),
+            matrix=hstack([rows, -rows], format="csr"),
+            row_lower=low[self.others],
+            row_upper=high[self.others],
+            lower=np.concatenate([np.maximum(least, 0.0), np.maximum(-most, 0.0)]),
+            upper=np.concatenate([np.maximum(most, 0.0), np.maximum(-least, 0.0)]),
+        )
+
+    def possible_senses(self, *, seconds: float) -> IntArray | None:
+        """The first senses that a solver says leave a table; a claim, which `table` puts to the test."""
+        from statveil.solve import highs
+
+        solution = highs.solve(self._model_of_choices(), seconds=seconds, gap=ANY_GAP)
+        if solution.x is None:
+            return None
+        senses, choices = self.problem.all_up(), self.problem.choices
+        senses[choices] = np.where(solution.x[-choices.size :] > 0.5, 1, -1)
+        return senses
+
+    def _model_of_choices(self) -> LinearModel:
+        """With a switch s for each cell that may go either way: low + s (up - low) <= z <= down + s (high - down)."""
+        problem, choices = self.problem, self.problem.choices
+        far = 4 * int(np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive].sum()) + 1
+        low, high = np.maximum(problem.down.low, -far)[choices], np.minimum(problem.up.high, far)[choices]
+        allowed = problem.allowed(problem.all_up())
+        allowed.low[choices], allowed.high[choices] = low, high
+        plain, own = self._model(allowed), self.sums[choices]
+        shift, endless = self.parts.constant[choices], np.full(choices.size, np.inf)
+        at_least = hstack([own, -own, diags((low - problem.up.low[choices]) / self.unit)])
+        at_most = hstack([own, -own, diags((problem.down.high[choices] - high) / self.unit)])
+        still = csr_matrix((plain.matrix.shape[0], choices.size))
+        return LinearModel(
+            cost=np.concatenate([plain.cost, np.zeros(choices.size)]),
+            matrix=vstack([hstack([plain.matrix, still]), at_least, at_most], format="csr"),
+            row_lower=np.concatenate([plain.row_lower, (low - shift) / self.unit, -endless]),
+            row_upper=np.concatenate([plain.row_upper, endless, (problem.down.high[choices] - shift) / self.unit]),
+            lower=np.concatenate([plain.lower, np.zeros(choices.size)]),
+            upper=np.concatenate([plain.upper, np.ones(choices.size)]),
+            whole=np.repeat([False, True], [plain.cost.size, choices.size]),
+        )
+
+
+def _amounts(bound: IntArray, constant: IntArray) -> FloatArray:
+    """What bounds leave to the parts, as doubles; infinite where there is no bound."""
+    left = (bound - constant).astype(np.float64)
+    return np.where(bound >= NO_LIMIT // 2, np.inf, np.where(bound <= -NO_LIMIT // 2, -np.inf, left))
 
 
 def lifted(problem: ProtectionProblem, parts: CellParts) -> IntArray | None:

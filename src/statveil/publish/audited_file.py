@@ -10,6 +10,7 @@ from typing import Any
 from statveil.audit.attacks.file_attacks import FileAttack
 from statveil.audit.report import AuditReport
 from statveil.core.errors import AuditFailed
+from statveil.core.show.display import ShortDisplay, counted
 from statveil.data.microdata import Microdata
 from statveil.records.perturb.perturb import PerturbedRecords
 from statveil.records.plan import FilePlan
@@ -24,8 +25,8 @@ class EarlierReleases:
     waiver: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditedFile:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AuditedFile(ShortDisplay):
     """A safe file that lies at `path`, with the audit that it passed. The plan is confidential and never shows up in `repr`."""
 
     path: Path
@@ -52,3 +53,15 @@ class AuditedFile:
     def __post_init__(self) -> None:
         if not self.audit.passed:
             raise AuditFailed("The independent audit found faults; nothing is released.", hint=str(self.audit))
+
+    def _headline(self) -> str:
+        return f"{type(self).__name__}: {self.path.name}, audit passed ({counted(len(self.audit.checks), 'check')})"
+
+    def _facts(self) -> list[str]:
+        """Only what a reader of the file can see, and where the rest is."""
+        blanks = ", ".join(f"{name} {number:,}" for name, number in self.plan.suppression.blanks.items() if number) or "none"
+        return [
+            f"{counted(self.plan.coded.records, 'record')}, blanks: {blanks}",
+            f"SHA-256 {self.file_hash[:12]}",
+            "confidential: plan, data, attacks, key, internal, certificate(), to_mapping and to_report",
+        ]

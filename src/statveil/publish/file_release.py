@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from statveil.audit.attacks.file_attacks import Edit, ExposedFile, attack_file
 from statveil.audit.file_audit import FileStatement, audit_file, compare_releases
@@ -20,7 +21,9 @@ from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
 from statveil.core.errors import AuditFailed
 from statveil.core.limits import known
+from statveil.core.show.display import FrameExports
 from statveil.data.microdata import Microdata
+from statveil.data.queries.whole_records import all_records
 from statveil.data.readers import read_microdata
 from statveil.data.textfiles import require_file
 from statveil.publish.audited_file import AuditedFile, EarlierReleases
@@ -30,6 +33,7 @@ from statveil.records.keys import KeyVariables
 from statveil.records.models import Closeness, HouseholdRisk, IndividualRisk, RecursiveDiversity, RiskModel
 from statveil.records.perturb.perturb import PerturbedRecords, refuse_keys
 from statveil.records.plan import FilePlan
+from statveil.records.plan_frames import InternalPlan
 from statveil.records.risk import released_codes
 from statveil.records.suppress.problem import row_amount
 from statveil.records.write.safe_file import refuse_unfit_names, write_safe_file
@@ -79,8 +83,8 @@ def _alone(plan: FilePlan, place: int) -> BoolArray:
     return np.asarray(alone)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileRelease(AuditedFile):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FileRelease(AuditedFile, FrameExports):
     """A safe file that lies at `path`, with the audit that it passed; it cannot be made unless it did. Each `to_...` writes what goes
     with it. The plan is confidential and never shows up in `repr`.
 
@@ -93,6 +97,17 @@ class FileRelease(AuditedFile):
     >>> sv.apply_plan(people, plan, Path(tempfile.mkdtemp()) / "safe.csv").certificate()["blanks"]
     {'job': 1}
     """
+
+    def to_arrow(self) -> pa.Table:
+        """The safe file as it lies there, all that was published; refused if it is not the file any more that was audited."""
+        if not self.path.is_file() or _hash(self.path) != self.file_hash:
+            raise AuditFailed(f"{self.path} is not the file that was audited.", hint="Write it again with apply_plan.")
+        return all_records(read_microdata(self.path, **_as_written(self.path)))
+
+    @property
+    def internal(self) -> InternalPlan:
+        """What was done to each field, for `internal.to_pandas()` and the like. Confidential."""
+        return self.plan.internal
 
     def certificate(self) -> dict[str, Any]:
         """What was done and what was checked, as JSON. It holds the rule and the threshold: for the office, not for readers."""

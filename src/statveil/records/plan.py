@@ -17,6 +17,7 @@ from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of, narrowed
 from statveil.records.keys import KeyVariables
 from statveil.records.loss import FileLoss, loss_of
+from statveil.records.plan_frames import InternalPlan
 from statveil.records.recode.branch_and_bound import RecodingBoxSearch
 from statveil.records.recode.evaluate import Evaluator, Levels, RestrictedEvaluator
 from statveil.records.recode.local_search import SEARCHES, RecodingSearchOptions, RecodingSpace, iterative_improvement
@@ -75,6 +76,11 @@ class FilePlan:
     def __repr__(self) -> str:
         wiped = f"wiped: {', '.join(self.loss.wiped)}; " if self.loss.wiped else ""
         return f"FilePlan({wiped}{self.recoding}, {self.suppression.total:,} blanks, cost {self.cost:,.6g}, bound {self.bound:,.6g})"
+
+    @property
+    def internal(self) -> InternalPlan:
+        """Field by field, for `internal.to_pandas()` and the like. Confidential."""
+        return InternalPlan(self)
 
     @property
     def keys(self) -> KeyVariables:

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.show.display import CONFIDENTIAL, FrameExports
+from statveil.core.show.frames import marked
 from statveil.data.microdata import Microdata
 from statveil.data.queries.keys import WEIGHT_DECIMALS, count_values, records_by_risk
 from statveil.records.coding import WEIGHT_UNIT, CodedFile, code_file, level_of, record_key, value_order
@@ -38,7 +40,7 @@ class TableCount(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class UnsafeCombinations:
+class UnsafeCombinations(FrameExports):
     """What `find_unsafe` found. Confidential: it names values of single records."""
 
     problem: SuppressionProblem
@@ -174,7 +176,8 @@ class UnsafeCombinations:
             for place, name in enumerate(coded.keys.names)
         }
         minucs = [len(self.minucs(int(key))) for key in order]
-        return pa.table({**columns, "records": coded.count[order], "minucs": minucs, "score": scores[order]})
+        found = pa.table({**columns, "records": coded.count[order], "minucs": minucs, "score": scores[order]})
+        return marked(found, CONFIDENTIAL)
 
     def by_record(self, data: Microdata, *columns: str) -> pa.Table:
         """Every record with the columns named (say, an identifier), its minucs and score, how many share its key, its individual risk

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
+from statveil.core.show.display import CONFIDENTIAL, CONFIDENTIAL_WORD, ShortDisplay, counted
+from statveil.core.show.frames import pandas_of, polars_of
+from statveil.tables.shown.frames import amounts, choose_view, table_of_columns, view_columns
+from statveil.tables.shown.positions import all_positions
+from statveil.tables.table import Table
 
 UNBOUNDED = 2**62
 
@@ -26,8 +35,8 @@ class SafeSpread:
         return f"{' and '.join(self.named)} was declared safe{why}; so was {' and '.join(self.reached)}, the same records"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sensitivity:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Sensitivity(ShortDisplay):
     """The verdict of the rules on every cell of a table, in the table's own units (10**-scale).
 
     A sensitive cell must be released at `value - lower_level` or below, or at `value + upper_level` or above.
@@ -49,3 +58,43 @@ class Sensitivity:
 
     def reasons_of(self, cell: int) -> tuple[str, ...]:
         return tuple(words for words, found in self.reasons.items() if found[cell])
+
+    @property
+    def internal(self) -> InternalSensitivity:
+        """The verdicts as frames: `internal.to_pandas(table)`. Confidential."""
+        return InternalSensitivity(self)
+
+    def _headline(self) -> str:
+        return f"Sensitivity ({CONFIDENTIAL_WORD}): {int(self.sensitive.sum()):,} of {counted(self.sensitive.size, 'cell')} sensitive"
+
+    def _facts(self) -> Iterator[str]:
+        yield from (f"{words}: {counted(int(found.sum()), 'cell')}" for words, found in self.reasons.items())
+        if self.frozen.any():
+            yield f"frozen: {counted(int(self.frozen.sum()), 'cell')}"
+
+
+class InternalSensitivity:
+    """Which positions of a table are sensitive, why, and how far each must move. Confidential."""
+
+    def __init__(self, sensitivity: Sensitivity) -> None:
+        self._found = sensitivity
+
+    def __repr__(self) -> str:
+        return f"InternalSensitivity (confidential): the verdicts of the rules on {self._found.sensitive.size:,} cells"
+
+    def to_arrow(self, table: Table, view: str | None = None) -> pa.Table:
+        """Codes and labels of the table that was assessed; sensitive, frozen, both levels and the reasons, position by position."""
+        found, chosen = self._found, choose_view(table.views, view)
+        positions = all_positions(chosen)
+        marks = {name: positions.pick(getattr(found, name).astype(np.int64)) == 1 for name in ("sensitive", "frozen")}
+        columns = {name: pa.array(each) for name, each in marks.items()}
+        for name in ("lower_level", "upper_level"):
+            columns[name] = amounts(positions.pick(getattr(found, name)), table.scale, ~marks["sensitive"])
+        words = ["; ".join(found.reasons_of(cell)) if cell >= 0 else "" for cell in positions.cell.tolist()]
+        return table_of_columns(view_columns(chosen, positions), {**columns, "reasons": pa.array(words, pa.string())}, CONFIDENTIAL)
+
+    def to_pandas(self, table: Table, view: str | None = None) -> Any:
+        return pandas_of(self.to_arrow(table, view))
+
+    def to_polars(self, table: Table, view: str | None = None) -> Any:
+        return polars_of(self.to_arrow(table, view))

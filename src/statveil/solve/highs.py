@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import highspy
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import SolverFailed
@@ -295,3 +295,125 @@ class PackingProgram:
         self._highs.run()
         found = read_solution(self._highs, self._model)
         return found.x if found.ending is Ending.OPTIMAL else None
+
+
+class CirculationProgram:
+    """The cheapest deviation that keeps all sums and moves one cell by a given amount; each run begins at the last basis.
+
+    Every cell has two columns, up and down, so that a move costs the same either way.
+    """
+
+    def __init__(self, matrix: csr_matrix, down: FloatArray, up: FloatArray) -> None:
+        size = down.size
+        rows = np.zeros(matrix.shape[0])
+        none = np.zeros(2 * size)
+        both = hstack([matrix, -matrix], format="csr")
+        self._size, self._most = size, np.concatenate([up, down]).astype(np.float64)
+        self._highs = loaded(LinearModel(cost=none, matrix=both, row_lower=rows, row_upper=rows, lower=none, upper=self._most))
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("solver", "simplex")
+        self._columns = np.arange(2 * size, dtype=np.int32)
+
+    def cheapest(self, cell: int, amount: float, cost: FloatArray, *, still: IntArray, seconds: float) -> FloatArray | None:
+        """The deviation, or None where there is none: cells that are `still`, or cost infinitely much, do not move."""
+        closed = np.unique(np.concatenate([still, np.flatnonzero(~np.isfinite(cost))]))
+        price = np.where(np.isfinite(cost), cost, 0.0)
+        self._highs.changeColsCost(2 * self._size, self._columns, np.concatenate([price, price]))
+        upper = self._most.copy()
+        upper[closed] = upper[closed + self._size] = 0.0
+        lower = np.zeros(2 * self._size)
+        there, back = (cell, cell + self._size) if amount > 0 else (cell + self._size, cell)
+        lower[there], upper[back] = abs(amount), 0.0
+        upper[there] = min(upper[there], abs(amount))
+        if upper[there] < abs(amount):
+            return None
+        self._highs.changeColsBounds(2 * self._size, self._columns, lower, upper)
+        return self._run(seconds)
+
+    def _run(self, seconds: float) -> FloatArray | None:
+        """Run it; an answer without a point is asked again from the beginning."""
+        for attempt in range(2):
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, TUNING.least_seconds))
+            self._highs.run()
+            if self._highs.getModelStatus() == _STATUS.kOptimal:
+                point = np.asarray(self._highs.getSolution().col_value, dtype=np.float64)
+                return np.asarray(point[: self._size] - point[self._size :])
+            if attempt == 0:
+                self._highs.clearSolver()
+        return None
+
+
+class CapacityProgram:
+    """How far one cell can go within capacities of all cells that keep all sums, with the multipliers of the sums that show it."""
+
+    def __init__(self, matrix: csr_matrix) -> None:
+        rows, size = np.zeros(matrix.shape[0]), matrix.shape[1]
+        none = np.zeros(size)
+        self._highs = loaded(LinearModel(cost=none, matrix=matrix, row_lower=rows, row_upper=rows, lower=none, upper=none))
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("solver", "simplex")
+        self._highs.setOptionValue("simplex_strategy", 4)  # the primal one: the last point stays feasible, only the cost is new
+        self._columns = np.arange(size, dtype=np.int32)
+
+    def capacities(self, lower: FloatArray, upper: FloatArray) -> None:
+        """Every cell's own, from now on; zero lies between them."""
+        self._highs.changeColsBounds(self._columns.size, self._columns, lower, upper)
+
+    def farthest(self, cell: int, sense: int, *, most: tuple[float, float], seconds: float) -> tuple[FloatArray, FloatArray] | None:
+        """The point at which the cell is farthest up (sense +1) or down (-1), between `most`, and the multipliers; None: the run failed."""
+        _, _, low, high, _ = self._highs.getCol(cell)
+        self._highs.changeColBounds(cell, *most)
+        self._highs.changeColCost(cell, -float(sense))
+        found = self._ended(seconds)
+        self._highs.changeColCost(cell, 0.0)
+        self._highs.changeColBounds(cell, low, high)
+        return found
+
+    def _ended(self, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+        for attempt in range(2):
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, TUNING.least_seconds))
+            self._highs.run()
+            if self._highs.getModelStatus() == _STATUS.kOptimal:
+                found = self._highs.getSolution()
+                return np.asarray(found.col_value, dtype=np.float64), np.asarray(found.row_dual, dtype=np.float64)
+            if attempt == 0:
+                self._highs.clearSolver()
+        return None
+
+
+class CoveringProgram:
+    """min cost'x, x between bounds, under rows a'x >= b that are added bit by bit; each run begins at the last basis.
+
+    A row that cannot be met is bought off by a further column at a price far above all others, so that there is always an answer.
+    """
+
+    def __init__(self, cost: FloatArray, *, price: float) -> None:
+        size = cost.size + 1
+        none = np.zeros(0)
+        self._model = LinearModel(
+            cost=np.append(cost, price),
+            matrix=csr_matrix((0, size)),
+            row_lower=none,
+            row_upper=none,
+            lower=np.zeros(size),
+            upper=np.ones(size),
+        )
+        self._highs = loaded(self._model)
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("solver", "simplex")
+        self._columns = np.arange(size, dtype=np.int32)
+
+    def add(self, rows: csr_matrix, least: FloatArray) -> None:
+        """Rows over all columns, the last of them that which buys them off."""
+        if least.size:
+            self._highs.addRows(least.size, least, np.full(least.size, np.inf), rows.nnz, rows.indptr[:-1], rows.indices, rows.data)
+
+    def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+        """The point, without the column that buys off, and the multipliers of the rows; None: the run did not end."""
+        self._highs.changeColsBounds(self._columns.size, self._columns, np.append(lower, 0.0), np.append(upper, np.inf))
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(seconds, TUNING.least_seconds))
+        self._highs.run()
+        found = read_solution(self._highs, self._model)
+        if found.ending is not Ending.OPTIMAL or found.x is None or found.row_duals is None:
+            return None
+        return found.x[:-1], found.row_duals

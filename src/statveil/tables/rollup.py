@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.data.engines import Session
-from statveil.data.queries.tabulation import holding_amounts, holding_names, leaf_sums, record_amounts
+from statveil.data.queries.tabulation import holding_amounts, holding_names, largest_record_amounts, leaf_sums, record_amounts
 from statveil.tables.coding import TableUnits
 from statveil.tables.positions import REQUESTED, UNWAIVED, Grid, PositionSums, combinations, join_positions
 from statveil.tables.spec import TableSpec
@@ -153,7 +153,10 @@ class LeafCells:
 
 @dataclass(frozen=True, kw_only=True)
 class Contributions:
-    """What each respondent gives to each leaf cell, grouped by respondent: see `rank_respondents`."""
+    """What each respondent gives to each leaf cell, grouped by respondent: see `rank_respondents`.
+
+    Without names every record is a respondent, and records that are never among the largest may be left out.
+    """
 
     start: IntArray
     leaf: AnyArray
@@ -172,32 +175,44 @@ def _freeze(arrays: LeafCells | Contributions) -> None:
         object.__setattr__(arrays, field.name, frozen_array(getattr(arrays, field.name)))
 
 
-def read_leaf_cells(session: Session, table: int, response: int) -> LeafCells:
-    answer = leaf_sums(session, table, response)
+def read_leaf_cells(session: Session, table: int, response: int, tables: int) -> LeafCells:
+    answer = leaf_sums(session, table, response, tables)
     return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
 
 
-def read_contributions(session: Session, table: int, response: int, leaves: LeafCells, spec: TableSpec, units: TableUnits) -> Contributions:
+class ContributionsWanted(NamedTuple):
+    """Of which table and response, and the number of largest records a leaf cell; None reads them all."""
+
+    table: int
+    response: int
+    top: int | None
+
+
+def read_contributions(
+    session: Session, wanted: ContributionsWanted, leaves: LeafCells, spec: TableSpec, units: TableUnits
+) -> Contributions:
+    table, response, top = wanted
     nothing = np.zeros(0, dtype=np.int64)
     if spec.holding:
         answer = holding_amounts(session, table, response)
         start = np.flatnonzero(np.diff(_array(answer, "holding"), prepend=-1))
         names = _array(holding_names(session), "name")[_array(answer, "holding")[start]]
     else:
-        answer = record_amounts(session, table, response)
+        answer = largest_record_amounts(session, table, response, top) if top else record_amounts(session, table, response)
         start, names = np.arange(answer.num_rows), nothing.astype(np.uint64)
     return Contributions(
         start=np.append(start, answer.num_rows).astype(np.int64),
         leaf=np.searchsorted(leaves.key, _array(answer, "key")).astype(np.int32),
         amount=_array(answer, "amount"),
         copies=_array(answer, "copies") if units.repeats else nothing,
-        flags=_array(answer, "flags") if spec.waiver or spec.request else nothing.astype(np.uint8),
+        flags=_array(answer, "flags").astype(np.uint8) if spec.waiver or spec.request else nothing.astype(np.uint8),
         name=names,
     )
 
 
 def _array(answer: pa.Table, name: str) -> AnyArray:
-    column: AnyArray = answer[name].to_numpy()
+    found = answer[name]
+    column: AnyArray = (found.cast(pa.uint64()) if pa.types.is_decimal(found.type) else found).to_numpy()
     return column
 
 
@@ -248,10 +263,13 @@ def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units:
         source = getattr(leaves, name)
         sums[name] = np.zeros(key.size, dtype=source.dtype)
         (xor_into if name.endswith("print") else add_into)(sums[name], position, source)
-    return PositionSums(key=key, **sums, **_respondents(contributions, position, key.size, top, units=units, mass=sums["mass"]))
+    found = _respondents(contributions, position, key.size, top, units=units)
+    if not contributions.name.size:  # every record is a respondent, so that they are counted and added up already
+        found |= {"respondents": sums["records"].copy(), "magnitude": sums["mass"].copy()}
+    return PositionSums(key=key, **sums, **found)
 
 
-def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: TableUnits, mass: IntArray) -> dict[str, IntArray]:
+def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: TableUnits) -> dict[str, IntArray]:
 
     given = ContributionRows(*(getattr(rows, name) for name in ContributionRows._fields))
     respondents, magnitude, largest, copies, flagged, leader = rank_respondents(given, position, size, top)
@@ -261,7 +279,7 @@ def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *
         flagged = np.stack([largest[:, 0], np.full(size, -1)], axis=1)
     largest = np.maximum(largest, 0)
     if units.repeats:
-        largest, magnitude, flagged = largest_units(largest, copies, units.one), mass, np.where(flagged < 0, -1, flagged * units.one)
+        largest, flagged = largest_units(largest, copies, units.one), np.where(flagged < 0, -1, flagged * units.one)
     return {
         "respondents": respondents,
         "magnitude": magnitude,

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import RuleError
+from statveil.core.show.display import CONFIDENTIAL_WORD, Preview, ShortDisplay, ViewFrameExports, counted
 from statveil.tables.spec import Dimension
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-@dataclass(frozen=True, kw_only=True)
-class ProtectedTable:
+    from statveil.tables.shown.frames import InternalTable
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProtectedTable(ShortDisplay, ViewFrameExports):
     """Released numbers: `value[view.cell[i]]` stands at position i of a view (one of `views`), in units of 10**-decimals.
 
     >>> ProtectedTable(views=(), value=np.array([420, 120, 300]), decimals=1).decimals
@@ -29,6 +35,23 @@ class ProtectedTable:
     views: tuple[View, ...]
     value: IntArray = field(repr=False)
     decimals: int
+
+    def to_arrow(self, view: str | None = None) -> pa.Table:
+        """The released numbers with codes and labels, every combination of codes in a row; null at structural zeros."""
+        from statveil.tables.shown.frames import protected_frame
+
+        return protected_frame(self, view, {})
+
+    def _headline(self) -> str:
+        return f"ProtectedTable: {counted(len(self.views), 'table')} of released numbers, {self.decimals} decimals"
+
+    def _facts(self) -> list[str]:
+        return [view.in_words for view in self.views]
+
+    def _preview(self) -> Preview | None:
+        from statveil.tables.shown.frames import protected_preview
+
+        return protected_preview(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +68,11 @@ class View:
     coordinates: IntArray = field(repr=False)
     cell: IntArray = field(repr=False)
     structural: IntArray = field(repr=False)
+
+    @property
+    def in_words(self) -> str:
+        """A line like: turnover: region (15 codes) x trade (4 codes)."""
+        return f"{self.name}: " + " x ".join(f"{each.name} ({counted(len(each.codes), 'code')})" for each in self.dimensions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +94,9 @@ class UnionCell:
     level: Any = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """Cells with all that the sensitivity rules ask about them.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Table(ShortDisplay):
+    """Cells with all that the sensitivity rules ask about them. Confidential; `internal` gives them as frames.
 
     `value` is an exact integer in units of 10**-scale (measure decimals plus weight decimals); the table is
     published with `decimals` decimals. The rules see respondents: holdings when the spec names a holding
@@ -114,6 +142,19 @@ class Table:
     @property
     def size(self) -> int:
         return int(self.value.size)
+
+    @property
+    def internal(self) -> InternalTable:
+        """The true values, for `internal.to_pandas()` and the like. Confidential."""
+        from statveil.tables.shown.frames import InternalTable
+
+        return InternalTable(self)
+
+    def _headline(self) -> str:
+        return f"Table ({CONFIDENTIAL_WORD}): {counted(self.size, 'cell')}, true values"
+
+    def _facts(self) -> list[str]:
+        return [view.in_words for view in self.views]
 
     @property
     def units(self) -> IntArray:

@@ -27,7 +27,7 @@ from statveil.tables.linked import (
     responses_of,
 )
 from statveil.tables.positions import Grid, PositionSums, check_structural, join_positions, merge_equal, structural_positions
-from statveil.tables.rollup import find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
+from statveil.tables.rollup import ContributionsWanted, find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table, UnionCell, View
 
@@ -70,7 +70,7 @@ def tabulate(
         tables = [
             _tabulated(
                 session,
-                _TableResponse(index, responses.index(Response(each.measure, each.shadow))),
+                _TableResponse(index, responses.index(Response(each.measure, each.shadow)), len(specs)),
                 each,
                 grid,
                 sets_of[index],
@@ -114,10 +114,11 @@ def _linked(specs: Sequence[TableSpec]) -> Sequence[TableSpec]:
 
 
 class _TableResponse(NamedTuple):
-    """Numbers of a table and of its response."""
+    """Numbers of a table and of its response, and how many tables there are."""
 
     table: int
     response: int
+    tables: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,11 +143,12 @@ def _tabulated(
     top: int,
     leaders: bool,
 ) -> _Tabulated:
-    leaves = read_leaf_cells(session, place.table, place.response)
+    leaves = read_leaf_cells(session, *place)
     grid.check_size(leaves.key.size)
     coordinates = grid.coordinates(leaves.key)
     check_structural(spec, grid, coordinates, leaves.records)
-    contributions = read_contributions(session, place.table, place.response, leaves, spec, units)
+    wanted = ContributionsWanted(place.table, place.response, None if leaders else top)  # of leaders that tie, each is told
+    contributions = read_contributions(session, wanted, leaves, spec, units)
     inside = [leaves_inside(grid, each, coordinates) for each in sets]
     return _Tabulated(
         positions=roll_up(grid, leaves, contributions, top=top, units=units),

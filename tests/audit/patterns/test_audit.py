@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from statveil.audit.attacks.patterns import reach as attacker
 from statveil.audit.patterns import audit as module
@@ -116,11 +117,35 @@ def test_a_table_that_is_none_is_not_believed() -> None:
     cells = np.array(SQUARE)
     matrix = module._between(pattern, cells)
     book = WitnessBook(matrix, *module._room(pattern, cells), (np.ones(4, np.int64), np.ones(4, np.int64)))
-    assert not book.keep(np.array([1.0, 1.0, 1.0, 1.0]))
+    assert not book.keep(np.array([100.0, 100.0, 100.0, 100.0]))  # mended to a table that adds up, it leaves the bounds
     assert book.keep(np.zeros(4))
     assert book.keep(np.array([0.5, -0.5, -0.5, 0.5]) * 3)
     assert book.up.tolist() == [2, 10, 10, 2]  # rounded it is a table still; turned round, it goes until the 10 is nothing
     assert book.down.tolist() == [10, 2, 2, 10]
+
+
+def test_elevenths_are_told_as_they_are() -> None:
+    """110 is eleven times 10, and 60 + 50 of which the 60 may be 80: the 10 may be 11 and 9/11, no whole part of 1/420."""
+    columns = {name: np.array([0, 0, 0]) for name in ("lower_level", "upper_level")}
+    marks = {"suppressed": np.array([True] * 3), "primary": np.array([True, False, False])}
+    pattern = SuppressionPattern(
+        relations=csr_matrix(np.array([[11, -1, -1]])),
+        rhs=np.array([0]),
+        value=np.array([10, 60, 50]),
+        lower=np.array([0, 60, 50]),
+        upper=np.array([100, 80, 50]),
+        **{**columns, **marks, "upper_level": np.array([1, 0, 0])},
+    )
+    assert not kinds(pattern)
+    assert audit_pattern(pattern, all_intervals=True).up.tolist() == [1, 20, 0]
+    assert kinds(replace(pattern, upper_level=np.array([2, 0, 0]))) == {0: "inferential"}
+
+
+def test_amounts_beyond_machine_integers_are_checked_without_end() -> None:
+    large = 2**52
+    found = audit_pattern(grid([[large, large, 30], [large, large, 60]], SQUARE, [0], level=2**51))
+    assert found.passed
+    assert found.up[0] >= 2**51
 
 
 def test_a_solver_that_finds_no_table_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +168,7 @@ def test_nothing_suppressed() -> None:
     assert audit_pattern(grid(TABLE, [], [])).passed
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     inner=st.lists(st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=3, max_size=3),

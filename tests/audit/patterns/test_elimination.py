@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -11,6 +12,7 @@ from statveil.audit.patterns.elimination import PRIMES, null_vectors, proportion
 from tests.reference.hidden_cells import follows, rank
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.integers(-2, 2), min_size=6, max_size=6), min_size=1, max_size=6))
 def test_zeros_and_proportions_are_what_follows(rows: list[list[int]]) -> None:

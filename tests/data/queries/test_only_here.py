@@ -16,7 +16,7 @@ OWN_DATABASE = ("server/store/", "server/workers/", "server/web/rate_limit.py")
 """What the server keeps for itself; none of it are records."""
 SQL = re.compile(
     r"\s*((SELECT|WITH|CREATE|COPY|INSERT|UPDATE|DELETE|DROP|ATTACH|DESCRIBE|CASE) |(TRY_)?CAST\()"
-    r"|.*\b(FROM records|GROUP BY|ORDER BY|LEFT JOIN|IS NULL|IS NOT NULL|IS NOT DISTINCT|FILTER \(|AS (VARCHAR|BIGINT|DOUBLE))",
+    r"|.*\b(FROM records|GROUP BY|ORDER BY|LEFT JOIN|IS NULL|IS NOT NULL|IS NOT DISTINCT|FILTER \(|AS (VARCHAR|STRING|BIGINT|DOUBLE))",
     re.DOTALL,
 )
 
@@ -43,6 +43,6 @@ def test_no_other_module_holds_a_query(module: str) -> None:
 
 def test_the_search_finds_queries() -> None:
     assert queries('rows = f"SELECT {names} FROM records"')
-    assert queries('text = f"CAST({name} AS VARCHAR)"')
+    assert queries('text = f"CAST({name} AS STRING)"')
     assert not queries('"""SELECT is a word of the engine."""\nhint = "Select a file."')
     assert sum(bool(queries((HOME / name).read_text(encoding="utf-8"))) for name in MODULES if name.startswith("data/queries/")) >= 5

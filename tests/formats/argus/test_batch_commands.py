@@ -84,6 +84,8 @@ def test_every_command_is_read(tmp_path: Path) -> None:
         ('<WRITETABLE> (1, 9, , "x")\n', "line 1: the format must be a number from 1 to 7"),
         ('<WRITETABLE> (1, 3, AS, "x")\n', "line 1: options read like AS+FL-"),
         ('<WRITETABLE> (1, 3, ZZ+, "x")\n', "line 1: unknown option ZZ"),
+        ('<WRITETABLE> (1, 3, 4, "x")\n', "line 1: format 3 has no options of the number 4"),
+        ('<WRITETABLE> (1, 6, 1, "x")\n', "line 1: format 6 has no options of the number 1"),
         ("<SOLVER> GUROBI\n", "line 1: unknown solver 'GUROBI'"),
         ("<OPENMICRODATA>\n", "line 1: the name of a file should stand here"),
     ],
@@ -92,3 +94,8 @@ def test_a_complaint_names_file_and_line(tmp_path: Path, text: str, words: str) 
     with pytest.raises(FormatError) as caught:
         read_batch(written(tmp_path, text))
     assert f"job.arb, {words}" in str(caught.value)
+
+
+def test_all_wrong_lines_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"(?s)has 2 faults:.*line 1: unknown command <A>.*line 3: unknown command <B>"):
+        read_batch(written(tmp_path, "<A>\n<READMICRODATA>\n<B>\n"))

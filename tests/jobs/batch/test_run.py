@@ -330,7 +330,7 @@ def test_an_intermediate_file_is_read_back_and_protected(batch: Batch, village: 
         ("P(10,1)", ['<WRITETABLE> (1, 7, , "x")'], r"format 7 \(cell key\) is not done"),
         ("P(10,1)", ['<WRITETABLE> (1, 5, AR+, "x")'], r"option AR\+ is not done"),
         ("P(10,1)", ["<SOLVER> CPLEX", INTERNAL], "SOLVER CPLEX is not done"),
-        ("P(10,1)", [INTERNAL, "<GOINTERACTIVE>"], "line 7: GOINTERACTIVE is not done"),
+        ("P(10,1)", ["<GOINTERACTIVE>", INTERNAL], "line 7: nothing may follow GOINTERACTIVE"),
         ("P(10,1)", [], "writes nothing"),
         ("P(10,1)", ['<WRITETABLE> (2, 3, AS+, "x")'], "line 6: there is no table 2"),
         ("P(10,1)", ['<APRIORI> "none.hst",1,","', INTERNAL], "line 6: there is no file 'none.hst'"),

@@ -179,6 +179,7 @@ def test_us323_long_and_deep_hierarchies_are_read_in_full(tmp_path: Path) -> Non
 
 
 def test_us201_a_message_names_the_line_and_the_word(tmp_path: Path) -> None:
+    (tmp_path / "t.tab").touch()
     (tmp_path / "job.arb").write_text("<OPENTABLEDATA> t.tab\n<SAFETYRULE> P(10,1)|NK(2)\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"job.arb, line 2: the rule NK takes 2 numbers, not 1"):
         run_batch(tmp_path / "job.arb")

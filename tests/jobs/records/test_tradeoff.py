@@ -38,7 +38,7 @@ def job(tmp_path: Path) -> Path:
     return tmp_path / "job.toml"
 
 
-@pytest.mark.parametrize("rule", ["original", "recount"])
+@pytest.mark.parametrize("rule", ["original", pytest.param("recount", marks=pytest.mark.slow)])
 def test_every_point_is_a_plan_and_the_least_is_what_planning_chooses(rule: str) -> None:
     rows = random_records(4, records=70, sizes=(6, 5, 4))
     fields = {name: halves(size) for name, size in zip("abc", (6, 5, 4), strict=True)}

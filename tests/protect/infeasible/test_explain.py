@@ -176,6 +176,8 @@ def test_what_is_told_clashes_and_any_one_fewer_does_not(problem: ProtectionProb
 SMALL = ("cox_kelly_4x9", "targus", "cox3", "hier13x7x7d", "table7", "hier13x13x7d", "table8")
 
 
+@pytest.mark.slow
+@pytest.mark.shared
 @pytest.mark.parametrize("name", SMALL)
 def test_public_tables_with_tight_bounds_are_explained(shared_data: Path, name: str) -> None:
     loose = read_jj(shared_data / "csplib" / f"{name}.jj", weights="unit")

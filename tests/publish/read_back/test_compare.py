@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from statveil.data.hierarchy import Hierarchy
-from statveil.publish.formats import frames
 from statveil.publish.read_back import compare
 from statveil.publish.read_back.compare import Findings, differences, table_shown
 from statveil.publish.read_back.shown import ShownTable, shown_grid
+from statveil.tables.shown.positions import LARGEST_GRID
 
 MakeRelease = Callable[..., Any]
 
@@ -122,7 +122,7 @@ def test_the_first_place_of_a_cell_counts(make_release: MakeRelease) -> None:
 
 
 def test_a_whole_table_is_as_large_for_the_reader_as_for_the_writer() -> None:
-    assert compare.WHOLE_UP_TO == frames.LARGEST_GRID
+    assert compare.WHOLE_UP_TO == LARGEST_GRID
 
 
 def test_a_table_without_cells_has_nothing_but_zeros(make_release: MakeRelease) -> None:

@@ -24,6 +24,7 @@ def quick(seed: int, **settings: object) -> tuple[sv.recode.Suppression, sv.reco
     return tuple(fewest_blanks(coded, (0,) * 4, limits=limits, quick=fast) for fast in (True, False))  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_annealed_blanks_are_safe_and_no_cheaper_than_the_optimum(seed: int) -> None:
     fast, best = quick(seed)
@@ -32,6 +33,7 @@ def test_annealed_blanks_are_safe_and_no_cheaper_than_the_optimum(seed: int) -> 
     assert fast.records.sum() == 120
 
 
+@pytest.mark.slow
 def test_linked_fields_are_blanked_together_and_the_same_file_gets_the_same_blanks() -> None:
     one, two = (quick(5, linked=[["a", "b"]])[0] for _ in range(2))
     assert (one.mask == two.mask).all()

@@ -6,7 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from statveil.core.show.display import FrameExports, Preview, ShortDisplay, counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Number = float | int | str
 
@@ -42,8 +47,8 @@ class Verdict:
         return self.status is VerdictStatus.PASSED
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteReport:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SuiteReport(ShortDisplay, FrameExports):
     """All verdicts on one target."""
 
     target: str
@@ -57,6 +62,24 @@ class SuiteReport:
 
     def __getitem__(self, threat: str) -> Verdict:
         return next(each for each in self.verdicts if each.threat.id == threat)
+
+    def to_arrow(self) -> pa.Table:
+        """A row a threat: id, name, verdict, number, mark and reason."""
+        import pyarrow as pa
+
+        rows = [{**_row(each), "mark": each.threat.mark, "reason": each.reason} for each in self.verdicts]
+        return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in (*ROW, "mark", "reason")})
+
+    def _headline(self) -> str:
+        passed, failed = sum(each.passed for each in self.verdicts), len(self.failed)
+        return f"SuiteReport on {self.target}: {counted(len(self.verdicts), 'attack')}, {passed} passed, {failed} failed"
+
+    def _facts(self) -> list[str]:
+        return [f"FAILED {each.threat.id} {each.threat.name}: {each.number}" for each in self.failed]
+
+    def _preview(self) -> Preview:
+        rows = [list(_row(each).values()) for each in self.verdicts]
+        return Preview(ROW, rows, len(rows))
 
     def as_json(self) -> dict[str, Any]:
         verdicts = [
@@ -72,6 +95,13 @@ class SuiteReport:
             for each in self.verdicts
         ]
         return {"target": self.target, "facts": {name: _plain(number) for name, number in self.facts.items()}, "verdicts": verdicts}
+
+
+ROW = ("id", "name", "verdict", "number")
+
+
+def _row(verdict: Verdict) -> dict[str, str]:
+    return dict(zip(ROW, (verdict.threat.id, verdict.threat.name, str(verdict.status), verdict.number), strict=True))
 
 
 def judged(threat: Threat, *, passed: bool, number: str, figures: Mapping[str, Number]) -> Verdict:

@@ -7,7 +7,7 @@ are in one proportion in all of them. Random vectors show both, up to a chance o
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ class NullVectors(NamedTuple):
 
 def null_vectors(matrix: csr_matrix, *, seed: int = 1) -> NullVectors:
     """Random null vectors modulo those primes that give the full rank: a prime that divides a determinant sees too small a one."""
-    found = [_Elimination(matrix, prime).run(np.random.default_rng(seed + at)) for at, prime in enumerate(PRIMES)]
+    found = [SparseElimination(matrix, prime).run(np.random.default_rng(seed + at)) for at, prime in enumerate(PRIMES)]
     ranks = [rank for rank, _ in found]
     kept = [at for at, rank in enumerate(ranks) if rank == max(ranks)]
     vectors = np.stack([found[at][1] for at in kept])
@@ -51,29 +51,41 @@ def _ratio(one: int, two: int, prime: int) -> int:
     return 0 if one == two == 0 else prime + 1 if two == 0 else one * pow(two, -1, prime) % prime + 1
 
 
-class _Elimination:
-    """Sparse elimination: the pivot is in the column with the fewest entries, there in the shortest row."""
+class SparseElimination:
+    """Sparse elimination: the pivot is in the column with the fewest entries, there in the shortest row.
 
-    def __init__(self, matrix: csr_matrix, prime: int) -> None:
+    A right-hand side is a last column that is never a pivot: `matrix @ x == right` is `(matrix, -right) @ (x, 1) == 0`.
+    """
+
+    def __init__(self, matrix: csr_matrix, prime: int, right: Sequence[int] = ()) -> None:
         self.prime, self.columns = prime, matrix.shape[1]
         self.rows: list[dict[int, int]] = []
-        self.where: list[set[int]] = [set() for _ in range(self.columns)]
+        self.where: list[set[int]] = [set() for _ in range(self.columns + bool(right))]
         for at in range(matrix.shape[0]):
             part = slice(matrix.indptr[at], matrix.indptr[at + 1])
-            terms = zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True)
-            self.rows.append({column: factor % prime for column, factor in terms if factor % prime})
+            terms = dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
+            terms |= {self.columns: -right[at]} if right else {}
+            self.rows.append({column: factor % prime for column, factor in terms.items() if factor % prime})
             for column in self.rows[-1]:
                 self.where[column].add(at)
         self.pivots: list[tuple[int, dict[int, int]]] = []
 
     def run(self, rng: np.random.Generator) -> tuple[int, IntArray]:
+        """The rank, and vectors of the null space: free columns at random, the others from the last pivot to the first."""
         for column in self._order():
             self._pivot(column)
-        return len(self.pivots), self._vectors(rng)
+        found: list[list[int]] = rng.integers(1, self.prime, size=(VECTORS, self.columns)).tolist()
+        return len(self.pivots), np.array([self._completed(vector) for vector in found], dtype=np.int64)
+
+    def solution(self, start: Sequence[int]) -> list[int]:
+        """Free columns as they are at the start, the others as the right-hand side asks; rows that contradict each other are left alone."""
+        for column in self._order():
+            self._pivot(column)
+        return self._completed([*(each % self.prime for each in start), 1])[: self.columns]
 
     def _order(self) -> Iterator[int]:
         """Columns by how many rows they are in, as it stands when their turn comes."""
-        queue = [(len(rows), column) for column, rows in enumerate(self.where) if rows]
+        queue = [(len(rows), column) for column, rows in enumerate(self.where[: self.columns]) if rows]
         heapq.heapify(queue)
         while queue:
             count, column = heapq.heappop(queue)
@@ -105,11 +117,9 @@ class _Elimination:
                 del here[column]
                 self.where[column].discard(row)
 
-    def _vectors(self, rng: np.random.Generator) -> IntArray:
-        """Free columns at random, the others from the last pivot to the first."""
-        found: list[list[int]] = rng.integers(1, self.prime, size=(VECTORS, self.columns)).tolist()
+    def _completed(self, vector: list[int]) -> list[int]:
+        """The columns of pivots from those that are free."""
         for column, terms in reversed(self.pivots):
             inverse = -pow(terms[column], -1, self.prime)
-            for vector in found:
-                vector[column] = sum(factor * vector[other] for other, factor in terms.items() if other != column) * inverse % self.prime
-        return np.array(found, dtype=np.int64)
+            vector[column] = sum(factor * vector[other] for other, factor in terms.items() if other != column) * inverse % self.prime
+        return vector

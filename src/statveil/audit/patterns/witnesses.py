@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import floor, lcm
+
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from statveil.audit.patterns.vertices import exact_corner, times
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 
-DENOMINATORS = (1, 2, 3, 4, 6, 12, 60, 420)
-"""A vertex of a table's program has small fractions; each table is tried in units of these parts."""
+QUICK_PARTS = (1, 2, 3, 4, 6, 12)
+"""Most corners have such denominators, and are checked in machine integers; the others are worked out as fractions."""
 
 
 class WitnessBook:
@@ -18,23 +22,57 @@ class WitnessBook:
         self.matrix, self.room = matrix, (down, up)
         self.need = need
         self.down, self.up = np.zeros(down.size, dtype=np.int64), np.zeros(down.size, dtype=np.int64)
+        self.widest = int(abs(matrix).sum(axis=1).max()) if matrix.nnz else 1
 
     def still_open(self) -> tuple[BoolArray, BoolArray]:
         return self.down < self.need[0], self.up < self.need[1]
 
     def keep(self, deviation: FloatArray) -> bool:
         """Believe a table if it is one, in whole parts of a unit; it counts in both directions, as far as there is room."""
-        for parts in DENOMINATORS:
+        for parts in QUICK_PARTS:
             whole = np.rint(deviation * parts)
-            if np.abs(whole).max(initial=0) < 2**53 and self._holds(whole.astype(np.int64), parts):
+            if self._fits_machine(whole, parts) and self._holds(whole.astype(np.int64), parts):
                 self._note(whole.astype(np.int64), parts)
                 return True
-        return False
+        return self._keep_corner(deviation)
+
+    def _fits_machine(self, whole: FloatArray, parts: int) -> bool:
+        """Whether sums and bounds stay below 2^62: beyond, machine integers would turn over."""
+        most = max(int(self.room[0].max(initial=0)), int(self.room[1].max(initial=0))) * parts
+        return bool(np.abs(whole).max(initial=0) * self.widest < 2**62) and most < 2**62
 
     def _holds(self, whole: IntArray, parts: int) -> bool:
         low, high = self.room
         within = (-whole <= low * parts) & (whole <= high * parts)
         return bool(within.all()) and not (self.matrix @ whole).any()
+
+    def _keep_corner(self, deviation: FloatArray) -> bool:
+        """A corner with other fractions, if it would show anything that is not shown yet."""
+        opened = self.still_open()
+        news = (opened[0] & (-deviation >= self.down + 1)) | (opened[1] & (deviation >= self.up + 1))
+        corner = exact_corner(self.matrix, deviation, *self.room) if news.any() else None
+        if corner is None:
+            return False
+        parts = lcm(*(each.denominator for each in corner))
+        whole = [int(each * parts) for each in corner]
+        low, high = (each.tolist() for each in self.room)
+        within = all(-below * parts <= each <= above * parts for each, below, above in zip(whole, low, high, strict=True))
+        if not within or any(times(self.matrix, whole)):
+            return False
+        self._note_corner(corner)
+        return True
+
+    def _note_corner(self, corner: list[Fraction]) -> None:
+        self._reach(corner)
+        low, high = (each.tolist() for each in self.room)
+        factors = [Fraction(low[at] if each > 0 else high[at]) / abs(each) for at, each in enumerate(corner) if each]
+        if factors:
+            turned = -min(factors)
+            self._reach([each * turned for each in corner])
+
+    def _reach(self, table: list[Fraction]) -> None:
+        self.up = np.maximum(self.up, np.array([floor(each) for each in table], dtype=np.int64))
+        self.down = np.maximum(self.down, np.array([floor(-each) for each in table], dtype=np.int64))
 
     def _note(self, whole: IntArray, parts: int) -> None:
         """A table less the truth, as it is, and turned round as far as every bound allows: both are possible."""

@@ -155,7 +155,7 @@ def verify(
 ) -> None:
     """Follow the chain of hashes from the first line to the last."""
     with polite(as_json=False, debug=debug):
-        from statveil.server.store.audit_log import verify as follow_chain
+        from statveil.core.audit_log import verify as follow_chain
 
         found = follow_chain(_log_of(path), expected_head=head)
         typer.echo(f"The log is sound: {found.lines:,} lines. Note the head: {found.hash}")

@@ -15,8 +15,6 @@ from statveil.data.microdata import DecimalMark, Microdata
 ROUNDED_DECIMALS = 18
 """Decimals that a number may have which is rounded to fewer."""
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
-LOW_BITS = "18446744073709551615::UHUGEINT"
-"""The lower half of a digest of 128 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,14 +25,17 @@ class NumberColumn:
     identifier: str
     mark: DecimalMark
     decimals: int = 0
+    given: str | None = None
+    """Its text as the engine writes it; None casts the identifier."""
 
     @classmethod
     def of(cls, data: Microdata, name: str, mark: DecimalMark | None = None) -> NumberColumn:
-        return cls(name=name, identifier=column(data.engine, name), mark=mark or data.decimal or ".")
+        return cls(name=name, identifier=column(data.engine, name), mark=mark or data.decimal or ".", given=text_of(data.engine, name))
 
     @property
     def _trimmed(self) -> str:
-        return f"lower(trim(CAST({self.identifier} AS VARCHAR)))"
+        given = self.given or f"CAST({self.identifier} AS STRING)"
+        return f"lower(trimmed({given}))"
 
     @property
     def text(self) -> str:
@@ -43,7 +44,7 @@ class NumberColumn:
 
     @property
     def is_number(self) -> str:
-        return f"regexp_full_match({self._trimmed}, '[+-]?([0-9]+[{self.mark}]?[0-9]*|[{self.mark}][0-9]+)(e[+-]?[0-9]+)?')"
+        return f"whole_match({self._trimmed}, '[+-]?([0-9]+[{self.mark}]?[0-9]*|[{self.mark}][0-9]+)(e[+-]?[0-9]+)?')"
 
     @property
     def is_word(self) -> str:
@@ -52,7 +53,7 @@ class NumberColumn:
     @property
     def decimals_found(self) -> str:
         """Digits behind the mark without closing zeros, less the exponent; an absurd exponent counts as too many digits."""
-        digits = f"length(rtrim(split_part(split_part({self.text}, 'e', 1), '.', 2), '0'))"
+        digits = f"length(trim(TRAILING '0' FROM split_part(split_part({self.text}, 'e', 1), '.', 2)))"
         exponent = (
             f"CASE WHEN contains({self.text}, 'e') THEN coalesce(TRY_CAST(split_part({self.text}, 'e', 2) AS INTEGER), -999) ELSE 0 END"
         )
@@ -68,9 +69,10 @@ class NumberColumn:
 
     def rounded_units(self, decimals: int) -> str:
         """The same for a number that is not negative and has more decimals, a half rounded to the even neighbour."""
-        step = 10 ** (ROUNDED_DECIMALS - decimals)
-        exact = f"CAST(replace(CAST(TRY_CAST({self.text} AS DECIMAL(38, {ROUNDED_DECIMALS})) AS VARCHAR), '.', '') AS HUGEINT)"
-        whole, rest = f"({exact} // {step})", f"({exact} % {step})"
+        cut = ROUNDED_DECIMALS - decimals
+        digits = f"replace(CAST(TRY_CAST({self.text} AS DECIMAL(38, {ROUNDED_DECIMALS})) AS STRING), '.', '')"
+        whole, rest = f"CAST(left({digits}, length({digits}) - {cut}) AS DECIMAL(30, 0))", f"CAST(right({digits}, {cut}) AS BIGINT)"
+        step = 10**cut
         up = f"CASE WHEN 2 * {rest} > {step} OR (2 * {rest} = {step} AND {whole} % 2 = 1) THEN 1 ELSE 0 END"
         return f"TRY_CAST({whole} + {up} AS BIGINT)"
 
@@ -81,7 +83,7 @@ def units_or_one(number: NumberColumn | None, decimals: int) -> str:
 
 
 def text_of(engine: Engine, name: str) -> str:
-    return f"CAST({column(engine, name)} AS VARCHAR)"
+    return engine.text(name)
 
 
 def is_missing(engine: Engine, name: str) -> str:
@@ -89,12 +91,12 @@ def is_missing(engine: Engine, name: str) -> str:
 
 
 def is_true(engine: Engine, name: str) -> str:
-    return f"lower(trim({text_of(engine, name)})) IN {_TRUE}"
+    return f"lower(trimmed({text_of(engine, name)})) IN {_TRUE}"
 
 
 def is_no_flag(engine: Engine, name: str) -> str:
     """Neither true nor false."""
-    text = f"lower(trim({text_of(engine, name)}))"
+    text = f"lower(trimmed({text_of(engine, name)}))"
     return f"({text} NOT IN {_TRUE} AND {text} NOT IN {_FALSE})"
 
 
@@ -105,8 +107,8 @@ def has_mark(engine: Engine, name: str, mark: DecimalMark) -> str:
 def count_marks(session: Session, engine: Engine, names: Sequence[str]) -> dict[str, tuple[int, int]]:
     """How many values of each column hold a comma, and how many a point."""
     places = [(place, name) for place, name in enumerate(names)]
-    commas = [f"count(*) FILTER ({has_mark(engine, name, ',')}) AS commas{place}" for place, name in places]
-    points = [f"count(*) FILTER ({has_mark(engine, name, '.')}) AS points{place}" for place, name in places]
+    commas = [f"count(*) FILTER (WHERE {has_mark(engine, name, ',')}) AS commas{place}" for place, name in places]
+    points = [f"count(*) FILTER (WHERE {has_mark(engine, name, '.')}) AS points{place}" for place, name in places]
     found = scalar_row(session.query(f"SELECT {', '.join(commas + points)} FROM records"))
     return {name: (found[f"commas{place}"], found[f"points{place}"]) for place, name in places}
 
@@ -125,25 +127,26 @@ def column_facts(
     session: Session, engine: Engine, used: Sequence[str], conditions: Sequence[str], numbers: Sequence[NumberColumn]
 ) -> ColumnFacts:
     """One pass over the records that counts everything that can be wrong with them. A sum over records does not know their order."""
-    digests = ["sum((digest >> 64)::UBIGINT) AS high_digest", f"sum((digest & {LOW_BITS})::UBIGINT) AS low_digest"]
-    digest = f"md5_number(concat({', '.join(fenced(engine, name) for name in used)}))"
+    digests = ["sum(digest_high(digest)) AS high_digest", "sum(digest_low(digest)) AS low_digest"]
+    digest = f"digest(concat({', '.join(fenced(engine, name) for name in used)}))"
     wanted = ", ".join(["count(*) AS records", *digests, *_counts(conditions), *_decimals(numbers)])
     found: Mapping[str, Any] = scalar_row(session.query(f"SELECT {wanted} FROM (SELECT *, {digest} AS digest FROM records)"))
     return ColumnFacts(
         records=found["records"],
-        digest=(found["high_digest"] or 0, found["low_digest"] or 0),
+        digest=(int(found["high_digest"] or 0), int(found["low_digest"] or 0)),
         counts=[found[f"doubt_{place}"] for place in range(len(conditions))],
         decimals={number.name: max(0, found[f"decimals_{number.identifier}"] or 0) for number in numbers},
     )
 
 
 def fenced(engine: Engine, name: str) -> str:
-    """The text with its length before it, so that ('a', 'bc') and ('ab', 'c') differ."""
-    return f"length({text_of(engine, name)}), ':', {text_of(engine, name)}"
+    """The text with its length before it, so that ('a', 'bc') and ('ab', 'c') differ; a missing one has neither."""
+    text = text_of(engine, name)
+    return f"coalesce(CAST(length({text}) AS STRING), ''), ':', coalesce({text}, '')"
 
 
 def _counts(conditions: Sequence[str]) -> Iterator[str]:
-    return (f"count(*) FILTER ({condition}) AS doubt_{place}" for place, condition in enumerate(conditions))
+    return (f"count(*) FILTER (WHERE {condition}) AS doubt_{place}" for place, condition in enumerate(conditions))
 
 
 def _decimals(numbers: Sequence[NumberColumn]) -> Iterator[str]:

@@ -39,10 +39,10 @@ class RecordKey:
         text = f"NULLIF({identifier}, '')"
         if not self.missing.get(name):
             return text
-        place, kind = self.fields.index(name), f"typeof({column(self.data.engine, name)})"
-        listed = f"trim({identifier}) IN (SELECT code FROM missing_codes WHERE place = {place})"
+        place = self.fields.index(name)
+        listed = f"trimmed({identifier}) IN (SELECT code FROM missing_codes WHERE place = {place})"
         number = f"TRY_CAST({identifier} AS DOUBLE) IN (SELECT TRY_CAST(code AS DOUBLE) FROM missing_codes WHERE place = {place})"
-        return f"CASE WHEN {listed} OR (({kind} IN ('FLOAT', 'DOUBLE') OR {kind} LIKE 'DECIMAL%') AND {number}) THEN NULL ELSE {text} END"
+        return f"CASE WHEN {listed} OR ({self.data.engine.holds_decimals(name)} AND {number}) THEN NULL ELSE {text} END"
 
     @property
     def texts(self) -> list[str]:
@@ -100,14 +100,18 @@ def no_amount(data: Microdata, name: str) -> str:
 
 
 def count_where(session: Session, condition: str) -> int:
-    return int(scalar_row(session.query(f"SELECT count(*) FILTER ({condition}) AS n FROM records"))["n"])
+    return int(scalar_row(session.query(f"SELECT count(*) FILTER (WHERE {condition}) AS n FROM records"))["n"])
 
 
 def total_units(session: Session, data: Microdata, name: str) -> int | None:
     """The sum of a column in units of 10**-6; None where a number does not fit."""
     number, units = NumberColumn.of(data, name), _units(data, name)
     large = f"coalesce({number.is_number} AND {units} IS NULL, false)"
-    found = scalar_row(session.query(f"SELECT count(*) FILTER ({large}) AS large, coalesce(sum({units}), 0) AS total FROM records"))
+    found = scalar_row(
+        session.query(
+            f"SELECT count(*) FILTER (WHERE {large}) AS large, coalesce(sum(CAST({units} AS DECIMAL(20, 0))), 0) AS total FROM records"
+        )
+    )
     return None if found["large"] else int(found["total"])
 
 

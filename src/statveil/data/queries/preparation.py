@@ -15,12 +15,12 @@ _LARGEST_UNITS = 10**18
 
 def given_text(column: str) -> str:
     """The text of a column, NULL where it is missing."""
-    return f"nullif(CAST({column} AS VARCHAR), '')"
+    return f"nullif(CAST({column} AS STRING), '')"
 
 
 def is_word(column: str, words: Sequence[str]) -> str:
     """Whether the value is one of these words; blanks around it do not count."""
-    return f"trim(CAST({column} AS VARCHAR)) IN ({', '.join(quoted(word) for word in words)})"
+    return f"trim(CAST({column} AS STRING)) IN ({', '.join(quoted(word) for word in words)})"
 
 
 def cleaned_column(column: str, words: Sequence[str]) -> str:
@@ -45,7 +45,7 @@ def count_conditions(session: Session, conditions: Sequence[str]) -> list[int]:
     """How many records meet each condition, in one pass."""
     if not conditions:
         return []
-    counts = ", ".join(f"count(*) FILTER ({condition}) AS n{place}" for place, condition in enumerate(conditions))
+    counts = ", ".join(f"count(*) FILTER (WHERE {condition}) AS n{place}" for place, condition in enumerate(conditions))
     found = scalar_row(session.query(f"SELECT {counts} FROM records"))
     return [int(found[f"n{place}"]) for place in range(len(conditions))]
 
@@ -69,8 +69,8 @@ class ReadColumns:
     def _look(self, text: str, name: str) -> ReadNumber:
         mark = self._data.decimal or self._mark(text, name)
         number = NumberColumn(name=name, identifier=f"({text})", mark=mark)
-        largest = f"max(abs(TRY_CAST({number.text} AS DOUBLE))) FILTER ({number.is_number})"
-        facts = f"count(*) FILTER ({number.is_word}) AS words, max({number.decimals_found}) AS decimals, {largest} AS largest"
+        largest = f"max(abs(TRY_CAST({number.text} AS DOUBLE))) FILTER (WHERE {number.is_number})"
+        facts = f"count(*) FILTER (WHERE {number.is_word}) AS words, max({number.decimals_found}) AS decimals, {largest} AS largest"
         found = scalar_row(self._session.query(f"SELECT {facts} FROM records"))
         if found["words"]:
             self._refuse_words(number, found["words"])

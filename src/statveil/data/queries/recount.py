@@ -77,6 +77,12 @@ class Watched:
         return [f"w{place}" for place in range(len(self.fields) + len(self.linked))]
 
 
+def _digest(texts: Sequence[str]) -> str:
+    """64 bits of the MD5 of these texts, each with its length before it, '-' for a missing one: the same in all versions of an engine."""
+    fenced = ["'rest'", *(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)]
+    return f"CAST(md5_number(concat({', '.join(fenced)})) & 18446744073709551615::UHUGEINT AS UBIGINT)"
+
+
 class FileRecords:
     """One of the two files: its records as texts of the watched columns and a hash of the rest.
 
@@ -98,12 +104,12 @@ class FileRecords:
         self._decimals |= original._decimals if original is not None else set()
         self._lend()
         texts = [f"{self._text(place, name)} AS w{place}" for place, name in enumerate([*watched.fields, *watched.linked])]
-        hashed = ", ".join(["1", *(self._plain(name) for name in watched.rest)])
+        rest = _digest([self._plain(name) for name in watched.rest])
         weight = "1"
         if amount:
             weight = f"CAST(round(CAST(replace({self._plain(amount[0])}, ',', '.') AS DOUBLE) * {amount[1]}) AS BIGINT)"
         joins = "".join(f" LEFT JOIN map{place} ON map{place}.old = {self._found(name)}" for place, name in self._recoded())
-        self._rows = f"SELECT {', '.join(texts)}, hash({hashed}) AS rest, {weight} AS amount FROM records{joins}"
+        self._rows = f"SELECT {', '.join(texts)}, {rest} AS rest, {weight} AS amount FROM records{joins}"
 
     def _lend(self) -> None:
         listed = [(name, code.strip()) for name, codes in self._watched.missing_codes.items() for code in codes]
@@ -125,17 +131,17 @@ class FileRecords:
     def _plain(self, name: str) -> str:
         """A value as text, as far as the released format tells values apart: an empty text from a missing one, or a whole number."""
         found = column(self._data.engine, name)
-        text = f"CAST({found} AS VARCHAR)"
+        text = f"CAST({found} AS STRING)"
         if self._ending not in (".sav", ".dta"):
             return f"NULLIF({text}, '')" if self._ending == ".csv" else text
         if name in self._short_floats:
-            return f"CAST(CAST({found} AS DOUBLE) AS VARCHAR)"
+            return f"CAST(CAST({found} AS DOUBLE) AS STRING)"
         number = f"TRY_CAST({text} AS DOUBLE)"
-        return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} AS VARCHAR) ELSE NULLIF(rtrim({text}, ' '), '') END"
+        return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} AS STRING) ELSE NULLIF(rtrim({text}, ' '), '') END"
 
     def _found(self, name: str) -> str:
         """A watched value as text; NULL where it is missing."""
-        raw = f"CAST({column(self._data.engine, name)} AS VARCHAR)"
+        raw = f"CAST({column(self._data.engine, name)} AS STRING)"
         text = f"NULLIF({raw if name in self._watched.recoded else self._plain(name)}, '')"
         written = self._made and (name in self._watched.recoded or name in self._watched.missing_as)
         if not self._watched.missing_codes.get(name) or written:
@@ -223,7 +229,7 @@ def compare_households(session: Session, before: pa.Table, after: pa.Table, shar
     session.lend("homes_before", before)
     session.lend("homes_after", after)
     kept = " AND ".join(f"a.s{place} IN (0, b.s{place})" for place in range(shared))
-    counted = f"count(*) FILTER (NOT ({kept})) AS faults, count(*) FILTER (b.members > 1) AS homes"
+    counted = f"count(*) FILTER (WHERE NOT ({kept})) AS faults, count(*) FILTER (WHERE b.members > 1) AS homes"
     found = scalar_row(session.query(f"SELECT {counted} FROM homes_after a JOIN homes_before b ON a.home = b.home"))
     return HouseholdFaults(int(found["faults"]), int(found["homes"]))
 
@@ -299,10 +305,10 @@ def _ids(found: pa.Table) -> IntArray:
 
 def content_sums(data: Microdata) -> tuple[int, int, int]:
     """The number of records and the sum of the hashes of all they hold, whatever their order."""
-    texts = ", ".join(f"CAST({column(data.engine, name)} AS VARCHAR)" for name in data.columns)
+    digest = _digest([f"CAST({column(data.engine, name)} AS STRING)" for name in data.columns])
     halves = "CAST(sum(h % 4294967296) AS BIGINT) AS low, CAST(sum(h >> 32) AS BIGINT) AS high"
     with data.engine.session() as session:
-        found = scalar_row(session.query(f"SELECT count(*) AS records, {halves} FROM (SELECT hash({texts}) AS h FROM records)"))
+        found = scalar_row(session.query(f"SELECT count(*) AS records, {halves} FROM (SELECT {digest} AS h FROM records)"))
     return int(found["records"]), int(found["low"] or 0), int(found["high"] or 0)
 
 
@@ -310,7 +316,7 @@ def count_differing_blanks(one: Microdata, other: Microdata, rest: Sequence[str]
     """Records that two releases have in common as far as the columns `rest` tell, and how many differ in whether each field is blank."""
     with one.engine.session() as session, other.engine.session() as second:
         session.lend("theirs", second.query(_joinable(other, rest, fields)))
-        differ = [f"count(*) FILTER (a.b{place} <> b.b{place}) AS n{place}" for place in range(len(fields))]
+        differ = [f"count(*) FILTER (WHERE a.b{place} <> b.b{place}) AS n{place}" for place in range(len(fields))]
         joined = f"({_joinable(one, rest, fields)}) a JOIN theirs b ON a.rest = b.rest"
         found = scalar_row(session.query(f"SELECT count(*) AS joined, {', '.join(differ)} FROM {joined}"))
     return int(found["joined"]), [int(found[f"n{place}"]) for place in range(len(fields))]
@@ -318,15 +324,13 @@ def count_differing_blanks(one: Microdata, other: Microdata, rest: Sequence[str]
 
 def _joinable(data: Microdata, rest: Sequence[str], fields: Sequence[str]) -> str:
     """Records that their other columns tell apart from all others, and which of their fields are blank."""
-    texts = ", ".join(_canonical(data, name) for name in rest)
-    blanks = [
-        f"bool_and(NULLIF(CAST({column(data.engine, name)} AS VARCHAR), '') IS NULL) AS b{place}" for place, name in enumerate(fields)
-    ]
-    return f"SELECT hash({texts}) AS rest, {', '.join(blanks)} FROM records GROUP BY hash({texts}) HAVING count(*) = 1"
+    digest = _digest([_canonical(data, name) for name in rest])
+    blanks = [f"bool_and(NULLIF(CAST({column(data.engine, name)} AS STRING), '') IS NULL) AS b{place}" for place, name in enumerate(fields)]
+    return f"SELECT {digest} AS rest, {', '.join(blanks)} FROM records GROUP BY {digest} HAVING count(*) = 1"
 
 
 def _canonical(data: Microdata, name: str) -> str:
     """A value as text that all formats agree on: '1.0', '1' and the number 1 are the same, and so are an empty text and a missing one."""
-    text = f"CAST({column(data.engine, name)} AS VARCHAR)"
+    text = f"CAST({column(data.engine, name)} AS STRING)"
     number = f"TRY_CAST({text} AS DOUBLE)"
-    return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} + 0.0 AS VARCHAR) ELSE NULLIF(rtrim({text}, ' '), '') END"
+    return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} + 0.0 AS STRING) ELSE NULLIF(rtrim({text}, ' '), '') END"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from statveil.data.digest import keyed_digest
 from statveil.data.engines import Session, column, scalar_row
 from statveil.data.microdata import Microdata
 from statveil.data.queries.keys import RecordKey
@@ -61,11 +62,10 @@ class ReleasedRecords(NamedTuple):
         return int(found["records"]), {name: int(found[text] or 0) for name, text in places.items()}
 
     def shuffled(self, secrets: tuple[int, int], *, rows: int) -> Iterator[pa.RecordBatch]:
-        """All records in the order of keyed hashes of what they show."""
-        shown = ", ".join(f"o{place}" for place in range(len(self.columns)))
-        first, second = secrets
-        query = f"SELECT {shown} FROM ({self.rows}) ORDER BY hash({first}, {shown}), hash({second}, {shown})"
-        return self.session.batches(query, rows=rows)
+        """All records in the order of keyed digests of what they show."""
+        shown = [f"o{place}" for place in range(len(self.columns))]
+        order = ", ".join(keyed_digest(secret, shown) for secret in secrets)
+        return self.session.batches(f"SELECT {', '.join(shown)} FROM ({self.rows}) ORDER BY {order}", rows=rows)
 
 
 def released_records(session: Session, key: RecordKey, columns: Sequence[ReleasedColumn], *, secret: int) -> ReleasedRecords:
@@ -87,12 +87,12 @@ def released_records(session: Session, key: RecordKey, columns: Sequence[Release
 
 
 def _with_split(masked: str, same: str, key: RecordKey, secret: int) -> str:
-    """Of keys that are blanked in part, the records are ranked by a keyed hash of all they hold; equal records are interchangeable."""
-    every = ", ".join(column(key.data.engine, name) for name in key.data.columns)
+    """Of keys that are blanked in part, the records are ranked by a keyed digest of all they hold; equal records are interchangeable."""
+    order = keyed_digest(secret, [column(key.data.engine, name) for name in key.data.columns])
     some = f"SELECT r.* FROM ({masked}) r WHERE EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
     none = f"SELECT r.* FROM ({masked}) r WHERE NOT EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
     owner = ", ".join([*key.names, *(["home"] if key.home else [])])
-    ranked = f"SELECT *, row_number() OVER (PARTITION BY {owner} ORDER BY hash({secret}, {every})) AS rank FROM ({some})"
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY {owner} ORDER BY {order}) AS rank FROM ({some})"
     chosen = f"SELECT r.* EXCLUDE (mask, rank), b.mask FROM ({ranked}) r JOIN split_keys b ON {same} AND r.rank BETWEEN b.low AND b.high"
     return f"SELECT * FROM ({none}) UNION ALL BY NAME SELECT * FROM ({chosen})"
 
@@ -102,9 +102,9 @@ def _output(key: RecordKey, released: ReleasedColumn) -> str:
     value = f"new{key.fields.index(released.name)}.new" if released.recoded else f"t.{column(key.data.engine, released.name)}"
     if released.missing_as is not None:
         missing = f"t.k{key.fields.index(released.name)} IS NULL"
-        value = f"CASE WHEN {missing} THEN '{released.missing_as}' ELSE CAST({value} AS VARCHAR) END"
+        value = f"CASE WHEN {missing} THEN '{released.missing_as}' ELSE CAST({value} AS STRING) END"
     if released.as_text:
-        value = f"CAST({value} AS VARCHAR)"
+        value = f"CAST({value} AS STRING)"
     return f"CASE WHEN t.mask & {released.blanked_by} <> 0 THEN NULL ELSE {value} END" if released.blanked_by else value
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from statveil.data.engines import Engine, Session, column, scalar_row
-from statveil.data.queries.columns import LOW_BITS, is_true, text_of
+from statveil.data.queries.columns import is_true, text_of
 
 
 class CodeKeys(NamedTuple):
@@ -56,11 +56,12 @@ def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) ->
     joins, keys = _lookups(session, engine, coded.tables)
     holding = "0"
     if coded.holding:
-        identifier = column(engine, coded.holding)
+        identifier = text_of(engine, coded.holding)
         distinct = f"SELECT DISTINCT {identifier} AS holding FROM records"
-        name = f"(md5_number(concat('statveil holding ', CAST(holding AS VARCHAR))) & {LOW_BITS})::UBIGINT AS name"
-        session.keep("holdings", f"SELECT holding, CAST(row_number() OVER () - 1 AS INTEGER) AS id, {name} FROM ({distinct})")
-        joins.append(f"JOIN holdings ON holdings.holding = records.{identifier}")
+        number = "CAST(row_number() OVER (ORDER BY holding) - 1 AS INTEGER) AS id"
+        name = "digest_low(digest(concat('statveil holding ', holding))) AS name"
+        session.keep("holdings", f"SELECT holding, {number}, {name} FROM ({distinct})")
+        joins.append(f"JOIN holdings ON holdings.holding = {identifier}")
         holding = "holdings.id"
     numbers = [f"{coded.weight} AS weight"]
     for place, each in enumerate(coded.responses):
@@ -75,7 +76,7 @@ def _lookups(session: Session, engine: Engine, tables: Sequence[Sequence[CodeKey
         names = [f"codes_{table}_{axis}" for axis in range(len(dimensions))]
         for name, each in zip(names, dimensions, strict=True):
             session.lend(name, pa.table({"code": pa.array(each.codes, pa.string()), "key": pa.array(each.keys, pa.int64())}))
-            joins.append(f"JOIN {name} ON {name}.code = CAST(records.{column(engine, each.column)} AS VARCHAR)")
+            joins.append(f"JOIN {name} ON {name}.code = {text_of(engine, each.column)}")
         keys.append(f"{' + '.join(f'{name}.key' for name in names)} AS key{table}")
     return joins, keys
 
@@ -85,15 +86,15 @@ def _flags(engine: Engine, flags: Sequence[RecordFlag]) -> str:
         f"CASE WHEN {is_true(engine, each.column)} THEN {each.if_true} ELSE {each.if_false} END" if each.column else str(each.if_false)
         for each in flags
     ]
-    return f"CAST({' + '.join(terms)} AS UTINYINT)"
+    return f"CAST({' + '.join(terms)} AS TINYINT)"
 
 
 def _with_products(source: str, coded: CodedRecords) -> str:
     repeats = coded.one is not None
     products = [f"CAST({f'greatest(weight, {coded.one})' if repeats else '1'} AS BIGINT) AS copies"]
     for place in range(len(coded.responses)):
-        weighted = f"CAST(weight AS HUGEINT) * rule{place}"
-        products.append(f"TRY_CAST(CAST(weight AS HUGEINT) * measure{place} AS BIGINT) AS value{place}")
+        weighted = f"CAST(weight AS DECIMAL(19, 0)) * CAST(rule{place} AS DECIMAL(19, 0))"
+        products.append(f"TRY_CAST(CAST(weight AS DECIMAL(19, 0)) * CAST(measure{place} AS DECIMAL(19, 0)) AS BIGINT) AS value{place}")
         products.append(f"TRY_CAST({f'rule{place}' if repeats else weighted} AS BIGINT) AS amount{place}")
         products.append(f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass{place}")
     keys = [f"key{table}" for table in range(len(coded.tables))]
@@ -112,17 +113,22 @@ def sums_exceed(session: Session, responses: int, largest: int) -> bool:
     return any(scalar_row(session.query(f"SELECT {', '.join(lost + large)} FROM coded")).values())
 
 
-def leaf_sums(session: Session, table: int, response: int) -> pa.Table:
+def leaf_sums(session: Session, table: int, response: int, tables: int) -> pa.Table:
     """Sums per leaf cell of `coded` that holds a record, by ascending key, with the fingerprint of its set of records.
 
-    A record's fingerprint is the MD5 of its row number; a set's is the exclusive or of its records'.
+    Records whose leaf cells are the same in all tables are never apart: a set of records is told by the joint keys that it holds. The
+    fingerprint of a joint key is 120 bits of its MD5; a set's is the exclusive or of its keys'.
     """
     columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
     sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
-    prints = f"(print & {LOW_BITS})::UBIGINT AS low_print, (print >> 64)::UBIGINT AS high_print"
-    print_ = "bit_xor(md5_number(concat('statveil record ', rowid))) AS print"
-    grouped = f"SELECT key{table} AS key, count(*) AS records, {sums}, {print_} FROM coded GROUP BY 1"
-    return session.query(f"SELECT key, records, value, weight, mass, {prints} FROM ({grouped}) ORDER BY key")
+    keys = [f"key{each}" for each in range(tables)]
+    joint_key = ", ' ', ".join(f"CAST({key} AS STRING)" for key in keys)
+    print_ = f"md5(concat('statveil records ', {joint_key}))"
+    joint = f"SELECT {', '.join(keys)}, count(*) AS records, {sums} FROM coded GROUP BY {', '.join(keys)}"
+    halves = {"low_print": f"bit_xor(hex_number(substr({print_}, 1, 15)))", "high_print": f"bit_xor(hex_number(substr({print_}, 16, 15)))"}
+    added = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in ("records", *columns))
+    prints = ", ".join(f"{half} AS {name}" for name, half in halves.items())
+    return session.query(f"SELECT key{table} AS key, {added}, {prints} FROM ({joint}) GROUP BY key{table} ORDER BY key{table}")
 
 
 def holding_amounts(session: Session, table: int, response: int) -> pa.Table:
@@ -141,11 +147,18 @@ def record_amounts(session: Session, table: int, response: int) -> pa.Table:
     return session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags FROM coded")
 
 
+def largest_record_amounts(session: Session, table: int, response: int, top: int) -> pa.Table:
+    """The same for the `top` largest records of each leaf cell and kind of flags only: no more rows than cells, however many records."""
+    place = f"row_number() OVER (PARTITION BY key{table}, flags ORDER BY abs(amount{response}) DESC) AS place"
+    ranked = f"SELECT key{table} AS key, amount{response} AS amount, copies, flags, {place} FROM coded"
+    return session.query(f"SELECT key, amount, copies, flags FROM ({ranked}) WHERE place <= {top}")
+
+
 def read_coded(
     session: Session, engine: Engine, codes: Sequence[str], amounts: Sequence[str], *, owner: str | None, order: Sequence[str] = ()
 ) -> pa.Table:
     """Every record: code0, code1, ..., amount0, amount1, ... in units, and its owner, or its number where no column names one."""
-    owner = text_of(engine, owner) if owner else "CAST(row_number() OVER () AS VARCHAR)"
+    owner = text_of(engine, owner) if owner else "CAST(row_number() OVER () AS STRING)"
     sorting = f" ORDER BY {', '.join(column(engine, name) for name in order)}" if order else ""
     return session.query(f"SELECT {_codes_and_amounts(engine, codes, amounts)}, {owner} AS owner FROM records{sorting}")
 

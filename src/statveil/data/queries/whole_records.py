@@ -18,6 +18,13 @@ def records_by_content(session: Session, data: Microdata) -> tuple[pa.Table, lis
     return found.drop_columns(["digest"]).rename_columns(list(data.columns)), found["digest"].to_pylist()
 
 
+def all_records(data: Microdata) -> pa.Table:
+    """The records in the order of the file, under the names of their columns."""
+    with data.engine.session() as session:
+        found = session.query("SELECT * EXCLUDE (kept, number) FROM numbered WHERE kept ORDER BY number")
+    return found.rename_columns(list(data.columns))
+
+
 class NumberFacts(NamedTuple):
     """A column of numbers: its decimal mark and decimals, how many values are none (`words`), and the record of the first of them."""
 

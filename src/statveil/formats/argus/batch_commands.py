@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
-from statveil.core.errors import FormatError
+from statveil.core.errors import FormatError, InputError, StatveilError
 from statveil.formats.argus.lines import ArgusLine, read_lines
 
 _NUMBER = re.compile(r"-?(\d{1,15}\.?\d{0,15}|\.\d{1,15})")
@@ -128,34 +128,73 @@ class Plain(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Faulty(Command):
+    """A line whose words are wrong: `name` is its command where it has a known one."""
+
+    name: str
+    fault: FormatError
+
+
+@dataclass(frozen=True, kw_only=True)
 class Batch:
     path: Path = field(compare=False)
     commands: tuple[Command, ...]
 
+    @property
+    def faults(self) -> tuple[FormatError, ...]:
+        return tuple(each.fault for each in self.commands if isinstance(each, Faulty))
+
 
 OPTIONS = ("HL", "SO", "AR", "HI", "AS", "SE", "FL", "QU", "TR", "AO", "AD", "AC")
+_NUMBERED: Mapping[int, Sequence[Mapping[str, bool]]] = {
+    2: ({}, {"AS": True}),
+    3: ({}, {"AS": True}, {"SE": True}, {"AS": True, "SE": True}),
+    4: ({}, {"HL": True}),
+    5: ({"SO": True}, {"SO": False}),
+}
+"""What a number in place of options means, by format: batch files of tau-ARGUS 3 have them. Elsewhere 0 alone is known."""
 RULES = {"P": (1, 3), "NK": (2, 2), "FREQ": (2, 2), "ZERO": (1, 1), "REQ": (3, 4), "WGT": (1, 1), "MIS": (1, 1), "MAN": (1, 1)}
 SUPPRESSION_METHODS = ("GH", "MOD", "OPT", "NET", "RND", "CTA", "CKM")
 
 
 def read_batch(path: str | Path) -> Batch:
-    """Read a .arb file."""
+    """Read a .arb file. Lines with wrong words are refused, all in one message."""
+    batch = scan_batch(path)
+    if batch.faults:
+        raise together(batch.faults)
+    return batch
+
+
+def scan_batch(path: str | Path) -> Batch:
+    """Read a .arb file; lines with wrong words are kept as `Faulty` commands, so that the lines after them can be looked at too."""
     path = Path(path)
-    commands = []
-    for line in read_lines(path):
-        text = line.text.replace("\t", " ").strip()
-        if text.startswith(("//", "\\\\")):
-            continue
-        found = re.match(r"<([A-Za-z]{1,30})>", text)
-        if not found:
-            raise line.fault("a command begins with its name in angle brackets", hint="Comments begin with //.")
-        name, rest = found[1].upper(), text[found.end() :].strip()
-        if name not in _READERS:
-            raise line.fault(f"unknown command <{name}>", hint=f"Known: {', '.join(sorted(_READERS))}.")
-        commands.append(_READERS[name](line, name, rest))
+    lines = [(line, line.text.replace("\t", " ").strip()) for line in read_lines(path)]
+    commands = tuple(_command(line, text) for line, text in lines if not text.startswith(("//", "\\\\")))
     if not commands:
         raise FormatError(f"{path.name}, line 1: the batch file has no command.", hint="Is it cut off?")
-    return Batch(path=path, commands=tuple(commands))
+    return Batch(path=path, commands=commands)
+
+
+def together(faults: Sequence[StatveilError]) -> StatveilError:
+    """One fault as it is; several in one message, each with its line: whoever mends a file wants to know all of it."""
+    if len(faults) == 1:
+        return faults[0]
+    kinds = {type(fault) for fault in faults}
+    kind = kinds.pop() if len(kinds) == 1 else InputError
+    return kind(f"The batch file has {len(faults)} faults:\n" + "\n".join(f"  {fault}" for fault in faults))
+
+
+def _command(line: ArgusLine, text: str) -> Command:
+    found = re.match(r"<([A-Za-z]{1,30})>", text)
+    name = found[1].upper() if found else ""
+    try:
+        if not found:
+            raise line.fault("a command begins with its name in angle brackets", hint="Comments begin with //.")
+        if name not in _READERS:
+            raise line.fault(f"unknown command <{name}>", hint=f"Known: {', '.join(sorted(_READERS))}.")
+        return _READERS[name](line, name, text[found.end() :].strip())
+    except FormatError as fault:
+        return Faulty(line=line, name=name, fault=fault)
 
 
 def split(line: ArgusLine, text: str, mark: str) -> list[str]:
@@ -290,9 +329,16 @@ def _write(line: ArgusLine, _name: str, rest: str) -> WriteTable:
         raise line.fault('a table to write reads (table, format, options, "file")')
     if words[1] not in list("1234567"):
         raise line.fault("the format must be a number from 1 to 7")
-    return WriteTable(
-        line=line, table=_table(line, words[0]), format=int(words[1]), options=_options(line, words[2]), file=_file(line, words[3])
-    )
+    chosen = int(words[1])
+    options = _numbered(line, chosen, int(words[2])) if re.fullmatch(r"\d{1,3}", words[2]) else _options(line, words[2])
+    return WriteTable(line=line, table=_table(line, words[0]), format=chosen, options=options, file=_file(line, words[3]))
+
+
+def _numbered(line: ArgusLine, chosen: int, number: int) -> Mapping[str, bool]:
+    known = _NUMBERED.get(chosen, ({},))
+    if number >= len(known):
+        raise line.fault(f"format {chosen} has no options of the number {number}", hint="Options read like AS+FL-.")
+    return known[number]
 
 
 def _options(line: ArgusLine, text: str) -> dict[str, bool]:

@@ -130,7 +130,7 @@ class CellTable:
     """Cells by their coordinates (indices into the dimensions' codes), and all that a file says about each.
 
     A missing value is an empty cell. `frequency` is -1 where it is not known. `top` holds the largest contributions, largest first.
-    `adjusted` is the value after controlled tabular adjustment.
+    `adjusted` is the value after controlled tabular adjustment or rounding, `adjusted_by` which of them: CTA or RND.
     """
 
     response: str
@@ -145,6 +145,7 @@ class CellTable:
     lower: ExactColumn | None = field(default=None, repr=False)
     upper: ExactColumn | None = field(default=None, repr=False)
     adjusted: ExactColumn | None = field(default=None, repr=False)
+    adjusted_by: str = "CTA"
 
     def __post_init__(self) -> None:
         size = self.status.size

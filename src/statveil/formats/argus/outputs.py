@@ -67,7 +67,7 @@ def _nothing(cells: CellTable, style: Style) -> BoolArray:
 
 
 def _header(cells: CellTable, style: Style) -> list[str]:
-    value = f"{cells.response}_CTA" if cells.adjusted else cells.response
+    value = f"{cells.response}_{cells.adjusted_by}" if cells.adjusted else cells.response
     shown = [dimension.name for dimension in cells.dimensions] + [value]
     if style.statuses:
         shown += [f"{cells.response}_Orig", "Status"] if cells.adjusted else ["Status"]

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from statveil.core.errors import InputError
+from statveil.core.errors import InputError, StatveilError
 from statveil.formats.argus.apriori import Action, Apriori, read_apriori
 from statveil.formats.argus.batch_commands import (
     Batch,
     Command,
+    Faulty,
     Note,
     OpenData,
     OpenMetadata,
@@ -27,18 +28,24 @@ from statveil.formats.argus.batch_commands import (
     Suppress,
     UseApriori,
     WriteTable,
+    together,
 )
 from statveil.formats.argus.lines import ArgusLine, base_name, find_file
 from statveil.formats.argus.metadata import ArgusVariable, Metadata, VariableRole, read_metadata
 from statveil.formats.argus.tab import FREQUENCY_RESPONSE
 from statveil.formats.argus.trees import read_recoding
 from statveil.jobs.batch.recode import Recoder
+from statveil.jobs.batch.rounding_wish import rounding_wish
 from statveil.jobs.batch.rules import RuleSet, rule_set
 
 FORMATS = {1: "CSV", 2: "pivot", 3: "code-value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
 INTERMEDIATE = 5
 PUBLIC_FORMATS = (1, 2, 3)
 """Formats that withhold or adjust unsafe values, so that somebody may publish them."""
+
+
+_NOT_AFTER = {"CTA": (4, 5), "RND": (4, 5, 6)}
+"""Formats without a place for what a method made of the values, as in tau-ARGUS."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +81,7 @@ class AprioriStep:
 
 @dataclass(frozen=True, kw_only=True)
 class SuppressStep:
-    """Tables that are adjusted together: one, or all of them linked."""
+    """Tables that are protected together: one, or all of them linked."""
 
     tables: tuple[int, ...]
     command: Suppress
@@ -104,20 +111,32 @@ class BatchPlan:
     log: Path | None = None
     version_files: tuple[Path, ...] = ()
     sources: tuple[Path, ...] = ()
+    report: Path | None = None
+    """The status report that GOINTERACTIVE asks for: it ends a batch where tau-ARGUS would show its tables."""
 
     @property
     def targets(self) -> list[Path]:
         steps = [step for session in self.sessions for step in session.steps if isinstance(step, WriteStep)]
         beside = [step.file.with_suffix(".rda") for step in steps if step.command.format == INTERMEDIATE]
-        return [*(step.file for step in steps), *beside, *([self.log] if self.log else []), *self.version_files]
+        return [*(step.file for step in steps), *beside, *(each for each in (self.log, self.report) if each), *self.version_files]
 
 
 def make_plan(batch: Batch, *, out: Path | None = None, data: Path | None = None) -> BatchPlan:
-    """Check everything that can be checked before the data are read."""
+    """Check everything that can be checked before the data are read; all faults are told at once, what follows from another is not."""
     planner = _Planner(batch.path, out or batch.path.parent, [batch.path.parent, *([data] if data else [])])
+    faults: list[StatveilError] = []
     for command in batch.commands:
-        planner.take(command)
-    return planner.finish()
+        if planner.report is not None:
+            faults.append(command.line.fault("nothing may follow GOINTERACTIVE", hint="It ends a batch."))
+            break
+        try:
+            planner.take(command)
+        except StatveilError as fault:
+            faults.append(fault)
+            planner.open.broken = True
+    if not faults:
+        return planner.finish()
+    raise together(faults)
 
 
 def refused(line: ArgusLine, what: str, *, hint: str = "") -> InputError:
@@ -136,6 +155,8 @@ class _Open:
     tables: list[TablePlan] = field(default_factory=list)
     read: bool = False
     steps: list[Step] = field(default_factory=list)
+    broken: bool = False
+    """A line before was wrong: what the lines after it would find open cannot be told, and is not asked."""
 
 
 class _Planner:
@@ -146,9 +167,12 @@ class _Planner:
         self.log: Path | None = None
         self.version_files: list[Path] = []
         self.sources: list[Path] = [path]
+        self.report: Path | None = None
 
     def take(self, command: Command) -> None:  # noqa: C901, PLR0912 - one line for each command
         match command:
+            case Faulty():
+                raise command.fault
             case OpenData():
                 self._open_data(command)
             case OpenMetadata():
@@ -175,57 +199,84 @@ class _Planner:
                 self.version_files.append(self._target(command.file))
             case Plain(name="CLEAR"):
                 self._close()
+            case Plain(name="GOINTERACTIVE"):
+                self._settle_table()
+                self.report = self.out / f"{self.path.stem}_status.txt"
             case Plain(name=name) if name != "SILENT":
-                raise refused(command.line, name, hint="Leave the line out." if name == "GOINTERACTIVE" else "")
+                raise refused(command.line, name)
             case _:
                 pass
 
     def finish(self) -> BatchPlan:
         self._close()
-        if not any(session.steps for session in self.sessions):
+        if not self.sessions or not (self.report or any(session.steps for session in self.sessions)):
             raise InputError(f"{self.path.name} writes nothing.", hint="Add a WRITETABLE command.")
-        return BatchPlan(sessions=tuple(self.sessions), log=self.log, version_files=tuple(self.version_files), sources=tuple(self.sources))
+        return BatchPlan(
+            sessions=tuple(self.sessions),
+            log=self.log,
+            version_files=tuple(self.version_files),
+            sources=tuple(self.sources),
+            report=self.report,
+        )
 
     def _close(self) -> None:
         self._settle_table()
-        if self.open.tables and not self.open.read:
+        if self.open.tables and not self.open.read and not self.open.broken:
             raise InputError(f"{self.path.name} specifies tables that it never reads.", hint="Add READMICRODATA or READTABLE.")
         if self.open.tables:
             self.sessions.append(BatchSession(tables=tuple(self.open.tables), steps=tuple(self.open.steps)))
         self.open = _Open()
 
+    def _in_order(self, command: Command, holds: object, words: str, *, hint: str = "") -> None:
+        if not holds and not self.open.broken:
+            raise command.line.fault(words, hint=hint)
+
     def _open_data(self, command: OpenData) -> None:
+        file = self._existing(command.line, command.file)
+        if command.table:
+            self._imply_table(command)
         self._settle_table()
-        if self.open.read or (self.open.tables and not (command.table and self.open.tables[0].ready)) or self.open.data:
-            raise command.line.fault("data are open already", hint="CLEAR closes them. Only ready tables come from several files.")
-        self.open.data, self.open.data_file = command, self._existing(command.line, command.file)
+        now = self.open
+        free = not now.read and not now.data and (not now.tables or (command.table and now.tables[0].ready))
+        self._in_order(command, free, "data are open already", hint="CLEAR closes them. Only ready tables come from several files.")
+        now.data, now.data_file = command, file
 
     def _open_metadata(self, command: OpenMetadata) -> None:
-        if self.open.data is None or self.open.metadata is not None:
-            raise command.line.fault("OPENMETADATA follows OPENMICRODATA or OPENTABLEDATA")
-        self.open.metadata = read_metadata(self._existing(command.line, command.file), table=self.open.data.table)
+        file = self._existing(command.line, command.file)
+        self._in_order(command, self.open.data and not self.open.metadata, "OPENMETADATA follows OPENMICRODATA or OPENTABLEDATA")
+        if self.open.data:
+            self.open.metadata = read_metadata(file, table=self.open.data.table)
 
     def _specify(self, command: SpecifyTable) -> None:
         self._settle_table()
-        if self.open.metadata is None or self.open.read:
-            raise command.line.fault("SPECIFYTABLE follows OPENMETADATA, and comes before the data are read")
-        _check_variables(command, self.open.metadata)
-        self.open.spec = command
+        ready = self.open.metadata and not self.open.read
+        self._in_order(command, ready, "SPECIFYTABLE follows OPENMETADATA, and comes before the data are read")
+        if self.open.metadata:
+            _check_variables(command, self.open.metadata)
+            self.open.spec = command
 
     def _rule(self, command: SafetyRule) -> None:
-        if self.open.spec is None or self.open.rule is not None:
-            raise command.line.fault("SAFETYRULE follows SPECIFYTABLE")
-        self.open.rule = command
+        self._imply_table(command)
+        self._in_order(command, self.open.spec and not self.open.rule, "SAFETYRULE follows SPECIFYTABLE")
+        rules = rule_set(command)
+        if self.open.spec and self.open.metadata:
+            _check_rules(rules, self.open.spec, self.open.metadata)
+            self.open.rule = command
+
+    def _imply_table(self, command: Command) -> None:
+        """A file of ready cells is the table itself, where no SPECIFYTABLE says which."""
+        now = self.open
+        if now.data and now.data.table and now.metadata and not now.spec:
+            now.spec = _whole_file(command.line, now.metadata)
 
     def _settle_table(self) -> None:
         """What SPECIFYTABLE and SAFETYRULE said becomes a table."""
-        now = self.open
-        if now.spec is None or now.metadata is None or now.data_file is None or now.data is None:
+        now, spec, rules = self.open, self.open.spec, rule_set(self.open.rule)
+        now.spec = now.rule = None
+        if spec is None or now.metadata is None or now.data_file is None or now.data is None:
             return
-        rules = rule_set(now.rule)
-        if not rules.all and not now.data.table:
-            raise now.spec.line.fault("the table has no rule", hint="Records need a SAFETYRULE such as P(10,1).")
-        _check_rules(rules, now.spec, now.metadata)
+        if not rules.all and not now.data.table and not now.broken:
+            raise spec.line.fault("the table has no rule", hint="Records need a SAFETYRULE such as P(10,1).")
         folders = tuple(dict.fromkeys([*([now.metadata.path.parent] if now.metadata.path else []), now.data_file.parent, *self.folders]))
         now.tables.append(
             TablePlan(
@@ -233,65 +284,80 @@ class _Planner:
                 data=now.data_file,
                 metadata=now.metadata,
                 ready=now.data.table,
-                spec=now.spec,
+                spec=spec,
                 rules=rules,
                 folders=folders,
             )
         )
-        now.spec = now.rule = None
         if now.data.table:
             now.data = now.data_file = now.metadata = None
 
     def _read(self, command: ReadMicrodata | ReadTable) -> None:
-        self._settle_table()
-        if not self.open.tables or self.open.read:
-            raise command.line.fault("data are read once, after SPECIFYTABLE and SAFETYRULE")
-        if isinstance(command, ReadTable) != self.open.tables[0].ready:
-            raise command.line.fault("READMICRODATA reads records, READTABLE reads ready tables")
         if isinstance(command, ReadTable):
-            self.open.tables = [replace(table, read=command) for table in self.open.tables]
-        self.open.read = True
+            self._imply_table(command)
+        self._settle_table()
+        now = self.open
+        self._in_order(command, now.tables and not now.read, "data are read once, after SPECIFYTABLE and SAFETYRULE")
+        fits = not now.tables or isinstance(command, ReadTable) == now.tables[0].ready
+        self._in_order(command, fits, "READMICRODATA reads records, READTABLE reads ready tables")
+        if isinstance(command, ReadTable):
+            now.tables = [replace(table, read=command) for table in now.tables]
+        now.read = True
 
-    def _require_read(self, line: ArgusLine, table: int) -> None:
-        if not self.open.read:
-            raise line.fault("the data are not read yet", hint="READMICRODATA or READTABLE comes first.")
-        if table > len(self.open.tables):
-            raise line.fault(f"there is no table {table}", hint=f"{len(self.open.tables)} tables were specified.")
+    def _table_of(self, command: UseApriori | Recode | WriteTable) -> TablePlan | None:
+        """The table that a command is about; None where a line before was wrong, and it cannot be told."""
+        self._require_read(command, command.table)
+        return None if self.open.broken else self.open.tables[command.table - 1]
 
-    def _is_adjusted(self, table: int) -> bool:
-        return any(isinstance(step, SuppressStep) and table in step.tables for step in self.open.steps)
+    def _require_read(self, command: Command, table: int) -> None:
+        self._in_order(command, self.open.read, "the data are not read yet", hint="READMICRODATA or READTABLE comes first.")
+        count = len(self.open.tables)
+        self._in_order(command, table <= count, f"there is no table {table}", hint=f"{count} tables were specified.")
+
+    def _protected_by(self, table: int) -> str:
+        """The method that protects a table so far; nothing if none does."""
+        found = [step.command.method for step in self.open.steps if isinstance(step, SuppressStep) and table in step.tables]
+        return found[-1] if found else ""
 
     def _apriori(self, command: UseApriori) -> None:
-        self._require_read(command.line, command.table)
-        if self._is_adjusted(command.table):
+        file, table = self._existing(command.line, command.file), self._table_of(command)
+        if table is None:
+            return
+        if self._protected_by(command.table):
             raise command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
-        dimensions = len(self.open.tables[command.table - 1].spec.dimensions)
-        lines = read_apriori(self._existing(command.line, command.file), separator=command.separator, dimensions=dimensions)
+        lines = read_apriori(file, separator=command.separator, dimensions=len(table.spec.dimensions))
         for said in lines:
             if said.action in (Action.SECONDARY, Action.SECONDARY_MANUAL) and said.line:
                 raise refused(said.line, f"the action {said.action} (secondary suppression)", hint="An adjusted table has none.")
         self.open.steps.append(AprioriStep(table=command.table, lines=lines, command=command))
 
     def _recode(self, command: Recode) -> None:
-        self._require_read(command.line, command.table)
-        table = self.open.tables[command.table - 1]
+        level = command.by in list("123456789")
+        how: Recoder = int(command.by) if level else read_recoding(self._existing(command.line, command.by))
+        table = self._table_of(command)
+        if table is None:
+            return
         if table.ready:
             raise command.line.fault("a ready table cannot be recoded: RECODE is for records")
-        if self._is_adjusted(command.table) or any(getattr(step, "table", 0) == command.table for step in self.open.steps):
+        if self._protected_by(command.table) or any(getattr(step, "table", 0) == command.table for step in self.open.steps):
             raise command.line.fault("RECODE comes before APRIORI, SUPPRESS and WRITETABLE of its table")
         variable = _known(command.line, table.metadata, command.variable)
         if variable not in table.variables:
             raise command.line.fault(f"{command.variable!r} does not span table {command.table}")
-        level = command.by in list("123456789")
-        how: Recoder = int(command.by) if level else read_recoding(self._existing(command.line, command.by))
-        recodings = {**table.recodings, variable.name: how}
-        self.open.tables[command.table - 1] = replace(table, recodings=recodings)
+        self.open.tables[command.table - 1] = replace(table, recodings={**table.recodings, variable.name: how})
 
     def _suppress(self, command: Suppress) -> None:
-        if command.method != "CTA":
-            raise refused(command.line, f"SUPPRESS {command.method}", hint="statveil protects by adjustment: SUPPRESS CTA(table).")
-        self._require_read(command.line, command.table)
-        tables = self.open.tables if command.table == 0 else [self.open.tables[command.table - 1]]
+        if command.method not in ("CTA", "RND"):
+            raise refused(
+                command.line, f"SUPPRESS {command.method}", hint="statveil adjusts or rounds: SUPPRESS CTA(table), RND(table, base)."
+            )
+        if command.method == "RND":
+            rounding_wish(command)
+            if command.table == 0:
+                raise refused(command.line, "SUPPRESS RND(0) (all tables linked)", hint="Round each table by its number.")
+        self._require_read(command, command.table)
+        self._in_order(command, not self._protected_by(command.table), "the table is protected already")
+        tables = self.open.tables if command.table == 0 else self.open.tables[command.table - 1 : command.table]
         if len(tables) > 1 and any(table.ready or table.recodings for table in tables):
             raise refused(
                 command.line,
@@ -301,18 +367,19 @@ class _Planner:
         self.open.steps.append(SuppressStep(tables=tuple(table.number for table in tables), command=command))
 
     def _write(self, command: WriteTable) -> None:
-        self._require_read(command.line, command.table)
-        adjusted = self._is_adjusted(command.table)
         if command.format == 7:
             raise refused(command.line, "WRITETABLE in format 7 (cell key)")
-        for option in ("SO", "AR", "AO", "AD", "AC"):
+        for option in ("AR", "AO", "AD", "AC"):
             if command.options.get(option):
                 raise refused(command.line, f"WRITETABLE with the option {option}+")
-        if command.format in (4, 5) and adjusted:
-            raise refused(
-                command.line, f"WRITETABLE in format {command.format} ({FORMATS[command.format]}) after CTA", hint="Use 1, 2 or 3."
-            )
-        if command.format in PUBLIC_FORMATS and not adjusted and not command.options.get("AS"):
+        table = self._table_of(command)
+        if table is None:
+            return
+        protected = self._protected_by(command.table)
+        if protected and command.format in _NOT_AFTER[protected]:
+            words = f"WRITETABLE in format {command.format} ({FORMATS[command.format]}) after {protected}"
+            raise refused(command.line, words, hint="Use 1, 2 or 3.")
+        if command.format in PUBLIC_FORMATS and not protected and not command.options.get("AS"):
             raise refused(
                 command.line,
                 f"WRITETABLE in format {command.format} of a table that is not protected",
@@ -334,6 +401,19 @@ class _Planner:
         path = Path(written)
         foreign = "\\" in written or (len(written) > 1 and written[1] == ":")
         return self.out / base_name(written) if foreign else self.out / path
+
+
+def _whole_file(line: ArgusLine, metadata: Metadata) -> SpecifyTable:
+    """The table that a file of ready cells holds, where no SPECIFYTABLE says it: all that spans it, and its only response."""
+    spanning = tuple(variable.name for variable in metadata.variables if variable.recodable)
+    responses = [variable.name for variable in metadata.of_role(VariableRole.RESPONSE)]
+    counts = metadata.of_role(VariableRole.FREQUENCY)
+    if not spanning or len(responses) > 1 or not (responses or counts):
+        raise line.fault("which table to read is not told by the .rda file", hint="Add a SPECIFYTABLE command.")
+    shadow, cost = (next((each.name for each in metadata.of_role(role)), None) for role in (VariableRole.SHADOW, VariableRole.COST))
+    return SpecifyTable(
+        line=line, dimensions=spanning, response=responses[0] if responses else FREQUENCY_RESPONSE, shadow=shadow, cost=cost
+    )
 
 
 def _check_variables(command: SpecifyTable, metadata: Metadata) -> None:

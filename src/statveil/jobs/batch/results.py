@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,9 @@ from statveil.jobs.batch.tables import ReadyTable
 from statveil.protect.build import build_problem, nearest
 from statveil.protect.options import Options
 from statveil.protect.system import write_jj
-from statveil.publish.formats.frames import GridPositions, all_positions
 from statveil.publish.release import Release
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.tables.shown.positions import GridPositions, all_positions
 from statveil.tables.table import ProtectedTable, Table
 from statveil.tables.tabulate import tabulate
 
@@ -90,7 +91,14 @@ class _Joined:
 PIVOT = 2
 
 
-def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact: bool = False, holdings: bool = True) -> CellTable:
+class BatchProtection(NamedTuple):
+    """The numbers that take the place of a table's own, and the method that made them: CTA or RND."""
+
+    table: ProtectedTable
+    by: str
+
+
+def cells_of(ready: ReadyTable, released: BatchProtection | None = None, *, exact: bool = False, holdings: bool = True) -> CellTable:
     """Every position of the table. Values have the published decimals, or all they have (`exact`)."""
     table, positions = ready.table, all_positions(ready.table.views[0])
     unit = 1 if exact else 10 ** (table.scale - table.decimals)
@@ -109,26 +117,31 @@ def cells_of(ready: ReadyTable, released: ProtectedTable | None = None, *, exact
         top=tuple(_amounts(positions, table.top[:, place], table.rule_scale) for place in range(table.top.shape[1])),
         lower=_amounts(positions, ready.sensitivity.lower_level, table.scale),
         upper=_amounts(positions, ready.sensitivity.upper_level, table.scale),
-        adjusted=None if released is None else _amounts(positions, released.value, released.decimals),
+        adjusted=None if released is None else _amounts(positions, released.table.value, released.table.decimals),
+        adjusted_by=released.by if released else "",
     )
+
+
+def _statuses_only(cells: CellTable) -> CellTable:
+    return replace(cells, frequency=None, shadow=None, cost=None, top=(), lower=None, upper=None)
 
 
 def _amounts(positions: GridPositions, units: IntArray, decimals: int) -> ExactColumn:
     return ExactColumn.known(positions.pick(units), decimals)
 
 
-def _statuses(ready: ReadyTable, released: ProtectedTable | None, positions: GridPositions) -> IntArray:
-    """A safe cell that was adjusted is secondary, as tau-ARGUS has it."""
+def _statuses(ready: ReadyTable, released: BatchProtection | None, positions: GridPositions) -> IntArray:
+    """A safe cell that was adjusted is secondary, as tau-ARGUS has it; rounding changes no status."""
     status = ready.statuses
-    if released is not None:
+    if released is not None and released.by == "CTA":
         unit = 10 ** (ready.table.scale - ready.table.decimals)
-        changed = released.value * unit != ready.table.value
+        changed = released.table.value * unit != ready.table.value
         status = np.where(changed & (status == ArgusStatus.SAFE), int(ArgusStatus.SECONDARY), status)
         status = np.where(changed & (status == ArgusStatus.SAFE_MANUAL), int(ArgusStatus.SECONDARY_MANUAL), status)
     return np.where(positions.filled, positions.pick(status), int(ArgusStatus.EMPTY))
 
 
-def write_result(command: WriteTable, ready: ReadyTable, released: ProtectedTable | None, path: Path, options: Options) -> None:
+def write_result(command: WriteTable, ready: ReadyTable, released: BatchProtection | None, path: Path, options: Options) -> None:
     """Write what a WRITETABLE command asks for."""
     given = command.options
     quotes = given.get("QU", True)
@@ -148,6 +161,7 @@ def write_result(command: WriteTable, ready: ReadyTable, released: ProtectedTabl
             flag = ready.plan.rules.concentration_flag
             write_sbs(cells, path, levels=given.get("HL", False), quotes=quotes, concentration=flag)
         case 5:
-            write_cells(cells_of(ready, exact=True, holdings=given.get("HI", True)), path)
+            cells = cells_of(ready, exact=True, holdings=given.get("HI", True))
+            write_cells(_statuses_only(cells) if given.get("SO") else cells, path)
         case _:
             write_jj(build_problem(ready.table, ready.sensitivity, options), path, decimals=ready.table.decimals)

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import numpy as np
 from statveil.core.atomic import check_targets
 from statveil.core.floors import AS_GIVEN
 from statveil.core.limits import Limits, OnProgress
-from statveil.formats.argus.batch_commands import read_batch
+from statveil.formats.argus.batch_commands import Batch, scan_batch
 from statveil.formats.argus.cells import ArgusStatus
 from statveil.jobs.batch.plan import AprioriStep, BatchPlan, BatchSession, SuppressStep, WriteStep, make_plan
-from statveil.jobs.batch.results import link, parts_of, write_result
+from statveil.jobs.batch.results import BatchProtection, link, parts_of, write_result
+from statveil.jobs.batch.rounding import rounded
+from statveil.jobs.batch.rounding_wish import rounding_wish
 from statveil.jobs.batch.tables import ReadyTable, all_rules, decide, read_tables
 from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
@@ -70,22 +73,28 @@ def run_batch(
     >>> run_batch(home / "shops.arb").notes[0]
     'Table 1: 3 cells, 1 unsafe'
     """
-    plan = make_plan(read_batch(path), out=Path(out) if out else None, data=Path(data) if data else None)
+    batch = scan_batch(path)
+    plan = make_plan(batch, out=Path(out) if out else None, data=Path(data) if data else None)
     check_targets(plan.targets, sources=plan.sources)
     with _outbox() as box:
         runner = _Runner(settings or BatchSettings(), on_progress, box)
         for session in plan.sessions:
             runner.run(session)
-        _write_notes(plan, runner.notes, box)
+        _write_notes(plan, batch, runner, box)
         files = box.deliver(plan.sources)
     return BatchResult(releases=tuple(runner.releases), files=tuple(files), notes=tuple(runner.notes))
 
 
-def _write_notes(plan: BatchPlan, notes: list[str], box: _Outbox) -> None:
+def _write_notes(plan: BatchPlan, batch: Batch, runner: _Runner, box: _Outbox) -> None:
+    """Versions, the logbook with the commands and the time of each note, and the status report; none holds a value of a cell."""
     for file in plan.version_files:
         box.place(file).write_text(f"statveil {VERSION}\n", encoding="utf-8")
     if plan.log:
-        box.place(plan.log).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
+        commands = [f"line {each.line.number}: {each.line.text.strip()}" for each in batch.commands]
+        timed = [f"{when}  {note}" for when, note in zip(runner.times, runner.notes, strict=True)]
+        box.place(plan.log).write_text("".join(f"{line}\n" for line in [*commands, *timed]), encoding="utf-8")
+    if plan.report:
+        box.place(plan.report).write_text("".join(f"{line}\n" for line in [*runner.statuses, *runner.notes]), encoding="utf-8")
 
 
 class _Runner:
@@ -95,20 +104,29 @@ class _Runner:
         self.settings, self.on_progress, self.box = settings, on_progress, box
         self.releases: list[Release] = []
         self.notes: list[str] = []
+        self.times: list[str] = []
+        self.statuses: list[str] = []
+
+    def _stamp(self) -> None:
+        """The clock for every note since the last stamp; the logbook alone tells times."""
+        self.times += [datetime.now().astimezone().isoformat(timespec="seconds")] * (len(self.notes) - len(self.times))
 
     def run(self, session: BatchSession) -> None:
         tables = dict(enumerate(read_tables(session.tables), start=1))
-        protected: dict[int, ProtectedTable] = {}
+        protected: dict[int, BatchProtection] = {}
         for number, ready in tables.items():
             self.notes.append(f"Table {number}: {_counts(ready)}")
+        self._stamp()
         for step in session.steps:
             match step:
                 case AprioriStep():
                     tables[step.table] = self._decide(step, tables[step.table])
                 case SuppressStep():
-                    protected |= self._protect({number: tables[number] for number in step.tables})
+                    protected |= self._protect(step, {number: tables[number] for number in step.tables})
                 case WriteStep():
                     self._write(step, tables[step.table], protected.get(step.table))
+            self._stamp()
+        self.statuses += [f"Table {number}: {_status_words(ready)}" for number, ready in tables.items()]
 
     def _decide(self, step: AprioriStep, ready: ReadyTable) -> ReadyTable:
         asked = step.command
@@ -119,7 +137,21 @@ class _Runner:
         self.notes += [f"  {each.words}" for each in decided.sensitivity.spread if each not in before]
         return decided
 
-    def _protect(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
+    def _protect(self, step: SuppressStep, tables: Mapping[int, ReadyTable]) -> dict[int, BatchProtection]:
+        by = step.command.method
+        found = {number: self._round(step, tables[number]) for number in tables} if by == "RND" else self._adjust(tables)
+        return {number: BatchProtection(table, by) for number, table in found.items()}
+
+    def _round(self, step: SuppressStep, ready: ReadyTable) -> ProtectedTable:
+        wish = rounding_wish(step.command)
+        table, how = rounded(ready, wish, seconds=self.settings.limits.seconds)
+        steps = f" and {how.steps} steps" if how.steps else ""
+        self.notes.append(
+            f"Table {ready.plan.number}: rounded to base {wish.base}{steps}, and audited with its intervals, gap {how.gap:.4%}"
+        )
+        return table
+
+    def _adjust(self, tables: Mapping[int, ReadyTable]) -> dict[int, ProtectedTable]:
         """Adjust the tables as one problem, and tell the numbers of each."""
         chosen, each = self.settings, list(tables.values())
         table, sensitivity = link(each)
@@ -131,7 +163,7 @@ class _Runner:
         self.notes += [f"Table {number}: adjusted{linked} and audited, gap {release.gap:.4%}" for number in tables]
         return dict(zip(tables, parts_of(release, each), strict=True))
 
-    def _write(self, step: WriteStep, ready: ReadyTable, released: ProtectedTable | None) -> None:
+    def _write(self, step: WriteStep, ready: ReadyTable, released: BatchProtection | None) -> None:
         write_result(step.command, ready, released, self.box.place(step.file), self.settings.options)
         self.notes.append(f"Table {step.table}: written to {step.file.name}")
 
@@ -140,6 +172,16 @@ def _spec_words(ready: ReadyTable) -> dict[str, Any]:
     spec = ready.plan.spec
     words = {"dimensions": list(spec.dimensions), "response": spec.response, "shadow": spec.shadow, "cost": spec.cost}
     return {**words, "power": str(spec.power), "weighted": ready.plan.rules.weighted}
+
+
+def _status_words(ready: ReadyTable) -> str:
+    """How many cells have each status, by tau-ARGUS's numbers."""
+    found, counts = np.unique(ready.statuses, return_counts=True)
+    words = [
+        f"{count} {ArgusStatus(status).name.lower().replace('_', ' ')} ({status})"
+        for status, count in zip(found.tolist(), counts.tolist(), strict=True)
+    ]
+    return ", ".join(words)
 
 
 def _counts(ready: ReadyTable) -> str:

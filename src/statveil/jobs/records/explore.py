@@ -71,6 +71,11 @@ class RecodingExplorer:
         names = self._coded.keys.names
         return {name: self._coded.levels[place][self._levels[place]].name for place, name in enumerate(names)}
 
+    @property
+    def menus(self) -> dict[str, list[str]]:
+        """The recodings that each field may take, by name, from as it is to the coarsest."""
+        return {name: [level.name for level in self._coded.levels[place]] for place, name in enumerate(self._coded.keys.names)}
+
     def look(self) -> RiskAndLoss:
         """Where things stand."""
         levels = self._levels

@@ -53,7 +53,7 @@ def read_pattern(path: Path, question: PatternQuestion | None = None) -> Labelle
         found = _of_system(path)
     else:
         cells = read_sbs(path) if ending == ".sbs" else read_cells(path, question.metadata)
-        found = _of_cells(cells, question)
+        found = pattern_of_cells(cells, question)
     if not found.pattern.primary.any() and not found.pattern.suppressed.any():
         raise InputError(f"{path.name} has no suppressed cell.", hint="There is nothing to check: no status says unsafe or secondary.")
     within = question.known_within
@@ -86,7 +86,8 @@ def _of_system(path: Path) -> LabelledPattern:
     return LabelledPattern(pattern=pattern, labels=tuple(f"cell {cell}" for cell in range(system.value.size)))
 
 
-def _of_cells(cells: CellTable, question: PatternQuestion) -> LabelledPattern:
+def pattern_of_cells(cells: CellTable, question: PatternQuestion) -> LabelledPattern:
+    """Cells with their statuses as a pattern, by sums worked out from the labels."""
     status = [ArgusStatus(int(each)) for each in cells.status]
     primary = np.array([each.unsafe for each in status], dtype=np.bool_)
     decimals = max(column.decimals for column in (cells.value, cells.lower, cells.upper) if column)

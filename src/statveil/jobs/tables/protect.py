@@ -14,7 +14,7 @@ import numpy as np
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, RuleError
 from statveil.core.floors import AS_GIVEN
-from statveil.core.limits import Limits, OnProgress, check_kind, clocked, stages
+from statveil.core.limits import Limits, OnProgress, RunClock, check_kind, clocked, stages
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels, singletons_of
@@ -136,7 +136,9 @@ def protect_table(
         return protect_assessed(data, hold_totals(data, spec, options.hold, options.hold_within), replace(how, options=options))
     if isinstance(rules, Mapping):
         return _protect_variables(data, LinkedTables(tables=spec).specs if not isinstance(spec, LinkedTables) else spec.specs, rules, how)
-    return protect_records(data, spec if isinstance(spec, LinkedTables) else LinkedTables(tables=spec), rules, how)
+    release = protect_records(data, spec if isinstance(spec, LinkedTables) else LinkedTables(tables=spec), rules, how)
+    how.tell_of(release, last=True)
+    return release
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +168,11 @@ class ProtectionSettings:
 
     def tell(self, stage: str) -> None:
         stages(self.on_progress, self.limits)(stage)
+
+    def tell_of(self, release: Release, *, last: bool = False) -> None:
+        """What is told at the end is what the release holds, whatever was heard before."""
+        if isinstance(self.on_progress, RunClock):
+            self.on_progress.found("released" if last else "audited", release.adjustment.objective, release.adjustment.bound, last=last)
 
     def as_json(self) -> dict[str, Any]:
         """All of it, as the provenance has it."""
@@ -231,7 +238,7 @@ def protect_records(
     sensitivity = settle_levels(table, found, rules, how.options)
     asked = {"tables": as_json(linked.tables), "rules": as_json(rules), **links_as_json(linked)}
     release = protect_assessed(table, sensitivity, how, found=found, rules=rules, asked=asked, job=job)
-    how.tell("audited")
+    how.tell_of(release)
     return release
 
 

@@ -17,8 +17,9 @@ from statveil.core.errors import FormatError, InputError
 from statveil.core.provenance import Provenance
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.audited import AuditedTable
-from statveil.publish.formats.frames import LARGEST_GRID, NO_WORDS, GridPositions, TableWords, public_positions, shape_of
+from statveil.publish.formats.frames import NO_WORDS, TableWords
 from statveil.publish.formats.numbers import decimal_text
+from statveil.tables.shown.positions import LARGEST_GRID, GridPositions, public_positions, shape_of
 from statveil.tables.spec import Dimension
 from statveil.tables.table import ProtectedTable, View
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import pyarrow.compute as pc
 
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import InputError
+from statveil.tables.shown.frames import amounts
 
-DECIMAL_DIGITS = 38
 MOST_DECIMALS = 17
 
 
@@ -52,11 +51,7 @@ def _with_zeros(size: IntArray, zeros: int) -> Any:
 def decimal_array(units: IntArray, decimals: int, missing: BoolArray | None = None) -> Any:
     """The same numbers as an Arrow decimal128 column; negative decimals become whole numbers."""
     _check(decimals)
-    plain = pa.array(units, mask=missing).cast(pa.decimal128(19, 0))
-    if decimals <= 0:
-        factor = pa.scalar(Decimal(10**-decimals), pa.decimal128(18, 0))
-        return pc.multiply(plain, factor).cast(pa.decimal128(DECIMAL_DIGITS, 0))
-    return pa.Array.from_buffers(pa.decimal128(DECIMAL_DIGITS, decimals), len(plain), plain.buffers())
+    return amounts(units, decimals, np.zeros(units.size, dtype=bool) if missing is None else missing)
 
 
 def grouped(units: int, decimals: int) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from statveil.core.errors import InputError
 from statveil.publish.audited import AuditedTable
 from statveil.publish.formats.files import identifier
-from statveil.publish.formats.frames import NO_WORDS, TableWords, public_positions
+from statveil.publish.formats.frames import NO_WORDS, TableWords
 from statveil.publish.formats.numbers import decimal_text
+from statveil.tables.shown.positions import public_positions
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
 

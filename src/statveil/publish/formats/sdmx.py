@@ -15,18 +15,9 @@ import numpy as np
 from statveil.core.errors import BackendError, BackendMissing, InputError
 from statveil.publish.audited import AuditedTable
 from statveil.publish.formats.files import identifier
-from statveil.publish.formats.frames import (
-    NO_WORDS,
-    Column,
-    GridPositions,
-    Number,
-    TableWords,
-    Text,
-    dimension_columns,
-    public_positions,
-    released_column,
-)
+from statveil.publish.formats.frames import NO_WORDS, Column, Number, TableWords, Text, dimension_columns, released_column
 from statveil.publish.formats.numbers import decimal_text
+from statveil.tables.shown.positions import GridPositions, public_positions
 from statveil.tables.table import View
 
 _AT = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"

@@ -10,9 +10,10 @@ import numpy as np
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.publish.audited import AuditedTable
-from statveil.publish.formats.frames import TableWithRelease, common_units, labels_of, reasons_by_cell
+from statveil.publish.formats.frames import TableWithRelease, common_units, reasons_by_cell
 from statveil.publish.formats.numbers import grouped, percent
 from statveil.risk.sensitivity import Sensitivity
+from statveil.tables.shown.frames import labels_of
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
 

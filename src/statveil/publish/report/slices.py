@@ -9,20 +9,9 @@ import numpy as np
 
 from statveil.core.arrays import LARGEST_EXACT, IntArray
 from statveil.publish.audited import AuditedTable
-from statveil.publish.formats.frames import (
-    EMPTY,
-    FROZEN,
-    IMPOSSIBLE,
-    NONE,
-    SENSITIVE,
-    STRUCTURAL,
-    ZERO,
-    GridPositions,
-    reasons_by_cell,
-    status_at,
-    structural_rows,
-)
+from statveil.publish.formats.frames import FROZEN, IMPOSSIBLE, NONE, SENSITIVE, ZERO, reasons_by_cell, status_at
 from statveil.publish.report.changes import TUNING, CellChanges, depths
+from statveil.tables.shown.positions import EMPTY, STRUCTURAL, GridPositions, structural_rows
 from statveil.tables.spec import Dimension
 from statveil.tables.table import View
 

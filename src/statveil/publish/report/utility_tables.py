@@ -10,11 +10,12 @@ import numpy as np
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.statistics import QUANTILES, Statistics, largest_of, mean_of, quantiles_of, variance_of
 from statveil.publish.audited import AuditedTable
-from statveil.publish.formats.frames import labels_of, public_positions
 from statveil.publish.formats.numbers import grouped, percent
 from statveil.publish.report.changes import TUNING, CellChanges, cell_words, depths
 from statveil.publish.report.charts import GROUPS, OTHER_COLOUR, SENSITIVE_COLOUR, Spec, chart
 from statveil.publish.report.utility import Kind, Subset, SubsetUtility
+from statveil.tables.shown.frames import labels_of
+from statveil.tables.shown.positions import public_positions
 from statveil.tables.table import ProtectedTable, View
 
 

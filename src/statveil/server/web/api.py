@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
+from statveil.core.audit_log import AuditLog
 from statveil.server.cube.cube import AccuracyClass
 from statveil.server.engine.dataset import Dataset, DatasetMeasure
 from statveil.server.engine.layout import ServedDimension
 from statveil.server.engine.notes import METHOD
 from statveil.server.engine.query import TableQuery
-from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ASKS, WATCHES, Caller, Role
 from statveil.server.web.formats import FORMATS, Format, choose

@@ -15,9 +15,9 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any, NoReturn
 from urllib.parse import quote
 
+from statveil.core.audit_log import AuditLog
 from statveil.core.errors import StatveilError
 from statveil.server.engine.query import TUNING
-from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import ANONYMOUS, Caller, KeyRing
 from statveil.server.web.metrics import Metrics

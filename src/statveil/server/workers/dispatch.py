@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from statveil.core.audit_log import AuditLog
 from statveil.core.errors import StatveilError
 from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.query import TableQuery
 from statveil.server.engine.service import TableService
-from statveil.server.store.audit_log import AuditLog
 from statveil.server.web import problems
 from statveil.server.web.auth import Caller
 from statveil.server.web.formats import Format

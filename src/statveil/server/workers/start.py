@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import ipaddress
 import os
 import resource
 import socket
@@ -15,12 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from statveil.core.audit_log import AuditLog
 from statveil.core.errors import BackendMissing, InputError, OutOfTime
-from statveil.jobs.server_config import ServerConfig, WebPart, read_config
+from statveil.jobs.server_config import ServerConfig, WebPart, read_config, refuse_plain_beyond_this_machine
 from statveil.server.engine.scores import accuracy_lines, known_scores
 from statveil.server.engine.section4 import IsolatedSolver, warm_up
 from statveil.server.engine.service import TableService
-from statveil.server.store.audit_log import AuditLog
 from statveil.server.workers.pool import WorkerPool
 from statveil.server.workers.shared_state import SharedFiles
 from statveil.solve.processes import Halt, Send, dismiss_idle, run_isolated
@@ -114,20 +113,12 @@ def demo_config() -> Iterator[Path]:
 
 def check_address(web: WebPart) -> None:
     """Beyond this machine only with TLS, unless the officer says that something in front speaks it."""
-    if web.tls_certificate is not None or web.allow_plain_http or _is_local(web.host):
-        return
-    raise InputError(
-        f"{web.host} can be reached from other machines, and keys and tables would travel in the clear.",
+    refuse_plain_beyond_this_machine(
+        web.host,
+        tls=web.tls_certificate is not None,
+        plain=web.allow_plain_http,
         hint="Give tls_certificate and tls_key, or allow_plain_http = true (--allow-plain-http) behind a proxy that speaks TLS.",
     )
-
-
-def _is_local(host: str) -> bool:
-    try:
-        addresses = {str(found[4][0]) for found in socket.getaddrinfo(host or "0.0.0.0", None)}
-    except OSError:
-        raise InputError(f"The address {host!r} is not known.", hint="Give the name or number of this machine.") from None
-    return all(ipaddress.ip_address(address.split("%")[0]).is_loopback for address in addresses)
 
 
 def _check_certificate(config: ServerConfig, web: WebPart) -> None:

@@ -22,6 +22,7 @@ from markupsafe import Markup
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.publish.formats.numbers import grouped
 from statveil.publish.report.charts import Spec, chart
+from statveil.publish.report.page import HERE as REPORT
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable, full_title, measure_words
 from statveil.server.engine.notes import notes
 
@@ -232,7 +233,7 @@ def render(template: str, **content: Any) -> str:
 
 @cache
 def style() -> str:
-    return (STATIC / "page.css").read_text(encoding="utf-8")
+    return (REPORT / "static" / "page.css").read_text(encoding="utf-8")
 
 
 def _style_hash() -> str:

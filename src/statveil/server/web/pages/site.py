@@ -31,7 +31,7 @@ from statveil.server.web.wishes import address
 from statveil.server.workers.dispatch import TableDispatcher
 
 _FILES = {
-    "page.css": (STATIC, "text/css"),
+    "page.css": (REPORT / "static", "text/css"),
     "page.js": (STATIC, "text/javascript"),
     "pivot.js": (STATIC, "text/javascript"),
     "saved.js": (STATIC, "text/javascript"),

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from statveil.core import audit_log
+from statveil.core.audit_log import START, AuditLog, verify
 from statveil.core.errors import AuditFailed, BackendError, InputError
-from statveil.server.store import audit_log
-from statveil.server.store.audit_log import START, AuditLog, verify
 
 
 @pytest.fixture

@@ -1,23 +1,20 @@
-"""Where queries on records run. The only module that names an engine: DuckDB.
-
-Another engine needs an `Engine` (the names of the columns, a session) and a `Session` with five verbs.
-Queries call the records `records` and its columns by `column(engine, name)`: a user's words never enter a query.
-"""
+"""DuckDB, inside the process: the engine of all records that come from a file or a frame in memory."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
 from statveil.core.errors import EngineFailed, FormatError, InputError, StatveilError
+from statveil.data.engines.protocol import RecordView, column, internal_name, scalar_row
 
 
 class EngineTuning(NamedTuple):
@@ -29,58 +26,15 @@ class EngineTuning(NamedTuple):
 
 TUNING = EngineTuning()
 
-
-class Session(Protocol):
-    """One connection: what is kept or lent in it goes when it closes."""
-
-    def query(self, sql: str) -> pa.Table:
-        """The answer as an Arrow table."""
-
-    def batches(self, sql: str, *, rows: int) -> Iterator[pa.RecordBatch]:
-        """The answer in pieces, for answers that are too large to hold."""
-
-    def keep(self, name: str, sql: str) -> None:
-        """Store the answer under a name that later queries may use."""
-
-    def lend(self, name: str, table: pa.Table) -> None:
-        """Give a table of ours to later queries."""
-
-    def first(self, condition: str) -> int:
-        """The number of the first record that meets the condition (some record must), counted from 1."""
-
-
-class RecordView(NamedTuple):
-    """What queries see instead of the records as they came: missing words blanked, columns added, records left out.
-
-    cleaned: each column that came, in the engine's words. derived: the columns added to them. kept: the condition on both.
-    """
-
-    cleaned: tuple[str, ...]
-    derived: tuple[str, ...] = ()
-    kept: str = "true"
-
-
-class Engine(Protocol):
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-
-    def session(self) -> AbstractContextManager[Session]:
-        """A session whose table `records` holds the records."""
-
-    def place(self, record: int) -> str:
-        """Where a user finds the record of that number: its line or its row."""
-
-    def viewed(self, columns: tuple[str, ...], view: RecordView) -> Engine:
-        """The same records seen through a view; `columns` names what it shows."""
-
-
-def column(engine: Engine, name: str) -> str:
-    """How a query calls the column of that name."""
-    return _internal_name(engine.columns.index(name))
-
-
-def _internal_name(index: int) -> str:
-    return f"c{index}"
+_LOW_BITS = "18446744073709551615::UHUGEINT"
+_WORDS = {
+    "trimmed(t)": "trim(t)",
+    "whole_match(t, pattern)": "regexp_full_match(t, pattern)",
+    "digest(t)": "md5_number(t)",
+    "digest_low(d)": f"(d & {_LOW_BITS})::UBIGINT",
+    "digest_high(d)": "(d >> 64)::UBIGINT",
+    "hex_number(digits)": "CAST('0x' || digits AS BIGINT)",
+}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -101,9 +55,18 @@ class DuckEngine:
         with tempfile.TemporaryDirectory(prefix="statveil-") as spill, duckdb.connect(config=_settings(spill)) as connection:
             with _in_our_words(self.origin):
                 self.attach(connection).create_view("source")
+                for word, meaning in _WORDS.items():
+                    connection.execute(f"CREATE TEMP MACRO {word} AS {meaning}")
                 for definition in _views(len(self.columns), self.view):
                     connection.execute(definition)
             yield DuckSession(connection=connection, origin=self.origin)
+
+    def text(self, name: str) -> str:
+        return f"CAST({column(self, name)} AS STRING)"
+
+    def holds_decimals(self, name: str) -> str:
+        kind = f"typeof({column(self, name)})"
+        return f"({kind} IN ('FLOAT', 'DOUBLE') OR {kind} LIKE 'DECIMAL%')"
 
     def place(self, record: int) -> str:
         return f"line {self.line_of(record)}" if self.line_of else f"row {record} (counted from 1)"
@@ -114,10 +77,10 @@ class DuckEngine:
 
 def _views(columns: int, view: RecordView | None) -> Iterator[str]:
     """`records` for all queries, and `numbered`: those that came, with their numbers and whether they were `kept`."""
-    view = view or RecordView(cleaned=tuple(_internal_name(index) for index in range(columns)))
-    came = ", ".join(_internal_name(index) for index in range(len(view.cleaned)))
-    cleaned = ", ".join(f"{each} AS {_internal_name(index)}" for index, each in enumerate(view.cleaned))
-    derived = "".join(f", {each} AS {_internal_name(index)}" for index, each in enumerate(view.derived, start=len(view.cleaned)))
+    view = view or RecordView(cleaned=tuple(internal_name(index) for index in range(columns)))
+    came = ", ".join(internal_name(index) for index in range(len(view.cleaned)))
+    cleaned = ", ".join(f"{each} AS {internal_name(index)}" for index, each in enumerate(view.cleaned))
+    derived = "".join(f", {each} AS {internal_name(index)}" for index, each in enumerate(view.derived, start=len(view.cleaned)))
     yield f"CREATE VIEW cleaned AS SELECT {cleaned} FROM source AS source({came})"
     yield f"CREATE VIEW records AS SELECT {came}{derived} FROM cleaned WHERE {view.kept}"
     yield f"CREATE VIEW numbered AS SELECT {came}{derived}, {view.kept} AS kept, row_number() OVER () AS number FROM cleaned"
@@ -165,7 +128,7 @@ def engine_over_csv(
     path: Path, *, columns: Sequence[str], delimiter: str, origin: str, line_of: Callable[[int], int], holds: object = None
 ) -> DuckEngine:
     """Over a UTF-8 file; all columns are text, so that codes keep their zeros and decimals stay exact."""
-    types = {_internal_name(index): "VARCHAR" for index in range(len(columns))}
+    types = {internal_name(index): "VARCHAR" for index in range(len(columns))}
 
     def attach(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         return connection.read_csv(
@@ -181,7 +144,7 @@ def engine_over_parquet(path: Path, *, columns: Sequence[str], origin: str) -> D
 
 def engine_over_arrow(table: pa.Table, *, origin: str) -> DuckEngine:
     columns = tuple(table.column_names)
-    renamed = table.rename_columns([_internal_name(index) for index in range(len(columns))])
+    renamed = table.rename_columns([internal_name(index) for index in range(len(columns))])
     return DuckEngine(columns=columns, origin=origin, attach=lambda connection: connection.from_arrow(renamed))
 
 
@@ -212,8 +175,3 @@ def _translated(origin: str, error: duckdb.Error) -> StatveilError:
     return EngineFailed(
         f"{origin}: the engine failed ({type(error).__name__}).", hint="Please report this with the specification of the table."
     )
-
-
-def scalar_row(table: pa.Table) -> Mapping[str, Any]:
-    """The only row of an answer."""
-    return {name: table[name][0].as_py() for name in table.column_names}

@@ -1,0 +1,1 @@
+"""How results show themselves, and how they leave as frames."""

@@ -1,0 +1,216 @@
+"""Spark, in a session that the user has: records stay where they are, and what comes to this process are answers to queries.
+
+PySpark is an extra (`pip install 'statveil[spark]'`, Java 17 beside it), and nothing of it is loaded before a Spark frame comes.
+A query runs on the frame through names of its own (`WITH records AS ...`), so that no view of the user's is in its way.
+Columns whose text Spark and DuckDB write alike are read as they are; numbers of floating point are written by Python, as DuckDB
+writes them; others are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import pyarrow as pa
+
+from statveil.core.errors import BackendMissing, EngineFailed, InputError
+from statveil.data.engines.protocol import RecordView, column, internal_name
+
+_SPACES = "".join(map(chr, [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000]))
+"""What DuckDB takes for spaces around a text: all space separators of Unicode."""
+_SAME_TEXT = ("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date", "decimal", "timestamp_ntz")
+_FLOATING = ("float", "double")
+
+
+def _low_first(digits: str, start: int) -> str:
+    """Eight bytes of a digest in hexadecimal digits, the last one first, as a number."""
+    swapped = ", ".join(f"substr({digits}, {place}, 2)" for place in range(start + 14, start - 1, -2))
+    return f"CAST(conv(concat({swapped}), 16, 10) AS DECIMAL(20, 0))"
+
+
+_WORDS = {
+    "trimmed": ("t STRING", "STRING", f"trim(BOTH '{_SPACES}' FROM t)"),
+    "whole_match": ("t STRING, pattern STRING", "BOOLEAN", "regexp_like(t, concat('^(?:', pattern, ')', chr(92), 'z'))"),
+    "digest": ("t STRING", "STRING", "md5(CAST(t AS BINARY))"),
+    "digest_low": ("d STRING", "DECIMAL(20, 0)", _low_first("d", 1)),
+    "digest_high": ("d STRING", "DECIMAL(20, 0)", _low_first("d", 17)),
+    "hex_number": ("digits STRING", "BIGINT", "CAST(conv(digits, 16, 10) AS BIGINT)"),
+}
+_FLOATING_TEXT = "statveil_floating_text"
+
+
+def is_spark_frame(frame: Any) -> bool:
+    return type(frame).__module__.startswith("pyspark.sql") and type(frame).__name__ == "DataFrame"
+
+
+def spark_parquet(path: str) -> Any:
+    """A frame over Parquet files, read by the active session or a new one; folders, patterns and addresses are Spark's own to find."""
+    if find_spec("pyspark") is None:
+        needed = "The engine spark needs the package pyspark, which is not installed."
+        raise BackendMissing(needed, hint="Run: pip install 'statveil[spark]'")
+    with _in_our_words(path):
+        sessions = import_module("pyspark.sql").SparkSession
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of workers of a session that begins here; one that runs has its own
+        return (sessions.getActiveSession() or sessions.builder.getOrCreate()).read.parquet(path)
+
+
+def engine_over_spark(frame: Any, *, origin: str) -> SparkEngine:
+    kinds = tuple(kind for _, kind in frame.dtypes)
+    names = tuple(frame.columns)
+    return SparkEngine(columns=names, origin=origin, frame=frame.toDF(*map(internal_name, range(len(names)))), kinds=kinds)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SparkEngine:
+    """Over a frame of Spark, whose columns are renamed to c0, c1, ...; `kinds` are its types in Spark's words."""
+
+    columns: tuple[str, ...]
+    origin: str
+    frame: Any
+    kinds: tuple[str, ...]
+
+    @contextmanager
+    def session(self) -> Iterator[SparkRecords]:
+        session = SparkRecords(spark=self.frame.sparkSession, origin=self.origin)
+        try:
+            session.start(self.frame)
+            yield session
+        finally:
+            session.close()
+
+    def text(self, name: str) -> str:
+        kind = re.match(r"[a-z_]*", self.kinds[self.columns.index(name)])
+        if kind is not None and kind[0] in _FLOATING:
+            return f"{_FLOATING_TEXT}({column(self, name)}, {str(kind[0] == 'float').lower()})"
+        if kind is None or kind[0] not in _SAME_TEXT:
+            what = f"column {name!r} has a type that engines write differently"
+            raise InputError(f"{self.origin}: {what}.", hint="Cast it to string in Spark.")
+        return f"CAST({column(self, name)} AS STRING)"
+
+    def holds_decimals(self, name: str) -> str:
+        return str(self.kinds[self.columns.index(name)].startswith((*_FLOATING, "decimal"))).lower()
+
+    def place(self, record: int) -> str:
+        return "a row that has no number in Spark"
+
+    def viewed(self, columns: tuple[str, ...], view: RecordView) -> SparkEngine:
+        raise InputError(
+            f"{self.origin}: missing words, where and derive are not there for records in Spark.",
+            hint="Prepare the frame with Spark first.",
+        )
+
+
+@dataclass(kw_only=True, repr=False)
+class SparkRecords:
+    """A session over one frame. Its tables are views of Spark under names that nobody else has; they go when it closes."""
+
+    spark: Any
+    origin: str
+    _views: dict[str, str] = field(default_factory=dict)
+    _held: list[Any] = field(default_factory=list)
+    _mark: str = field(default_factory=lambda: f"statveil_{uuid.uuid4().hex}")
+
+    def start(self, frame: Any) -> None:
+        with _in_our_words(self.origin):
+            self.spark.udf.register(_FLOATING_TEXT, _floating_text(), "string")
+            for word, (given, answer, meaning) in _WORDS.items():
+                self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION statveil_{word}({given}) RETURNS {answer} RETURN {meaning}")
+            self._name("records", frame)
+
+    def query(self, sql: str) -> pa.Table:
+        with _in_our_words(self.origin):
+            return self._frame(sql).toArrow()
+
+    def batches(self, sql: str, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """Part after part, each batch packed into one value on the way: this process holds one part at a time."""
+        with _in_our_words(self.origin):
+            packed = self._frame(sql).mapInArrow(_packing(rows), "batch binary")
+            for row in packed.toLocalIterator():
+                yield from pa.ipc.open_stream(bytes(row[0]))
+
+    def keep(self, name: str, sql: str) -> None:
+        with _in_our_words(self.origin):
+            frame = self._frame(sql).persist()
+            self._held.append(frame)
+            self._name(name, frame)
+
+    def lend(self, name: str, table: pa.Table) -> None:
+        with _in_our_words(self.origin):
+            self._name(name, self.spark.createDataFrame(table))
+
+    def first(self, condition: str) -> int:
+        return 0
+
+    def close(self) -> None:
+        with _in_our_words(self.origin):
+            for frame in self._held:
+                frame.unpersist()
+            for view in self._views.values():
+                self.spark.catalog.dropTempView(view)
+
+    def _name(self, name: str, frame: Any) -> None:
+        self._views[name] = f"{self._mark}_{name}"
+        frame.createOrReplaceTempView(self._views[name])
+
+    def _frame(self, sql: str) -> Any:
+        """The query with the tables that it names put before it, and words under names that no function of the user's has."""
+        sql = re.sub(rf"\b({'|'.join(_WORDS)})\(", r"statveil_\1(", sql)
+        named = [name for name in self._views if re.search(rf"\b{name}\b", sql)]
+        tables = ", ".join(f"{name} AS (SELECT * FROM {self._views[name]})" for name in named)
+        return self.spark.sql(f"WITH {tables} {sql}" if tables else sql)
+
+
+def _floating_text() -> Callable[[Any, bool], str | None]:
+    """A number of floating point in the fewest digits that mean it, also one of 32 bits (`short`).
+
+    A function made here goes to Spark's workers as a whole: they need no statveil.
+    """
+
+    def text(number: float | None, short: bool) -> str | None:
+        if number is None:
+            return None
+        if not short:
+            return repr(number)
+        import ctypes
+
+        shorter = (float(f"{number:.{digits}g}") for digits in range(1, 9))
+        return repr(next((each for each in shorter if ctypes.c_float(each).value == number), float(f"{number:.9g}")))
+
+    return text
+
+
+def _packing(rows: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as arrow
+
+        for batch in batches:
+            for start in range(0, batch.num_rows, rows):
+                sink = arrow.BufferOutputStream()
+                with arrow.ipc.new_stream(sink, batch.schema) as writer:
+                    writer.write_batch(batch.slice(start, rows))
+                yield arrow.record_batch({"batch": arrow.array([sink.getvalue().to_pybytes()], arrow.binary())})
+
+    return packed
+
+
+@contextmanager
+def _in_our_words(origin: str) -> Iterator[None]:
+    """Spark's own messages quote records and queries: only the kind of trouble may pass. Spark's logs are its own."""
+    try:
+        yield
+    except (InputError, EngineFailed):
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        raise EngineFailed(
+            f"{origin}: Spark failed ({type(error).__name__}).", hint="Look at Spark's own log; it may quote records, so keep it inside."
+        ) from None

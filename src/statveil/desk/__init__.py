@@ -1,0 +1,1 @@
+"""The officer's desk: a local web application over the same jobs as the command line."""

@@ -1,0 +1,145 @@
+"""What the forms do to a job: functions from its content to the new one. What a form does not name stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from statveil.core.errors import InputError
+from statveil.desk.forms import Words, number, word
+from statveil.jobs.schema import RULE_TYPES
+
+RULE_FIELDS: Mapping[str, Mapping[str, int]] = {
+    "p-percent": {"p": 10},
+    "minimum-frequency": {"n": 3, "level": 20},
+    "dominance": {"n": 2, "k": 85},
+    "prior-posterior": {"p": 10, "q": 50},
+}
+"""The rules that have a form, and what their fields begin with."""
+RULE_WORDS: Mapping[str, str] = {
+    "p-percent": "The second largest must not know the largest to p percent.",
+    "minimum-frequency": "Fewer than n respondents; such cells move by level percent.",
+    "dominance": "The n largest have more than k percent.",
+    "prior-posterior": "As p-percent, where others are known to q percent beforehand.",
+    "manual": "Decided cell by cell.",
+}
+
+
+def first_table(content: Mapping[str, Any]) -> dict[str, Any]:
+    table = content.get("table", {})
+    return dict(table[0] if isinstance(table, list) else table)
+
+
+def with_records(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """Which records are used, and which words mean that a value is missing."""
+    data = {key: value for key, value in content.get("data", {}).items() if key != "where"}
+    words = word(form, "missing").split()
+    if words:
+        data["missing"] = words
+    elif not isinstance(data.get("missing"), Mapping):  # words by column are edited in job.toml
+        data.pop("missing", None)
+    data |= {"where": word(form, "where")} if word(form, "where") else {}
+    return {**content, "data": data}
+
+
+def with_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """Dimensions, measure, holding and weight; several linked tables are edited by hand."""
+    if isinstance(content.get("table"), list) and len(content["table"]) > 1:
+        raise InputError("This job has several linked tables.", hint="Edit them in job.toml; the desk runs them as they are.")
+    chosen = form.get("dimension", [])
+    if not chosen:
+        raise InputError("A table needs at least one dimension.")
+    table = {key: value for key, value in first_table(content).items() if key not in ("measure", "holding", "weight", "dimensions")}
+    table |= {key: word(form, key) for key in ("measure", "holding", "weight") if word(form, key)}
+    if word(form, "name"):
+        table["name"] = word(form, "name")[:80]
+    return {**content, "table": {**table, "dimensions": {name: _tree(name, form) for name in chosen}}}
+
+
+def _tree(name: str, form: Words) -> dict[str, Any] | str:
+    kind, digits, file = word(form, f"tree {name}"), word(form, f"digits {name}"), word(form, f"file {name}")
+    if kind == "digits":
+        try:
+            return {"digits": [int(each) for each in digits.replace(",", " ").split()]}
+        except ValueError:
+            raise InputError(f"{name}: digits are whole numbers, such as 1 2.") from None
+    if kind == "file":
+        if not file:
+            raise InputError(f"{name}: choose the file that holds its tree.", hint="Add it on the first screen.")
+        return {"hierarchy": file}
+    return "flat"
+
+
+def with_rule(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """Add a rule (no place) or change the one at its place."""
+    kind, place = word(form, "type"), word(form, "place")
+    if kind not in RULE_FIELDS:
+        raise InputError("There is no form for such a rule.", hint=f"Rules of a job file: {', '.join(RULE_TYPES)}.")
+    rules = list(content.get("rule", []))
+    before = rules[int(place)] if place.isascii() and place.isdigit() and int(place) < len(rules) else None
+    if before is not None and before.get("type") != kind:
+        raise InputError("The rule at this place is another one now.")
+    rule = {**(before or {}), "type": kind, **{name: number(word(form, name), name) for name in RULE_FIELDS[kind] if word(form, name)}}
+    if before is None:
+        rules.append(rule)
+    else:
+        rules[int(place)] = rule
+    return {**content, "rule": rules}
+
+
+def without_rule(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    place = word(form, "place")
+    return {**content, "rule": [rule for at, rule in enumerate(content.get("rule", [])) if str(at) != place]}
+
+
+def with_protection(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    chosen = {key: word(form, key) for key in ("norm", "weights", "method", "attacks") if word(form, key)}
+    limits = {"seconds": number(word(form, "seconds"), "seconds")} if word(form, "seconds") else {}
+    protection = {} if "fields" in content else {"protection": {**content.get("protection", {}), **chosen}}
+    return {**content, **protection, "limits": {**content.get("limits", {}), **limits}}
+
+
+def with_keys(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """The key fields with their menus, what is rare, and the columns that are left out of a safe file."""
+    chosen, before = form.get("field", []), content.get("fields", {})
+    if not chosen:
+        raise InputError("A safe file needs at least one key field: what an intruder may know.")
+    safety = {**content.get("safety", {}), "threshold": number(word(form, "threshold") or "3", "threshold")}
+    order = word(form, "order") or "3"
+    safety["order"] = order if order == "full" else number(order, "order")
+    fixed = {name: level for name, level in content.get("recoding", {}).get("fixed", {}).items() if name in chosen}
+    recoding = {
+        **{key: value for key, value in content.get("recoding", {}).items() if key != "fixed"},
+        **({"fixed": fixed} if fixed else {}),
+    }
+    return {
+        **content,
+        "fields": {name: _menu(name, form, before.get(name, {})) for name in chosen},
+        "safety": safety,
+        **({"recoding": recoding} if recoding else {}),
+        "output": {**content.get("output", {}), "drop": list(form.get("drop", []))},
+    }
+
+
+def _menu(name: str, form: Words, before: dict[str, Any]) -> dict[str, Any]:
+    kind, widths, file = word(form, f"menu {name}"), word(form, f"widths {name}"), word(form, f"file {name}")
+    if kind == "kept":
+        return before
+    if kind == "widths":
+        return {"intervals": [number(each, f"{name}: a width") for each in widths.replace(",", " ").split()]}
+    if kind == "file":
+        if not file:
+            raise InputError(f"{name}: choose the file that holds its tree.", hint="Add it on the first screen.")
+        return {"hierarchy": file}
+    return {}
+
+
+def with_fixed(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """A recoding that is decided; an empty level leaves it to the planner again."""
+    name, level = word(form, "field"), word(form, "level")
+    recoding = dict(content.get("recoding", {}))
+    fixed = {key: value for key, value in recoding.pop("fixed", {}).items() if key != name}
+    fixed |= {name: level} if level else {}
+    recoding |= {"fixed": fixed} if fixed else {}
+    rest = {key: value for key, value in content.items() if key != "recoding"}
+    return {**rest, "recoding": recoding} if recoding else rest

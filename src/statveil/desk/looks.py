@@ -1,0 +1,128 @@
+"""What the screens show of the records and the table: made once for each state of what it depends on, and kept in memory only."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from statveil.core.errors import InputError
+from statveil.core.toml import to_toml
+from statveil.data.microdata import ColumnProfile, profile
+from statveil.data.preparation import usual_words
+from statveil.desk.project import Project
+from statveil.jobs.record_job import FileJob, check_file_job, read_file_job
+from statveil.jobs.records.explore import RecodingExplorer
+from statveil.jobs.schema import check_job
+from statveil.jobs.table_job import TableJob, read_job
+from statveil.jobs.tables.assess import assess_records
+from statveil.records.coding import code_file
+from statveil.risk.assess import assess
+from statveil.risk.levels import TUNING as LEVELS
+from statveil.risk.rules import contributions_needed
+from statveil.risk.sensitivity import Sensitivity
+from statveil.tables.table import Table
+
+KEPT = 4
+"""Things kept at a time. By judgement."""
+
+
+class Assessed(NamedTuple):
+    job: TableJob
+    table: Table
+    found: Sensitivity
+
+    def counts(self) -> dict[str, int]:
+        """Sensitive cells by rule, and in all."""
+        told = {words: int(cells.sum()) for words, cells in self.found.reasons.items()}
+        return {**told, "sensitive in all": int(self.found.sensitive.sum()), "cells": self.table.size}
+
+
+class RecordColumns(NamedTuple):
+    """The columns as they look, and by column the words in it that often mean that a value is missing."""
+
+    profiles: list[ColumnProfile]
+    doubtful: Mapping[str, list[str]]
+
+
+class Looks:
+    """The desk's memory: nothing in it is needed, all of it can be made again."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._alone = threading.Lock()
+
+    def columns(self) -> RecordColumns:
+        job = self.record_job() if self.holds_records else self.job()
+        key = ("columns", json.dumps(job.content["data"]), _as_it_is(job.base / job.parts.data.file))
+        found: RecordColumns = self._made(key, lambda: RecordColumns(profile(job.microdata), usual_words(job.microdata)))
+        return found
+
+    def assessed(self, content: Mapping[str, Any] | None = None) -> Assessed:
+        """The table of the job (or of this content) and what the rules find in it; a table is added up once for all rules."""
+        job = self.job(content)
+        rules = job.rules()
+        table = self._made(("table", *_table_key(job)), lambda: assess_records(job.microdata, job.linked(), rules)[0])
+        return Assessed(job, table, assess(table, rules))
+
+    def job(self, content: Mapping[str, Any] | None = None) -> TableJob:
+        """The job as the library reads it: what is wrong with it is said in the same words."""
+        if content is not None:
+            return TableJob(parts=check_job(content), content=content, base=self._project.folder, text=to_toml(content))
+        if not self._project.content:
+            raise InputError("No file of records is open.", hint="Open one on the first screen.")
+        return read_job(self._project.job_path)
+
+    @property
+    def holds_records(self) -> bool:
+        """Whether the job is one of a safe file, not of a table."""
+        return "fields" in self._project.content
+
+    def record_job(self, content: Mapping[str, Any] | None = None) -> FileJob:
+        if content is None:
+            return read_file_job(self._project.job_path)
+        return FileJob(parts=check_file_job(content), content=content, base=self._project.folder, text=to_toml(content))
+
+    def explorer(self) -> RecodingExplorer:
+        """Risk and loss of every recoding, one explorer for each request; what is fixed in the job is not yet chosen in it."""
+        job = self.record_job()
+        trees = [file for part in job.parts.fields.values() for file in (part.hierarchy, part.arx, *part.grc) if file]
+        files = tuple(_as_it_is(job.base / file) for file in (job.parts.data.file, *trees))
+        asked = json.dumps([job.content.get(name) for name in ("data", "fields", "safety")], default=str)
+        coded = self._made(("coded", asked, files), lambda: code_file(job.microdata, job.keys()))
+        return RecodingExplorer(job.microdata, coded)
+
+    def _made(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        with self._alone:
+            if key not in self._kept:
+                self._kept[key] = make()
+                while len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+
+def _table_key(job: TableJob) -> tuple[Hashable, ...]:
+    """All that a table depends on: what is asked of it, the records and the trees as they lie there, and how many contributions it keeps.
+
+    Sets of cells that are safe are left out of a table: then it depends on the rules as well.
+    """
+    asked = {name: job.content.get(name) for name in ("data", "table", "equation", "cell_set")}
+    has_sets = bool(job.parts.cell_set) or job.parts.protection.search_sets
+    rules = job.content["rule"] if has_sets else max(LEVELS.contributions, contributions_needed(job.rules()))
+    parts = [part for table in job.parts.table for part in table.dimensions.values()]
+    trees = [tree for part in parts for tree in ([part.hierarchy] if part.hierarchy else part.hierarchies or [])]
+    files = tuple(_as_it_is(job.path(file)) for file in (job.parts.data.file, *trees))
+    return json.dumps([asked, rules, job.parts.protection.search_sets], default=str), files
+
+
+def _as_it_is(path: Path) -> Hashable:
+    """The file as it is now: one that was written anew is read anew."""
+    if not path.is_file():
+        return None
+    facts = path.stat()
+    return (str(path), facts.st_ino, facts.st_mtime_ns, facts.st_size)

@@ -1,0 +1,113 @@
+"""The records: files of the project, which of them is open, what its columns look like; and the log."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from statveil.core.errors import InputError
+from statveil.data.microdata import profile
+from statveil.desk import edits
+from statveil.desk.forms import Given, word
+from statveil.desk.project import Project
+from statveil.desk.screens.page import Desk, back, step_of, who
+from statveil.jobs.demo.demo import write_inputs
+from statveil.jobs.new_job import Kind, new_job
+
+EXAMPLE_RECORDS = 8_000
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    _add_files(app, desk)
+    _add_history(app, desk)
+
+
+def _add_files(app: FastAPI, desk: Desk) -> None:
+    project = desk.project
+
+    @app.get("/")
+    def data(request: Request) -> Response:
+        content = project.content
+        columns = desk.looks.columns() if content else None
+        return desk.page(request, "data.html", columns=columns, files=project.data_files(), data=content.get("data", {}))
+
+    @app.post("/data/add")
+    def add_file(request: Request, form: Given) -> Response:
+        if form.file is None or not form.file.filename:
+            raise InputError("No file was chosen.")
+        target = project.plain_file("data", form.file.filename)
+        if target.exists():
+            raise InputError(f"The project has a file {target.name!r} already.", hint="Give the new one another name.")
+        with target.open("xb") as file:
+            shutil.copyfileobj(form.file.file, file)
+        project.log.write("file", person=who(request).name, name=target.name)
+        return back("/")
+
+    @app.post("/data/example")
+    def example(request: Request, form: Given) -> Response:
+        project.replace(_example(project), step_of(request, form, "the example"))
+        return back("/")
+
+    @app.post("/data/open")
+    def open_file(request: Request, form: Given) -> Response:
+        name = word(form, "name")
+        if name not in project.data_files():
+            raise InputError("The project has no such file.", hint="Add it first.")
+        kind: Kind = "records" if word(form, "kind") == "records" else "table"
+        project.replace(_first_job(project, project.folder / name, kind), step_of(request, form, f"open {name}"))
+        return back("/")
+
+    @app.post("/data/records")
+    def change_records(request: Request, form: Given) -> Response:
+        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
+            new = edits.with_records(content, form)
+            profile(
+                (desk.looks.record_job(new) if "fields" in new else desk.looks.job(new)).microdata
+            )  # a condition that cannot be read is said now
+            return new
+
+        project.change(changed, step_of(request, form, "the records used"))
+        return back("/")
+
+
+def _add_history(app: FastAPI, desk: Desk) -> None:
+    project = desk.project
+
+    @app.post("/undo")
+    def undo(request: Request, form: Given) -> Response:
+        project.move(-1, person=who(request).name, state=word(form, "state"))
+        return back("/")
+
+    @app.post("/redo")
+    def redo(request: Request, form: Given) -> Response:
+        project.move(1, person=who(request).name, state=word(form, "state"))
+        return back("/")
+
+    @app.get("/log")
+    def log(request: Request) -> Response:
+        return desk.page(request, "log.html", lines=list(reversed(project.log.last(200))), head=project.log.head())
+
+
+def _example(project: Project) -> str:
+    """Invented enterprises in the folder data, and the demonstration's job for them."""
+    with tempfile.TemporaryDirectory(dir=project.folder) as place:
+        write_inputs(Path(place), records=EXAMPLE_RECORDS)
+        for path in (Path(place) / "input").iterdir():
+            path.replace(project.folder / "data" / path.name)
+        return (Path(place) / "job.toml").read_text(encoding="utf-8").replace('"input/', '"data/')
+
+
+def _first_job(project: Project, path: Path, kind: Kind) -> str:
+    """What `statveil new` would write for the file; its paths start from the project's folder."""
+    target = project.folder / ".first-job.toml"
+    target.unlink(missing_ok=True)
+    try:
+        new_job(path, target, kind)
+        return target.read_text(encoding="utf-8").replace(target.name, "job.toml")
+    finally:
+        target.unlink(missing_ok=True)

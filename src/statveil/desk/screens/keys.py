@@ -1,0 +1,64 @@
+"""The keys of a safe file: what an intruder may know, what is rare, and the recoding explorer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fastapi import FastAPI, Request, Response
+
+from statveil.core.errors import InputError, StatveilError
+from statveil.desk import edits
+from statveil.desk.forms import Given, word
+from statveil.desk.looks import Looks
+from statveil.desk.screens.page import Desk, back, step_of
+
+
+class PricedLevel(NamedTuple):
+    """A step of a field's menu: what risk and loss would be with it, all else as it is."""
+
+    field: str
+    level: str
+    unsafe: int
+    recoding_cost: float
+    blank_cost: float
+    is_now: bool
+
+
+def add(app: FastAPI, desk: Desk) -> None:
+    project = desk.project
+
+    @app.get("/keys")
+    def keys(request: Request) -> Response:
+        if not desk.looks.holds_records:
+            raise InputError("This job makes a table, not a safe file.", hint="Open the records for a safe file on the first screen.")
+        priced, fault = _priced(desk.looks)
+        content, columns = project.content, desk.looks.columns().profiles
+        return desk.page(request, "keys.html", columns=columns, job=content, files=project.data_files(), priced=priced, fault=fault)
+
+    @app.post("/keys")
+    def change_keys(request: Request, form: Given) -> Response:
+        project.change(lambda content: desk.checked(edits.with_keys(content, form)), step_of(request, form, "the keys"))
+        return back("/keys")
+
+    @app.post("/keys/fix")
+    def fix(request: Request, form: Given) -> Response:
+        words = f"{word(form, 'field')}: {word(form, 'level') or 'as planned'}"
+        project.change(lambda content: desk.checked(edits.with_fixed(content, form)), step_of(request, form, words))
+        return back("/keys")
+
+
+def _priced(looks: Looks) -> tuple[list[PricedLevel], str]:
+    """Every step of every menu, priced; what is fixed in the job stays where it is. Or what is wrong with the keys."""
+    try:
+        fixed = looks.record_job().parts.recoding.fixed or {}
+        explorer = looks.explorer()
+        start = explorer.recode_all(fixed).recoding
+        found = []
+        for field, levels in explorer.menus.items():
+            for level in levels:
+                seen = explorer.recode_all({field: level})
+                explorer.undo()
+                found.append(PricedLevel(field, level, seen.unsafe_records, seen.recoding_cost, seen.blank_cost, start[field] == level))
+    except StatveilError as error:
+        return [], str(error)
+    return found, ""

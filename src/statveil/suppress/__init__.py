@@ -1,0 +1,1 @@
+"""The classical methods beside adjustment: controlled rounding and the cell key method."""

@@ -1,0 +1,81 @@
+"""The two teams of method `auto`: one guided by the linear program of the bound, one without; neither hears the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from statveil.core.arrays import BoolArray
+from statveil.suppress.cells.classes import ClassSystem, Need
+from statveil.suppress.cells.gate import breaches
+from statveil.suppress.cells.heuristic import Cover, Proof, construct, improve
+from statveil.suppress.cells.lower_bound import CutLoop
+
+MOST_ROUNDS = 20
+"""Of looking for single respondents who can work something out. By judgement: two were needed."""
+BOUND_SHARE = 0.45
+"""Of the time, for the bound. By judgement."""
+
+
+class PatternNews(NamedTuple):
+    """What a team tells: a pattern with its witnesses, or a bound."""
+
+    stage: str
+    suppressed: BoolArray | None = None
+    proofs: dict[Need, Proof] | None = None
+    bound: int = 0
+
+
+def finished(cover: Cover, send: Callable[[Any], None], stage: str) -> None:
+    """Repair, tell, improve, repair and tell again: what is told is always safe."""
+    needs = repaired(cover, cover.system.needs)
+    send(PatternNews(stage, cover.suppressed.copy(), dict(cover.proofs)))
+    for _ in range(3):
+        before = cover.cost
+        improve(cover, needs)
+        needs = repaired(cover, needs)
+        if cover.late or cover.cost >= before:
+            break
+    send(PatternNews(f"{stage}, made cheaper", cover.suppressed.copy(), dict(cover.proofs)))
+
+
+def repaired(cover: Cover, needs: tuple[Need, ...]) -> tuple[Need, ...]:
+    """Meet what single respondents make necessary, until nothing is left; all needs of the pattern."""
+    if not cover.system.single.any():
+        return needs
+    for _ in range(MOST_ROUNDS):
+        new = tuple(need for need in breaches(cover.system, cover.suppressed) if need not in cover.proofs)
+        if not new:
+            break
+        cover.meet_all(new)
+        needs += new
+    return needs
+
+
+def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:
+    """Bound first; its point says which classes are wanted anyway."""
+    began = time.monotonic()
+    loop = CutLoop(system, began + BOUND_SHARE * seconds)
+    bound, x = loop.root()
+    send(PatternNews("lower bound", bound=bound))
+    cover = construct(system, began + seconds, np.maximum(1.0 - x, 0.02))
+    cover.discount = np.ones(system.size)
+    finished(cover, send, "guided by the bound")
+
+
+def run_plain(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:
+    finished(construct(system, time.monotonic() + seconds), send, "cheapest deviations")
+
+
+def run_repair(
+    system: ClassSystem, suppressed: BoolArray, proofs: dict[Need, Proof], new: tuple[Need, ...], send: Callable[[Any], None]
+) -> None:
+    """A pattern with further needs met; single respondents again, because more is suppressed."""
+    cover = Cover(system, time.monotonic())
+    cover.suppressed, cover.proofs = suppressed.copy(), dict(proofs)
+    cover.meet_all(new)
+    repaired(cover, new)
+    send(PatternNews("mended", cover.suppressed, cover.proofs))

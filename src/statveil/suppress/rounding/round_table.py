@@ -1,0 +1,200 @@
+"""`round_table`: every cell to a multiple of the base near it, every total still the sum of its parts."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from statveil.audit.classical.rounding import RoundingAsked, RoundingCase, RoundingProof, audit_rounding, proved_bound
+from statveil.audit.report import AuditReport
+from statveil.core.arrays import IntArray
+from statveil.core.errors import AuditFailed, NoTableFound
+from statveil.suppress.rounding.problem import RoundingProblem, rounding_problem
+from statveil.suppress.rounding.programs import TUNING as PROGRAMS
+from statveil.suppress.rounding.programs import is_whole, relaxed, whole
+from statveil.tables.table import Table
+
+
+class RoundingTuning(NamedTuple):
+    """By judgement."""
+
+    most_proved: int = 3_000
+    """Cells up to which a proof by cases is tried."""
+    most_cases: int = 400
+    most_steps: int = 4
+    """How many bases further than one a cell may be sent where no closer table was found."""
+
+
+TUNING = RoundingTuning()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundedTable:
+    """A rounded table, audited. released: in published units. cost, bound: how far all cells move together, and the least that any table
+    within the same steps does, in the table's own units. proved: both are equal, and the audit worked the bound out for itself.
+
+    steps: how many bases further than asked by zero steps a cell may be; 0 means that every cell is within one base.
+    """
+
+    released: IntArray = field(repr=False)
+    asked: RoundingAsked
+    cost: int
+    bound: int
+    audit: AuditReport = field(repr=False)
+    proof: RoundingProof = field(repr=False)
+
+    @property
+    def proved(self) -> bool:
+        return self.cost == self.bound
+
+    @property
+    def steps(self) -> int:
+        return self.asked.steps
+
+    @property
+    def gap(self) -> float:
+        return 1 - self.bound / self.cost if self.cost else 0.0
+
+
+def round_table(table: Table, base: int, *, zero_restricted: bool = True, most_steps: int = 0, seconds: float = 60.0) -> RoundedTable:
+    """Controlled rounding of one table, hierarchical or not, or of several linked ones.
+
+    table: as `sv.tabulate` makes it. base: in published units. zero_restricted: a multiple of the base stays as it is; otherwise it may
+        move by one base. A zero stays zero in any case.
+    most_steps: where no table within one base is found, so many bases further are allowed, as few as possible.
+    seconds: time limit; a longer one may prove more.
+
+    Rounding hides a value only within the base, and less where totals narrow it down: it withstands no attacker who knows more. It does not
+    look at sensitive cells.
+
+    >>> import statveil as sv
+    >>> table = sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B"])}, {("A",): 4, ("B",): 8})
+    >>> rounded = round_table(table, 3)
+    >>> sorted(rounded.released.tolist()), rounded.proved
+    ([3, 9, 12], True)
+    """
+    end = time.monotonic() + seconds
+    for steps in range(min(most_steps, TUNING.most_steps) + 1):
+        problem = rounding_problem(table, base, zero_restricted=zero_restricted, steps=steps)
+        search = RoundingSearch(problem, end)
+        z = search.run()
+        if z is not None:
+            return _audited(table, problem, search, z, RoundingAsked(base=int(base), zero_restricted=zero_restricted, steps=steps))
+    raise NoTableFound(
+        f"No additive table was found within {most_steps + 1} bases of every cell.",
+        hint="Allow more steps (most_steps), do without zero restriction, or take more time.",
+    )
+
+
+def _audited(table: Table, problem: RoundingProblem, search: RoundingSearch, z: IntArray, asked: RoundingAsked) -> RoundedTable:
+    released = problem.released(z) // 10 ** (table.scale - table.decimals)
+    report = audit_rounding(table, released, asked)
+    if not report.passed:
+        raise AuditFailed("The audit of the rounded table found faults.", hint=str(report))
+    proof = RoundingProof(relations=problem.relations, scale=PROGRAMS.scale, cases=tuple(search.cases))
+    bound = min(proved_bound(table, asked, proof), problem.cost(z)) if proof.cases else 0
+    return RoundedTable(released=released, asked=asked, cost=problem.cost(z), bound=bound, audit=report, proof=proof)
+
+
+@dataclass(order=True)
+class OpenCase:
+    """A case whose bound is not high enough yet."""
+
+    bound: int
+    number: int
+    case: RoundingCase = field(compare=False)
+    branch: tuple[int, int] | None = field(compare=False)
+    """The cell and the z to branch at; None where the relaxation was whole or impossible."""
+
+
+class RoundingSearch:
+    """Branch and bound on the relaxation, of large tables its root alone; cases carry the multipliers that prove them."""
+
+    def __init__(self, problem: RoundingProblem, end: float) -> None:
+        self.problem, self.end = problem, end
+        self.best: IntArray | None = None
+        self.open: list[OpenCase] = []
+        self.made = 0
+
+    @property
+    def cases(self) -> list[RoundingCase]:
+        return [each.case for each in sorted(self.open, key=lambda each: each.number)]
+
+    def run(self) -> IntArray | None:
+        self._solve(())
+        if self.best is None and self._left() > 0:
+            self._offer(self._near_the_relaxation())
+        if self.problem.value.size <= TUNING.most_proved:
+            self._branch()
+        return self.best
+
+    def _left(self) -> float:
+        return self.end - time.monotonic()
+
+    def _bounds(self, narrowed: tuple[tuple[int, int, int], ...]) -> tuple[IntArray, IntArray]:
+        low, high = self.problem.low.copy(), self.problem.high.copy()
+        for cell, least, most in narrowed:
+            low[cell], high[cell] = least, most
+        return low, high
+
+    def _solve(self, narrowed: tuple[tuple[int, int, int], ...]) -> bool:
+        """Solve the relaxation of a case and put it on the list; whether the solver came to an end."""
+        low, high = self._bounds(narrowed)
+        found = relaxed(self.problem, low, high, seconds=max(self._left(), 0.1))
+        if found is None:
+            return False
+        case = RoundingCase(narrowed=narrowed, multipliers=found.multipliers)
+        branch = None
+        if found.z is not None:
+            self.relaxation = found.z
+            self._offer(np.rint(found.z).astype(np.int64))
+            apart = np.abs(found.z - np.rint(found.z))
+            cell = int(np.argmax(apart))
+            branch = (cell, int(np.floor(found.z[cell]))) if apart[cell] > PROGRAMS.near_whole else None
+        heapq.heappush(self.open, OpenCase(self._bound(case, low, high), self.made, case, branch))
+        self.made += 1
+        return True
+
+    def _bound(self, case: RoundingCase, low: IntArray, high: IntArray) -> int:
+        """The same sum as the audit's; it only steers the search."""
+        problem = self.problem
+        pay = problem.relations.T @ case.multipliers
+        ends = (low, high, np.clip(0, low, high), np.clip(1, low, high))
+        least = np.minimum.reduce([PROGRAMS.scale * np.abs(problem.base * z - problem.rest) - pay * z for z in ends])
+        total = int(least.astype(object).sum()) - int((pay.astype(object) * problem.floor.astype(object)).sum())
+        return -(-total // PROGRAMS.scale)
+
+    def _offer(self, z: IntArray | None) -> None:
+        if z is not None and self.problem.accepts(z) and (self.best is None or self.problem.cost(z) < self.problem.cost(self.best)):
+            self.best = z
+
+    def _near_the_relaxation(self) -> IntArray | None:
+        """What the relaxation left whole stays, the rest is settled in whole numbers; where that is impossible, all is."""
+        low, high = self._bounds(())
+        if not hasattr(self, "relaxation"):
+            return whole(self.problem, low, high, seconds=self._left())
+        settled, z = is_whole(self.relaxation), np.rint(self.relaxation).astype(np.int64)
+        found = whole(self.problem, np.where(settled, z, low), np.where(settled, z, high), seconds=self._left() / 2)
+        return whole(self.problem, low, high, seconds=max(self._left(), 0.1)) if found is None else found
+
+    def _branch(self) -> None:
+        """Best first, until the bound of every case meets the best table."""
+        while self.open and self._left() > 0 and self.made < TUNING.most_cases:
+            worst = self.open[0]
+            if worst.branch is None or (self.best is not None and worst.bound >= self.problem.cost(self.best)):
+                return
+            heapq.heappop(self.open)
+            cell, k = worst.branch
+            low, high = self._bounds(worst.case.narrowed)
+            rest = tuple(each for each in worst.case.narrowed if each[0] != cell)
+            halves = ((cell, int(low[cell]), k), (cell, k + 1, int(high[cell])))
+            solved = [self._solve((*rest, half)) for half in halves]
+            if not all(solved):
+                self.open = [each for each in self.open if each.case.narrowed[-1:] not in [(half,) for half in halves]]
+                heapq.heapify(self.open)
+                heapq.heappush(self.open, worst)
+                return

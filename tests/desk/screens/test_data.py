@@ -1,0 +1,71 @@
+"""Files, records and the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.desk.stories import client, opened, post
+
+
+def test_an_empty_folder_shows_where_to_begin(tmp_path: Path) -> None:
+    page = client(tmp_path).get("/")
+    assert page.status_code == 200
+    assert "Begin with the example" in page.text
+
+
+def test_the_example_is_a_job_that_runs(tmp_path: Path) -> None:
+    desk = client(tmp_path)
+    assert post(desk, "/data/example") == 303
+    assert "data/enterprises.csv" in desk.get("/").text
+    assert desk.get("/risk").status_code == 200
+
+
+def test_the_columns_are_shown_as_they_look(tmp_path: Path) -> None:
+    page = opened(tmp_path).get("/").text
+    assert '<th scope="row">turnover</th><td class="left">number</td>' in page
+
+
+def test_missing_words_and_a_condition_are_keys_of_the_job(tmp_path: Path) -> None:
+    desk = opened(tmp_path)
+    assert post(desk, "/data/records", missing="NA -9", where="trade = 'food'") == 303
+    text = (tmp_path / "job.toml").read_text()
+    assert 'missing = ["NA", "-9"]' in text
+    assert "<td>1</td>" in desk.get("/").text, "one trade is left"
+
+
+def test_missing_words_by_column_stay_when_a_condition_is_added(tmp_path: Path) -> None:
+    desk = client(tmp_path)
+    text = "region,turnover\n" + "".join(f"R{each % 3},{each * 7.5}\n" for each in range(30)) + "R1,NA\n"
+    desk.post("/data/add", files={"file": ("gaps.csv", text)})
+    assert post(desk, "/data/open", name="data/gaps.csv") == 303
+    assert "By column: turnover: NA" in desk.get("/").text
+    assert "one missing value" in desk.get("/risk").text
+    assert post(desk, "/data/records", missing="", where="turnover is not missing") == 303
+    assert desk.get("/risk").status_code == 200
+
+
+def test_a_condition_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
+    desk = opened(tmp_path)
+    before = (tmp_path / "job.toml").read_bytes()
+    assert post(desk, "/data/records", where="trade ==== ") == 422
+    assert (tmp_path / "job.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["../job.toml", "..", "/etc/passwd", "a/b.csv", ".hidden", "", "history/stack.json", "data/../job.toml"])
+def test_a_name_is_never_a_path(tmp_path: Path, name: str) -> None:
+    desk = opened(tmp_path)
+    assert post(desk, "/data/open", name=name) == 422
+    assert desk.post("/data/add", files={"file": (name, "a\n1\n")}).status_code in (303, 422)
+    assert {path.name for path in tmp_path.iterdir()} <= {
+        *("history", "data", "decisions", "results", "approvals"),
+        *("log.jsonl", "job.toml"),
+    }
+
+
+def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
+    desk = opened(tmp_path)
+    before = (tmp_path / "data" / "shops.csv").read_bytes()
+    assert desk.post("/data/add", files={"file": ("shops.csv", "a\n1\n")}).status_code == 422
+    assert (tmp_path / "data" / "shops.csv").read_bytes() == before

@@ -1,0 +1,38 @@
+"""The table and its trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from statveil.jobs.table_job import read_job
+from tests.desk.stories import TABLE, opened, post, state, tabulated
+
+
+def test_the_form_writes_what_the_library_reads(tmp_path: Path) -> None:
+    tabulated(tmp_path)
+    (spec,) = read_job(tmp_path / "job.toml").specs()
+    assert (spec.measure, list(spec.dimensions)) == ("turnover", ["region", "trade"])
+
+
+def test_the_trees_are_drawn(tmp_path: Path) -> None:
+    page = tabulated(tmp_path).get("/table").text
+    assert "region: 6 codes" in page
+    assert '<li class="depth-1">N <span class="note">North</span></li>' in page
+
+
+def test_values_of_records_cannot_become_codes_and_the_job_stays(tmp_path: Path) -> None:
+    desk = opened(tmp_path)
+    before = (tmp_path / "job.toml").read_bytes()
+    answer = desk.post("/table", data={**TABLE, "state": state(desk), "dimension": ["region", "turnover"]})
+    assert answer.status_code == 422
+    assert "cannot be a dimension" in answer.text
+    assert (tmp_path / "job.toml").read_bytes() == before
+
+
+def test_a_code_that_the_tree_lacks_is_named(tmp_path: Path) -> None:
+    desk = opened(tmp_path)
+    (tmp_path / "data" / "regions.csv").write_text("code,parent,label\nAll,,\nN1,All,\nN2,All,\n")
+    post(desk, "/table", **TABLE)
+    page = desk.get("/table")
+    assert page.status_code == 200
+    assert "S1" in page.text.partition('role="alert"')[2].partition("</div>")[0]

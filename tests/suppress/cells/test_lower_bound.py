@@ -1,0 +1,53 @@
+"""Cuts hold for every safe pattern, whatever multipliers they were made from."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from statveil.core.errors import InfeasibleProblem, NoTableFound
+from statveil.suppress.cells.classes import classes_of
+from statveil.suppress.cells.heuristic import construct
+from statveil.suppress.cells.lower_bound import CutLoop, bound_of, cut_of, partner_cuts
+from tests.suppress.cells.stories import grid, random_grid
+
+
+def test_the_partners_of_one_cell_in_a_square_are_counted():
+    system = classes_of(grid([[20, 50], [8, 19]], {0: 4}))
+    bound, _ = CutLoop(system, time.monotonic() + 60).root()
+    assert bound == 3000
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10_000))
+def test_a_safe_pattern_meets_every_cut(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_grid(rng)
+    try:
+        system = classes_of(problem)
+        cover = construct(system, time.monotonic() + 60)
+    except (InfeasibleProblem, NoTableFound):
+        return
+    x = cover.suppressed.astype(np.float64)
+    for need in system.needs:
+        for cut in cut_of(system, need, rng.integers(-3, 4, size=system.relations.shape[0]) / rng.integers(1, 4)):
+            assert cut.short(x) <= 0
+    bound, _ = CutLoop(system, time.monotonic() + 60).root()
+    assert bound <= cover.cost
+
+
+def test_multipliers_below_zero_prove_nothing():
+    system = classes_of(grid([[20, 50], [8, 19]], {0: 4}))
+    cuts = partner_cuts(system)
+    assert bound_of(system, cuts, np.full(len(cuts), -1.0)) == 0
+
+
+@pytest.mark.parametrize("amount", [1, 8, 20])
+def test_bounds_do_not_fall_with_the_need(amount):
+    system = classes_of(grid([[20, 50, 9], [8, 19, 30], [5, 5, 40]], {0: amount}))
+    bound, _ = CutLoop(system, time.monotonic() + 60).root()
+    assert bound >= 3000
