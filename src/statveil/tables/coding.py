@@ -103,7 +103,7 @@ def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: Chec
     coded = CodedRecords(
         tables=[_code_keys(grid) for grid in layout.grids],
         holding=spec.holding,
-        weight=_weight_units(spec, columns, units),
+        weight=_weight_units(spec, columns, units) if spec.weight else None,
         responses=[
             ResponseUnits(
                 units_or_one(columns.number(each.measure), units.measure_decimals),

@@ -20,6 +20,16 @@ from statveil.tables.positions import REQUESTED, UNWAIVED, Grid, PositionSums, c
 from statveil.tables.spec import TableSpec
 
 
+class RollUpTuning(NamedTuple):
+    """How positions are numbered."""
+
+    dense: int = 16
+    """A list of all keys up to the last is kept where it has at most so many entries for each that is in use. By judgement."""
+
+
+TUNING = RollUpTuning()
+
+
 @numba.njit(cache=True, nogil=True)
 def add_into(target: Any, position: Any, source: Any) -> None:
     """Add each leaf to its position; leaves at -1 are left out."""
@@ -135,6 +145,27 @@ def rank_respondents(rows: ContributionRows, position: Any, size: int, top: int)
     return respondents.copy(), magnitude.copy(), largest, largest_copies, largest_flagged, leader
 
 
+@numba.njit(cache=True, nogil=True)
+def rank_records(rows: ContributionRows, position: Any, size: int, top: int) -> Any:
+    """The same where every row is a respondent of its own; they are not counted and not added up, and have no names."""
+    leaf, amount, copies, flags = rows.leaf, rows.amount, rows.copies, rows.flags
+    largest = np.full((size, top), -1, np.int64)
+    largest_copies = np.zeros((size if copies.size else 0, top), np.int64)
+    largest_flagged = np.full((size if flags.size else 0, 2), -1, np.int64)
+    for row in range(leaf.size):
+        where = position[leaf[row]]
+        if where < 0:
+            continue
+        contribution = abs(amount[row])
+        place = place_among(largest[where], contribution)
+        if copies.size:
+            insert_at(largest_copies[where], place, copies[row])
+        if flags.size:
+            raise_flagged(largest_flagged[where], flags[row], contribution)
+    nothing = np.zeros(0, np.int64)
+    return nothing, nothing, largest, largest_copies, largest_flagged, np.zeros(0, np.uint64)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LeafCells:
     """Sums per leaf cell that holds a record, by ascending key."""
@@ -198,16 +229,26 @@ def read_contributions(
         start = np.flatnonzero(np.diff(_array(answer, "holding"), prepend=-1))
         names = _array(holding_names(session), "name")[_array(answer, "holding")[start]]
     else:
-        answer = largest_record_amounts(session, table, response, top) if top else record_amounts(session, table, response)
+        few = partial(largest_record_amounts, session, table, response, repeats=units.repeats)
+        answer = few(top) if top else record_amounts(session, table, response)
         start, names = np.arange(answer.num_rows), nothing.astype(np.uint64)
     return Contributions(
         start=np.append(start, answer.num_rows).astype(np.int64),
-        leaf=np.searchsorted(leaves.key, _array(answer, "key")).astype(np.int32),
+        leaf=_places(leaves.key, _array(answer, "key")),
         amount=_array(answer, "amount"),
         copies=_array(answer, "copies") if units.repeats else nothing,
         flags=_array(answer, "flags").astype(np.uint8) if spec.waiver or spec.request else nothing.astype(np.uint8),
         name=names,
     )
+
+
+def _places(keys: IntArray, wanted: IntArray) -> AnyArray:
+    """Where each wanted key stands among all, which ascend; by a list of all numbers up to the last where that is not long."""
+    if not keys.size or keys[-1] > TUNING.dense * (keys.size + wanted.size):
+        return np.searchsorted(keys, wanted).astype(np.int32)
+    place = np.zeros(keys[-1] + 1, dtype=np.int32)
+    place[keys] = np.arange(keys.size, dtype=np.int32)
+    return place[wanted]
 
 
 def _array(answer: pa.Table, name: str) -> AnyArray:
@@ -254,10 +295,7 @@ def _leaders_of_level(key: IntArray, respondent: IntArray, amount: IntArray) -> 
 
 def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units: TableUnits, ancestor: IntArray) -> PositionSums:
 
-    inside = ancestor >= 0
-    key, places = np.unique(ancestor[inside], return_inverse=True)
-    position = np.full(ancestor.size, -1, dtype=np.int64)
-    position[inside] = places
+    key, position = _numbered(ancestor)
     sums = {}
     for name in ("records", "value", "weight", "mass", "low_print", "high_print"):
         source = getattr(leaves, name)
@@ -269,10 +307,24 @@ def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units:
     return PositionSums(key=key, **sums, **found)
 
 
+def _numbered(ancestor: IntArray) -> tuple[IntArray, IntArray]:
+    """The different keys, ascending, and where that of each leaf stands among them; -1 stays."""
+    inside = ancestor >= 0
+    last = int(ancestor.max(initial=-1))
+    if last > TUNING.dense * ancestor.size:
+        key = np.unique(ancestor[inside])
+        return key, np.where(inside, np.searchsorted(key, ancestor), -1)
+    held = np.zeros(last + 1, dtype=np.bool_)
+    held[ancestor[inside]] = True
+    number = np.append(np.cumsum(held) - 1, -1)  # the last is what -1 finds
+    return np.flatnonzero(held), number[ancestor]
+
+
 def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: TableUnits) -> dict[str, IntArray]:
 
     given = ContributionRows(*(getattr(rows, name) for name in ContributionRows._fields))
-    respondents, magnitude, largest, copies, flagged, leader = rank_respondents(given, position, size, top)
+    rank = rank_respondents if rows.name.size else rank_records
+    respondents, magnitude, largest, copies, flagged, leader = rank(given, position, size, top)
     if not leader.size:
         leader = largest[:, 0].astype(np.uint64)  # a record has no name; what it gives is the same in every cell that holds it
     if not rows.flags.size:

@@ -1,4 +1,4 @@
-"""What a query needs of an engine: the names of the columns, and a session with five verbs.
+"""What a query needs of an engine: the names of the columns, and a session with seven verbs.
 
 Queries are written once, in SQL that all engines read alike. Where they have no common word, a query uses one of `WORDS`, which each engine
 defines for itself. Queries call the records `records` and its columns by `column(engine, name)`: a user's words never enter a query.
@@ -6,7 +6,7 @@ defines for itself. Queries call the records `records` and its columns by `colum
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -34,6 +34,12 @@ class Session(Protocol):
 
     def keep(self, name: str, sql: str) -> None:
         """Store the answer under a name that later queries may use."""
+
+    def view(self, name: str, sql: str) -> None:
+        """The same without storing it: worked out anew wherever it is used."""
+
+    def largest(self, name: str, by: Sequence[str], value: str, count: int) -> pa.Table:
+        """The `count` largest values (`largest`) of each group of a kept table, with its columns `by`; fewer where there are fewer."""
 
     def lend(self, name: str, table: pa.Table) -> None:
         """Give a table of ours to later queries."""
@@ -65,6 +71,9 @@ class Engine(Protocol):
 
     def holds_decimals(self, name: str) -> str:
         """A condition: whether the column's type is one of numbers with decimals, so that 9 and 9.0 are the same."""
+
+    def holds_whole_numbers(self, name: str) -> str:
+        """A condition: whether the column's type is one of whole numbers, so that no text need be looked at."""
 
     def place(self, record: int) -> str:
         """Where a user finds the record of that number: its line or its row."""

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -27,6 +27,7 @@ from statveil.data.engines.protocol import RecordView, column, internal_name
 _SPACES = "".join(map(chr, [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000]))
 """What DuckDB takes for spaces around a text: all space separators of Unicode."""
 _SAME_TEXT = ("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date", "decimal", "timestamp_ntz")
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FLOATING = ("float", "double")
 
 
@@ -98,6 +99,9 @@ class SparkEngine:
     def holds_decimals(self, name: str) -> str:
         return str(self.kinds[self.columns.index(name)].startswith((*_FLOATING, "decimal"))).lower()
 
+    def holds_whole_numbers(self, name: str) -> str:
+        return str(self.kinds[self.columns.index(name)] in _WHOLE).lower()
+
     def place(self, record: int) -> str:
         return "a row that has no number in Spark"
 
@@ -141,6 +145,16 @@ class SparkRecords:
             frame = self._frame(sql).persist()
             self._held.append(frame)
             self._name(name, frame)
+
+    def view(self, name: str, sql: str) -> None:
+        with _in_our_words(self.origin):
+            self._name(name, self._frame(sql))
+
+    def largest(self, name: str, by: Sequence[str], value: str, count: int) -> pa.Table:
+        groups = ", ".join(by)
+        place = f"row_number() OVER (PARTITION BY {groups} ORDER BY {value} DESC) AS place"
+        ranked = f"SELECT {groups}, {value} AS largest, {place} FROM {name}"
+        return self.query(f"SELECT {groups}, largest FROM ({ranked}) WHERE place <= {count}")
 
     def lend(self, name: str, table: pa.Table) -> None:
         with _in_our_words(self.origin):

@@ -27,10 +27,18 @@ class NumberColumn:
     decimals: int = 0
     given: str | None = None
     """Its text as the engine writes it; None casts the identifier."""
+    whole: str = "false"
+    """A condition that the engine settles before it reads: whether the type is one of whole numbers, whose text need not be looked at."""
 
     @classmethod
     def of(cls, data: Microdata, name: str, mark: DecimalMark | None = None) -> NumberColumn:
-        return cls(name=name, identifier=column(data.engine, name), mark=mark or data.decimal or ".", given=text_of(data.engine, name))
+        return cls(
+            name=name,
+            identifier=column(data.engine, name),
+            mark=mark or data.decimal or ".",
+            given=text_of(data.engine, name),
+            whole=data.engine.holds_whole_numbers(name),
+        )
 
     @property
     def _trimmed(self) -> str:
@@ -44,7 +52,11 @@ class NumberColumn:
 
     @property
     def is_number(self) -> str:
-        return f"whole_match({self._trimmed}, '[+-]?([0-9]+[{self.mark}]?[0-9]*|[{self.mark}][0-9]+)(e[+-]?[0-9]+)?')"
+        pattern = f"[+-]?([0-9]+[{self.mark}]?[0-9]*|[{self.mark}][0-9]+)(e[+-]?[0-9]+)?"
+        return self._if_whole(f"nullif({self.identifier} IS NOT NULL, false)", f"whole_match({self._trimmed}, '{pattern}')")
+
+    def _if_whole(self, then: str, otherwise: str) -> str:
+        return otherwise if self.whole == "false" else f"CASE WHEN {self.whole} THEN {then} ELSE {otherwise} END"
 
     @property
     def is_word(self) -> str:
@@ -57,7 +69,7 @@ class NumberColumn:
         exponent = (
             f"CASE WHEN contains({self.text}, 'e') THEN coalesce(TRY_CAST(split_part({self.text}, 'e', 2) AS INTEGER), -999) ELSE 0 END"
         )
-        return f"CASE WHEN {self.is_number} THEN {digits} - ({exponent}) END"
+        return self._if_whole("0", f"CASE WHEN {self.is_number} THEN {digits} - ({exponent}) END")
 
     @property
     def is_negative(self) -> str:
@@ -65,7 +77,9 @@ class NumberColumn:
 
     def units(self, decimals: int) -> str:
         """The number as an integer in units of 10**-decimals; NULL when it does not fit."""
-        return f"TRY_CAST(TRY_CAST({self.text} AS DECIMAL(19, {decimals})) * CAST({10**decimals} AS DECIMAL(10, 0)) AS BIGINT)"
+        scaled = "TRY_CAST(TRY_CAST({} AS DECIMAL(19, {})) * CAST({} AS DECIMAL(10, 0)) AS BIGINT)"
+        whole = f"TRY_CAST({self.identifier} AS BIGINT)" if not decimals else scaled.format(self.identifier, decimals, 10**decimals)
+        return self._if_whole(whole, scaled.format(self.text, decimals, 10**decimals))
 
     def rounded_units(self, decimals: int) -> str:
         """The same for a number that is not negative and has more decimals, a half rounded to the even neighbour."""

@@ -37,11 +37,12 @@ class RecordFlag(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CodedRecords:
-    """What the records are coded as. `one` is a weight of one where a record stands for as many respondents as it weighs."""
+    """What the records are coded as. `weight` is None where all weigh one; `one` is a weight of one where a record stands for as many
+    respondents as it weighs."""
 
     tables: Sequence[Sequence[CodeKeys]]
     holding: str | None
-    weight: str
+    weight: str | None
     responses: Sequence[ResponseUnits]
     flags: Sequence[RecordFlag]
     one: int | None
@@ -63,11 +64,17 @@ def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) ->
         session.keep("holdings", f"SELECT holding, {number}, {name} FROM ({distinct})")
         joins.append(f"JOIN holdings ON holdings.holding = {identifier}")
         holding = "holdings.id"
-    numbers = [f"{coded.weight} AS weight"]
+    numbers = [f"{coded.weight} AS weight"] if coded.weight else []
     for place, each in enumerate(coded.responses):
-        numbers += [f"{each.measure} AS measure{place}", f"{each.rule} AS rule{place}"]
-    selected = ", ".join([*keys, f"{holding} AS holding", *numbers, f"{_flags(engine, coded.flags)} AS flags"])
-    session.keep("coded", _with_products(f"SELECT {selected} FROM records {' '.join(joins)}", coded))
+        numbers += [f"{each.measure} AS measure{place}", *([f"{each.rule} AS rule{place}"] if each.rule != each.measure else [])]
+    holdings = [f"{holding} AS holding"] if coded.holding else []
+    flags = [f"{_flags(engine, coded.flags)} AS flags"] if any(each.column for each in coded.flags) else []
+    selected = f"SELECT {', '.join([*keys, *holdings, *numbers, *flags])} FROM records {' '.join(joins)}"
+    if coded.weight:
+        session.keep("coded", _with_products(selected, engine, coded))
+    else:  # what is the same in all records, or follows from a number beside it, is not stored
+        session.keep("coded_numbers", selected)
+        session.view("coded", _with_products("SELECT * FROM coded_numbers", engine, coded))
 
 
 def _lookups(session: Session, engine: Engine, tables: Sequence[Sequence[CodeKeys]]) -> tuple[list[str], list[str]]:
@@ -89,16 +96,33 @@ def _flags(engine: Engine, flags: Sequence[RecordFlag]) -> str:
     return f"CAST({' + '.join(terms)} AS TINYINT)"
 
 
-def _with_products(source: str, coded: CodedRecords) -> str:
+def _with_products(source: str, engine: Engine, coded: CodedRecords) -> str:
     repeats = coded.one is not None
-    products = [f"CAST({f'greatest(weight, {coded.one})' if repeats else '1'} AS BIGINT) AS copies"]
-    for place in range(len(coded.responses)):
-        weighted = f"CAST(weight AS DECIMAL(19, 0)) * CAST(rule{place} AS DECIMAL(19, 0))"
-        products.append(f"TRY_CAST(CAST(weight AS DECIMAL(19, 0)) * CAST(measure{place} AS DECIMAL(19, 0)) AS BIGINT) AS value{place}")
-        products.append(f"TRY_CAST({f'rule{place}' if repeats else weighted} AS BIGINT) AS amount{place}")
-        products.append(f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass{place}")
     keys = [f"key{table}" for table in range(len(coded.tables))]
-    return f"SELECT {', '.join([*keys, 'holding', 'weight', *products, 'flags'])} FROM ({source})"
+    holding = "holding" if coded.holding else "0 AS holding"
+    weight = "weight" if coded.weight else "CAST(1 AS BIGINT) AS weight"
+    products = [f"CAST({f'greatest(weight, {coded.one})' if repeats else '1'} AS BIGINT) AS copies"]
+    for place, each in enumerate(coded.responses):
+        measure = f"measure{place}"
+        rule = measure if each.rule == each.measure else f"rule{place}"
+        products += _weighted(place, measure, rule, repeats) if coded.weight else _unweighted(place, measure, rule)
+    flags = "flags" if any(each.column for each in coded.flags) else f"{_flags(engine, coded.flags)} AS flags"
+    return f"SELECT {', '.join([*keys, holding, weight, *products, flags])} FROM ({source})"
+
+
+def _weighted(place: int, measure: str, rule: str, repeats: bool) -> list[str]:
+    weighted = f"CAST(weight AS DECIMAL(19, 0)) * CAST({rule} AS DECIMAL(19, 0))"
+    return [
+        f"TRY_CAST(CAST(weight AS DECIMAL(19, 0)) * CAST({measure} AS DECIMAL(19, 0)) AS BIGINT) AS value{place}",
+        f"TRY_CAST({rule if repeats else weighted} AS BIGINT) AS amount{place}",
+        f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass{place}",
+    ]
+
+
+def _unweighted(place: int, measure: str, rule: str) -> list[str]:
+    """The lowest whole number of 64 bits has no absolute value: it is NULL, as what does not fit."""
+    mass = f"CASE WHEN {rule} >= -9223372036854775807 THEN abs({rule}) END AS mass{place}"
+    return [f"{measure} AS value{place}", f"{rule} AS amount{place}", mass]
 
 
 def sums_exceed(session: Session, responses: int, largest: int) -> bool:
@@ -125,9 +149,12 @@ def leaf_sums(session: Session, table: int, response: int, tables: int) -> pa.Ta
     joint_key = ", ' ', ".join(f"CAST({key} AS STRING)" for key in keys)
     print_ = f"md5(concat('statveil records ', {joint_key}))"
     joint = f"SELECT {', '.join(keys)}, count(*) AS records, {sums} FROM coded GROUP BY {', '.join(keys)}"
-    halves = {"low_print": f"bit_xor(hex_number(substr({print_}, 1, 15)))", "high_print": f"bit_xor(hex_number(substr({print_}, 16, 15)))"}
+    halves = {"low_print": f"hex_number(substr({print_}, 1, 15))", "high_print": f"hex_number(substr({print_}, 16, 15))"}
+    if tables == 1:  # a cell has one joint key, its own
+        shown = ", ".join(["records", *columns, *(f"{half} AS {name}" for name, half in halves.items())])
+        return session.query(f"SELECT key0 AS key, {shown} FROM ({joint}) ORDER BY key0")
     added = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in ("records", *columns))
-    prints = ", ".join(f"{half} AS {name}" for name, half in halves.items())
+    prints = ", ".join(f"bit_xor({half}) AS {name}" for name, half in halves.items())
     return session.query(f"SELECT key{table} AS key, {added}, {prints} FROM ({joint}) GROUP BY key{table} ORDER BY key{table}")
 
 
@@ -147,10 +174,16 @@ def record_amounts(session: Session, table: int, response: int) -> pa.Table:
     return session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags FROM coded")
 
 
-def largest_record_amounts(session: Session, table: int, response: int, top: int) -> pa.Table:
-    """The same for the `top` largest records of each leaf cell and kind of flags only: no more rows than cells, however many records."""
-    place = f"row_number() OVER (PARTITION BY key{table}, flags ORDER BY abs(amount{response}) DESC) AS place"
-    ranked = f"SELECT key{table} AS key, amount{response} AS amount, copies, flags, {place} FROM coded"
+def largest_record_amounts(session: Session, table: int, response: int, top: int, *, repeats: bool) -> pa.Table:
+    """The same for the `top` largest records of each leaf cell and kind of flags only: no more rows than cells, however many records.
+
+    Amounts come without their signs, and without copies where no record `repeats`.
+    """
+    amount = f"abs(amount{response})"
+    if not repeats:
+        return session.largest("coded", [f"key{table}", "flags"], amount, top).rename_columns(["key", "flags", "amount"])
+    place = f"row_number() OVER (PARTITION BY key{table}, flags ORDER BY {amount} DESC) AS place"
+    ranked = f"SELECT key{table} AS key, {amount} AS amount, copies, flags, {place} FROM coded"
     return session.query(f"SELECT key, amount, copies, flags FROM ({ranked}) WHERE place <= {top}")
 
 
