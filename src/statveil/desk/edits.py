@@ -99,14 +99,14 @@ def with_protection(content: dict[str, Any], form: Words) -> dict[str, Any]:
     return {**content, **protection, "limits": {**content.get("limits", {}), **limits}}
 
 
-METHODS = ("adjustment", "keep")
+TAKEABLE = ("adjustment", "keep")
 """Methods of a comparison that a job can ask for; the others are made by commands of their own."""
 USUALLY_KEPT = dict.fromkeys(("mean", "variance", "correlation", "slope"), "sensitive")
 
 
 def with_method(content: dict[str, Any], method: str) -> dict[str, Any]:
     """Adjustment alone, or with the statistics of the job kept; the usual four where it names none."""
-    if method not in METHODS:
+    if method not in TAKEABLE:
         raise InputError(
             "A job cannot ask for this method.", hint="It has a command of its own: statveil suppress, or the Python interface."
         )

@@ -56,7 +56,7 @@ def figures_of(desk: Desk, run: runs.DeskRun) -> dict[str, Any]:
 
 
 def figures_page(desk: Desk, request: Request, run: runs.DeskRun) -> Response:
-    return desk.page(request, FIGURES[run.kind][0], run=run, found=figures_of(desk, run), takeable=edits.METHODS)
+    return desk.page(request, FIGURES[run.kind][0], run=run, found=figures_of(desk, run), takeable=edits.TAKEABLE)
 
 
 def _taken(content: dict[str, Any], kind: str, found: Mapping[str, Any], choice: str) -> dict[str, Any]:
