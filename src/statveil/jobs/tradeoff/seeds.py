@@ -71,7 +71,6 @@ def explore_from_plain(
             seeds.ask(step * first.distance, seeds.tables[-1], TUNING.for_holes)
     found = tuple(each.deviation for each in seeds.tables[1:])
     explore(problem, targets, keep, plain, plan._replace(seconds=max(seeds.seconds_left, 0.0), seeds=found), send)
-    seeds.go_on()
 
 
 def seed_front(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plain: IntArray, plan: FrontPlan, send: Send) -> None:
@@ -86,9 +85,8 @@ def seed_front(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep
     for _ in range(min(plan.points, TUNING.most_runs) - 1):
         hole = seeds.widest_hole()
         if hole is None or seeds.seconds_left <= 0:
-            break
+            return
         seeds.ask(math.sqrt(hole[0].distance * max(hole[1].distance, TUNING.nearest)), hole[1], TUNING.for_holes)
-    seeds.go_on()
 
 
 def least_distortion(problem: ProtectionProblem, targets: Sequence[Target], seconds: float) -> float:
@@ -105,7 +103,6 @@ class _Seeds:
         self._deadline = time.monotonic() + plan.seconds
         self.tables: list[SeedTable] = []
         self._asked: list[float] = []
-        self._unfinished: list[KeepingSearch] = []
 
     @property
     def seconds_left(self) -> float:
@@ -126,16 +123,7 @@ class _Seeds:
         search.programs()
         if search.left() > 0:
             search.tabu(chunks=TUNING.chunks)
-            self._unfinished.append(search)
         self.tables.append(self.weigh(search.best))
-
-    def go_on(self) -> None:
-        """Tabu search goes on where it was left, a few chunks of moves in turn, as long as `keep` itself would look."""
-        self._send(StageMessage("the same once more, for longer"))
-        while self.seconds_left > 0 and self._unfinished:
-            for search in self._unfinished:
-                search.go_on(self.seconds_left, chunks=TUNING.chunks)
-            self._unfinished = [search for search in self._unfinished if not search.done]
 
     def _hear(self, message: KeepingMessage) -> None:
         if message.table is not None:

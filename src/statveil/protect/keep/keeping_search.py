@@ -128,7 +128,6 @@ class KeepingSearch:
         self.objective = Objective(task.problem, task.targets, task.keep, cost=task.cost, pairs=task.pairs)
         self.best, self.score = task.plain, self.objective.score(task.plain)
         self.plain_is_safe, self.impossible = task.problem.accepts(task.plain), False
-        self._tabu: TabuSearch | None = None
         self.cut_short, self.answered = False, False
         """Whether the clock ended something that might have found more; whether the programs gave a whole table."""
 
@@ -210,22 +209,11 @@ class KeepingSearch:
         if not self.plain_is_safe:
             return
         self._send(KeepingMessage("tabu search"))
-        self._tabu = TabuSearch(self.objective, self.best, seed=self.task.seed)
-        self.go_on(self.left(), chunks=chunks)
-        self.cut_short |= not self._tabu.done
-
-    def go_on(self, seconds: float, *, chunks: int | None) -> None:
-        """Tabu search from where it is, for so long and so many chunks of moves."""
-        search, until, looked = self._tabu, time.monotonic() + seconds, count()
-        if search is None or search.done:
-            return
+        search = TabuSearch(self.objective, self.best, seed=self.task.seed)
+        looked = count()
 
         def more_time() -> bool:
-            return time.monotonic() < until and (chunks is None or next(looked) < chunks)
+            return self.left() > 0 and (chunks is None or next(looked) < chunks)
 
         search_from(search, more_time=more_time, tell=lambda table, _: self.offer("tabu", table))
-
-    @property
-    def done(self) -> bool:
-        """Whether tabu search ended by itself, or never began."""
-        return self._tabu is None or self._tabu.done
+        self.cut_short |= not search.done

@@ -58,9 +58,7 @@ class ShownCells(NamedTuple):
     amount: IntArray
 
 
-def shown_cells(
-    problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray, cells: Sequence[IntArray]
-) -> ShownCells:
+def shown_cells(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray, cells: Sequence[IntArray]) -> ShownCells:
     """Of rows with blanks; `cells` has the cell of each key in each table, numbered from 0, -1 for none."""
     amount = np.asarray(row_amount(problem, key, records), dtype=np.int64)
     cell = np.full((key.size, len(cells)), -1, dtype=np.int64)
