@@ -22,8 +22,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from statveil.version import VERSION as __version__
-
 _HOMES = {
     "statveil.audit.report": ("AuditReport", "Check"),
     "statveil.core.errors": (
@@ -118,6 +116,10 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from statveil.version import VERSION
+
+        return VERSION
     if name in _ROOMS:
         return import_module(_ROOMS[name])
     if name not in _HOME_OF:

@@ -9,7 +9,7 @@ from statveil.protect.keep.result import Quality
 from statveil.protect.keep.tabu.measures import Measure, chi_square, cramers_v
 from statveil.protect.keep.variables import Together
 from statveil.protect.keep.wishes import Cells, Coefficients, Keep
-from statveil.publish.report.utility import SubsetUtility, utility
+from statveil.publish.utility import SubsetUtility, utility
 
 __all__ = [
     "Cells",

@@ -13,7 +13,7 @@ from statveil.protect.system import write_jj
 from tests.protect.search.stories import two_by_two
 
 pytestmark = pytest.mark.slow
-MOST = 62
+MOST = 60
 """Of our modules in the process that the user started; the search runs in others."""
 COUNT = """
 import json, sys

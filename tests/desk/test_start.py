@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +13,6 @@ from statveil.desk.start import DeskAddress, run_desk
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.folder import protect_to_folder
 from tests.desk.stories import REGIONS, SHOPS
-
-COMMAND = [sys.executable, "-c", "from statveil.cli import main; main()", "desk"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
@@ -39,35 +31,6 @@ def test_a_certificate_needs_its_key() -> None:
 def test_a_desk_for_a_team_without_people_does_not_start(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Nobody is invited"):
         run_desk(tmp_path, DeskAddress(), person=None, say=print, open_browser=False)
-
-
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
-    """A desk in a process of its own; the address that it printed."""
-    command = [*COMMAND, str(tmp_path / "project"), "--as", "Ada", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
-        assert process.stdout
-        yield re.findall(r"http\S+", process.stdout.readline())[0]
-        process.terminate()
-
-
-@pytest.fixture
-def page(address: str) -> Iterator[Any]:
-    """A page in a real browser, and everything that the browser complained about or asked of others."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("There is no Chromium here.")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as machine:
-        browser = machine.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        made = browser.new_context(accept_downloads=True, base_url=address.partition("/t/")[0]).new_page()
-        made.complaints = []
-        made.on("console", lambda message: made.complaints.append(message.text) if message.type in ("error", "warning") else None)
-        made.on("pageerror", lambda error: made.complaints.append(str(error)))
-        made.on("request", lambda request: made.complaints.append(request.url) if "//127.0.0.1:" not in request.url else None)
-        yield made
-        browser.close()
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from statveil.core.show.display import FrameExports, Preview, ShortDisplay, counted
+from statveil.core.show import FrameExports, Preview, ShortDisplay, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

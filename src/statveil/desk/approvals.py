@@ -93,10 +93,14 @@ def public_zip(project: Project, id_: str) -> bytes:
 
 
 def _write_run(source: Path, place: Path, project: Project) -> None:
-    """The run's own figures, with its entries and paths as they are in this folder: `statveil check release` finds the records."""
+    """The run's own figures, with its entries and paths as they are in this folder: `statveil check release` finds the records.
+
+    What is confidential stays where the run wrote it; `internal_from` says where that is.
+    """
     run = json.loads((source / RUN_FILE).read_text(encoding="utf-8"))
     run["entries"] = sorted({path.name for path in place.iterdir()} | {RUN_FILE})
     run["paths_from"] = relative(project.folder, project.folder / RELEASE)
+    run["internal_from"] = relative(source, project.folder / RELEASE)
     (place / RUN_FILE).write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 

@@ -24,7 +24,7 @@ from statveil.protect.adjustment import Adjustment, released_values
 from statveil.protect.options import AdjustArguments, Method, Repair, method_of
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.system import SystemOptions, problem_of
-from statveil.publish.report.utility import system_utility
+from statveil.publish.utility import system_utility
 from statveil.solve.processes import peak_mb
 
 if TYPE_CHECKING:

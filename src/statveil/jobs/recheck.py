@@ -70,9 +70,15 @@ def read_file_folder(folder: Path) -> FileFolderParts:
     path = folder / "public" / certificate["file"]["name"]
     if not path.is_file():
         raise AuditFailed(f"{path.name} is not in the folder, so no check could be made.", hint="Take it from the release again.")
-    part, statement = job.parts.perturb, _statement(job, certificate, folder / MAPPING)
+    part, statement = job.parts.perturb, _statement(job, certificate, _mapping(folder, run))
     perturbed = None if part is None else perturbed_again(job.microdata, part, job.base, certificate)
     return FileFolderParts(job=job, path=path, certificate=certificate, statement=statement, perturbed=perturbed)
+
+
+def _mapping(folder: Path, run: Mapping[str, Any]) -> Path:
+    """The recoding, which is confidential: in the folder, or in the one that this was published from (`internal_from`)."""
+    source = run.get("internal_from")
+    return folder / MAPPING if not isinstance(source, str) or (folder / MAPPING).exists() else folder.resolve() / source / MAPPING
 
 
 def audit_file_folder(folder: Path) -> AuditReport:
@@ -101,7 +107,8 @@ def _statement(job: FileJob, certificate: Mapping[str, Any], mapping: Path) -> F
             recoded.setdefault(row["field"], {})[row["old"]] = row["new"]
     except (OSError, KeyError, ValueError):
         raise AuditFailed(
-            f"{mapping.name} is missing or damaged: the recoding is not known.", hint="Take it from the release again."
+            f"{mapping.name} is missing or damaged: the recoding is not known.",
+            hint="It is confidential and stays in the office: check the folder there, beside the run that it was published from.",
         ) from None
     return promise(job.keys(), recoded, certificate["blanks"], _missing_as(certificate), job.parts.output.drop)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.limits import Ending
-from statveil.core.show.display import CONFIDENTIAL, CONFIDENTIAL_WORD, FrameExports, ShortDisplay, counted
+from statveil.core.show import CONFIDENTIAL, CONFIDENTIAL_WORD, FrameExports, ShortDisplay, counted
 from statveil.formats.certificate import Certificate
 from statveil.formats.rcta import Relaxation
 from statveil.protect.problem import ProtectionProblem

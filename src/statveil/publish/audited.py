@@ -13,7 +13,7 @@ from statveil.audit.report import AuditReport
 from statveil.audit.tables import Requirements, audit_table, cell_labels
 from statveil.core.errors import AuditFailed
 from statveil.core.provenance import Provenance
-from statveil.core.show.display import Preview, ShortDisplay, ViewFrameExports, counted
+from statveil.core.show import Preview, ShortDisplay, ViewFrameExports, counted
 from statveil.formats.rcta import Relaxation
 from statveil.protect.adjustment import Adjustment
 from statveil.risk.sensitivity import Sensitivity

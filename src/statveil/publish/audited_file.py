@@ -10,7 +10,7 @@ from typing import Any
 from statveil.audit.attacks.file_attacks import FileAttack
 from statveil.audit.report import AuditReport
 from statveil.core.errors import AuditFailed
-from statveil.core.show.display import ShortDisplay, counted
+from statveil.core.show import ShortDisplay, counted
 from statveil.data.microdata import Microdata
 from statveil.records.perturb.perturb import PerturbedRecords
 from statveil.records.plan import FilePlan

@@ -21,7 +21,7 @@ from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
 from statveil.core.errors import AuditFailed
 from statveil.core.limits import known
-from statveil.core.show.display import FrameExports
+from statveil.core.show import FrameExports
 from statveil.data.microdata import Microdata
 from statveil.data.queries.whole_records import all_records
 from statveil.data.readers import read_microdata

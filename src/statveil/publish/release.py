@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from statveil.audit.attacks.verdict import SuiteReport
-from statveil.core.show.display import CONFIDENTIAL, ViewFrameExports
+from statveil.core.show import CONFIDENTIAL, ViewFrameExports
 from statveil.core.show.frames import whole_numbers
 from statveil.publish.audited import AuditedTable, Edition
 from statveil.publish.formats.export import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from statveil.core.show.display import CONFIDENTIAL, FrameExports
+from statveil.core.show import CONFIDENTIAL, FrameExports
 from statveil.core.show.frames import marked
 
 if TYPE_CHECKING:

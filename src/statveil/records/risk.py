@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.core.show.display import CONFIDENTIAL, FrameExports
+from statveil.core.show import CONFIDENTIAL, FrameExports
 from statveil.core.show.frames import marked
 from statveil.data.microdata import Microdata
 from statveil.data.queries.keys import WEIGHT_DECIMALS, count_values, records_by_risk

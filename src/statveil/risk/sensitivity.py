@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
-from statveil.core.show.display import CONFIDENTIAL, CONFIDENTIAL_WORD, ShortDisplay, counted
+from statveil.core.show import CONFIDENTIAL, CONFIDENTIAL_WORD, ShortDisplay, counted
 from statveil.core.show.frames import pandas_of, polars_of
 from statveil.tables.shown.frames import amounts, choose_view, table_of_columns, view_columns
 from statveil.tables.shown.positions import all_positions

@@ -15,7 +15,7 @@ import numpy as np
 
 from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.errors import RuleError
-from statveil.core.show.display import CONFIDENTIAL_WORD, Preview, ShortDisplay, ViewFrameExports, counted
+from statveil.core.show import CONFIDENTIAL_WORD, Preview, ShortDisplay, ViewFrameExports, counted
 from statveil.tables.spec import Dimension
 
 if TYPE_CHECKING:

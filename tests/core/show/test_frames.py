@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from statveil.core.errors import BackendMissing
-from statveil.core.show import frames
-from statveil.core.show.display import CONFIDENTIAL, FrameExports, ViewFrameExports
+from statveil.core.show import CONFIDENTIAL, FrameExports, ViewFrameExports, frames
 from statveil.core.show.frames import pandas_of, polars_of, whole_numbers
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from statveil.core.errors import AuditFailed
 from statveil.desk.people import invite
+from statveil.jobs.kinds import kind_of
+from statveil.jobs.recheck import audit_file_folder
 from statveil.jobs.record_job import read_file_job
 from statveil.jobs.records.explore import explore_recoding
 from statveil.jobs.records.folder import anonymise_to_folder
@@ -88,4 +91,9 @@ def test_a_safe_file_is_made_approved_and_published_byte_for_byte_as_by_the_comm
     assert files_of(tmp_path / "release") == {
         name: content for name, content in files_of(again).items() if not name.startswith("internal/")
     }
+    assert kind_of(tmp_path / "release") == "file release"
+    assert audit_file_folder(tmp_path / "release").passed, "the mapping is not released, and is found where the run left it"
+    (tmp_path / "results" / "0001" / "internal" / "mapping.csv").unlink()
+    with pytest.raises(AuditFailed, match="stays in the office"):
+        audit_file_folder(tmp_path / "release")
     assert desk.get("/runs/0001/files/safe.csv").content == (again / "public" / "safe.csv").read_bytes()

@@ -54,6 +54,18 @@ def test_rounding_and_cell_key_publish_numbers_too_close_to_the_truth(tmp_path: 
     assert found.recommended == ""
 
 
+@pytest.mark.slow
+def test_suppression_hides_the_only_vet_and_three_cells_with_her(tmp_path: Path) -> None:
+    """Of twelve cells the vet of street A, a baker beside her, and two cells of another street: fewer show her."""
+    found = sv.compare(village(tmp_path), methods=["suppression"])["suppression"]
+    assert found.loss is not None
+    assert found.risk is not None
+    assert (found.loss.suppressed, found.loss.moved, found.loss.broken) == (4, 0, 0)
+    assert found.loss.lost == pytest.approx(4 / 12)
+    assert (found.risk.exact, found.risk.narrow, found.safe) == (0, 0, True)
+    assert found.quality == "proved best"
+
+
 def test_counts_are_perturbed_by_their_table(tmp_path: Path) -> None:
     found = sv.compare(village(tmp_path, measure=""), methods=["cell-key"])
     assert found["cell-key"].parameters == "D = 5, V = 3, js = 2"

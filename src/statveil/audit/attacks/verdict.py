@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from statveil.core.show.display import FrameExports, Preview, ShortDisplay, counted
+from statveil.core.show import FrameExports, Preview, ShortDisplay, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

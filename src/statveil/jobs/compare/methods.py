@@ -18,6 +18,7 @@ from statveil.jobs.compare.keys import key_sums
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.own_attacks import most_change
 from statveil.jobs.tables.protect import keyed, protect_assessed, settled
+from statveil.protect.build import nearest
 from statveil.protect.keep.wishes import Keep
 from statveil.publish.formats.numbers import percent
 from statveil.publish.release import Release
@@ -25,6 +26,8 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.suppress.cell_key.cell_key import cell_key
 from statveil.suppress.cell_key.magnitudes import cell_key_magnitudes
 from statveil.suppress.cell_key.ptable import make_ptable
+from statveil.suppress.cells.options import SuppressionOptions
+from statveil.suppress.cells.suppress import suppress_cells
 from statveil.suppress.rounding.round_table import round_table
 from statveil.tables.table import Table
 
@@ -110,15 +113,36 @@ def adjusted(judged: JudgedTable, seconds: float, keep: Keep | None = None) -> M
         high=high,
         known_bounds=change is not None,
         parameters="as the job says" if keep is None else "means kept; variance, correlation and slope as close as can be",
-        quality="proved best" if gap == 0 else f"within {percent(gap)} of a certified bound" if math.isfinite(gap) else "no bound",
+        quality=_quality(gap),
         release=release,
     )
+
+
+def _quality(gap: float) -> str:
+    return "proved best" if gap == 0 else f"within {percent(gap)} of a certified bound" if math.isfinite(gap) else "no bound"
 
 
 def kept(judged: JudgedTable, seconds: float) -> MethodAnswer:
     """Adjustment that keeps statistics: those of the job, or the usual four over the sensitive cells."""
     return adjusted(
         judged, seconds, judged.job.keep() or Keep(mean="sensitive", variance="sensitive", correlation="sensitive", slope="sensitive")
+    )
+
+
+def suppressed(judged: JudgedTable, seconds: float) -> MethodAnswer:
+    """Cell suppression that counts cells, to the levels that the rules ask for; what is hidden is judged by the audit of its pattern."""
+    options = SuppressionOptions(seed=judged.job.parts.protection.seed)
+    made = suppress_cells(judged.table, judged.found, options=options, limits=Limits(seconds=seconds))
+    secondary = int(made.secondary[: judged.table.shown].sum())
+    return MethodAnswer(
+        released=nearest(judged.table.value, judged.unit),
+        shown=~made.suppressed,
+        low=made.problem.lower.astype(np.float64),
+        high=made.problem.upper.astype(np.float64),
+        known_bounds=False,
+        parameters=f"{secondary:,} cells beside the sensitive ones; single respondents too are kept from the others",
+        quality=_quality(made.gap),
+        pattern=made.audit,
     )
 
 
@@ -196,6 +220,7 @@ def _perturbed_magnitudes(judged: JudgedTable, sums: IntArray) -> MethodAnswer:
 COMPARED: Mapping[str, ComparedMethod] = {
     "adjustment": ComparedMethod("adjustment", 0.4, adjusted),
     "keep": ComparedMethod("adjustment, statistics kept", 0.3, kept),
+    "suppression": ComparedMethod("cell suppression", 0.3, suppressed),
     "rounding": ComparedMethod("controlled rounding", 0.3, rounded),
     "cell-key": ComparedMethod("cell key", 0.0, perturbed),
 }

@@ -38,8 +38,8 @@ from statveil.publish.report.internal.behind import cells_behind
 from statveil.publish.report.internal.reader_intervals import reader_intervals
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.publish.report.slices import internal_slice, released_slice
-from statveil.publish.report.utility import utility_by_subset
 from statveil.publish.report.utility_tables import released_statistics, utility_charts, utility_section
+from statveil.publish.utility import utility_by_subset
 from statveil.tables.headlines import moved_in_words
 
 _PUBLIC_WORDS = {

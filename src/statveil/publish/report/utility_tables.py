@@ -13,7 +13,7 @@ from statveil.publish.audited import AuditedTable
 from statveil.publish.formats.numbers import grouped, percent
 from statveil.publish.report.changes import TUNING, CellChanges, cell_words, depths
 from statveil.publish.report.charts import GROUPS, OTHER_COLOUR, SENSITIVE_COLOUR, Spec, chart
-from statveil.publish.report.utility import Kind, Subset, SubsetUtility
+from statveil.publish.utility import Kind, Subset, SubsetUtility
 from statveil.tables.shown.frames import labels_of
 from statveil.tables.shown.positions import public_positions
 from statveil.tables.table import ProtectedTable, View

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import InputError
-from statveil.core.show.display import CONFIDENTIAL, MOST_ROWS, Preview, ViewFrameExports
+from statveil.core.show import CONFIDENTIAL, MOST_ROWS, Preview, ViewFrameExports
 from statveil.core.show.frames import marked, whole_numbers
 from statveil.tables.shown.positions import GridPositions, all_positions, public_positions
 from statveil.tables.spec import Dimension

@@ -13,7 +13,7 @@ from statveil.publish.report.changes import measure
 from statveil.publish.report.internal import behind
 from statveil.publish.report.internal.behind import cells_behind
 from statveil.publish.report.report import report_html
-from statveil.publish.report.utility import utility
+from statveil.publish.utility import utility
 
 
 def test_every_row_of_statistics_has_its_cells(village: Any) -> None:

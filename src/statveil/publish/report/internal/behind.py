@@ -11,7 +11,7 @@ from statveil.core.arrays import IntArray
 from statveil.publish.audited import AuditedTable
 from statveil.publish.formats.numbers import grouped
 from statveil.publish.report.changes import CellChanges, cell_words, level_groups, relative_words, signed, status_groups
-from statveil.publish.report.utility import SubsetUtility
+from statveil.publish.utility import SubsetUtility
 
 
 class BehindTuning(NamedTuple):

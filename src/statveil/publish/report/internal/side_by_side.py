@@ -12,8 +12,8 @@ from statveil.publish.formats.files import write_bytes
 from statveil.publish.formats.numbers import grouped, percent
 from statveil.publish.report.changes import CellChanges, MeasuredRelease, cell_words, measure, relative_words, signed, status_groups
 from statveil.publish.report.page import asset, render
-from statveil.publish.report.utility import cell_subsets, utility_of
 from statveil.publish.report.utility_tables import statistics_row
+from statveil.publish.utility import cell_subsets, utility_of
 from statveil.tables.table import Table
 from statveil.version import VERSION
 

@@ -13,11 +13,10 @@ import pytest
 
 from statveil.core.statistics import statistics_of
 from statveil.data.hierarchy import Hierarchy
+from statveil.publish import utility as utility_module
 from statveil.publish.report import changes
-from statveil.publish.report import utility as utility_module
 from statveil.publish.report.changes import measure
 from statveil.publish.report.report import report_html
-from statveil.publish.report.utility import SubsetUtility, system_utility, utility
 from statveil.publish.report.utility_tables import (
     NOT_DEFINED,
     TUNING,
@@ -28,6 +27,7 @@ from statveil.publish.report.utility_tables import (
     utility_charts,
     utility_section,
 )
+from statveil.publish.utility import SubsetUtility, system_utility, utility
 from statveil.tables.spec import Dimension
 from tests.publish.conftest import build_release
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from statveil.core.show.display import MOST_LINES, Preview, ShortDisplay, counted
+from statveil.core.show import MOST_LINES, Preview, ShortDisplay, counted
 
 
 class Long(ShortDisplay):

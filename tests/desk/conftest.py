@@ -1,0 +1,58 @@
+"""A desk in a process of its own, and a real browser on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from statveil.cli import main; main()", "desk"]
+
+
+@contextmanager
+def desk_process(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address that it printed, and the process."""
+    command = [*COMMAND, str(folder), "--as", "Ada", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout
+        yield re.findall(r"http\S+", process.stdout.readline())[0], process
+        process.terminate()
+
+
+@contextmanager
+def browser_page(address: str, **how: Any) -> Iterator[Any]:
+    """A page in a real browser, and everything that the browser complained about or asked of others."""
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("There is no Chromium here.")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as machine:
+        browser = machine.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        made = browser.new_context(accept_downloads=True, base_url=address.partition("/t/")[0], **how).new_page()
+        made.complaints = []
+        made.on("console", lambda message: made.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        made.on("pageerror", lambda error: made.complaints.append(str(error)))
+        made.on("request", lambda request: made.complaints.append(request.url) if "//127.0.0.1:" not in request.url else None)
+        yield made
+        browser.close()
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    with desk_process(tmp_path / "project") as (where, _):
+        yield where
+
+
+@pytest.fixture
+def page(address: str) -> Iterator[Any]:
+    with browser_page(address) as made:
+        yield made

@@ -1,0 +1,120 @@
+"""Every screen in a real browser, wide and narrow, light and dark: axe-core finds nothing, nothing is wider than its window.
+
+With STATVEIL_SCREENSHOTS=FOLDER the screens are also kept there as pictures; those of the documentation are made so:
+STATVEIL_SCREENSHOTS=docs/images/desk pytest tests/desk/test_start_every_screen.py
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from statveil.desk.people import invite
+from tests.desk.conftest import browser_page, desk_process
+from tests.desk.screens.test_keys import village
+from tests.desk.screens.test_protect import ended
+from tests.desk.stories import client, post
+
+pytestmark = pytest.mark.slow
+
+LOOKS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+PICTURED = (1280, "light")
+TABLE_SCREENS = {
+    "data": "/",
+    "table": "/table",
+    "risk": "/risk",
+    "cell": "/risk?cell=9",
+    "branches": "/risk?rows=industry&columns=region",
+    "protect": "/protect",
+    "run": "/runs/0001",
+    "log": "/log",
+    "problem": "/nothing",
+}
+FILE_SCREENS = {"file-data": "/", "file-keys": "/keys", "file-protect": "/protect", "file-run": "/runs/0001", "file-log": "/log"}
+
+
+@pytest.fixture(scope="module")
+def table_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, protected and approved, with a decision."""
+    folder = tmp_path_factory.mktemp("table") / "enterprises"
+    desk = client(folder)
+    assert post(desk, "/data/example") == 303
+    assert post(desk, "/decisions", cell="5", status="frozen", reason="published last month") == 303
+    assert post(desk, "/protect/settings", seconds="20") == 303
+    return _approved(folder)
+
+
+@pytest.fixture(scope="module")
+def file_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("file") / "village"
+    village(folder)
+    return _approved(folder)
+
+
+def _approved(folder: Path) -> Path:
+    desk = client(folder)
+    assert post(desk, "/runs") == 303
+    assert "Run 0001: done" in ended(desk, folder)
+    second = client(folder, token=invite(folder, "Ben", "approver"))
+    assert second.post("/runs/0001/approve", data={"reason": "report read"}).status_code == 303
+    assert second.post("/runs/0001/publish").status_code == 303
+    return folder
+
+
+@pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
+def look(request: pytest.FixtureRequest) -> tuple[int, str]:
+    found: tuple[int, str] = request.param
+    return found
+
+
+def faults(page: Any) -> list[str]:
+    """What axe-core finds on the page as it stands, and whether it is wider than its window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes with axe-playwright-python")
+    found = axe.Axe().run(page).response["violations"]
+    words = [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:200]}" for each in found for node in each["nodes"]]
+    width = page.viewport_size["width"]
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    return [*words, *([f"{wide} px wide in {width}"] if wide > width else [])]
+
+
+def look_at(page: Any, screens: dict[str, str], look: tuple[int, str]) -> dict[str, list[str]]:
+    found = {}
+    for name, path in screens.items():
+        page.goto(path)
+        found[name] = faults(page)
+        keep_picture(page, name, look)
+    return {name: words for name, words in found.items() if words}
+
+
+def keep_picture(page: Any, name: str, look: tuple[int, str]) -> None:
+    folder = os.environ.get("STATVEIL_SCREENSHOTS")
+    if folder and look == PICTURED:
+        page.screenshot(path=Path(folder) / f"{name}.png")
+    if folder and os.environ.get("STATVEIL_SCREENSHOTS_ALL"):
+        page.screenshot(path=Path(folder) / f"{name}-{look[0]}-{look[1]}.png", full_page=True)
+
+
+def seen(folder: Path, screens: dict[str, str], look: tuple[int, str]) -> dict[str, list[str]]:
+    with (
+        desk_process(folder) as (address, _),
+        browser_page(address, viewport={"width": look[0], "height": 860}, color_scheme=look[1], reduced_motion="reduce") as page,
+    ):
+        page.goto(address)
+        found = look_at(page, screens, look)
+        page.click("text=Sign out")
+        return {**found, **look_at(page, {"sign-in": "/sign-in"}, look)}
+
+
+def test_no_screen_of_a_table_has_a_fault(table_project: Path, look: tuple[int, str]) -> None:
+    assert seen(table_project, TABLE_SCREENS, look) == {}
+
+
+def test_no_screen_of_a_safe_file_has_a_fault(file_project: Path, look: tuple[int, str]) -> None:
+    assert seen(file_project, FILE_SCREENS, look) == {}
+
+
+def test_an_empty_desk_has_no_fault(tmp_path: Path, look: tuple[int, str]) -> None:
+    assert seen(tmp_path / "new", {"empty": "/"}, look) == {}
