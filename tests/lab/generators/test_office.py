@@ -54,10 +54,10 @@ def test_every_inner_code_has_a_part_and_no_code_lies_too_deep() -> None:
         tree = draw_tree(21, 9, 3, np.random.Generator(np.random.PCG64(seed)))
         assert set(range(9)) <= set(tree[1:].tolist())
         for code in range(21):
-            steps = 0
-            while code > 0:
-                assert tree[code] < code
-                code, steps = int(tree[code]), steps + 1
+            above, steps = code, 0
+            while above > 0:
+                assert tree[above] < above
+                above, steps = int(tree[above]), steps + 1
             assert steps <= 3
 
 
