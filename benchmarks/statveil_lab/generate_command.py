@@ -81,8 +81,9 @@ def office(
         from statveil_lab.generators.office import OfficeShape, office_system
 
         check_ending(out)
-        sizes = {"codes": _whole("--codes", codes), "inner": _whole("--inner", inner)}
-        system = office_system(OfficeShape(**sizes, sensitive=float(percent_of("--sensitive", sensitive))), seed=seed)
+        share = float(percent_of("--sensitive", sensitive))
+        shape = OfficeShape(codes=_whole("--codes", codes), inner=_whole("--inner", inner), sensitive=share)
+        system = office_system(shape, seed=seed)
         check_targets([out], sources=())
         with written_together([out]) as places:
             write_system(system, places[0])

@@ -132,8 +132,9 @@ def _draw_finest(shape: OfficeShape, rng: np.random.Generator) -> _Drawn:
     value = np.clip(np.rint(10**logarithm), SMALLEST, LARGEST).astype(np.int64)
     value[rng.random(sizes) < shape.empty / 100] = 0
     largest = rng.beta(2, 2, sizes)
-    second = np.minimum(largest, (1 - largest) * rng.random(sizes))
-    return _Drawn(value, value * largest, value * second)
+    second: FloatArray = np.minimum(largest, (1 - largest) * rng.random(sizes))
+    amount = value.astype(np.float64)
+    return _Drawn(value, amount * largest, amount * second)
 
 
 def _add_up(finest: _Drawn, trees: Sequence[IntArray], inner: Sequence[int]) -> _Drawn:
