@@ -83,7 +83,7 @@ CLICKS = (
     ("/keys", {"field": ["region", "trade"], "threshold": "4", "order": "2"}),
     ("/keys/fix", {"field": "region", "level": "as it is"}),
 )
-PAGES = ("/", "/table", "/keys", "/risk", "/risk?cell=2", "/protect", "/log")
+PAGES = ("/", "/table", "/keys", "/record-risk", "/risk", "/risk?cell=2", "/protect", "/log")
 
 
 @pytest.mark.slow

@@ -30,10 +30,19 @@ TABLE_SCREENS = {
     "branches": "/risk?rows=industry&columns=region",
     "protect": "/protect",
     "run": "/runs/0001",
+    "compare": "/runs/0002",
     "log": "/log",
     "problem": "/nothing",
 }
-FILE_SCREENS = {"file-data": "/", "file-keys": "/keys", "file-protect": "/protect", "file-run": "/runs/0001", "file-log": "/log"}
+FILE_SCREENS = {
+    "file-data": "/",
+    "file-keys": "/keys",
+    "file-risk": "/record-risk",
+    "file-protect": "/protect",
+    "file-run": "/runs/0001",
+    "file-front": "/runs/0002",
+    "file-log": "/log",
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +53,20 @@ def table_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert post(desk, "/data/example") == 303
     assert post(desk, "/decisions", cell="5", status="frozen", reason="published last month") == 303
     assert post(desk, "/protect/settings", seconds="20") == 303
-    return _approved(folder)
+    _approved(folder)
+    assert post(desk, "/compare", method="cell-key") == 303
+    assert "methods side by side" in ended(desk, folder, "0002")
+    return folder
 
 
 @pytest.fixture(scope="module")
 def file_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("file") / "village"
-    village(folder)
-    return _approved(folder)
+    desk = village(folder)
+    _approved(folder)
+    assert post(desk, "/front") == 303
+    assert "Run 0002: frontier" in ended(desk, folder, "0002")
+    return folder
 
 
 def _approved(folder: Path) -> Path:

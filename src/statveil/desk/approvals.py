@@ -14,6 +14,7 @@ from statveil.core.errors import DisclosureRefused, InputError
 from statveil.desk.people import Person
 from statveil.desk.project import Conflict, Project
 from statveil.desk.runs import all_hashes, result_folder, run_of, sound
+from statveil.desk.work.kinds import PROTECT
 from statveil.jobs.staging import RUN_FILE, staged
 from statveil.jobs.tables.folder import PUBLIC, relative
 
@@ -24,8 +25,8 @@ CONFIDENTIAL = "internal"
 def approve(project: Project, id_: str, person: Person, reason: str) -> None:
     """Note who approves, why, and the hash of every file."""
     run = run_of(project, id_)
-    if run.status != "done":
-        raise Conflict("Only a finished run can be approved.")
+    if run.status != "done" or run.kind != PROTECT:
+        raise Conflict("Only a finished run that protects can be approved.")
     if not reason.strip():
         raise InputError("Say why: what was looked at.")
     if person.name.casefold() in {str(author).casefold() for author in run.asked.get("authors", [])}:

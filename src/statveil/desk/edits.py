@@ -99,6 +99,21 @@ def with_protection(content: dict[str, Any], form: Words) -> dict[str, Any]:
     return {**content, **protection, "limits": {**content.get("limits", {}), **limits}}
 
 
+TAKEABLE = ("adjustment", "keep")
+"""Methods of a comparison that a job can ask for; the others are made by commands of their own."""
+USUALLY_KEPT = dict.fromkeys(("mean", "variance", "correlation", "slope"), "sensitive")
+
+
+def with_method(content: dict[str, Any], method: str) -> dict[str, Any]:
+    """Adjustment alone, or with the statistics of the job kept; the usual four where it names none."""
+    if method not in TAKEABLE:
+        raise InputError(
+            "A job cannot ask for this method.", hint="It has a command of its own: statveil suppress, or the Python interface."
+        )
+    rest = {key: value for key, value in content.items() if key not in ("keep", "tradeoff")}
+    return {**rest, "keep": content.get("keep", USUALLY_KEPT)} if method == "keep" else rest
+
+
 def with_keys(content: dict[str, Any], form: Words) -> dict[str, Any]:
     """The key fields with their menus, what is rare, and the columns that are left out of a safe file."""
     chosen, before = form.get("field", []), content.get("fields", {})

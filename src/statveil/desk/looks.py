@@ -20,6 +20,7 @@ from statveil.jobs.schema import check_job
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import assess_records
 from statveil.records.coding import code_file
+from statveil.records.risk import UnsafeCombinations, find_unsafe
 from statveil.risk.assess import assess
 from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import contributions_needed
@@ -90,11 +91,16 @@ class Looks:
     def explorer(self) -> RecodingExplorer:
         """Risk and loss of every recoding, one explorer for each request; what is fixed in the job is not yet chosen in it."""
         job = self.record_job()
-        trees = [file for part in job.parts.fields.values() for file in (part.hierarchy, part.arx, *part.grc) if file]
-        files = tuple(_as_it_is(job.base / file) for file in (job.parts.data.file, *trees))
-        asked = json.dumps([job.content.get(name) for name in ("data", "fields", "safety")], default=str)
-        coded = self._made(("coded", asked, files), lambda: code_file(job.microdata, job.keys()))
+        coded = self._made(("coded", *_record_key(job)), lambda: code_file(job.microdata, job.keys()))
         return RecodingExplorer(job.microdata, coded)
+
+    def unsafe(self) -> UnsafeCombinations:
+        """The rare combinations of key values, with the recodings that are decided."""
+        job = self.record_job()
+        fixed = dict(job.parts.recoding.fixed or {})
+        key = ("unsafe", json.dumps(fixed), *_record_key(job))
+        found: UnsafeCombinations = self._made(key, lambda: find_unsafe(job.microdata, job.keys(), recoding=fixed))
+        return found
 
     def _made(self, key: Hashable, make: Callable[[], Any]) -> Any:
         with self._alone:
@@ -118,6 +124,13 @@ def _table_key(job: TableJob) -> tuple[Hashable, ...]:
     trees = [tree for part in parts for tree in ([part.hierarchy] if part.hierarchy else part.hierarchies or [])]
     files = tuple(_as_it_is(job.path(file)) for file in (job.parts.data.file, *trees))
     return json.dumps([asked, rules, job.parts.protection.search_sets], default=str), files
+
+
+def _record_key(job: FileJob) -> tuple[Hashable, ...]:
+    """All that the coded keys of a file depend on."""
+    trees = [file for part in job.parts.fields.values() for file in (part.hierarchy, part.arx, *part.grc) if file]
+    files = tuple(_as_it_is(job.base / file) for file in (job.parts.data.file, *trees))
+    return json.dumps([job.content.get(name) for name in ("data", "fields", "safety")], default=str), files
 
 
 def _as_it_is(path: Path) -> Hashable:

@@ -25,6 +25,7 @@ from statveil.core.errors import DisclosureRefused, InputError, StatveilError
 from statveil.core.limits import Progress
 from statveil.desk.people import Person
 from statveil.desk.project import Conflict, Project
+from statveil.desk.work.kinds import PROTECT, work
 from statveil.jobs.staging import RUN_FILE
 
 Status = Literal["running", "done", "failed", "lost"]
@@ -45,9 +46,13 @@ class DeskRun(NamedTuple):
     done: Mapping[str, Any]
     stopped_by: str
 
+    @property
+    def kind(self) -> str:
+        return str(self.asked.get("kind", PROTECT))
 
-def start(project: Project, person: Person, *, state: str) -> str:
-    """Begin a run of the job as it is now; its id."""
+
+def start(project: Project, person: Person, *, state: str, kind: str = PROTECT, wish: Mapping[str, Any] | None = None) -> str:
+    """Begin a run of the job as it is now; its id. `wish`: what this kind of run is asked besides the job."""
     with project.alone():
         project.expect(state)
         stack = project.settle()
@@ -58,7 +63,7 @@ def start(project: Project, person: Person, *, state: str) -> str:
         folder.mkdir()
         number = stack.states[stack.at].number
         asked = {"state": number, "author": person.name, "authors": sorted({*stack.authors, person.name})}
-        _note(folder / ASKED, {**asked, "settings": _settings(project.content)})
+        _note(folder / ASKED, {**asked, "kind": kind, "wish": dict(wish or {}), "settings": _settings(project.content)})
         _launch(project, id_, folder)
         project.log.write("run", person=person.name, run=id_, state=number)
         return id_
@@ -175,7 +180,7 @@ def _work(folder: Path, id_: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with warnings.catch_warnings(record=True, category=UserWarning, action="always") as told:
-            _protect(folder, folder / "history" / f"{_read(place / ASKED)['state']:06}.toml", folder / "results" / id_, RunNotes(place))
+            work(_read(place / ASKED), folder, folder / "results" / id_, RunNotes(place))
         words = list(dict.fromkeys(str(each.message) for each in told))
         _note(place / DONE, {"warnings": words, "files": all_hashes(folder / "results" / id_)})
     except StatveilError as error:
@@ -184,22 +189,6 @@ def _work(folder: Path, id_: str) -> None:
         _note(place / PROGRESS, {"error": "Stopped", "message": "Stopped before there was a safe result.", "hint": NOTHING})
     except Exception as error:  # its words may hold anything
         _note(place / PROGRESS, {"error": type(error).__name__, "message": "A fault in statveil, not in your data.", "hint": NOTHING})
-
-
-def _protect(folder: Path, job: Path, target: Path, tell: RunNotes) -> None:
-    """Exactly what the command line does."""
-    from statveil.jobs.kinds import kind_of
-
-    if kind_of(job) == "record job":
-        from statveil.jobs.record_job import read_file_job
-        from statveil.jobs.records.folder import anonymise_to_folder
-
-        anonymise_to_folder(read_file_job(job, base=folder), target, on_progress=tell)
-    else:
-        from statveil.jobs.table_job import read_job
-        from statveil.jobs.tables.folder import protect_to_folder
-
-        protect_to_folder(read_job(job, base=folder), target, internal=True, on_progress=tell)
 
 
 if __name__ == "__main__":

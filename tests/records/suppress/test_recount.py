@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import statveil as sv
 from statveil.records.coding import code_file
 from statveil.records.suppress import recount
+from statveil.records.suppress.problem import problem_of
 from statveil.records.suppress.recount import useful_covers
 from statveil.records.suppress.suppress import fewest_blanks
 from tests.records.stories import halves, microdata, random_records, released
@@ -129,3 +130,26 @@ def test_testdata_is_solved_to_its_optimum(shared_data: Any, threshold: int, ord
     wanted = sv.KeyVariables(fields=dict.fromkeys(KEYS_A), threshold=threshold, order=order, rule="recount")
     found = sv.recode.suppress(data, wanted)
     assert (found.total, str(found.ending)) == (optimum, "optimal")
+
+
+def test_keys_in_doubt_are_not_noted_one_by_one_where_they_are_too_many_for_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noting those of 600,000 records took half of a limit of ten seconds, and the program was not begun then."""
+    monkeypatch.setattr(recount, "TUNING", recount.TUNING._replace(most_keys=2))
+    coded = code_file(microdata(random_records(3, records=120, sizes=(7, 5, 4, 2))), keys(4, threshold=3, order="full"))
+    program = recount.RecountProgram(problem := problem_of(coded, (0,) * 4), problem.patterns())
+    assert program.enter(np.arange(coded.size), program.free, coded.count) > 0
+    assert program.too_many
+    assert len(program.doubts) <= 4  # those of the table with which they were too many are not noted
+    found = fewest_blanks(coded, (0,) * 4, limits=sv.Limits(seconds=60))
+    assert unsafe(*released(found), tables_up_to(4, 4, 3), "recount") == 0
+
+
+def test_where_recounts_leave_no_time_to_anneal_blanks_are_added_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit is kept before blanks are made fewer."""
+    slow = recount.TUNING._replace(recounts_to_begin=1e12, instant=0.0)
+    monkeypatch.setattr(recount, "TUNING", slow)
+    monkeypatch.setattr(recount, "RecountAnnealing", None)  # called, it would fail
+    coded = code_file(microdata(random_records(3, records=120, sizes=(7, 5, 4, 2))), keys(4, threshold=3, order="full"))
+    found = fewest_blanks(coded, (0,) * 4, limits=sv.Limits(seconds=60), quick=True)
+    assert unsafe(*released(found), tables_up_to(4, 4, 3), "recount") == 0
+    assert found.bound <= found.cost

@@ -55,10 +55,10 @@ def test_counts_kept_while_rows_answer_are_those_of_a_recount() -> None:
     coded = code_file(microdata(rows), sv.KeyVariables(fields=dict.fromkeys("abc"), threshold=3, order=3, rule="recount"))
     problem = problem_of(coded, (0, 0, 0))
     program = recount.RecountProgram(problem, problem.patterns())
-    annealing = RecountAnnealing(problem, (np.arange(coded.size), program.free, coded.count), program.required, program.kind)
+    annealing = RecountAnnealing(problem, (np.arange(coded.size), program.free, coded.count), program.required, program.kind, program.cells)
     annealing.cool(float("inf"))
     key, units, records = annealing.settle(lambda: False)
-    assert (annealing.shown.total == shown_cells(problem, key, units, records).total).all()
+    assert (annealing.shown.total == shown_cells(problem, key, units, records, program.cells).total).all()
     required = [program.required[int(kind)] for kind in program.kind[key]]
     assert all(mask & each for mask, sets in zip(units.tolist(), required, strict=True) for each in sets)
 

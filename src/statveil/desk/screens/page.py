@@ -20,7 +20,7 @@ from statveil.desk.project import JobStep, Project
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 STEPS = (("/", "Data"), ("/table", "Table"), ("/risk", "Risk"), ("/protect", "Protect"), ("/log", "Log"))
-RECORD_STEPS = (("/", "Data"), ("/keys", "Keys"), ("/protect", "Protect"), ("/log", "Log"))
+RECORD_STEPS = (("/", "Data"), ("/keys", "Keys"), ("/record-risk", "Risk"), ("/protect", "Protect"), ("/log", "Log"))
 NOBODY = Person("", "reader")
 
 

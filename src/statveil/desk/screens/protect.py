@@ -10,7 +10,9 @@ from statveil.core.errors import InputError
 from statveil.desk import approvals, edits, runs
 from statveil.desk.decisions import decisions_of
 from statveil.desk.forms import Given, word
+from statveil.desk.screens.compare import FIGURES, PAGES, figures_page
 from statveil.desk.screens.page import Desk, back, step_of, who
+from statveil.desk.work.kinds import methods
 from statveil.jobs.tables.folder import PUBLIC, REPORT_FILE
 
 SHUT_OFF = (
@@ -33,7 +35,9 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
     def protect(request: Request) -> Response:
         content = project.content
         chosen = {**content.get("protection", {}), "seconds": content.get("limits", {}).get("seconds", 60)}
-        return desk.page(request, "protect.html", runs=runs.runs(project), chosen=chosen, published=approvals.published(project))
+        return desk.page(
+            request, "protect.html", runs=runs.runs(project), chosen=chosen, published=approvals.published(project), methods=methods()
+        )
 
     @app.post("/protect/settings")
     def settings(request: Request, form: Given) -> Response:
@@ -51,6 +55,8 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
     @app.get("/runs/{id_}")
     def one_run(request: Request, id_: str) -> Response:
         run, approval = runs.run_of(project, id_), approvals.approval(project, id_)
+        if run.status == "done" and run.kind in FIGURES:
+            return figures_page(desk, request, run)
         public = [name.removeprefix(f"{PUBLIC}/") for name in approval.get("files", {}) if name.startswith(f"{PUBLIC}/")]
         return desk.page(
             request,
@@ -79,6 +85,9 @@ def _add_reports(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/runs/{id_}/report")
     def internal(id_: str) -> Response:
+        kind = runs.run_of(project, id_).kind
+        if kind in PAGES:
+            return _report(desk, id_, "internal", PAGES[kind])
         of_records = (runs.result_folder(project, id_) / "internal" / REPORT_FILE).is_file()
         return _report(desk, id_, "internal", REPORT_FILE if of_records else "report-internal.html")
 

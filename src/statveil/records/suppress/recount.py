@@ -58,6 +58,12 @@ class RecountTuning(NamedTuple):
     """and after it, to make what it found safe."""
     settling: float = 0.3
     """Share of an annealing's time that is kept for what follows its cooling."""
+    recounts_after: float = 4.0
+    """Time that is kept for the rounds after an annealing, in times of the recount before it;"""
+    recounts_to_begin: float = 3.0
+    """and what its beginning takes. Where there is less, blanks are added in rounds alone."""
+    instant: float = 0.05
+    """Seconds below which a recount takes no time."""
 
 
 TUNING = RecountTuning()
@@ -97,10 +103,12 @@ class _SolvedComponent(NamedTuple):
 class DoubtfulCells:
     """Cells that were safe in the original and may be left with too few records: their keys, and the cells of each key."""
 
-    def __init__(self, problem: SuppressionProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: SuppressionProblem, *, most_keys: float = math.inf) -> None:
+        self.problem, self.most_keys = problem, most_keys
         self.members: dict[Cell, list[int]] = {}
         self.doubts: dict[int, list[Cell]] = {}
+        self.too_many = False
+        """Whether more keys than `most_keys` are in doubt: then they are no longer noted one by one."""
 
     @cached_property
     def cells(self) -> list[IntArray]:
@@ -117,13 +125,16 @@ class DoubtfulCells:
             short = np.flatnonzero((np.bincount(cell[shown]) > 0) & (total < threshold))
             if short.size:
                 found += self._enter(number, short)
+            if self.too_many:
+                break
         return found
 
     def _enter(self, table: int, short: IntArray) -> int:
         place = np.full(int(self.cells[table].max()) + 1, False)
         place[short] = True
         keys = np.flatnonzero((self.cells[table] >= 0) & place[np.maximum(self.cells[table], 0)])
-        for key in keys.tolist():
+        self.too_many |= max(keys.size, len(self.doubts)) > self.most_keys
+        for key in keys.tolist() if not self.too_many else ():
             cell = (table, int(self.cells[table][key]))
             if cell in self.doubts.get(key, ()):
                 continue
@@ -136,7 +147,7 @@ class RecountProgram(DoubtfulCells):
     """The program, its cells in doubt, and the answers of the components that have not changed."""
 
     def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
-        super().__init__(problem)
+        super().__init__(problem, most_keys=TUNING.most_keys)
         self.distinct, self.kind = distinct_patterns(patterns)
         self.required = [minimal_sets(each, problem.table_masks) for each in self.distinct]
         self.free = problem.covers(patterns)
@@ -285,23 +296,24 @@ def recount_exactly(
 
 def _in_reach(program: RecountProgram, seconds: float) -> bool:
     """Whether the program can be written down and solved in time."""
-    return len(program.doubts) <= TUNING.most_keys and len(program.members) <= TUNING.cells_a_second * seconds
+    return not program.too_many and len(program.doubts) <= TUNING.most_keys and len(program.members) <= TUNING.cells_a_second * seconds
 
 
 def _annealed(program: RecountProgram, rows: Blanked, deadline: float, *, cool: bool) -> Blanked:
-    """Safe rows near these."""
-
-    def stopped() -> bool:
-        return time.monotonic() > deadline
-
+    """Safe rows near these. Of large files a recount takes its time: what is needed for the last ones is kept."""
+    began = time.monotonic()
     if not program.problem.patterns(*_released(program.problem, rows)).any():
         return rows
-    annealing = RecountAnnealing(program.problem, rows, program.required, program.kind)
-    if cool:
-        annealing.cool(deadline - TUNING.settling * max(0.0, deadline - time.monotonic()))
-    key, units, records = annealing.settle(stopped)
+    recount = time.monotonic() - began
+    settled = deadline - TUNING.recounts_after * recount
+    if time.monotonic() + TUNING.recounts_to_begin * recount < settled or recount < TUNING.instant:
+        annealing = RecountAnnealing(program.problem, rows, program.required, program.kind, program.cells)
+        if cool:
+            annealing.cool(settled - TUNING.settling * max(0.0, settled - time.monotonic()))
+        rows = annealing.settle(lambda: time.monotonic() > settled)
+    key, units, records = merged(*rows)
     units, _ = add_rounds(program.problem, key, units, records)
-    return key, take_back(program.problem, key, units, records, stopped=stopped), records
+    return key, take_back(program.problem, key, units, records, stopped=lambda: time.monotonic() > deadline), records
 
 
 def _released(problem: SuppressionProblem, rows: Blanked) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,6 @@ from numba import njit
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.records.suppress.problem import SuppressionProblem, row_amount
-from statveil.records.suppress.recount_rounds import numbered_cells
 
 Blanked = tuple[IntArray, IntArray, IntArray]
 """Rows of key, blank units and records."""
@@ -59,20 +58,20 @@ class ShownCells(NamedTuple):
     amount: IntArray
 
 
-def shown_cells(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> ShownCells:
-    codes, amount = problem.coded.codes[:, key], row_amount(problem, key, records)
-    cell = np.full((len(problem.coded.tables), key.size), -1, dtype=np.int64)
-    size = 0
-    for table, (places, _) in enumerate(problem.coded.tables):
-        own = numbered_cells(problem.cells(places, codes))
-        cell[table] = np.where(own < 0, -1, own + size)
-        size += int(own.max(initial=-1)) + 1
-    shown = (cell >= 0) & (problem.table_masks[:, None] & units == 0)
-    total = np.zeros(size, dtype=np.int64)
-    for row, open_ in zip(cell, shown, strict=True):
-        np.add.at(total, row[open_], amount[open_])
+def shown_cells(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray, cells: Sequence[IntArray]) -> ShownCells:
+    """Of rows with blanks; `cells` has the cell of each key in each table, numbered from 0, -1 for none."""
+    amount = np.asarray(row_amount(problem, key, records), dtype=np.int64)
+    cell = np.full((key.size, len(cells)), -1, dtype=np.int64)
+    totals, size = list[IntArray](), 0
+    for table, of_key in enumerate(cells):
+        own, number = of_key[key], int(of_key.max(initial=-1)) + 1
+        cell[:, table] = np.where(own < 0, -1, own + size)
+        shown = (own >= 0) & (units & problem.table_masks[table] == 0)
+        totals.append(np.zeros(number, dtype=np.int64))
+        np.add.at(totals[-1], own[shown], amount[shown])
+        size += number
     threshold = np.array([threshold for _, threshold in problem.coded.tables], dtype=np.int64)
-    return ShownCells(np.ascontiguousarray(cell.T), problem.table_masks, threshold, total, np.asarray(amount, dtype=np.int64))
+    return ShownCells(cell, problem.table_masks, threshold, np.concatenate([np.zeros(0, dtype=np.int64), *totals]), amount)
 
 
 class RowChoices(NamedTuple):
@@ -167,24 +166,35 @@ def _sow(seed):  # type: ignore[no-untyped-def]
     np.random.seed(seed)
 
 
+def _sets_of(required: Sequence[Sequence[int]], kind: IntArray) -> tuple[IntArray, IntArray]:
+    """The sets of the kinds of these rows one after the other, and where those of each row begin."""
+    every = np.array([mask for each in required for mask in each], dtype=np.int64)
+    size = np.array([len(each) for each in required], dtype=np.int64)
+    first = np.cumsum(size) - size
+    begin = np.concatenate([[0], np.cumsum(size[kind])]).astype(np.int64)
+    place = np.arange(begin[-1]) + np.repeat(first[kind] - begin[:-1], size[kind])
+    return every[place], begin
+
+
 class RecountAnnealing:
     """Rows with blanks, each with the sets that it must hit. Rows too small to be safe alone are taken record by record."""
 
-    def __init__(self, problem: SuppressionProblem, rows: Blanked, required: Sequence[Sequence[int]], kind: IntArray) -> None:
-        """`required[kind[key]]` are the sets of units, unsafe in the original, that the records of a key must hit."""
+    def __init__(
+        self, problem: SuppressionProblem, rows: Blanked, required: Sequence[Sequence[int]], kind: IntArray, cells: Sequence[IntArray]
+    ) -> None:
+        """`required[kind[key]]` are the sets of units, unsafe in the original, that the records of a key must hit; `cells`: see above."""
         key, units, records = rows
         small = row_amount(problem, key, records) < max((threshold for _, threshold in problem.coded.tables), default=0)
         times = np.where(small, records, 1)
         self.problem, self.key, self.units = problem, np.repeat(key, times), np.repeat(units, times)
         self.records = np.repeat(np.where(small, 1, records), times)
-        self.shown = shown_cells(problem, self.key, self.units, self.records)
-        sets = [required[each] for each in kind[self.key].tolist()]
-        begin = np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64)
+        self.shown = shown_cells(problem, self.key, self.units, self.records, cells)
+        sets, begin = _sets_of(required, kind[self.key])
         cost = problem.units_cost(np.int64(1) << np.arange(problem.unit_of.size, dtype=np.int64))
         self.choices = RowChoices(
             cost=np.where(problem.unit_mask > 0, cost, -1.0),
             mass=np.maximum(problem.record_mass[self.key] * self.records, 1e-9),
-            required=np.array([mask for each in sets for mask in each], dtype=np.int64),
+            required=sets,
             begin=begin,
         )
         self.least = float(cost[problem.unit_mask > 0].min() * np.median(problem.record_mass)) / problem.coded.unit

@@ -115,7 +115,7 @@ def _recounted_blanks(
     found = recount_exactly(problem, patterns, seconds=limits.seconds, ties=ties, quick=quick)
     if found is not None:
         rows = (found.key, problem.fields_of(found.units), found.records)
-        notes = {"cells in doubt": found.cells}
+        notes = {"cells in doubt": found.cells} if found.cells else {}
         return _suppression(problem, rows, bound=max(floor, found.bound), open_ties=found.open_ties, notes=notes)
     key, records, deadline = np.arange(problem.coded.size), problem.coded.count, time.monotonic() + limits.seconds
     units, rounds = add_rounds(problem, key, problem.covers(patterns), records)

@@ -1,0 +1,1 @@
+"""What the processes do that the desk starts."""
