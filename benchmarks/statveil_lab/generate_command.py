@@ -65,6 +65,39 @@ def one_hierarchy(
         typer.echo(f"Wrote {out}: {wanted.cells:,} cells, {wanted.sensitive:,} of them sensitive, {wanted.relations:,} relations.")
 
 
+@generate.command("office")
+def office(
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="F.jj|F.npz", help="File to write; its ending tells the form.")],
+    codes: Annotated[str, typer.Option(metavar="N,N[,N]", help="Codes of each of two or three hierarchies.")] = "117,225",
+    inner: Annotated[str, typer.Option(metavar="N,N[,N]", help="Of them, codes that are sums of others.")] = "30,95",
+    sensitive: Annotated[str, typer.Option(metavar="P%", help="Share of the cells that are sensitive.")] = "4%",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random numbers.")] = 0,
+) -> None:
+    """A table as offices have them: crossed hierarchies, values over nine decades, costs equal to values."""
+    with polite(as_json=False, debug=False):
+        from statveil.core.atomic import check_targets, written_together
+        from statveil.formats.system import write_system
+        from statveil_lab.generators.office import OfficeShape, office_system
+
+        check_ending(out)
+        share = float(percent_of("--sensitive", sensitive))
+        shape = OfficeShape(codes=_whole("--codes", codes), inner=_whole("--inner", inner), sensitive=share)
+        system = office_system(shape, seed=seed)
+        check_targets([out], sources=())
+        with written_together([out]) as places:
+            write_system(system, places[0])
+        count = int((system.status == "u").sum())
+        typer.echo(f"Wrote {out}: {system.value.size:,} cells, {count:,} of them sensitive, {system.rhs.size:,} relations.")
+
+
+def _whole(option: str, words: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in words.split(","))
+    except ValueError:
+        raise InputError(f"{option} {words!r} is no list of whole numbers.", hint="For example: 117,225.") from None
+
+
 def check_ending(out: Path) -> None:
     if out.suffix.lower() not in (".jj", ".npz"):
         raise InputError(f"{out} ends in neither .jj nor .npz.", hint="The ending tells the form to write.")

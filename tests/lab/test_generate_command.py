@@ -63,3 +63,15 @@ def test_the_ending_must_be_known(tmp_path: Path) -> None:
     result = run("generate", "1h2d", *NUMBERS, "--out", tmp_path / "t.csv")
     assert result.exit_code == 2
     assert "neither .jj nor .npz" in result.output
+
+
+def test_an_offices_table_is_written_and_wrong_sizes_are_refused(tmp_path: Path) -> None:
+    sizes = ("--codes", "9,7,5", "--inner", "3,2,1", "--sensitive", "5%")
+    result = run("generate", "office", *sizes, "--seed", 2, "--out", tmp_path / "t.jj")
+    assert result.exit_code == 0, result.output
+    assert "315 cells" in result.output
+    assert sv.systems.read_system(tmp_path / "t.jj").value.size == 315
+    for wrong, words in ((("--codes", "nine"), "no list of whole numbers"), (("--codes", "9,7"), "more than two codes")):
+        refused = run("generate", "office", *wrong, "--out", tmp_path / "u.jj")
+        assert refused.exit_code == 2
+        assert words in refused.output
