@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,30 +73,6 @@ def levels_of(found: Sensitivity, cell: int) -> tuple[int, int]:
 
 
 # The wishes.
-
-
-@pytest.mark.parametrize(
-    ("wish", "words"),
-    [
-        ({"scheme": "dice"}, "'drawn' or 'exact', not 'dice'"),
-        ({"cap": 1}, "more than 1 and at most 10"),
-        ({"cap": 10.5}, "more than 1 and at most 10"),
-        ({"cap": True}, "more than 1 and at most 10"),
-        ({"cap": "2"}, "more than 1 and at most 10"),
-        ({"cap": float("nan")}, "more than 1 and at most 10"),
-        ({"key": "5e" * 32}, "must be a SecretKey"),
-        ({"tiny": 1}, "must be true or false"),
-        ({"coalitions": "yes"}, "must be true or false"),
-    ],
-)
-def test_odd_floors_are_refused(wish: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words) as refused:
-        Floors(**wish)
-    assert "5e5e" not in str(refused.value)
-
-
-def test_floors_do_not_show_their_key() -> None:
-    assert "SecretKey(***)" in repr(Floors(key=KEY, cap=10))
 
 
 def test_the_key_of_the_floors_is_their_own_or_the_offices_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
