@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from statveil.server.web.auth import Role
+from statveil.core.api_keys import Role
 from tests.server.live import Served
 
 pytestmark = pytest.mark.slow
