@@ -61,6 +61,8 @@ def _run(words: Sequence[str], tell: OnProgress) -> list[str]:
         assert child.stderr is not None
         try:
             for line in child.stdout:
+                if line.startswith("Wrote "):
+                    continue  # into a folder that is moved when all is done
                 lines.append(line.rstrip())
                 tell(Progress(stage=lines[-1], seconds=time.monotonic() - clock, objective=inf, bound=inf, seconds_left=inf))
             fault = child.stderr.read()

@@ -96,7 +96,7 @@ def browser() -> Iterator[object]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as machine:
-        found = machine.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = machine.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=300_000)
         yield found
         found.close()
 
