@@ -31,6 +31,15 @@ def run_optimal(system: ClassSystem, seconds: float, send: Callable[[Any], None]
     send(PatternNews("branch and bound", search.best.suppressed.copy(), dict(search.best.proofs), bound))
 
 
+def best_cover(system: ClassSystem, deadline: float) -> Cover:
+    """The cheapest pattern found by then, single respondents left out."""
+    cover = construct(system, deadline)
+    improve(cover, system.needs)
+    search = _Tree(system, cover, deadline)
+    search.run()
+    return search.best
+
+
 class _Tree:
     def __init__(self, system: ClassSystem, cover: Cover, deadline: float) -> None:
         self.system, self.best, self.deadline = system, cover, deadline
