@@ -79,8 +79,8 @@ def run_repair(
     system: ClassSystem, suppressed: BoolArray, proofs: dict[Need, Proof], new: tuple[Need, ...], send: Callable[[Any], None]
 ) -> None:
     """A pattern with further needs met; single respondents again, because more is suppressed."""
-    cover = Cover(system, time.monotonic())
-    cover.suppressed, cover.proofs = suppressed.copy(), dict(proofs)
+    cover = Cover(system, time.monotonic(), dict(proofs))
+    cover.suppressed = suppressed.copy()
     cover.meet_all(new)
     repaired(cover, new)
     send(PatternNews("mended", cover.suppressed, cover.proofs))
