@@ -11,7 +11,7 @@ import typer
 from statveil.cli.options import DebugOption, SeedOption
 from statveil.cli.polite import polite
 
-METHOD_HELP = "optimal goes on until it is proved; elimination hides exact values only; see docs/suppression.md."
+METHOD_HELP = "auto, optimal (until it is proved), hypercube, modular, network, or elimination (hides exact values only)."
 PROMISES = {
     "intervals": "The audit passed: no sensitive cell can be worked out to within its protection level.",
     "exact values": "The audit passed: no sensitive cell can be worked out exactly. Nothing is promised of how closely it can be bounded.",

@@ -13,7 +13,6 @@ from statveil.core.errors import AuditFailed
 from statveil.core.limits import Ending
 from statveil.suppress.cells.problem import COST_UNITS, SuppressionProblem, keeps_sums
 
-
 Promise = Literal["intervals", "exact values"]
 
 
@@ -37,8 +36,8 @@ class CellSuppression:
     more). ending: `optimal` where both meet.
     witnesses: proof for each primary cell and sense. problem: what was solved. method, seed, seconds: how, and how long.
     audit: the independent audit, which it passed; `repairs`: how often the audit sent a pattern back.
-    promise: `intervals`, the levels of all sensitive cells; or `exact values` only: no sensitive cell can be worked out exactly, and nothing is
-    said of how closely it can be bounded. by_rules: how many secondary cells a method with rules of its own chose before anything was mended.
+    promise: `intervals`, the levels of all sensitive cells; or `exact values` only: no sensitive cell can be worked out exactly, and
+    nothing is said of how closely it can be bounded. by_rules: the secondary cells of a method's own rules, before anything was mended.
 
     >>> import statveil as sv
     >>> shops = sv.Hierarchy.flat(["A", "B", "C", "D"])

@@ -1,8 +1,8 @@
-"""Method `elimination`: cells are published from the most wanted on, unless a sensitive one would follow from what is published (Langsrud).
+"""Method `elimination`: cells are published from the most wanted on, unless a sensitive one would follow from what is published.
 
-Every cell is a sum of free ones, a vector. A candidate is published if no sensitive vector becomes a combination of published ones; else it is
-suppressed. That hides exact values only: nothing is promised of how closely a sensitive cell can be bounded, and that no cell is below zero is
-not used. The order decides, and the pattern is seldom the cheapest.
+Every cell is a sum of free ones, a vector. A candidate is published if no sensitive vector becomes a combination of published ones; else it
+is suppressed (the idea of Langsrud's GaussSuppression). That hides exact values only: nothing is promised of how closely a sensitive cell can
+be bounded, and that no cell is below zero is not used. The order decides, and the pattern is seldom the cheapest.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Vector = dict[int, int]
 
 
 def elimination_pattern(system: ClassSystem) -> BoolArray:
-    """The suppressed classes: free ones, and those that would give a sensitive one away. Dearest first: what costs most is wanted most."""
+    """The suppressed classes: free ones, and those that would give a sensitive one away. What costs most is wanted most,
+    then what is largest."""
     vectors = _vectors(system)
     elimination = _Elimination({int(each): vectors[each] for each in np.flatnonzero(system.sensitive)})
     suppressed = system.free.copy()
     candidates = np.flatnonzero(~system.free)
-    size = np.array([len(vectors[each]) for each in candidates])
-    for candidate in candidates[np.lexsort((candidates, -size, -system.cost[candidates]))].tolist():
+    for candidate in candidates[np.lexsort((candidates, -system.down[candidates], -system.cost[candidates]))].tolist():
         suppressed[candidate] = not elimination.publish(vectors[candidate])
     return suppressed
 

@@ -64,6 +64,8 @@ class _Cutter:
         self.small = SMALL * np.log1p(value)
         self.narrowed: set[int] = set()
         self.without: set[int] = set()
+        self.served: list[set[tuple[int, ...]]] = [set() for _ in self.tables]
+        """The places in each simple table that have their cube: what is suppressed stays so."""
 
     def _ratio(self) -> float:
         """The width that every suppressed cell should have, as a share of its value."""
@@ -80,16 +82,15 @@ class _Cutter:
         while waiting:
             number = waiting.popleft()
             queued[number] = False
-            for cell in self._table(self.tables[number]):
+            for cell in self._table(self.tables[number], self.served[number]):
                 for other in self.within[cell]:
                     if other != number and not queued[other]:
                         queued[other] = True
                         waiting.append(other)
         return Cubes(self.suppressed & ~self.problem.hidden, len(self.narrowed), len(self.without))
 
-    def _table(self, table: SimpleTable) -> list[int]:
-        """Give every suppressed cell of a simple table its cube; the cells that were suppressed for it."""
-        done: set[tuple[int, ...]] = set()
+    def _table(self, table: SimpleTable, done: set[tuple[int, ...]]) -> list[int]:
+        """Give every suppressed cell of a simple table its cube, once; the cells that were suppressed for it."""
         new: list[int] = []
         while True:
             there = (table.cells >= 0) & self.suppressed[table.cells] & self.usable[table.cells]

@@ -1,8 +1,8 @@
-"""Method `modular`, what tau-ARGUS calls MOD: simple table by simple table from the top, each solved by the optimal model (de Wolf's HiTaS).
+"""Method `modular`, what tau-ARGUS calls MOD: simple table by simple table from the top, each by the optimal model (de Wolf's HiTaS).
 
-What was suppressed in a table above is a sensitive cell of the next one, with narrow levels of its own; what was published there may not be
-suppressed. Where that leaves no pattern, cells of tables above are opened at a high price, and their tables solved again. Safe in each simple
-table is not safe in the whole: what is left open is mended afterwards.
+What was suppressed in a table above is a sensitive cell of the next one, with narrow levels of its own; what was published there may not
+be suppressed. Where that leaves no pattern, cells of tables above are opened at a high price, and their tables solved again. Safe in each
+simple table is not safe in the whole: what is left open is mended afterwards.
 """
 
 from __future__ import annotations
