@@ -323,7 +323,7 @@ def test_an_intermediate_file_is_read_back_and_protected(batch: Batch, village: 
 @pytest.mark.parametrize(
     ("rule", "after", "words"),
     [
-        ("P(10,1)", ["<SUPPRESS> CKM(1)"], r"job.arb, line 6: SUPPRESS CKM \\(cell key\\) is not done"),
+        ("P(10,1)", ["<SUPPRESS> CKM(1)"], r"job.arb, line 6: SUPPRESS CKM \(cell key\) is not done"),
         ("P(10,1)", ["<SUPPRESS> CTA(1)", '<WRITETABLE> (1, 4, , "x")'], r"line 7: WRITETABLE in format 4 \(SBS\) after CTA is not done"),
         ("P(10,1)", ['<WRITETABLE> (1, 3, , "x")'], "WRITETABLE in format 3 of a table that is not protected is not done"),
         ("P(10,1)", ['<WRITETABLE> (1, 7, , "x")'], r"format 7 \(cell key\) is not done"),

@@ -1,8 +1,8 @@
 """Method `elimination`: cells are published from the most wanted on, unless a sensitive one would follow from what is published.
 
 Every cell is a sum of free ones, a vector. A candidate is published if no sensitive vector becomes a combination of published ones; else it
-is suppressed (the idea of Langsrud's GaussSuppression). That hides exact values only: nothing is promised of how closely a sensitive cell can
-be bounded, and that no cell is below zero is not used. The order decides, and the pattern is seldom the cheapest.
+is suppressed (the idea of Langsrud's GaussSuppression). That hides exact values only: nothing is promised of how closely a sensitive cell
+can be bounded, and that no cell is below zero is not used. The order decides, and the pattern is seldom the cheapest.
 """
 
 from __future__ import annotations
