@@ -42,7 +42,7 @@ def spark() -> Iterator[Any]:
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "3")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    session = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.memory", "1g").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -104,6 +104,7 @@ def _settings(spill: str) -> dict[str, Any]:
 class DuckSession:
     connection: duckdb.DuckDBPyConnection
     origin: str
+    numbers_texts: bool = True
 
     def query(self, sql: str) -> pa.Table:
         with _in_our_words(self.origin):
@@ -120,6 +121,10 @@ class DuckSession:
     def view(self, name: str, sql: str) -> None:
         with _in_our_words(self.origin):
             self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
+
+    def dealt(self, sql: str, by: str, parts: int) -> Iterator[pa.Table]:
+        for part in range(parts):
+            yield self.query(f"SELECT * FROM ({sql}) WHERE {by} % {parts} = {part} ORDER BY {by}")
 
     def largest(self, name: str, by: Sequence[str], value: str, count: int) -> pa.Table:
         """By an aggregate of DuckDB's own, which holds no more than these: 2.6 times as fast as ranking all records."""

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -118,6 +119,7 @@ class SparkRecords:
 
     spark: Any
     origin: str
+    numbers_texts: bool = False
     _views: dict[str, str] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
     _mark: str = field(default_factory=lambda: f"statveil_{uuid.uuid4().hex}")
@@ -139,6 +141,16 @@ class SparkRecords:
             packed = self._frame(sql).mapInArrow(_packing(rows), "batch binary")
             for row in packed.toLocalIterator():
                 yield from pa.ipc.open_stream(bytes(row[0]))
+
+    def dealt(self, sql: str, by: str, parts: int) -> Iterator[pa.Table]:
+        with _in_our_words(self.origin):
+            frame = self._frame(sql).repartition(parts, by).sortWithinPartitions(by)
+            part, empty = 0, frame.limit(0).toArrow()
+            for number, packed in frame.mapInArrow(_packing_whole(), "part int, packed binary").toLocalIterator():
+                yield from repeat(empty, number - part)
+                yield pa.ipc.open_stream(bytes(packed)).read_all()
+                part = number + 1
+            yield from repeat(empty, parts - part)
 
     def keep(self, name: str, sql: str) -> None:
         with _in_our_words(self.origin):
@@ -211,6 +223,25 @@ def _packing(rows: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
                 with arrow.ipc.new_stream(sink, batch.schema) as writer:
                     writer.write_batch(batch.slice(start, rows))
                 yield arrow.record_batch({"batch": arrow.array([sink.getvalue().to_pybytes()], arrow.binary())})
+
+    return packed
+
+
+def _packing_whole() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Each part that holds a row as one value, beside its number."""
+
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as arrow
+        from pyspark import TaskContext
+
+        held = [batch for batch in batches if batch.num_rows]
+        if held:
+            sink = arrow.BufferOutputStream()
+            with arrow.ipc.new_stream(sink, held[0].schema) as writer:
+                for batch in held:
+                    writer.write_batch(batch)
+            number = arrow.array([TaskContext.get().partitionId()], arrow.int32())
+            yield arrow.record_batch({"part": number, "packed": arrow.array([sink.getvalue().to_pybytes()], arrow.binary())})
 
     return packed
 
