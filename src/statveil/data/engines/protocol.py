@@ -19,6 +19,12 @@ WORDS = {
     "digest_low": "its first eight bytes as a whole number of zero or more, the first byte the lowest",
     "digest_high": "the same of its last eight bytes",
     "hex_number": "at most 15 hexadecimal digits as a whole number",
+    "byte_length": "the length of a text in UTF-8",
+    "hex_text": "the text whose UTF-8 these hexadecimal digits are",
+    "lowered": "a text in lower case, letter by letter",
+    "uppered": "the same in upper case",
+    "whole": "a whole number in a type that holds all up to 2**126",
+    "quotient": "one whole number of zero or more divided by another, without the rest",
 }
 """Functions that an engine must define, with what they are."""
 
