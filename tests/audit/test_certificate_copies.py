@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from statveil.audit import certificate_checker as checker
 from statveil.audit.certificate_checker import bound_of
 from statveil.core.errors import AuditFailed
-from statveil.formats.certificate import Copies, Multipliers, ProofSum, read_certificate, write_certificate
+from statveil.formats.certificate import Copies, Multipliers, ProofSum, packed, read_certificate, write_certificate
 from statveil.protect.problem import ProtectionProblem
 from tests.audit.certificates import NOTHING, plain
 from tests.protect.problems import problem_of, small_problems
@@ -25,9 +25,13 @@ def row(levels: dict[int, int] | None = None) -> ProtectionProblem:
     return problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels=levels or {0: 4})
 
 
-def copies(cells: tuple[int, ...], *entries: tuple[int, int, int], shift: int = 0) -> Copies:
+def copies(cells: tuple[int, ...], *entries: tuple[int, int, int], shift: int = 0, triangles: tuple[int, ...] = ()) -> Copies:
     """Entries: copy, relation, factor."""
-    return Copies(NOTHING, cells, *zip(*entries, strict=True), shift=shift)  # type: ignore[arg-type]
+    relations = sorted({relation for _, relation, _ in entries})
+    factors = np.zeros((len(relations), len(cells)), dtype=np.int64)
+    for copy, relation, factor in entries:
+        factors[relations.index(relation), copy] += factor
+    return Copies(NOTHING, cells, tuple(relations), packed(factors), shift, triangles)
 
 
 def test_a_lone_sensitive_cell_doubles_its_cost() -> None:
@@ -71,10 +75,13 @@ def test_beside_a_proof_of_other_cells() -> None:
     "unsound",
     [
         copies((9,), (0, 0, 1)),
-        copies((0,), (1, 0, 1)),
         copies((0,), (0, 4, 1)),
         copies((0,), (0, 0, 1), shift=-1),
-        copies((0,), (0, 0, 1))._replace(factors=()),
+        copies((0,), (0, 0, 1))._replace(factors=b""),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 1, 0, 5)),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 0, 4, 5)),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 0, 0, -1)),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 0, 0)),
         copies((0,), (0, 0, 1))._replace(plain=Multipliers((7,), (1,), (), (), ())),
     ],
 )
