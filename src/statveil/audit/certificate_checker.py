@@ -262,8 +262,8 @@ class _Evaluation:
         """Both cases, or the one that the ties above leave. Where a cell is fixed both speak of all tables, and either proves its value."""
         from statveil.audit.lifting.copies import clusters_of
 
-        (one, other), turns = (self.implied.group[[node.cell, node.other]].tolist(), self.implied.sign[[node.cell, node.other]])
-        turn = int(turns.prod())
+        one, other = self.implied.group[[node.cell, node.other]].tolist()
+        turn = int(self.implied.sign[[node.cell, node.other]].prod())
         if min(one, other) < 0:
             return max(self.least(node.same, ranges, ties), self.least(node.opposite, ranges, ties))
         root, sign = clusters_of(ranges.rest.size, ties, np.ones(ranges.rest.size, dtype=np.bool_))
@@ -303,7 +303,8 @@ class _Evaluation:
         return constant + _sum_of_least(over, under, ranges.up, ranges.down, ranges.rest)
 
     def _terms(self, node: Multipliers, ranges: DeviationRanges, pull: AnyArray | int) -> tuple[int, AnyArray, AnyArray]:
-        """What is there anyway, and the least cost of each group where it is up, and where it is down; `pull` is another one on its size."""
+        """What is there anyway, and the least cost of each group where it is up, and where it is down; `pull` is another one on its
+        size."""
         factors = _gathered(len(self.right), node.relations, node.factors)
         alpha = exact_product(self.columns, factors)
         beta, constant = self._cuts(node, ranges)
@@ -315,7 +316,7 @@ class _Evaluation:
         return self.implied.fixed_cost + constant, over, under
 
     def _copies(self, node: Copies, ranges: DeviationRanges, ties: Ties) -> int:
-        """A leaf with copies (`audit.lifting.copies`): groups whose sign is known relative to a copy's cost what they do up or down, by that sign."""
+        """A leaf with copies (`audit.lifting.copies`): what groups cost whose sign is known relative to a copy's depends on that sign."""
         from statveil.audit.lifting.copies import left_of, pulls_of
 
         cells = list(node.cells)
@@ -339,8 +340,10 @@ class _Evaluation:
         falling = under[known].astype(object) - asked.apart[known].astype(object) * ranges.fall[known].astype(object)
         rising, falling = np.where(up, rising, falling), np.where(down, falling, rising)
         with_sign = (rising - falling) * asked.turn[known]
-        for places in ((0, 1 + asked.copy[known]), (1 + asked.copy[known], 0)):
-            np.add.at(asked.pairs, places, with_sign)
+        by_copy = np.zeros(asked.pairs.shape[0], dtype=object)
+        np.add.at(by_copy, 1 + asked.copy[known], with_sign)
+        asked.pairs[0] += by_copy
+        asked.pairs[:, 0] += by_copy
         return int((rising + falling).sum())
 
     def _cuts(self, node: Multipliers, ranges: DeviationRanges) -> tuple[AnyArray, int]:

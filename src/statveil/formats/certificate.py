@@ -70,9 +70,9 @@ class Multipliers(NamedTuple):
 class Copies(NamedTuple):
     """Multipliers of copies of the table, each times the sign of a sensitive cell, beside plain ones (docs/methods.md).
 
-    `cells` names each copy by its cell. `factors` has a row for each of the `relations` and a column for each copy, packed by `packed`; each
-    counts 2**shift times. `triangles` has five numbers for each: three copies, which pair of them (first and second: 1, first and third: 2,
-    second and third: 3) stands with a plus sign alone, or 0 where all do, and its multiplier, zero or more.
+    `cells` names each copy by its cell. `factors` has a row for each of the `relations` and a column for each copy, packed by `packed`;
+    each counts 2**shift times. `triangles` has five numbers for each: three copies, which pair of them (first and second: 1, first and
+    third: 2, second and third: 3) stands with a plus sign alone, or 0 where all do, and its multiplier, zero or more.
     """
 
     plain: Multipliers

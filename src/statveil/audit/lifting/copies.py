@@ -1,7 +1,7 @@
 """Copies of a table, each times the sign of a cell that must move, worked out in exact integers (docs/science.md, section 5).
 
-With G = A'L, the sum over copies c and groups k of G_kc t_c z_k is the sum of t_c L_c r. Of a group k whose sign s_k is known relative to that
-of copy d, s_k = v_k t_d, and which moves by n(s_k) at the least,
+With G = A'L, the sum over copies c and groups k of G_kc t_c z_k is the sum of t_c L_c r. Of a group k whose sign s_k is known relative to
+that of copy d, s_k = v_k t_d, and which moves by n(s_k) at the least,
 
     G_kd t_d z_k = v_k G_kd |z_k|,         G_kc t_c z_k >= G_kc t_c s_k n(s_k) - |G_kc| (|z_k| - n(s_k))   for the other copies c,
 
@@ -31,9 +31,9 @@ _FAR = 2**62
 
 
 class LiftedPulls(NamedTuple):
-    """What copies ask. `slope` is to be added to what a unit of each group's size costs. Groups with a `copy` (not -1) have a sign that is `turn`
-    times that copy's, and `apart` counts for as much of their size as they move at the least. `pairs`, of signs (first 1, then the copies), and
-    `less` are doubled: what they may take off.
+    """What copies ask. `slope` is to be added to what a unit of each group's size costs. Groups with a `copy` (not -1) have a sign that
+    is `turn` times that copy's, and `apart` counts for as much of their size as they move at the least. `pairs`, of signs (first 1, then
+    the copies), and `less` are doubled: what they may take off.
     """
 
     copy: IntArray
@@ -78,7 +78,7 @@ class _Signs(NamedTuple):
     turn: IntArray
     of_name: IntArray
     turn_of_name: IntArray
-    count: int
+    copies: int
 
 
 def pulls_of(
@@ -86,7 +86,7 @@ def pulls_of(
 ) -> LiftedPulls:
     """What a node's copies ask; `columns` is the transposed system, `names` the group and the sign of each cell that names a copy."""
     signs = _signs(*names, ranges, ties)
-    factors = np.zeros((len(right), signs.count), dtype=np.int64)
+    factors = np.zeros((len(right), signs.copies), dtype=np.int64)
     rows, given = np.array(node.relations, dtype=np.int64), node.matrix * signs.turn_of_name
     for name in np.flatnonzero(signs.of_name >= 0).tolist():
         np.add.at(factors[:, signs.of_name[name]], rows, given[:, name])
@@ -123,7 +123,7 @@ def _pairs(pull: IntArray, known: IntArray, signs: _Signs, ranges: DeviationRang
     rise, fall = ranges.rise[known].astype(object), -ranges.fall[known].astype(object)
     with_sign = np.where(up & down, rise + fall, 0) * signs.turn[known]
     anyway = np.where(up & down, rise - fall, np.where(up, 2 * rise, -2 * fall))
-    pairs = np.zeros((signs.count + 1, signs.count + 1), dtype=object)
+    pairs = np.zeros((signs.copies + 1, signs.copies + 1), dtype=object)
     moves = pull.astype(object)
     np.add.at(pairs, 1 + signs.of_group[known], np.hstack([np.zeros((known.size, 1), dtype=object), moves * with_sign[:, np.newaxis]]))
     pairs[0, 1:] += (moves * anyway[:, np.newaxis]).sum(axis=0)

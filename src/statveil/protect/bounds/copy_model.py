@@ -5,9 +5,9 @@ s_i s_k |z_k|. With |z_k| = p_k + e_k (p its level, zero where it is not sensiti
 
     A (R_i + p X_i) = s_i r,   |R_ki| <= e_k,   R_ii = e_i,   X symmetric with ones on its diagonal, |X| <= 1,   cuts:  C e >= d,
 
-and of three signs one pair at least is equal (triangles). Any multipliers of these give a bound (`audit.lifting` works it out). Good ones are
-found by a primal-dual method (Chambolle and Pock 2011, steps by Pock and Chambolle 2011) without a matrix of the whole. Where signs are
-known to go together they are one cluster, with one copy.
+and of three signs one pair at least is equal (triangles). Any multipliers of these give a bound (`audit.lifting` works it out). Good ones
+are found by a primal-dual method (Chambolle and Pock 2011, steps by Pock and Chambolle 2011) without a matrix of the whole. Where signs
+are known to go together they are one cluster, with one copy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ TUNING = CopyTuning()
 
 
 class Worth(NamedTuple):
-    """What multipliers prove; what they would, if they fitted; by what they must be multiplied to fit; themselves; and Q of the pairs of signs."""
+    """What multipliers prove; what they would, if they fitted; by what they must be multiplied to fit; themselves; and Q of the pairs of
+    signs."""
 
     bound: float
     promised: float
@@ -112,22 +113,20 @@ class CopyModel:
         cluster = np.full(cells, -1)
         cluster[self.cells] = np.arange(copies)
         cuts = _single(self.known.multipliers / self.cut_scale)
-        return (
-            CopyNode(
-                cluster=cluster,
-                turn=_single(np.ones(cells)),
-                inside=_single(np.zeros((cells, copies))),
-                size=_single(np.zeros(cells)),
-                sign=_single(np.eye(copies)),
-                relations=_single(np.zeros((rows, copies))),
-                cuts=cuts,
-                relations_sum=_single(np.zeros((rows, copies))),
-                cuts_sum=_single(np.zeros(cuts.size)),
-                corners=np.zeros((0, 3), dtype=np.int64),
-                corner_signs=_single(np.zeros((0, 3))),
-                triangles=_single(np.zeros(0)),
-                triangles_sum=_single(np.zeros(0)),
-            )
+        return CopyNode(
+            cluster=cluster,
+            turn=_single(np.ones(cells)),
+            inside=_single(np.zeros((cells, copies))),
+            size=_single(np.zeros(cells)),
+            sign=_single(np.eye(copies)),
+            relations=_single(np.zeros((rows, copies))),
+            cuts=cuts,
+            relations_sum=_single(np.zeros((rows, copies))),
+            cuts_sum=_single(np.zeros(cuts.size)),
+            corners=np.zeros((0, 3), dtype=np.int64),
+            corner_signs=_single(np.zeros((0, 3))),
+            triangles=_single(np.zeros(0)),
+            triangles_sum=_single(np.zeros(0)),
         )
 
     def step(self, node: CopyNode, count: int) -> Worth:
@@ -142,9 +141,7 @@ class CopyModel:
 
     def worth(self, node: CopyNode, relations: AnyArray, cuts: AnyArray, triangles: AnyArray) -> Worth:
         """What multipliers prove once they are shrunk so that no size pays: the certificate's formula."""
-        gain, most, pairs = worth_of(
-            self.table, node.cluster, node.turn, relations, cuts, node.corners, node.corner_signs, triangles
-        )
+        gain, most, pairs = worth_of(self.table, node.cluster, node.turn, relations, cuts, node.corners, node.corner_signs, triangles)
         gain -= float(np.abs(relations.T @ self.residual).sum()) if self.uneven else 0.0
         fits = min(1.0, 1.0 / max(most, 1e-12)) * (1 - 1e-6)
         return Worth(self.floor + self.unit * fits * gain, self.floor + self.unit * gain, fits, relations, cuts, triangles, pairs)

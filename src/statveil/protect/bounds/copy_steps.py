@@ -1,7 +1,8 @@
-"""The steps of the lifted bound, compiled (docs/science.md, section 5, the lifted relaxation): one node of its tree at a time, in single precision.
+"""The steps of the lifted bound, compiled (docs/science.md, section 5, the lifted relaxation): one node of its tree at a time, in single
+precision.
 
-A node's arrays have a row for each cell or relation and a column for each cluster of signs. Nothing here holds the interpreter's lock, so that
-two nodes are worked on at once.
+A node's arrays have a row for each cell or relation and a column for each cluster of signs. Nothing here holds the interpreter's lock, so
+that two nodes are worked on at once.
 """
 
 from __future__ import annotations
@@ -230,7 +231,8 @@ def _move_triangles(table, node, ahead):  # type: ignore[no-untyped-def]
 def worth_of(table, cluster, turn, relations, cuts, corners, corner_signs, triangles):  # type: ignore[no-untyped-def]
     """What multipliers would gain, by how much they must shrink to fit, and the two matrices that say which join is worth what.
 
-    pairs: Q, of the products of signs; apart: for each pair of clusters, what |G| would lose if they were one with equal, and with opposite signs.
+    pairs: Q, of the products of signs; apart: for each pair of clusters, what |G| would lose if they were one with equal, and with
+    opposite signs.
     """
     copies = relations.shape[1]
     pairs = np.zeros((copies, copies))
@@ -270,7 +272,8 @@ def worth_of(table, cluster, turn, relations, cuts, corners, corner_signs, trian
 
 @njit(cache=True, fastmath=True, nogil=True)
 def join_gains(table, cluster, turn, relations):  # type: ignore[no-untyped-def]
-    """For each pair of clusters what joining them with equal signs [0] and with opposite ones [1] takes off the sums in the bound, by the cells."""
+    """For each pair of clusters what joining them with equal signs [0] and with opposite ones [1] takes off the sums in the bound, by the
+    cells."""
     copies = relations.shape[1]
     gains = np.zeros((2, copies, copies))
     row = np.zeros(copies, np.float32)
@@ -278,10 +281,10 @@ def join_gains(table, cluster, turn, relations):  # type: ignore[no-untyped-def]
         _pull_of(table, relations, cell, row)
         own = cluster[cell]
         for one in range(copies):
-            if row[one] == 0.0:
+            if row[one] == 0.0 or one == own:
                 continue
             for other in range(one):
-                if one != own and other != own:
+                if other != own:
                     size = abs(row[one]) + abs(row[other])
                     gains[0, one, other] += size - abs(row[one] + row[other])
                     gains[1, one, other] += size - abs(row[one] - row[other])

@@ -41,7 +41,7 @@ def joined(node: CopyNode, worth: Worth, first: int, other: int, way: int) -> Co
     )
 
 
-def _products(sign: AnyArray, rest: IntArray, first: int, other: int, turn: AnyArray) -> AnyArray:
+def _products(sign: AnyArray, rest: IntArray, first: int, other: int, turn: np.float32) -> AnyArray:
     both = sign.copy()
     both[first] = (sign[first] + turn * sign[other]) / np.float32(2.0)
     both[:, first] = both[first]

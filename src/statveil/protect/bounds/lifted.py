@@ -1,7 +1,7 @@
 """A lower bound from products of signs: one copy of the table for each sensitive cell (docs/science.md, section 5, the lifted relaxation).
 
-The relaxation is `bounds.copy_model`; here its root is worked out as long as it promises more, and what it says of the signs is tried: senses
-drawn from the products X, as Goemans and Williamson (1995) round them.
+The relaxation is `bounds.copy_model`; here its root is worked out as long as it promises more, and what it says of the signs is tried:
+senses drawn from the products X, as Goemans and Williamson (1995) round them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def bound_by_copies(search: Search) -> LiftedRoot | None:
     end = time.monotonic() + TUNING.share_of_time * search.seconds_left
     node = model.root()
     best = kept(model.worth(node, node.relations, node.cuts, node.triangles))
-    root, idle = LiftedRoot(model, node, best), 0
+    root, idle, before = LiftedRoot(model, node, best), 0, max(known.bound, search.proved)
     for look in range(1, 2**31):
         found = model.step(node, TUNING.steps)
         idle = 0 if found.bound > root.worth.bound * (1 + TUNING.settled) else idle + 1
@@ -58,7 +58,7 @@ def bound_by_copies(search: Search) -> LiftedRoot | None:
             root = LiftedRoot(model, node, kept(found))
         if root.worth.bound > search.proved * (1 + TUNING.settled):
             search.offer_bound(root.worth.bound, model.proof(root.node, root.worth))
-        if look >= TUNING.looks and found.promised < max(known.bound, search.proved) * TUNING.hopeless:
+        if look >= TUNING.looks and found.promised < before * TUNING.hopeless:
             return None
         node = model.with_triangles(node)
         if search.done or (idle >= TUNING.patience and look > TUNING.looks) or time.monotonic() > end:

@@ -1,9 +1,9 @@
 """Branch and bound on relative signs (docs/science.md, section 5): two cells either move the same way, or opposite ways.
 
-A node of the tree is a partition of the sensitive cells into clusters whose signs are known relative to one another, with the multipliers that
-the lifted relaxation found for it. Branching joins two clusters, with equal and with opposite signs: that takes a copy away, and multipliers
-stay valid when those of the two copies are added up, so a child begins at its parent's bound. Best first, a node a thread. Where one cluster
-is left, senses are settled but for turning all of them: two programs over whole amounts (`bounds.settled_senses`).
+A node of the tree is a partition of the sensitive cells into clusters whose signs are known relative to one another, with the multipliers
+that the lifted relaxation found for it. Branching joins two clusters, with equal and with opposite signs: that takes a copy away, and
+multipliers stay valid when those of the two copies are added up, so a child begins at its parent's bound. Best first, a node a thread.
+Where one cluster is left, senses are settled but for turning all of them: two programs over whole amounts (`bounds.settled_senses`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from statveil.core.arrays import FloatArray
 from statveil.formats.certificate import Alike
 from statveil.protect.bounds.branch_and_bound import cost_step
-from statveil.protect.bounds.copy_model import CopyModel, Worth, kept
+from statveil.protect.bounds.copy_model import Worth, kept
 from statveil.protect.bounds.copy_steps import CopyNode, join_gains
 from statveil.protect.bounds.joins import joined
 from statveil.protect.bounds.lifted import LiftedRoot
@@ -115,7 +115,8 @@ class _SignTree:
 
     def _branched(self, case: _SignCase, end: float) -> tuple[_SignCase, _SignCase]:
         """Both children of a node."""
-        assert case.node is not None and case.worth is not None, "a node is branched on once"
+        assert case.node is not None, "a node is branched on once"
+        assert case.worth is not None, "a node is branched on once"
         if case.proof is None and case is self.root:
             self._write(case, math.inf)
         first, other = self._choice(case.node, case.worth)
@@ -146,7 +147,9 @@ class _SignTree:
         apart = join_gains(self.model.table, node.cluster, node.turn, worth.relations) * TUNING.apart
         first = int(sizes.argmax())
         ones = [first] if sizes[first] > 1 else range(sizes.size)
-        best = max((self._gain(worth.pairs, pairs, apart, one, other), -other, one) for one in ones for other in range(sizes.size) if other != one)
+        best = max(
+            (self._gain(worth.pairs, pairs, apart, one, other), -other, one) for one in ones for other in range(sizes.size) if other != one
+        )
         return best[2], -best[1]
 
     @staticmethod

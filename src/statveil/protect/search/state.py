@@ -46,8 +46,8 @@ NO_MULTIPLIERS = DualMultipliers(np.zeros(0), np.zeros(0, dtype=np.int64), np.ze
 class LiftedMultipliers(NamedTuple):
     """Multipliers of copies of the table, each times the sign of a sensitive cell (`protect.bounds.lifted`), beside plain ones.
 
-    `copies`: whole numbers, each counting 2**-bits, a row for each relation and a column for each of the `cells`. Triangles: three copies by
-    their columns, the signs of their three products (first and second, first and third, second and third), and a multiplier in costs.
+    `copies`: whole numbers, each counting 2**-bits, a row for each relation and a column for each of the `cells`. Triangles: three copies
+    by their columns, the signs of their three products (first and second, first and third, second and third), and a multiplier in costs.
     """
 
     plain: DualMultipliers
@@ -86,8 +86,8 @@ def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Pro
     if isinstance(proof, ProofSum):
         return ProofSum(tuple(parts))
     if isinstance(proof, Alike):
-        return Alike(int(cells[proof.cell]), int(cells[proof.other]), *parts)
-    return Cases(int(cells[proof.cell]), *parts, proof.at)
+        return Alike(int(cells[proof.cell]), int(cells[proof.other]), parts[0], parts[1])
+    return Cases(int(cells[proof.cell]), parts[0], parts[1], proof.at)
 
 
 def _renumbered(proof: DualMultipliers, rows: IntArray, cells: IntArray, count: int) -> DualMultipliers:
