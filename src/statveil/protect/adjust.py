@@ -117,6 +117,7 @@ def _without_search(problem: ProtectionProblem, record: RunRecord, method: str, 
         raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     deviation = record.table()
     objective = problem.cost(deviation)
+    record.close("stopped before a search", objective, 0.0)
     return Adjustment(
         deviation=deviation,
         senses=problem.senses_of(deviation),
@@ -217,7 +218,7 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     explanation = explain(problem, seconds=longest if record.infeasible or ended else min(longest, late))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
-    widen = "Widen the bounds or the cap, or free frozen cells" if _is_bounded(problem) else "Free frozen cells"
+    widen = _ways_out(problem)
     if not record.reduction.feasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=f"{widen}.")
     if record.infeasible:
@@ -234,6 +235,17 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     return OutOfTime("No safe table was found in the time given.", hint=f"Give more time{wider}.")
 
 
+def _ways_out(problem: ProtectionProblem) -> str:
+    """What somebody could give: only what was set is advised to be widened or freed."""
+    frozen = bool((problem.lower == problem.upper).any())
+    if _is_bounded(problem):
+        return f"Widen the bounds or the cap{', or free frozen cells' if frozen else ''}"
+    if frozen:
+        return "Free frozen cells"
+    return "Let sensitive cells move by more than their level (variant 'at-least')" if problem.variant == "exact" else "Lower the levels"
+
+
 def _is_bounded(problem: ProtectionProblem) -> bool:
-    """Whether somebody set bounds: not only that nothing falls below zero."""
-    return bool((problem.upper < NO_LIMIT).any() or (problem.lower > 0).any())
+    """Whether somebody set bounds: not only that nothing falls below zero, and that some cells are frozen."""
+    set_by_hand = (problem.upper < NO_LIMIT) | (problem.lower > 0)
+    return bool((set_by_hand & (problem.lower < problem.upper)).any())
