@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from statveil.audit import certificate_checker as checker
 from statveil.audit.certificate_checker import bound_of
 from statveil.core.errors import AuditFailed
-from statveil.formats.certificate import Copies, Multipliers, ProofSum, read_certificate, write_certificate
+from statveil.formats.certificate import Alike, Cases, Copies, Multipliers, Node, ProofSum, packed, read_certificate, write_certificate
 from statveil.protect.problem import ProtectionProblem
 from tests.audit.certificates import NOTHING, plain
 from tests.protect.problems import problem_of, small_problems
@@ -25,9 +25,13 @@ def row(levels: dict[int, int] | None = None) -> ProtectionProblem:
     return problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels=levels or {0: 4})
 
 
-def copies(cells: tuple[int, ...], *entries: tuple[int, int, int], shift: int = 0) -> Copies:
+def copies(cells: tuple[int, ...], *entries: tuple[int, int, int], shift: int = 0, triangles: tuple[int, ...] = ()) -> Copies:
     """Entries: copy, relation, factor."""
-    return Copies(NOTHING, cells, *zip(*entries, strict=True), shift=shift)  # type: ignore[arg-type]
+    relations = sorted({relation for _, relation, _ in entries})
+    factors = np.zeros((len(relations), len(cells)), dtype=np.int64)
+    for copy, relation, factor in entries:
+        factors[relations.index(relation), copy] += factor
+    return Copies(NOTHING, cells, tuple(relations), packed(factors), shift, triangles)
 
 
 def test_a_lone_sensitive_cell_doubles_its_cost() -> None:
@@ -71,10 +75,13 @@ def test_beside_a_proof_of_other_cells() -> None:
     "unsound",
     [
         copies((9,), (0, 0, 1)),
-        copies((0,), (1, 0, 1)),
         copies((0,), (0, 4, 1)),
         copies((0,), (0, 0, 1), shift=-1),
-        copies((0,), (0, 0, 1))._replace(factors=()),
+        copies((0,), (0, 0, 1))._replace(factors=b""),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 1, 0, 5)),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 0, 4, 5)),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 0, 0, -1)),
+        copies((0,), (0, 0, 1), triangles=(0, 0, 0, 0)),
         copies((0,), (0, 0, 1))._replace(plain=Multipliers((7,), (1,), (), (), ())),
     ],
 )
@@ -126,3 +133,106 @@ def test_copies_pulled_out_of_a_hat_prove_nothing_false(problem: ProtectionProbl
         return
     entries = [(draw(0, len(cells) - 1), draw(0, problem.rhs.size - 1), draw(-12, 12)) for _ in range(draw(1, 12))]
     assert bound_of(problem, plain(problem, copies(tuple(cells), *entries), scale=3, worth=int(best * 8) + 8)) <= best + 1e-6
+
+
+# --- triangles, and cases of two cells that move alike or not
+
+
+def three_apart(level: int = 4) -> ProtectionProblem:
+    """Cells 0, 1, 2 must move by a level each; any two of them are in a relation with a neighbour of their own."""
+    relations = [[1, 1, 0, 1, 0, 0], [1, 0, 1, 0, 1, 0], [0, 1, 1, 0, 0, 1]]
+    return problem_of([50] * 6, relations, levels=dict.fromkeys((0, 1, 2), level), rhs=np.full(3, 150))
+
+
+def test_two_of_three_signs_are_equal() -> None:
+    """Two cells that move alike leave 8 to the neighbour of their relation: one pair does at least. Without the triangle, none need."""
+    problem = three_apart()
+    entries = ((0, 0, 1), (1, 0, 1), (0, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1))
+    assert cheapest_cost(problem) == 3 * 4 + 8
+    shift, scale = 1, 3  # a multiplier of a quarter
+    without = copies((0, 1, 2), *entries, shift=shift)
+    with_one = copies((0, 1, 2), *entries, shift=shift, triangles=(0, 1, 2, 0, 16))
+    assert bound_of(problem, plain(problem, without, scale=scale)) <= 12 < bound_of(problem, plain(problem, with_one, scale=scale)) <= 20
+
+
+def test_cells_that_move_alike_and_cells_that_do_not() -> None:
+    """Levels of 7 and 4 in one relation: together they leave 11 to the others, apart from one another 3."""
+    problem = row({0: 7, 1: 4})
+    one = copies((0,), (0, 0, 1))
+    both = Alike(0, 1, one, one)
+    assert bound_of(problem, plain(problem, both._replace(opposite=NOTHING))) == 11
+    assert bound_of(problem, plain(problem, both)) == 11 + 3 == cheapest_cost(problem)
+
+
+def test_a_pair_that_is_settled_already() -> None:
+    """A case that contradicts the ones above it has no table; a tie through a third cell is one, too."""
+    problem = row({0: 7, 1: 4, 2: 2})
+    one = copies((0,), (0, 0, 1))
+    again = Alike(0, 1, one, NOTHING)
+    assert bound_of(problem, plain(problem, Alike(0, 1, again, again._replace(same=NOTHING, opposite=one)))) >= 13
+    tied = Alike(0, 1, Alike(1, 2, Alike(0, 2, one, NOTHING), one), Alike(1, 2, one, one))
+    assert bound_of(problem, plain(problem, tied)) > bound_of(problem, plain(problem, NOTHING)) == 13
+
+
+def test_the_sense_of_one_is_that_of_all_tied_to_it() -> None:
+    """Both up, or both down: the others bring 11 either way, which plain multipliers show for settled senses."""
+    problem = row({0: 7, 1: 4})
+    up, down = (Multipliers((0,), (factor,), (), (), ()) for factor in (-1, 1))
+    assert bound_of(problem, plain(problem, Alike(0, 1, Cases(0, up, down), copies((0,), (0, 0, 1))))) == 14
+    assert bound_of(problem, plain(problem, Alike(0, 1, Cases(1, up, down), copies((0,), (0, 0, 1))))) == 14
+
+
+def test_a_tie_to_a_fixed_cell_says_nothing() -> None:
+    bounds = {"lower": np.array([0, 20, 0, 0]), "upper": np.array([99, 20, 99, 99])}
+    problem = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4}, **bounds)
+    assert bound_of(problem, plain(problem, Alike(0, 1, copies((0,), (0, 0, 1)), NOTHING))) == 8
+
+
+def test_cases_of_two_cells_read_back(tmp_path: Path) -> None:
+    leaf = copies((0, 1, 2), (0, 0, 5), (2, 0, -3), triangles=(0, 1, 2, 3, 7))
+    certificate = plain(row(), Alike(0, 1, leaf, Cases(0, NOTHING, leaf)))
+    write_certificate(certificate, tmp_path / "proof.json")
+    assert read_certificate(tmp_path / "proof.json") == certificate
+    assert certificate.by_cases
+
+
+def test_parts_with_cases_of_two_cells() -> None:
+    both = problem_of([10, 20, 30, 5, 5], [[1, 1, -1, 0, 0], [0, 0, 0, 1, -1]], levels={0: 4, 3: 2, 1: 3})
+    one = copies((0,), (0, 0, 1))
+    assert bound_of(both, plain(both, ProofSum((Alike(0, 1, one, one), NOTHING)))) <= cheapest_cost(both)
+    with pytest.raises(AuditFailed, match="in common"):
+        bound_of(both, plain(both, ProofSum((Alike(0, 1, one, one), one))))
+
+
+def test_pairs_of_cells_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(AuditFailed, match="refused"):
+        bound_of(row(), plain(row(), Alike(0, 4, NOTHING, NOTHING)))
+
+
+@pytest.mark.slow
+@given(small_problems(additive=False), st.randoms(use_true_random=False))
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_trees_pulled_out_of_a_hat_prove_nothing_false(problem: ProtectionProblem, random: object) -> None:
+    """Cases of pairs and of senses, copies and triangles, whatever the multipliers: never above the best there is."""
+    draw, best = random.randint, cheapest_cost(problem)  # type: ignore[attr-defined]
+    cells = np.flatnonzero(problem.sensitive).tolist()
+    if not cells or best == float("inf"):
+        return
+
+    def leaf() -> Node:
+        named = tuple(cells[draw(0, len(cells) - 1)] for _ in range(draw(1, 4)))
+        entries = [(draw(0, len(named) - 1), draw(0, problem.rhs.size - 1), draw(-12, 12)) for _ in range(draw(1, 12))]
+        corners = [draw(0, len(named) - 1) for _ in range(3)]
+        made = copies(named, *entries, triangles=(*corners, draw(0, 3), draw(0, 20)) if draw(0, 1) else ())
+        relations = tuple(range(problem.rhs.size)) if draw(0, 1) else ()
+        return made._replace(plain=made.plain._replace(relations=relations, factors=tuple(draw(-8, 8) for _ in relations)))
+
+    def tree(depth: int) -> Node:
+        kind = draw(0, 3) if depth else 3
+        if kind == 3:
+            return leaf()
+        pair = draw(0, problem.size - 1), cells[draw(0, len(cells) - 1)]
+        children = tree(depth - 1), tree(depth - 1)
+        return Cases(pair[1], *children) if kind == 2 else Alike(*pair, *children)
+
+    assert bound_of(problem, plain(problem, tree(3), scale=3, worth=int(best * 8) + 8)) <= best + 1e-6

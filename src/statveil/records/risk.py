@@ -180,7 +180,6 @@ class UnsafeCombinations(FrameExports):
         risks = {"minucs": minucs, "score": self.scores, "sharing": sharing, "risk": risk_}
         key = record_key(data, coded.keys)
         with data.engine.session() as session:
-            key.lend_missing(session)
             told = pa.table({**key_columns(coded, np.arange(coded.size)), **{name: pa.array(each) for name, each in risks.items()}})
             return records_by_risk(session, key, told, columns, _household_risks(coded, risk_))
 
@@ -429,7 +428,6 @@ def diversity_before(data: Microdata, keys: KeyVariables, sensitive: str) -> Div
     data.require([sensitive])
     with data.engine.session() as session:
         own = record_key(data, keys)
-        own.lend_missing(session)
         return _diversity(sensitive, count_values(session, own, sensitive))
 
 
