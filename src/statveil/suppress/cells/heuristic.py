@@ -90,6 +90,13 @@ class Cover:
                 idle.append(number)
         return idle
 
+    def take_back(self, kept: list[tuple[Need, Proof]]) -> None:
+        """These witnesses again, in place of others."""
+        for need, proof in kept:
+            if need in self.proofs:
+                self.forget(need)
+            self.take(need, proof)
+
     def meet(self, need: Need, dearer: IntArray | None = None) -> None:
         """Suppress what the cheapest deviation for this need moves, and tick off what it shows."""
         found = self.cheapest(need, dearer)
@@ -246,14 +253,7 @@ def _give_up(cover: Cover, number: int, needs: tuple[Need, ...]) -> None:
             continue
         cover.meet(need, np.array([number]))
         if cover.cost >= cost or cover.suppressed[number]:
-            _take_back(cover, kept)
+            cover.take_back(kept)
             cover.suppressed = before
             return
         cover.tick(cover.proofs[need], tuple(users))
-
-
-def _take_back(cover: Cover, kept: list[tuple[Need, Proof]]) -> None:
-    for need, proof in kept:
-        if need in cover.proofs:
-            cover.forget(need)
-        cover.take(need, proof)

@@ -26,6 +26,8 @@ class BoundTuning(NamedTuple):
 
     rounds: int = 60
     violation: float = 1e-4
+    divisors: int = 12
+    """How many factors of a cut it is divided by."""
     nothing: float = 1e-9
     """A share of a class below this is none."""
     fine: int = 2**24
@@ -137,6 +139,23 @@ def _parts(system: ClassSystem, support: IntArray) -> list[_Part]:
     return [_Part(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in needs.items()]
 
 
+def rounded_up(cut: CapacityCut, x: FloatArray) -> CapacityCut | None:
+    """The cut divided by one of its factors and rounded up, which holds for whole x (Gomory 1958, Chvatal 1973); None where none is
+    broken by this point."""
+    if cut.least < 2 or not cut.factor.size or min(cut.factor) < 0:
+        return None
+    share = x[cut.classes]
+    best, worst = None, TUNING.violation
+    for part in sorted({int(each) for each in cut.factor[share > 0] if each > 1}, reverse=True)[: TUNING.divisors]:
+        factor = -(-cut.factor // part)
+        least = -(-cut.least // part)
+        whole = CapacityCut(cut.classes, np.minimum(factor, least), least)
+        short = whole.short(x)
+        if short > worst:
+            best, worst = whole, short
+    return best
+
+
 class CutLoop:
     """Covering program and capacity program over one system, with all cuts found so far."""
 
@@ -180,7 +199,12 @@ class CutLoop:
             if self.late:
                 break
             found += self._in_part(part, inside)
-        return _different(found)
+        rounded = [rounded_up(cut, inside) for cut in [*found, *self._tight(inside)]]
+        return _different([*found, *(cut for cut in rounded if cut is not None)])
+
+    def _tight(self, x: FloatArray) -> list[CapacityCut]:
+        """Cuts that the point meets with nothing to spare."""
+        return [cut for cut in self.cuts if cut.least > 1 and cut.short(x) > -TUNING.violation]
 
     def _in_part(self, part: _Part, inside: FloatArray) -> list[CapacityCut]:
         system, found = self.system, []
