@@ -213,7 +213,7 @@ def moved(proof: Proof) -> list[int]:
     return [int(each) for each in proof[0][np.flatnonzero(proof[1])]]
 
 
-def _entries(ends: IntArray, indices: IntArray, chosen: IntArray) -> IntArray:
+def _entries(ends: AnyArray, indices: AnyArray, chosen: IntArray) -> IntArray:
     """All entries of these rows of a sparse matrix (or columns)."""
     if not chosen.size:
         return np.zeros(0, dtype=np.int64)

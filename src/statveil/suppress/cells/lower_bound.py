@@ -11,7 +11,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import bmat, csr_matrix
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
@@ -127,10 +127,11 @@ class _Part(NamedTuple):
 
 def _parts(system: ClassSystem, support: IntArray) -> list[_Part]:
     """The parts into which the classes of a point fall; the targets of needs are always among them."""
-    matrix = csr_matrix(system.columns[:, support])
-    both = bmat([[None, matrix], [matrix.T, None]], format="csr")
-    _, label = connected_components(both, directed=False)
-    rows, of_class = label[: matrix.shape[0]], label[matrix.shape[0] :]
+    matrix = system.columns[:, support].tocoo()
+    count, size = matrix.shape[0], sum(matrix.shape)
+    graph = csr_matrix((np.ones(matrix.nnz), (matrix.row, count + matrix.col)), shape=(size, size))
+    _, label = connected_components(graph, directed=False)
+    rows, of_class = label[:count], label[count:]
     needs: dict[int, list[Need]] = {}
     place = np.full(system.size, -1, dtype=np.int64)
     place[support] = np.arange(support.size)
@@ -210,7 +211,7 @@ class CutLoop:
         system, found = self.system, []
         matrix = csr_matrix(system.columns[:, part.classes])[part.rows]
         program = CapacityProgram(csr_matrix(matrix).astype(np.float64))
-        down, up, share = (each[part.classes] for each in (system.down, system.up, inside))
+        down, up, share = system.down[part.classes], system.up[part.classes], inside[part.classes]
         at = {int(number): place for place, number in enumerate(part.classes)}
         last = -1
         for need in part.needs:
