@@ -117,7 +117,7 @@ def _cut(system: ClassSystem, need: Need, whole: IntArray, denominator: int) -> 
     return CapacityCut(classes, factor // common, least // common)
 
 
-class _Part(NamedTuple):
+class _FlowPart(NamedTuple):
     """Classes that sums join with each other, those sums, and the needs among them, the largest first."""
 
     classes: IntArray
@@ -125,7 +125,7 @@ class _Part(NamedTuple):
     needs: list[Need]
 
 
-def _parts(system: ClassSystem, support: IntArray) -> list[_Part]:
+def _parts(system: ClassSystem, support: IntArray) -> list[_FlowPart]:
     """The parts into which the classes of a point fall; the targets of needs are always among them."""
     matrix = system.columns[:, support].tocoo()
     count, size = matrix.shape[0], sum(matrix.shape)
@@ -137,7 +137,7 @@ def _parts(system: ClassSystem, support: IntArray) -> list[_Part]:
     place[support] = np.arange(support.size)
     for need in system.needs:
         needs.setdefault(int(of_class[place[need.target]]), []).append(need)
-    return [_Part(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in needs.items()]
+    return [_FlowPart(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in needs.items()]
 
 
 def rounded_up(cut: CapacityCut, x: FloatArray) -> CapacityCut | None:
@@ -207,7 +207,7 @@ class CutLoop:
         """Cuts that the point meets with nothing to spare."""
         return [cut for cut in self.cuts if cut.least > 1 and cut.short(x) > -TUNING.violation]
 
-    def _in_part(self, part: _Part, inside: FloatArray) -> list[CapacityCut]:
+    def _in_part(self, part: _FlowPart, inside: FloatArray) -> list[CapacityCut]:
         system, found = self.system, []
         matrix = csr_matrix(system.columns[:, part.classes])[part.rows]
         program = CapacityProgram(csr_matrix(matrix).astype(np.float64))
