@@ -108,6 +108,6 @@ def test_what_memory_holds_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_many_signs_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sign_tree, "TUNING", sign_tree.TUNING._replace(most_copies=3))
+    monkeypatch.setattr(sign_tree, "SIGN_TREES", sign_tree.SIGN_TREES._replace(most_copies=3))
     proved = Proved(replace(three_way()))
     assert proved.search.stage != "proving by relative signs"

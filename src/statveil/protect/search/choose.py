@@ -162,9 +162,8 @@ def prove(search: Search, lifted: LiftedRoot | None) -> None:
 
     if search.problem.choices.size > 8:
         dive.run(search, dives=TUNING.dives, patience=2 * TUNING.dives)
-    if lifted is not None and not search.done:
-        prove_by_signs(search, lifted)
-    if not search.done:
+    by_signs = lifted is not None and prove_by_signs(search, lifted)
+    if not by_signs and not search.done:
         solve_exactly(search)
 
 
