@@ -62,15 +62,14 @@ class _SignCase:
     children: tuple[_SignCase, _SignCase] | None = None
 
 
-def prove_by_signs(search: Search, root: LiftedRoot) -> bool:
-    """Raise the bound by a tree of relative signs, up to the best table's cost if the limits allow; tell whether that was tried."""
+def prove_by_signs(search: Search, root: LiftedRoot) -> None:
+    """Raise the bound by a tree of relative signs, up to the best table's cost if the limits allow."""
     if root.model.cells.size > SIGN_TREES.most_copies or search.done:
-        return False
+        return
     search.enter("proving by relative signs")
     tree = _SignTree(search, root)
     tree.run(search.seconds_left * TUNING.share_of_time)
     tree.offer()
-    return True
 
 
 class _SignTree:

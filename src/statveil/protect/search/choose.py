@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search.state import SIGN_TREES, Search
 
 if TYPE_CHECKING:
     from statveil.protect.bounds.lifted import LiftedRoot
@@ -38,6 +38,7 @@ class ChooseTuning(NamedTuple):
     crowded: int = 50
     """Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three
     (benchmarks/RESULTS.md, linked codes)."""
+    rest: float = 0.2  # of the time left, below which nothing else is tried after a tree of relative signs
     walks: int = 7  # rounds of moves, each twice as long as the one before, on large tables: before any program
     moves: int = 500_000  # of parts in the first of the two rounds of a turn
     few_rounds: int = 10
@@ -162,8 +163,10 @@ def prove(search: Search, lifted: LiftedRoot | None) -> None:
 
     if search.problem.choices.size > 8:
         dive.run(search, dives=TUNING.dives, patience=2 * TUNING.dives)
-    by_signs = lifted is not None and prove_by_signs(search, lifted)
-    if not by_signs and not search.done:
+    left = search.seconds_left
+    if lifted is not None and search.problem.choices.size >= SIGN_TREES.fewest_copies and not search.done:
+        prove_by_signs(search, lifted)
+    if not search.done and search.seconds_left > TUNING.rest * left:
         solve_exactly(search)
 
 
