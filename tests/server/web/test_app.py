@@ -342,10 +342,16 @@ def test_a_job_whose_process_died_is_lost(tmp_path: Path):
 
 
 def test_the_same_table_is_made_once_for_all_who_wait(tmp_path: Path):
-    service = FakeService(before=lambda query: time.sleep(0.3))
+    service = FakeService(before=lambda query: time.sleep(1))
     with running(service, tmp_path, anonymous=True) as client:
         bodies: list[bytes] = []
-        threads = [threading.Thread(target=lambda: bodies.append(client.post(TABLE, json=WISH).content)) for _ in range(8)]
+        ready = threading.Barrier(8)
+
+        def ask() -> None:
+            ready.wait(PATIENCE)
+            bodies.append(client.post(TABLE, json=WISH).content)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
