@@ -35,6 +35,7 @@ class AdjustTuning(NamedTuple):
     check_per_cell: float = 3.5e-6  # seconds, beside that share
     uneven_per_cell: float = 7e-6  # where weights differ: their products need integers of more than 64 bits
     most_of_the_time: float = 0.35  # the largest share
+    dense_from: int = 300_000  # cells from which a GPU is looked for, for full tables (docs/methods.md, `dense`)
 
 
 TUNING = AdjustTuning()
@@ -61,6 +62,10 @@ def adjust_problem(
     _check(problem, start, seed)
     chosen = dict(settings or {})
     check_method(method, chosen, start)
+    if start is None and _is_dense(problem, method, chosen):
+        from statveil.protect.dense.engine import adjust_dense
+
+        return adjust_dense(problem, settings=chosen, limits=limits, seed=seed, on_progress=on_progress)
     record = RunRecord(limits, on_progress)
     try:
         if method == "auto" and start is None:
@@ -70,6 +75,15 @@ def adjust_problem(
         if not record.has_table:
             raise
         return _without_search(problem, record, method, seed)
+
+
+def _is_dense(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> bool:
+    """Whether the table goes to method `dense`, which works in this process: it was asked for, or suits a GPU that is there."""
+    if method == "auto" and not settings and problem.size >= TUNING.dense_from:
+        from statveil.protect.dense import engine
+
+        return engine.suits(problem)
+    return method == "dense"
 
 
 def _searched(
@@ -103,6 +117,7 @@ def _without_search(problem: ProtectionProblem, record: RunRecord, method: str, 
         raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     deviation = record.table()
     objective = problem.cost(deviation)
+    record.close("stopped before a search", objective, 0.0)
     return Adjustment(
         deviation=deviation,
         senses=problem.senses_of(deviation),
@@ -203,7 +218,7 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     explanation = explain(problem, seconds=longest if record.infeasible or ended else min(longest, late))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
-    widen = "Widen the bounds or the cap, or free frozen cells" if _is_bounded(problem) else "Free frozen cells"
+    widen = _ways_out(problem)
     if not record.reduction.feasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=f"{widen}.")
     if record.infeasible:
@@ -220,6 +235,17 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     return OutOfTime("No safe table was found in the time given.", hint=f"Give more time{wider}.")
 
 
+def _ways_out(problem: ProtectionProblem) -> str:
+    """What somebody could give: only what was set is advised to be widened or freed."""
+    frozen = bool((problem.lower == problem.upper).any())
+    if _is_bounded(problem):
+        return f"Widen the bounds or the cap{', or free frozen cells' if frozen else ''}"
+    if frozen:
+        return "Free frozen cells"
+    return "Let sensitive cells move by more than their level (variant 'at-least')" if problem.variant == "exact" else "Lower the levels"
+
+
 def _is_bounded(problem: ProtectionProblem) -> bool:
-    """Whether somebody set bounds: not only that nothing falls below zero."""
-    return bool((problem.upper < NO_LIMIT).any() or (problem.lower > 0).any())
+    """Whether somebody set bounds: not only that nothing falls below zero, and that some cells are frozen."""
+    set_by_hand = (problem.upper < NO_LIMIT) | (problem.lower > 0)
+    return bool((set_by_hand & (problem.lower < problem.upper)).any())

@@ -127,16 +127,6 @@ class UnsafeCombinations(FrameExports):
         whole = float((self.scores * self.problem.coded.count).sum())
         return {name: float(part[place] / whole) if whole else 0.0 for place, name in enumerate(self.problem.coded.keys.names)}
 
-    def value_scores(self, field: str) -> dict[str, float]:
-        """For each value of a field, the mean score that its records owe to it."""
-        coded = self.problem.coded
-        place = coded.keys.names.index(field)
-        row, here = coded.codes[place], coded.codes[place] >= 0
-        part = self._kind_scores[1][self._kinds[1], place] * coded.count
-        total = np.bincount(row[here], weights=part[here], minlength=len(coded.values[place]))
-        count = np.bincount(row[here], weights=coded.count[here], minlength=len(coded.values[place]))
-        return {value: float(total[code] / count[code]) if count[code] else 0.0 for code, value in enumerate(coded.values[place])}
-
     def why(self, key: int) -> list[str]:
         """In words, for the office's own eyes: the values that make the key unsafe, and how many records share them."""
         return list(self._reasons(key))

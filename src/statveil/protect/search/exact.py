@@ -143,14 +143,17 @@ def solve_exactly(search: Search) -> None:
     """Branch and bound from the best table known: our own for a while, whose tree is certified, then the solver's.
 
     Its senses are priced again and verified; its bound is offered. For L2 the solver's program is a proposal only, with absolute
-    changes instead of squares (whose optimum is a bound: of whole numbers no square is smaller); a few senses are all priced.
+    changes instead of squares (whose optimum is a bound: of whole numbers no square is smaller); a few senses are all priced, and small
+    tables solved over whole amounts.
     """
+    from statveil.protect.search import whole_squares
     from statveil.solve import highs
 
     if search.best is None:
         anneal.run(search)
     if search.problem.norm == "l2":
         price_all_senses(search)
+        whole_squares.improve(search)
     else:
         prove_by_tree(search)
     if search.done:
