@@ -54,6 +54,8 @@ class TreeTuning(NamedTuple):
     close: float = 2e-10  # relative distance from the best table's cost at which a node is done with
     patience: int = 300  # nodes after which the tree is looked at
     least_rise: float = 0.02  # part of the gap that it must have closed by then
+    first_try: int = 4  # nodes after which the senses that one leans to are priced on the way,
+    later_tries: int = 6  # then after so many times as many
     first_news: int = 64  # nodes after which the tree is told of; then at each doubling
 
 
@@ -203,7 +205,7 @@ class _NodeProgram:
         from statveil.solve.highs import WarmProgram
 
         self._warm = WarmProgram(self._model(), first="simplex" if self.problem.size < TUNING.slow_simplex else "ipm")
-        self._solved_so_far = 0
+        self._solved_so_far, self._next_try = 0, TUNING.first_try
 
     def enough(self, objective: float) -> float:
         """What a node must prove to be done with: the best table's cost, or more than the next lower cost there is."""
@@ -280,7 +282,10 @@ class _NodeProgram:
         fall = solution.x[self.fixed.moving.size + at] * self.fixed.unit / np.maximum(-self.problem.down.high[left], 1)
         undecided = np.flatnonzero(np.minimum(rise, fall) > TUNING.undecided)
         self._solved_so_far += 1
-        if undecided.size == 0 or self._solved_so_far & (self._solved_so_far - 1) == 0:  # and now and then on the way: 1, 2, 4, 8, ...
+        in_passing = self._solved_so_far == self._next_try
+        if in_passing:
+            self._next_try *= TUNING.later_tries
+        if undecided.size == 0 or in_passing:
             chosen = np.where(rise >= fall, 1, -1)
             self._try({**case.senses, **dict(zip(left.tolist(), chosen.tolist(), strict=True))})
         if undecided.size == 0:
