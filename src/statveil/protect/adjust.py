@@ -35,6 +35,7 @@ class AdjustTuning(NamedTuple):
     check_per_cell: float = 3.5e-6  # seconds, beside that share
     uneven_per_cell: float = 7e-6  # where weights differ: their products need integers of more than 64 bits
     most_of_the_time: float = 0.35  # the largest share
+    dense_from: int = 300_000  # cells from which a GPU is looked for, for full tables (docs/methods.md, `dense`)
 
 
 TUNING = AdjustTuning()
@@ -61,6 +62,10 @@ def adjust_problem(
     _check(problem, start, seed)
     chosen = dict(settings or {})
     check_method(method, chosen, start)
+    if start is None and _is_dense(problem, method, chosen):
+        from statveil.protect.dense.engine import adjust_dense
+
+        return adjust_dense(problem, settings=chosen, limits=limits, seed=seed, on_progress=on_progress)
     record = RunRecord(limits, on_progress)
     try:
         if method == "auto" and start is None:
@@ -70,6 +75,15 @@ def adjust_problem(
         if not record.has_table:
             raise
         return _without_search(problem, record, method, seed)
+
+
+def _is_dense(problem: ProtectionProblem, method: str, settings: dict[str, Any]) -> bool:
+    """Whether the table goes to method `dense`, which works in this process: it was asked for, or suits a GPU that is there."""
+    if method == "auto" and not settings and problem.size >= TUNING.dense_from:
+        from statveil.protect.dense import engine
+
+        return engine.suits(problem)
+    return method == "dense"
 
 
 def _searched(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.data.engines.duck import engine_over_arrow, engine_over_csv, engine_over_parquet
+from statveil.data.engines.duck import counting_session, engine_over_arrow, engine_over_csv, engine_over_parquet
 from statveil.data.engines.protocol import Engine, RecordView, Session, column, scalar_row
 from statveil.data.engines.spark import engine_over_spark, is_spark_frame, spark_parquet
 
@@ -11,6 +11,7 @@ __all__ = [
     "RecordView",
     "Session",
     "column",
+    "counting_session",
     "engine_over_arrow",
     "engine_over_csv",
     "engine_over_parquet",

@@ -29,6 +29,8 @@ def add(app: FastAPI, desk: Desk) -> None:
     def table(request: Request) -> Response:
         if desk.looks.holds_records:
             raise InputError("This job makes a safe file, not a table.", hint="Open the records for a table on the first screen.")
+        if desk.looks.serves:
+            raise InputError("This job is that of a table server, not of a table.", hint="Its tables are set up on the screen Dataset.")
         trees, fault = _trees(desk)
         columns = desk.looks.columns().profiles
         chosen = edits.first_table(project.content)

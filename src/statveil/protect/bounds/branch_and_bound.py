@@ -198,7 +198,7 @@ class _NodeProgram:
         self.place = np.full(self.problem.size, -1)
         self.place[self.fixed.moving] = np.arange(self.fixed.moving.size)
         self.rows = independent_relations(self.problem)
-        self.step = _step(self.problem.weight)
+        self.step = cost_step(self.problem.weight)
         self.sides = _CellRanges(self.problem, search.objective)
         self.pseudo_costs = PseudoCosts(self.problem)
         self._tried: set[bytes] = set()
@@ -454,7 +454,7 @@ class PseudoCosts:
         return int(np.argmax(np.maximum(up, 1e-9) * np.maximum(down, 1e-9)))
 
 
-def _step(weight: FloatArray) -> float:
+def cost_step(weight: FloatArray) -> float:
     """Costs are whole multiples of this; zero where that says nothing."""
     ratios = [Fraction(each) for each in np.unique(weight).tolist()]
     below = max((each.denominator for each in ratios), default=1)

@@ -12,10 +12,13 @@ many for dives, the second one works by blocks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import Search
+
+if TYPE_CHECKING:
+    from statveil.protect.bounds.lifted import LiftedRoot
 
 ROLES = ("proof", "search", "blocks", "cases", "program")
 
@@ -91,20 +94,23 @@ def run(search: Search, *, role: str = "proof") -> None:
     from statveil.protect.bounds.lifted import bound_by_copies
     from statveil.protect.search.local import walk
 
+    lifted = None
     first_table(search)
     if search.bounded:
         search.enter("lower bound")
         bound_by_cuts(search)
     if search.bounded and not search.done:
-        bound_by_copies(search)
+        lifted = bound_by_copies(search)
     if search.done:
         return
     if walks(search):
         walk.walk_in_rounds(search, rounds=TUNING.walks)
+    if lifted is not None:
+        start_lifted(search, lifted)
     if role in ("cases", "program"):
         settle_dear_cells(search, role)
     elif role == "proof":
-        prove(search)
+        prove(search, lifted)
     elif role == "blocks":
         reopen(search)
     else:
@@ -156,13 +162,27 @@ def walks(search: Search) -> bool:
     return parts is not None and walk.fits(search) and walk.cells_of_a_part(parts) >= TUNING.crowded
 
 
-def prove(search: Search) -> None:
-    """Dives for a good incumbent, which tightens every bound; then branch and bound to the end."""
+def start_lifted(search: Search, lifted: LiftedRoot) -> None:
+    """Senses from the products of signs, and what flips make of the best."""
+    from statveil.protect.bounds.lifted import draw_senses
+    from statveil.protect.search.local import flips
+
+    draw_senses(search, lifted)
+    if search.best is not None and not search.done:
+        search.enter("flipping senses")
+        flips.flip_while_better(search, search.problem.senses_of(search.best))
+
+
+def prove(search: Search, lifted: LiftedRoot | None) -> None:
+    """Dives for a good incumbent, which tightens every bound; then branch and bound to the end, on relative signs where that helps."""
+    from statveil.protect.bounds.sign_tree import prove_by_signs
     from statveil.protect.search.exact import solve_exactly
     from statveil.protect.search.local import dive
 
     if search.problem.choices.size > 8:
         dive.run(search, dives=TUNING.dives, patience=2 * TUNING.dives)
+    if lifted is not None and not search.done:
+        prove_by_signs(search, lifted)
     if not search.done:
         solve_exactly(search)
 

@@ -21,12 +21,13 @@ BOUND_SHARE = 0.45
 
 
 class PatternNews(NamedTuple):
-    """What a team tells: a pattern with its witnesses, or a bound."""
+    """What a team tells: a pattern with its witnesses, or a bound. own: the secondary cells before anything was mended; -1: not asked."""
 
     stage: str
     suppressed: BoolArray | None = None
     proofs: dict[Need, Proof] | None = None
     bound: int = 0
+    own: int = -1
 
 
 def finished(cover: Cover, send: Callable[[Any], None], stage: str) -> None:
@@ -42,12 +43,16 @@ def finished(cover: Cover, send: Callable[[Any], None], stage: str) -> None:
     send(PatternNews(f"{stage}, made cheaper", cover.suppressed.copy(), dict(cover.proofs)))
 
 
-def repaired(cover: Cover, needs: tuple[Need, ...]) -> tuple[Need, ...]:
-    """Meet what single respondents make necessary, until nothing is left; all needs of the pattern."""
+def repaired(cover: Cover, needs: tuple[Need, ...], *, two: bool = True, other: bool = True) -> tuple[Need, ...]:
+    """Meet what single respondents make necessary, until nothing is left; all needs of the pattern.
+
+    two, other: whether a single respondent is kept from cells of another one, and from cells of several.
+    """
     if not cover.system.single.any():
         return needs
     for _ in range(MOST_ROUNDS):
-        new = tuple(need for need in breaches(cover.system, cover.suppressed) if need not in cover.proofs)
+        found = (need for need in breaches(cover.system, cover.suppressed) if (two if cover.system.single[need.target] else other))
+        new = tuple(need for need in found if need not in cover.proofs)
         if not new:
             break
         cover.meet_all(new)
@@ -74,8 +79,8 @@ def run_repair(
     system: ClassSystem, suppressed: BoolArray, proofs: dict[Need, Proof], new: tuple[Need, ...], send: Callable[[Any], None]
 ) -> None:
     """A pattern with further needs met; single respondents again, because more is suppressed."""
-    cover = Cover(system, time.monotonic())
-    cover.suppressed, cover.proofs = suppressed.copy(), dict(proofs)
+    cover = Cover(system, time.monotonic(), dict(proofs))
+    cover.suppressed = suppressed.copy()
     cover.meet_all(new)
     repaired(cover, new)
     send(PatternNews("mended", cover.suppressed, cover.proofs))

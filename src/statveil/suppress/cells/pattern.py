@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.errors import AuditFailed
 from statveil.core.limits import Ending
 from statveil.suppress.cells.problem import COST_UNITS, SuppressionProblem, keeps_sums
+
+Promise = Literal["intervals", "exact values"]
 
 
 class LevelWitness(NamedTuple):
@@ -34,6 +36,8 @@ class CellSuppression:
     more). ending: `optimal` where both meet.
     witnesses: proof for each primary cell and sense. problem: what was solved. method, seed, seconds: how, and how long.
     audit: the independent audit, which it passed; `repairs`: how often the audit sent a pattern back.
+    promise: `intervals`, the levels of all sensitive cells; or `exact values` only: no sensitive cell can be worked out exactly, and
+    nothing is said of how closely it can be bounded. by_rules: the secondary cells of a method's own rules, before anything was mended.
 
     >>> import statveil as sv
     >>> shops = sv.Hierarchy.flat(["A", "B", "C", "D"])
@@ -56,6 +60,8 @@ class CellSuppression:
     problem: SuppressionProblem = field(repr=False)
     audit: PatternAudit = field(repr=False)
     repairs: int = 0
+    promise: Promise = "intervals"
+    by_rules: int | None = None
 
     def __post_init__(self) -> None:
         if not self.audit.passed:

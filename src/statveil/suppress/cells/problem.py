@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, IntArray
 from statveil.core.errors import InfeasibleProblem, InputError
+from statveil.suppress.cells.methods.shape import GridShape
 
 ENDLESS = 2**62
 """Stands for "no bound" in integer arrays."""
@@ -25,7 +26,8 @@ class SuppressionProblem:
     """relations: M; relations @ value is the right-hand side, whatever it is. lower, upper: what readers know of each cell beforehand.
     primary: must be suppressed, with the levels that protect it. candidate: may be suppressed; a cell that is none is published.
     hidden: published nowhere or suppressed already, at no cost. single: cells of one respondent, who knows them.
-    cost: of suppressing each cell, in thousandths.
+    cost: of suppressing each cell, in thousandths. shapes: where the cells stand, for methods that must know it. respondents: of each cell
+    (-1: not known), for rules about sums of cells.
 
     >>> none = np.zeros(3, dtype=bool)
     >>> whole = np.array([0, 0, 0])
@@ -48,6 +50,8 @@ class SuppressionProblem:
     lower_level: IntArray = field(repr=False)
     upper_level: IntArray = field(repr=False)
     cost: IntArray = field(repr=False)
+    shapes: tuple[GridShape, ...] = field(default=(), repr=False)
+    respondents: IntArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if any(

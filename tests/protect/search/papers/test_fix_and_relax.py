@@ -8,7 +8,7 @@ import pytest
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.papers import fix_and_relax
-from statveil.protect.search.papers.fix_and_relax import _Step, clusters_of
+from statveil.protect.search.papers.fix_and_relax import _Answer, clusters_of
 from statveil.solve.model import LinearModel
 from tests.protect.problems import problem_of
 from tests.protect.search.stories import five_in_a_row, search_of, two_by_two
@@ -48,11 +48,11 @@ def test_where_a_cluster_has_no_answer_the_ones_before_it_are_opened_again(monke
     """The third of three steps fails twice: at first the second cluster is opened with it, then all are."""
     seen: list[tuple[list[int], list[int]]] = []
 
-    def solved(_search: object, _program: object, model: LinearModel, **_: object) -> _Step:
+    def solved(_search: object, _program: object, model: LinearModel, **_: object) -> _Answer:
         assert model.whole is not None
         fixed = np.flatnonzero(model.lower[-5:] == model.upper[-5:])
         seen.append((fixed.tolist(), np.flatnonzero(model.whole[-5:]).tolist()))
-        return _Step(None if len(seen) in (3, 4) else np.ones(5), True)
+        return _Answer(None if len(seen) in (3, 4) else np.ones(5), True)
 
     monkeypatch.setattr(fix_and_relax, "_solved", solved)
     search = search_of(five_in_a_row())
@@ -61,7 +61,7 @@ def test_where_a_cluster_has_no_answer_the_ones_before_it_are_opened_again(monke
 
 
 def test_what_the_clock_ended_is_no_reason_to_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fix_and_relax, "_solved", lambda *_, **__: _Step(None, False))
+    monkeypatch.setattr(fix_and_relax, "_solved", lambda *_, **__: _Answer(None, False))
     search = search_of(tight_square())
     fix_and_relax.run(search, clusters=2)
     assert search.best is None

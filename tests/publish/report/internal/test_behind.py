@@ -51,8 +51,9 @@ def test_a_click_opens_the_cells_and_nothing_is_clipped_on_paper(make_release: A
     page_file = tmp_path / "report.html"
     page_file.write_text(report_html(release, "internal"), encoding="utf-8")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"], timeout=300_000)
         page = browser.new_page(viewport={"width": 1009, "height": 700})  # the text width of a landscape sheet
+        page.set_default_timeout(300_000)
         page.goto(page_file.as_uri())
         page.locator('tr[data-behind="sensitive cells"]').first.press("Enter")
         assert page.locator("tr.behind tbody tr").count() == 30

@@ -24,7 +24,7 @@ from statveil.protect.search.state import Search
 from statveil.solve.model import LinearModel
 
 
-class _Step(NamedTuple):
+class _Answer(NamedTuple):
     """Senses of all cells with a choice: 1 up, 0 down; None: the step has no answer. `believed`: by proof, not by the clock."""
 
     up: FloatArray | None
@@ -86,10 +86,10 @@ def _partly_open(program: Disjunctions, up: FloatArray, clusters: list[IntArray]
     return dataclasses.replace(model, lower=lower, upper=upper, whole=whole)
 
 
-def _solved(search: Search, program: Disjunctions, model: LinearModel, *, gap: float, seconds: float) -> _Step:
+def _solved(search: Search, program: Disjunctions, model: LinearModel, *, gap: float, seconds: float) -> _Answer:
     from statveil.solve import highs
 
     solution = highs.solve(model, seconds=min(seconds, search.seconds_left), gap=gap)
     if solution.x is None:
-        return _Step(None, solution.ending is Ending.INFEASIBLE)
-    return _Step(np.rint(solution.x[model.cost.size - search.problem.choices.size :]), True)
+        return _Answer(None, solution.ending is Ending.INFEASIBLE)
+    return _Answer(np.rint(solution.x[model.cost.size - search.problem.choices.size :]), True)

@@ -27,7 +27,7 @@ class AdjustTuning(NamedTuple):
     band: float = 0.025
     """A safe leaf cell stays so near to its dither, in parts of its largest contribution."""
     short: float = 10.0
-    sensitive_weight: float = 0.1
+    sensitive_weight: float = 0.02
     pace: float = 5.0
     """How quickly prices of sensitive rows move; others move by their weight."""
     leading: float = 3.0
