@@ -36,9 +36,9 @@ DEVICES = PLACES
 class DenseTuning(NamedTuple):
     """What is kept of the time for the checks afterwards."""
 
-    check_per_cell: float = 2e-5  # seconds: a million cells take 15 s to certify (benchmarks/RESULTS.md)
-    most_of_the_time: float = 0.5  # that is kept at the most
-    most_certified: int = 3_000_000  # cells up to which a bound is certified: beyond, the checker takes minutes and tens of gigabytes
+    check_per_cell: float = 1e-5  # seconds (benchmarks/RESULTS.md)
+    most_of_the_time: float = 0.4  # that is kept at the most
+    most_certified: int = 12_000_000  # cells up to which a bound is certified: that takes 13 GB of memory
 
 
 TUNING = DenseTuning()
@@ -59,7 +59,8 @@ def run(search: Search, *, tries: int = SEARCH.tries, sweeps: int = SEARCH.sweep
     dense: DenseSearch | None = None
 
     def hear(stage: Stage) -> None:
-        search.enter(f"dense: {stage.name} ({on.name})")
+        program = f", program {stage.program:,.10g}" if stage.program else ""
+        search.enter(f"{stage.name} ({on.name}{program})")
         if dense is not None and dense.cost < search.objective:
             search.offer(_deviation(layout, dense.found))
 

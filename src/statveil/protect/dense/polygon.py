@@ -121,6 +121,20 @@ class PolygonBound:
             self.best, self.bound = LineMultipliers([each + 0.0 for each in found.sides], [each + 0.0 for each in found.covers]), bound
         return bound
 
+    def in_sides(self, held: LineMultipliers) -> LineMultipliers:
+        """Covers that say no more than that the longest side is matched, as such sides: they prove as much, and are checked at once."""
+        lib = self._on.lib
+        sides, covers = [], []
+        for k, (f, c) in enumerate(zip(*held, strict=True)):
+            length, longest = self._least.sum(axis=k, keepdims=True), self._on.most(self._least, k)
+            plain = self._covers[k] <= lib.maximum(2 * longest, length) * (1 + 1e-6)
+            first = (self._least == longest) & (self._least > 0)
+            share = self._on.cast(first, "float") / lib.clip(first.sum(axis=k, keepdims=True), 1, None)
+            alone = plain & (2 * longest > length)
+            sides.append(f + lib.where(alone, c, 0 * c) * share)
+            covers.append(lib.where(plain, 0 * c, c))
+        return LineMultipliers(sides, covers)
+
     def worth(self, held: LineMultipliers) -> float:
         left = self._weight - sum(self._pulls(held))
         return self._on.total(left * self._least) + sum(self._on.total(c * d) for c, d in zip(held.covers, self._covers, strict=True))

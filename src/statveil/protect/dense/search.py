@@ -28,12 +28,12 @@ from statveil.solve.tensors import Tensor, Tensors
 class SearchTuning(NamedTuple):
     """How the time is divided, in shares of all of it, and how far each part goes: by judgement."""
 
-    tries: int = 6  # of senses
-    sweeps: int = 200  # of each
+    tries: int = 8  # of senses
+    sweeps: int = 800  # of each
     senses_until: float = 0.4
     amounts_until: float = 0.5
     whole_until: float = 0.6
-    rough_gap: float = 2e-3  # up to which amounts are worked out to compare senses
+    rough_gap: float = 1e-3  # up to which amounts are worked out to compare senses
     amount_gap: float = 1e-4
     most_amount_steps: int = 20_000
     most_bound_steps: int = 20_000
@@ -192,7 +192,7 @@ class DenseSearch:
             on, self._weight, on.put(least / self._unit, "float"), [on.put(each / self._unit, "float") for each in ends]
         )
         program.raise_bound(most=TUNING.most_bound_steps, stop=self._after(1.0))
-        sides, held = ([on.fetch(each).astype(np.float64) * self._price for each in kind] for kind in program.best)
+        sides, held = ([on.fetch(each).astype(np.float64) * self._price for each in kind] for kind in program.in_sides(program.best))
         self.multipliers = whole_multipliers(sides, held, table.weight, scale_for(float(table.weight.min())))
         self.bound = max(self.bound, program.bound * self._unit * self._price)
         self._tell("bound")
