@@ -2,10 +2,11 @@
 
     PYTHONPATH=src:benchmarks python benchmarks/dense_gpu.py --device gpu --shape 100,100,100 --seconds 40
 
-Inner cells are lognormal (median 200, spread 1.5) or uniform on 1..1000, a tenth of them sensitive with 10% of the value, rounded up, as level;
-nothing falls below zero, and there are no upper bounds. The clock runs from the problem in memory to the answer with its certificate checked.
-Afterwards the released table is added up anew along every axis, in whole numbers, with nothing of the search.
-It needs NumPy, SciPy and PyTorch alone: where numba is absent, something that compiles nothing stands in for it (nothing compiled is called).
+Inner cells are lognormal (median 200, spread 1.5) or uniform on 1..1000, a tenth of them sensitive with 10% of the value, rounded
+up, as level; nothing falls below zero, and there are no upper bounds. The clock runs from the problem in memory to the answer with
+its certificate checked. Afterwards the released table is added up anew along every axis, in whole numbers, with nothing of the
+search. It needs NumPy, SciPy and PyTorch alone: where numba is absent, something that compiles nothing stands in for it (nothing
+compiled is called).
 """
 
 from __future__ import annotations
@@ -108,7 +109,10 @@ def main() -> None:
     settings = {"device": chosen.device, "tries": chosen.tries, "sweeps": chosen.sweeps}
     found = adjust_dense(problem, settings=settings, limits=Limits(seconds=chosen.seconds), seed=chosen.seed, on_progress=tell)
     cost = audited(inner, problem, found.deviation)
-    print(f"  audited {cost:,.10g}; certified bound {found.certified_bound:,.10g}; gap {found.certified_gap:.2%}; {found.seconds:.1f} s", flush=True)
+    print(
+        f"  audited {cost:,.10g}; certified bound {found.certified_bound:,.10g}; gap {found.certified_gap:.2%}; {found.seconds:.1f} s",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

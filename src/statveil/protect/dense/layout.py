@@ -57,7 +57,10 @@ def layout_of(relations: csr_matrix) -> TableLayout | None:
     shape = tuple((np.diff(matrix.indptr)[axes] - 1).tolist())
     if len(shape) < 2 or min(shape) < 2 or math.prod(size + 1 for size in shape) != matrix.shape[1]:
         return None
-    if int(owners.max()) != len(shape) or sum(math.prod(s + 1 for j, s in enumerate(shape) if j != k) for k in range(len(shape))) != total.size:
+    if (
+        int(owners.max()) != len(shape)
+        or sum(math.prod(s + 1 for j, s in enumerate(shape) if j != k) for k in range(len(shape))) != total.size
+    ):
         return None
     codes = _codes(owners, total, row, part, axes)
     places = np.where(codes < 0, np.array(shape, dtype=np.int32)[:, np.newaxis], codes)
@@ -83,7 +86,7 @@ def _totals_and_parts(matrix: csr_matrix) -> tuple[IntArray, AnyArray, AnyArray]
     return matrix.indices[is_total].astype(np.int64), row[~is_total], matrix.indices[~is_total]
 
 
-def _codes(owners: IntArray, total: IntArray, row: AnyArray, part: AnyArray, axes: IntArray) -> IntArray:
+def _codes(owners: IntArray, total: IntArray, row: AnyArray, part: AnyArray, axes: IntArray) -> AnyArray:
     """For each axis the code of every cell; -1 for its total. Cells of fewer codes come first: theirs are known by then."""
     codes = np.full((axes.size, owners.size), -1, dtype=np.int32)
     for own, relation in zip(codes, axes.tolist(), strict=True):
@@ -100,7 +103,7 @@ def _codes(owners: IntArray, total: IntArray, row: AnyArray, part: AnyArray, axe
 
 
 def _lines(
-    shape: tuple[int, ...], places: IntArray, where: IntArray, total: IntArray, parts: tuple[AnyArray, AnyArray]
+    shape: tuple[int, ...], places: AnyArray, where: IntArray, total: IntArray, parts: tuple[AnyArray, AnyArray]
 ) -> tuple[IntArray, ...] | None:
     """The relation of every line; None unless each relation is one: a total and, apart from one axis, the same places in all parts."""
     row, part = parts

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from statveil.solve.tensors import Tensor, Tensors
 
 
@@ -55,7 +57,7 @@ class PolygonBound:
         self._line_step = [each / (2.0 / each + far) for each, far in zip(cheapest, reach, strict=True)]
         self._cover_step = [each / far for each, far in zip(cheapest, reach, strict=True)]
         self._tau = 1.0 / (3 * weight * sum(cheapest))
-        self._ratio = on.put([1.0], "float")
+        self._ratio = on.put(np.ones(1), "float")
         zeros = [0.0 * each for each in self._v]
         self._y, self._t, self._c = [0.0 * least for _ in axes], [each + 0.0 for each in zeros], [each + 0.0 for each in zeros]
         self._state = [self.u, *self._v, *self._y, *self._t, *self._c]
@@ -109,7 +111,7 @@ class PolygonBound:
                 self._t[k][...] = lib.clip(self._t[k] + sigma * self._line_step[k] * (2 * ahead - length), 0.0, None)
                 self._c[k][...] = lib.clip(self._c[k] + sigma * self._cover_step[k] * (self._covers[k] - length), 0.0, None)
             for total, own in zip(self._sums, self._state, strict=True):
-                total += own
+                total[...] = total + own
 
     def _try(self, state: list[Tensor]) -> float:
         """The bound of a state's duals made feasible; kept if it is the best."""

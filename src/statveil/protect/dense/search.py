@@ -33,6 +33,7 @@ class SearchTuning(NamedTuple):
     senses_until: float = 0.4
     amounts_until: float = 0.5
     whole_until: float = 0.6
+    bound_until: float = 0.95  # multipliers are written as whole numbers in the rest
     rough_gap: float = 1e-3  # up to which amounts are worked out to compare senses
     amount_gap: float = 1e-4
     most_amount_steps: int = 20_000
@@ -149,9 +150,11 @@ class DenseSearch:
         assert program is not None
         program.begin(*self._float_ranges(self.senses))
         program.x[...], program.y[...] = x, y
-        self.program = program.solve(
-            gap=TUNING.amount_gap, most=TUNING.most_amount_steps, stop=self._after(TUNING.amounts_until)
-        ).cost * self._unit * self._price
+        self.program = (
+            program.solve(gap=TUNING.amount_gap, most=TUNING.most_amount_steps, stop=self._after(TUNING.amounts_until)).cost
+            * self._unit
+            * self._price
+        )
         self._amounts = program.x
         self._tell("amounts")
 
@@ -188,10 +191,8 @@ class DenseSearch:
         self._tell("covers")
         least = np.pad(self._least(), [(0, 1)] * len(table.shape))
         ends = [np.pad(each, [(0, int(k != axis)) for k in range(each.ndim)]) for axis, each in enumerate(covers)]
-        program = PolygonBound(
-            on, self._weight, on.put(least / self._unit, "float"), [on.put(each / self._unit, "float") for each in ends]
-        )
-        program.raise_bound(most=TUNING.most_bound_steps, stop=self._after(1.0))
+        program = PolygonBound(on, self._weight, on.put(least / self._unit, "float"), [on.put(each / self._unit, "float") for each in ends])
+        program.raise_bound(most=TUNING.most_bound_steps, stop=self._after(TUNING.bound_until))
         sides, held = ([on.fetch(each).astype(np.float64) * self._price for each in kind] for kind in program.in_sides(program.best))
         self.multipliers = whole_multipliers(sides, held, table.weight, scale_for(float(table.weight.min())))
         self.bound = max(self.bound, program.bound * self._unit * self._price)
