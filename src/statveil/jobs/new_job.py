@@ -216,7 +216,7 @@ class Shown(NamedTuple):
     dimensions: int = 3
     keys: int = 6
     codes: int = 200
-    """A column with more codes wants a tree, and is not suggested as a dimension."""
+    """A column with more codes wants a tree, and is suggested as a dimension only where there is none with fewer."""
     classes: int = 15
     """Ages and years with no fewer different values get classes."""
 
@@ -289,7 +289,8 @@ def _doubts_in_words(doubtful: Mapping[str, list[str]]) -> str:
 def roles_of(columns: Sequence[ColumnProfile]) -> Roles:
     weight = _named([each for each in columns if each.look != "identifier"], WEIGHTS)
     holding = _named([each for each in columns if each.look in ("code", "identifier")], HOLDINGS)
-    codes = [each for each in columns if each.look == "code" and 1 < each.distinct <= SHOWN.codes and each.name not in (holding, weight)]
+    codes = [each for each in columns if each.look == "code" and each.distinct > 1 and each.name not in (holding, weight)]
+    codes = [each for each in codes if each.distinct <= SHOWN.codes] or codes
     amounts = sorted((each for each in columns if each.look == "number" and each.name != weight), key=lambda each: -each.distinct)
     unit = next((each.name for each in columns if each.look == "identifier" and each.name != holding), None)
     ages = [each for each in amounts if _is_age(each)]
