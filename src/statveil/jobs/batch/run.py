@@ -24,7 +24,7 @@ from statveil.jobs.batch.results import BatchProtection, link, parts_of, write_r
 from statveil.jobs.batch.rounding import rounded
 from statveil.jobs.batch.rounding_wish import rounding_wish
 from statveil.jobs.batch.suppression import secondary_parts, suppressed
-from statveil.jobs.batch.suppression_wish import METHODS, suppression_ask
+from statveil.jobs.batch.suppression_wish import BY_WORD, suppression_ask
 from statveil.jobs.batch.tables import ReadyTable, all_rules, decide, read_tables
 from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
@@ -123,7 +123,7 @@ class _Runner:
             match step:
                 case AprioriStep():
                     tables[step.table] = self._decide(step, tables[step.table])
-                case SuppressStep() if step.command.method in METHODS:
+                case SuppressStep() if step.command.method in BY_WORD:
                     tables |= self._suppress(step, {number: tables[number] for number in step.tables})
                 case SuppressStep():
                     protected |= self._protect(step, {number: tables[number] for number in step.tables})

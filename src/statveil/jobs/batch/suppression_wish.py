@@ -11,7 +11,7 @@ from statveil.jobs.batch.rules import RuleSet
 from statveil.risk.rules import MinimumFrequency
 from statveil.suppress.cells.options import HypercubeOptions, ModularOptions, SuppressionOptions
 
-METHODS = {"GH": "hypercube", "MOD": "modular", "OPT": "optimal", "NET": "network"}
+BY_WORD = {"GH": "hypercube", "MOD": "modular", "OPT": "optimal", "NET": "network"}
 LINKABLE = ("GH", "MOD")
 _WORDS = {
     "GH": "hypercube reads GH(table, percent known beforehand, size 0 or 1, singletons 0 or 1), the last three if needed",
