@@ -82,10 +82,12 @@ HOMES = {
     "sat": "search.papers.sat:run",
     "bcd": "search.papers.bcd:run",
     "tree-bcd": "search.papers.tree_bcd:run",
+    "fix-and-relax": "search.papers.fix_and_relax:run",
     "network": "network.engine:run",
+    "dense": "dense.engine:run",
 }
 """Every method's module, below `statveil.protect`, and function: it is imported when the method runs, or has settings to check."""
-BOUND_OF_THEIR_OWN = ("network", "auto")
+BOUND_OF_THEIR_OWN = ("network", "auto", "dense")
 """Methods that work out the lower bound themselves, `auto` after its first table."""
 ZERO_TOO = ("gap", "free", "share", "rebuilds", "seeds")
 """Settings that may be zero: nothing but the optimum, no share, not once, as many as suit the table."""
@@ -114,8 +116,8 @@ def _check_settings(method: str, settings: dict[str, Any]) -> None:
         raise InputError(f"Method {method!r} has no setting {unknown[0]!r}.", hint=f"Known: {', '.join(allowed) or 'none'}.")
     kinds = get_type_hints(run)
     for name, value in settings.items():
-        if name == "role":
-            known("role", str(value), home.ROLES)
+        if kinds[name] is str:
+            known(name, str(value), getattr(home, f"{name.upper()}S"))
         else:
             _check_setting(name, value, kinds[name])
 
