@@ -291,16 +291,3 @@ def test_text_stands_out_from_its_background(page):
         for tag, text, ground in page.evaluate(COLOURS):
             pair = [tuple(int(number) for number in re.findall(r"\d+", word)[:3]) for word in (text, ground)]
             assert contrast(*pair) >= 4.5, (address, light, tag, text, ground)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("where", ["/", "/?search=food", PAGE, "/docs", "/nothing"])
-def test_axe_core_finds_nothing_and_nothing_is_wider_than_its_window(page, width: int, where: str):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes with axe-playwright-python")
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(where)
-    page.wait_for_load_state("load")
-    found = axe.Axe().run(page).response["violations"]
-    assert [(each["id"], [node["target"] for node in each["nodes"]][:5]) for each in found] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
