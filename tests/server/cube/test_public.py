@@ -34,6 +34,7 @@ def _public(**codes: str) -> PublicTotal:
     return PublicTotal(measure="turnover", codes=codes)
 
 
+@pytest.mark.slow
 def test_totals_of_two_dimensions_are_held_to_the_unit_under_every_key(tmp_path: Path) -> None:
     data = village(tmp_path, TOWN)
     block = data.block("turnover")

@@ -74,7 +74,7 @@ def test_who_has_a_table_gets_no_second_copy(client: httpx.Client):
     assert client.get(where, headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "sdmx-csv", "px", "xlsx", "parquet", "html"])
+@pytest.mark.parametrize("form", ["json", "csv", "csv-metadata", "sdmx-csv", "px", "xlsx", "parquet", "html"])
 def test_every_format_by_name_and_by_accept(client: httpx.Client, form: str):
     named = client.get(f"{TABLE}?measure=turnover&dimension=size&format={form}")
     assert named.status_code == 200

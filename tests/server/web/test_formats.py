@@ -107,6 +107,16 @@ def test_files_tell_the_unit_and_what_is_known_of_their_numbers(counted: Answere
     assert pq.read_schema(io.BytesIO(BY_NAME["parquet"].write(counted))).metadata[b"statveil.notes"].decode() == "\n".join(told)
 
 
+def test_a_csv_has_its_unit_and_notes_beside_it(counted: AnsweredTable):
+    told = json.loads(BY_NAME["csv-metadata"].write(counted))
+    header = BY_NAME["csv"].write(counted).decode().splitlines()[0].split(",")
+    assert [column["name"] for column in told["tableSchema"]["columns"]] == header
+    assert told["tableSchema"]["columns"][-1]["schema:unitText"] == "enterprises"
+    assert told["tableSchema"]["columns"][-1]["null"] == ["<3"]
+    assert told["notes"] == list(notes(counted))
+    assert (told["url"], told["dc:title"]) == (f"{counted.hash}?format=csv", title(counted))
+
+
 def test_f11_no_text_is_a_formula_and_no_number_is_changed(answer: AnsweredTable, tmp_path: Path):
     body = BY_NAME["csv"].write(answer).decode()
     rows = list(csv.reader(io.StringIO(body)))

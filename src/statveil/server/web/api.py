@@ -207,6 +207,8 @@ def table_response(request: Request, given: DispatchedTable, form: Format, *, ke
     headers["Content-Disposition"] = (
         f'{"inline" if form.name in ("json", "html") else "attachment"}; filename="{given.hash[:16]}.{form.ending}"'
     )
+    if form.name == "csv":
+        headers["Link"] = f'</v1/tables/{given.hash}?format=csv-metadata>; rel="describedby"; type="application/csvm+json"'
     if form.name == "html":
         headers["Content-Security-Policy"] = TABLE_POLICY
     return Response(given.body, media_type=form.media_type, headers=headers)

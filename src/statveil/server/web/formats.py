@@ -5,6 +5,7 @@ neither clock nor version gets in.
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -106,6 +107,24 @@ def _csv(answer: AnsweredTable) -> bytes:
     return export.csv_bytes(frame(*_release(answer), "external", words_of(answer)))
 
 
+def _csv_metadata(answer: AnsweredTable) -> bytes:
+    """What the CSV file itself has no room for, as W3C's Metadata Vocabulary for Tabular Data has it: title, unit, notes, columns."""
+    words = words_of(answer)
+    *codes, value = [column.name for column in frame(*_release(answer), "external", words)]
+    columns: list[dict[str, object]] = [{"name": name, "titles": name, "datatype": "string"} for name in codes]
+    columns.append(
+        {"name": value, "titles": value, "datatype": "decimal", "null": [words.withheld or ""], "schema:unitText": words.unit or ""}
+    )
+    told = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": f"{answer.hash}?format=csv",
+        "dc:title": title(answer),
+        "notes": list(words.notes),
+        "tableSchema": {"columns": columns},
+    }
+    return json.dumps(told, ensure_ascii=False, indent=1, sort_keys=True).encode()
+
+
 def _sdmx_csv(answer: AnsweredTable) -> bytes:
     return export.csv_bytes(sdmx_columns(*_release(answer), "2.0", words_of(answer)))
 
@@ -150,6 +169,13 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format(name="json", words="JSON-stat 2.0", media_type="application/json", ending="json", write=_json_stat),
     Format(name="csv", words="CSV", media_type="text/csv", ending="csv", write=_csv),
+    Format(
+        name="csv-metadata",
+        words="Unit and notes of the CSV",
+        media_type="application/csvm+json",
+        ending="csv-metadata.json",
+        write=_csv_metadata,
+    ),
     Format(name="sdmx-csv", words="SDMX-CSV 2.0", media_type="application/vnd.sdmx.data+csv", ending="sdmx.csv", write=_sdmx_csv),
     Format(name="px", words="PC-Axis", media_type="text/x-pcaxis", ending="px", write=_pc_axis),
     Format(

@@ -56,7 +56,9 @@ class TableWish(BaseModel):
 Pairs = Annotated[list[Annotated[str, Field(max_length=2 * LONGEST_NAME + 1)]], Field(max_length=TUNING.most_pairs)]
 
 
-FormatName = Annotated[str | None, Field(max_length=20, description="json, csv, sdmx-csv, px, xlsx, parquet or html.", examples=["csv"])]
+FormatName = Annotated[
+    str | None, Field(max_length=20, description="json, csv, csv-metadata, sdmx-csv, px, xlsx, parquet, html.", examples=["csv"])
+]
 
 
 class TableParameters(BaseModel):
