@@ -4,6 +4,7 @@ Two teams work side by side, one a core, and do not talk, so that what each find
 - the *proof* team runs branch and bound, on relative signs or, after dives for a good table, with the cuts of the lower bound;
 - the *search* team walks, polishes senses by the Ising form, flips them by dual prices, kicks them, and dives.
 - the *blocks* team polishes shortly and then reopens neighbourhoods by branch and bound.
+- the *cases* and *program* teams take tables whose costs lie on few cells (`search.heavy`).
 Few choices need no search; very many leave no hope of a proof, and both teams search, from different seeds; where there are too
 many for dives, the second one works by blocks.
 """
@@ -19,7 +20,7 @@ from statveil.protect.search.state import SIGN_TREES, Search
 if TYPE_CHECKING:
     from statveil.protect.bounds.lifted import LiftedRoot
 
-ROLES = ("proof", "search", "blocks")
+ROLES = ("proof", "search", "blocks", "cases", "program")
 
 
 class ChooseTuning(NamedTuple):
@@ -79,6 +80,10 @@ def roles_for(problem: ProtectionProblem) -> list[str]:
         return ["proof"]
     if problem.norm != "l1":
         return ["search", "blocks"]
+    from statveil.protect.bounds.branch_and_bound import costs_on_few
+
+    if costs_on_few(problem):
+        return ["cases", "program"]
     if choices <= TUNING.proof_up_to:
         return ["proof", "search"]
     return ["search", "search"] if choices <= TUNING.dives_up_to or problem.variant == "exact" else ["search", "blocks"]
@@ -103,11 +108,25 @@ def run(search: Search, *, role: str = "proof") -> None:
         walk.walk_in_rounds(search, rounds=TUNING.walks)
     if lifted is not None:
         start_lifted(search, lifted)
-    if role == "proof":
+    if role in ("cases", "program"):
+        settle_dear_cells(search, role)
+    elif role == "proof":
         prove(search, lifted)
     elif role == "blocks":
         reopen(search)
     else:
+        improve(search)
+
+
+def settle_dear_cells(search: Search, role: str) -> None:
+    """The work of both teams on a table whose costs lie on few cells; what time is left goes to the search's members."""
+    from statveil.protect.search import exact, heavy
+
+    if role == "cases":
+        exact.solve_exactly(search)
+    else:
+        heavy.solve_program(search)
+    if not search.done:
         improve(search)
 
 
