@@ -219,7 +219,7 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     from statveil.protect.infeasible.explain import explain
     from statveil.protect.infeasible.feasibility import TUNING as FEASIBILITY
 
-    in_time = record.seconds < limits.seconds - _kept_for_checks(problem, limits)
+    in_time = record.seconds < limits.seconds - _kept_for_checks(problem, limits) - _kept_for_trees(record.components, limits)
     ended = halt is Halt.FINISHED and in_time  # a method that the clock stopped ends by itself too
     record.say("looking for what clashes")
     late = max(TUNING.explaining * limits.seconds, TUNING.explaining_at_least)
