@@ -7,11 +7,17 @@
 #   make docs     the documentation, in site/
 #   make bench    the measurements of benchmarks/
 #   make clean    remove what the targets made, .venv included
+#
+# Where Java 17 or newer is on the path, the tests of Spark run as well (the extra `spark` is installed, 450 MB); elsewhere they are skipped.
 
+comma := ,
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+JAVA := $(shell java -version 2>&1 | grep -E -m 1 -o 'version "(1[7-9]|[2-9][0-9])')
+TEST := $(VENV)/.test$(if $(JAVA),-spark)
+TEST_EXTRAS := test$(if $(JAVA),$(comma)spark)
 FULLY_COVERED := src/statveil/risk/*,src/statveil/audit/*,src/statveil/publish/audited.py,src/statveil/publish/release.py
 
 .PHONY: demo test test-quick lint docs bench clean
@@ -24,10 +30,10 @@ test: lint
 	$(BIN)/pytest -q -n 2 --dist loadfile --cov=statveil --cov-report=
 	$(BIN)/coverage report --include='$(FULLY_COVERED)' --show-missing --skip-covered --fail-under=100
 
-test-quick: $(VENV)/.test
+test-quick: $(TEST)
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "not slow"
 
-lint: $(VENV)/.test
+lint: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -36,7 +42,7 @@ lint: $(VENV)/.test
 docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean
 
-bench: $(VENV)/.test
+bench: $(TEST)
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 clean:
@@ -54,8 +60,8 @@ $(VENV)/.plain: pyproject.toml | $(VENV)/.created
 	$(BIN)/python -c 'from statveil.protect.warm_up import make_all_ready as ready; ready()'
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(VENV)/.created
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+$(TEST): pyproject.toml | $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(TEST_EXTRAS)]'
 	$(BIN)/python -c 'from statveil.protect.warm_up import make_all_ready as ready; ready()'
 	@touch $@
 

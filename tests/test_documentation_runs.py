@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
+
+import statveil
+from tests.desk.conftest import browser_page
+from tests.notebooks import TUTORIALS, notebook_of, place_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]}
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-ELSEWHERE = {"architecture.md"}
-"""Its recipes run in tests/test_architecture.py, each for itself."""
+ELSEWHERE = {"architecture.md", *(page.name for page in TUTORIALS)}
+"""Its recipes run in tests/test_architecture.py, each for itself; tutorials run as notebooks."""
 NOT_YET = {
     "api.md",
     "attacks.md",
@@ -35,6 +41,19 @@ B,small,y,g6,70,50,20
 B,large,y,g7,500,300,200
 B,large,y,g8,450,250,200
 """
+SHOWN = {
+    "first-table": ("<strong>Release: turnover", "application/vnd.vegalite.v5+json"),
+    "tutorial-table": ("<strong>Release: turnover", "application/vnd.vegalite.v5+json", "could still be gained", "of 72 cells sensitive"),
+    "tutorial-persons": ("persons have a rare combination", "FileRelease: safe.csv, audit passed"),
+    "tutorial-server": ("Listening on http", "mode cube"),
+}
+FILES = {
+    "tutorial-table": {"turnover.csv", "report.html", "report-internal.html"},
+    "tutorial-persons": {"safe.csv", "risk-and-loss.html"},
+    "tutorial-server": {"store.sqlite", "secret.key"},
+}
+"""What the notebooks show, and what they leave in their folder."""
+PICTURES = {"tutorial-table": ("report-internal.html", "table.png"), "tutorial-persons": ("risk-and-loss.html", "persons.png")}
 BEFORE = {
     "linked-tables.md": 'import statveil as sv\nfirms = sv.read_microdata("firms.csv")\nrules = [sv.PPercent(10)]\n'
     'spec = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="turnover", holding="group")\n',
@@ -62,16 +81,45 @@ def test_a_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         exec(compile(code, name, "exec", dont_inherit=True), names)
 
 
+def test_the_names_that_the_page_for_r_uses_are_there() -> None:
+    """R itself is not run: but what its lines call has the name that they call it by."""
+    called = set(re.findall(r"\bsv((?:\$\w+)+)", PAGES["r.md"]))
+    assert len(called) > 8
+    for names in called:
+        found: object = statveil
+        for name in names.split("$")[1:]:
+            found = getattr(found, name)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
-    import nbformat
+    """As a reader runs it, from the first cell to the last; what it shows is what its page promises."""
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
     assert all(not cell.outputs for cell in notebook.cells if cell.cell_type == "code"), "a notebook is kept without its outputs"
-    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
-    shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs if "data" in output]
-    assert any("<strong>Release: turnover" in output.data.get("text/html", "") for output in shown)
-    assert any("application/vnd.vegalite.v5+json" in output.data for output in shown)
-    assert "90125" not in str(shown)
+    NotebookClient(notebook, timeout=1800, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    for words in SHOWN[path.stem]:
+        assert words in str(outputs)
+    assert "90125" not in str(outputs)
+    assert FILES.get(path.stem, set()) <= {file.name for file in tmp_path.iterdir()}
+    keep_pictures(path.stem, tmp_path)
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_and_its_notebook_say_the_same(page: Path) -> None:
+    assert nbformat.read(place_of(page), as_version=4) == notebook_of(page), "run python -m tests.notebooks"
+
+
+def keep_pictures(tutorial: str, folder: Path) -> None:
+    """With STATVEIL_SCREENSHOTS=docs/images/tutorials the pictures are made anew: the pages that a tutorial wrote, in a browser."""
+    kept = os.environ.get("STATVEIL_SCREENSHOTS")
+    if kept and tutorial in PICTURES:
+        page, name = PICTURES[tutorial]
+        with browser_page("", viewport={"width": 1100, "height": 1000}) as browser:
+            browser.goto((folder / page).as_uri())
+            browser.wait_for_selector("svg")
+            browser.evaluate("document.querySelectorAll('h2')[2].scrollIntoView()")
+            browser.screenshot(path=Path(kept).resolve() / name)

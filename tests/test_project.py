@@ -92,6 +92,14 @@ def test_make_knows_its_targets(target: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("java", "extras"), [('version "17', "[test,spark]"), ("", "[test]")])
+def test_make_installs_spark_where_java_is(java: str, extras: str, tmp_path: Path) -> None:
+    command = ["make", "--dry-run", "--always-make", "lint", f"JAVA={java}", f"VENV={tmp_path}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert f"--editable '.{extras}'" in done.stdout, done.stderr
+
+
 def test_continuous_integration_runs_make_test() -> None:
     script = ROOT / ".ci" / "run"
     assert "make test" in script.read_text(encoding="utf-8")

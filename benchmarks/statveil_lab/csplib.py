@@ -106,7 +106,7 @@ def _medians(runs: Sequence[Run]) -> list[str]:
         without = next(run.reason for run in runs if run.reason)
         return [without.partition(":")[0], _number(bound), "", "", "none", f"{seconds:.1f}"]
     gap = median(0.0 if run.proved else run.objective / run.bound - 1 if run.bound > 0 else math.inf for run in runs)
-    ending = "optimal" if all(run.proved for run in runs) else "feasible"
+    ending = "optimal" if all(run.proved for run in runs) else "start only" if all(run.start_only for run in runs) else "feasible"
     return [_number(objective), _number(bound), _number(certified), f"{100 * gap:.3g}%", ending, f"{seconds:.1f}"]
 
 

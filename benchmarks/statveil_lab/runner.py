@@ -97,6 +97,12 @@ class Run:
     def proved(self) -> bool:
         return self.ending == "optimal" and self.method != PLAIN
 
+    @property
+    def start_only(self) -> bool:
+        """Whether the run ended with the first table it had, and that is not proved best: the method improved nothing on its start."""
+        tables = [point.objective for point in self.trace if math.isfinite(point.objective)]
+        return bool(tables) and not self.reason and not self.proved and self.method != PLAIN and self.objective >= tables[0]
+
     def line(self) -> str:
         """The run as one line of JSON; infinite numbers are null."""
         content = dataclasses.asdict(self)
@@ -186,7 +192,8 @@ def run_all(tasks: Sequence[Task], ledger: Ledger, *, tell: Tell, stopped: Calla
 
 
 def in_words(run: Run) -> str:
-    found = run.reason or f"{run.objective:.8g} (bound {run.bound:.8g}, {run.ending})"
+    ending = "start only" if run.start_only else run.ending
+    found = run.reason or f"{run.objective:.8g} (bound {run.bound:.8g}, {ending})"
     return f"{run.group}, {run.table}, {run.method}, seed {run.seed}: {found}, {run.seconds:.1f} s"
 
 

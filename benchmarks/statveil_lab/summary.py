@@ -77,6 +77,7 @@ def _percent_cell(runs: Sequence[Run], medians: dict[tuple[str, str], float]) ->
     number = medians[runs[0].method, runs[0].table]
     found = sum(not run.reason for run in runs)
     words = "none" if math.isinf(number) else f"{round(number, 3):.4g}"
+    words += " (start only)" if all(run.start_only for run in runs) else ""
     return words if found in (0, len(runs)) else f"{words} ({found} of {len(runs)})"
 
 

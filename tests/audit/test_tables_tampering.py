@@ -32,7 +32,7 @@ def releases(draw: st.DrawFn) -> sv.Release:
     level = st.integers(1, 12)
     said = [ManualCell(cell={"row": r, "column": c}, status="sensitive", lower=draw(level), upper=draw(level)) for r, c in chosen]
     options = sv.Options(variant="exact" if len(said) == 1 else "at-least", weights=draw(st.sampled_from(["unit", "inverse"])))
-    return sv.protect_table(table, sv.rules.assess(table, [sv.rules.Manual(said)]), options=options, limits=sv.Limits(seconds=10))
+    return sv.protect_table(table, sv.rules.assess(table, [sv.rules.Manual(said)]), options=options, limits=sv.Limits(seconds=60))
 
 
 def faults(release: sv.Release, value: np.ndarray, *, hash_as_well: bool) -> set[str]:

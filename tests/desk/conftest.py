@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+PATIENCE = 300_000
+"""Milliseconds that a browser may take for anything: machines are busy."""
 COMMAND = [sys.executable, "-c", "from statveil.cli import main; main()", "desk"]
 
 
@@ -23,8 +25,10 @@ def desk_process(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     command = [*COMMAND, str(folder), "--as", "Ada", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         assert process.stdout
-        yield re.findall(r"http\S+", process.stdout.readline())[0], process
-        process.terminate()
+        try:
+            yield re.findall(r"http\S+", process.stdout.readline())[0], process
+        finally:
+            process.terminate()  # else a test that fails would wait for it for ever
 
 
 @contextmanager
@@ -36,8 +40,9 @@ def browser_page(address: str, **how: Any) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as machine:
-        browser = machine.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        made = browser.new_context(accept_downloads=True, base_url=address.partition("/t/")[0], **how).new_page()
+        browser = machine.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=PATIENCE)
+        made = browser.new_context(accept_downloads=True, base_url=address.partition("/t/")[0] or None, **how).new_page()
+        made.set_default_timeout(PATIENCE)
         made.complaints = []
         made.on("console", lambda message: made.complaints.append(message.text) if message.type in ("error", "warning") else None)
         made.on("pageerror", lambda error: made.complaints.append(str(error)))

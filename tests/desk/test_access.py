@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from statveil.desk.access import COOKIE
+from statveil.desk.app import LARGEST
 from statveil.desk.people import invite
 from tests.desk.stories import TOKEN, client
 
@@ -61,6 +62,25 @@ def test_a_file_beyond_the_limit_is_refused_whatever_length_it_declares(tmp_path
         answer = desk.post("/data/add", content=stream, headers={"content-type": "multipart/form-data; boundary=b"})
         assert answer.status_code in (400, 413)
     assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_gigabyte_is_refused_before_a_byte_of_it_is_read(tmp_path: Path) -> None:
+    desk = client(tmp_path, largest=LARGEST)
+    headers = {"content-length": str(1 << 30), "content-type": "multipart/form-data; boundary=b"}
+    answer = desk.post("/data/add", content=b"x", headers=headers)
+    assert answer.status_code == 413
+    assert "too large" in answer.text
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../../job.toml", "/static/%2e%2e/job.toml", "/runs/0001/files/..%2f..%2fjob.toml", "/runs/%00/report"]
+)
+def test_no_address_leads_out_of_what_is_given_out(tmp_path: Path, path: str) -> None:
+    (tmp_path / "job.toml").write_text("[data]\nfile = 'secret-name.csv'\n")
+    answer = client(tmp_path).get(path)
+    assert answer.status_code in (404, 422)
+    assert "secret-name" not in answer.text.partition("The job as text")[0]
 
 
 def test_a_stream_without_an_end_is_cut_with_the_same_words(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from statveil.core.audit_log import verify
 from statveil.desk.project import Project
+from tests.desk.screens.test_server import DATASET, FIRMS
 from tests.desk.stories import LINES, TABLE, client, opened, post, tabulated
 
 
@@ -82,8 +83,14 @@ CLICKS = (
     ("/data/open", {"name": "data/shops.csv", "kind": "records"}),
     ("/keys", {"field": ["region", "trade"], "threshold": "4", "order": "2"}),
     ("/keys/fix", {"field": "region", "level": "as it is"}),
+    ("/data/open", {"name": "data/firms.csv", "kind": "server"}),
+    ("/data/open", {"name": "data/firms.csv", "kind": "nothing"}),
+    ("/dataset", DATASET),
+    ("/dataset", {**DATASET, "dimension": ["trade"], "depth": "1", "label": "<i>"}),
+    ("/dataset", {**DATASET, "p-percent p": "x"}),
+    ("/server-keys/revoke", {"key": "nobody"}),
 )
-PAGES = ("/", "/table", "/keys", "/record-risk", "/risk", "/risk?cell=2", "/protect", "/log")
+PAGES = ("/", "/table", "/dataset", "/server-keys", "/alarms", "/keys", "/record-risk", "/risk", "/risk?cell=2", "/protect", "/log")
 
 
 @pytest.mark.slow
@@ -91,6 +98,7 @@ PAGES = ("/", "/table", "/keys", "/record-risk", "/risk", "/risk?cell=2", "/prot
 def test_fifty_walks_of_clicks_lose_no_step_and_undo_returns_to_the_same_bytes(tmp_path: Path, part: int) -> None:
     """Every walk is compared with a plain list of texts: what undo and redo must give is known beforehand."""
     desk, draw, job = opened(tmp_path), random.Random(part), tmp_path / "job.toml"
+    assert desk.post("/data/add", files={"file": ("firms.csv", FIRMS)}).status_code == 303
     texts, at = [b"", job.read_bytes()], 1
     for _ in range(WALKS // 5 * 8):
         kind = draw.choice(["click", "click", "undo", "redo", "look"])

@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from statveil.core.audit_log import AuditLog
 from statveil.desk.people import invite
+from statveil.jobs.server_config import read_config
 from tests.desk.conftest import browser_page, desk_process
 from tests.desk.screens.test_keys import village
 from tests.desk.screens.test_protect import ended
+from tests.desk.screens.test_server import valley
 from tests.desk.stories import client, post
 
 pytestmark = pytest.mark.slow
@@ -33,6 +36,14 @@ TABLE_SCREENS = {
     "compare": "/runs/0002",
     "log": "/log",
     "problem": "/nothing",
+}
+SERVER_SCREENS = {
+    "server-data": "/",
+    "server-dataset": "/dataset",
+    "server-evaluate": "/protect",
+    "server-evaluation": "/runs/0001",
+    "server-keys": "/server-keys",
+    "server-alarms": "/alarms",
 }
 FILE_SCREENS = {
     "file-data": "/",
@@ -66,6 +77,21 @@ def file_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _approved(folder)
     assert post(desk, "/front") == 303
     assert "Run 0002: frontier" in ended(desk, folder, "0002")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A server that was measured, with a key, and with a log that has an alarm."""
+    folder = tmp_path_factory.mktemp("server") / "valley"
+    desk = valley(folder)
+    assert post(desk, "/server/evaluate") == 303
+    assert "Run 0001: evaluation" in ended(desk, folder)
+    assert desk.post("/server-keys", data={"name": "Research desk", "role": "user"}).status_code == 200
+    log = AuditLog(read_config(folder / "job.toml").audit_log_file)
+    log.write("server started", version="1", processes=2)
+    log.write("wrong key", address="ab12cd34")
+    log.write("table given", dataset="firms", table="f00d", form="csv", key="0a1b2c3d4e5f")
     return folder
 
 
@@ -129,6 +155,10 @@ def test_no_screen_of_a_table_has_a_fault(table_project: Path, look: tuple[int, 
 
 def test_no_screen_of_a_safe_file_has_a_fault(file_project: Path, look: tuple[int, str]) -> None:
     assert seen(file_project, FILE_SCREENS, look) == {}
+
+
+def test_no_screen_of_a_server_has_a_fault(server_project: Path, look: tuple[int, str]) -> None:
+    assert seen(server_project, SERVER_SCREENS, look) == {}
 
 
 def test_an_empty_desk_has_no_fault(tmp_path: Path, look: tuple[int, str]) -> None:

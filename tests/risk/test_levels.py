@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,11 +33,11 @@ from statveil.risk.levels import (
 from statveil.risk.rules import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior
 from statveil.risk.rules.base import LIMIT
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
-from statveil.tables.table import Table
+from statveil.tables.table import Table, find_cell
 from statveil.tables.tabulate import tabulate
 from tests.reference.coalitions import is_told
 from tests.reference.rules import Respondent
-from tests.risk.cells import firms, table_of
+from tests.risk.cells import firms, one_view, table_of
 
 KEY, OTHER = SecretKey(b"k" * 32), SecretKey(b"o" * 32)
 TENTH = Fraction(1, 10)
@@ -74,30 +73,6 @@ def levels_of(found: Sensitivity, cell: int) -> tuple[int, int]:
 
 
 # The wishes.
-
-
-@pytest.mark.parametrize(
-    ("wish", "words"),
-    [
-        ({"scheme": "dice"}, "'drawn' or 'exact', not 'dice'"),
-        ({"cap": 1}, "more than 1 and at most 10"),
-        ({"cap": 10.5}, "more than 1 and at most 10"),
-        ({"cap": True}, "more than 1 and at most 10"),
-        ({"cap": "2"}, "more than 1 and at most 10"),
-        ({"cap": float("nan")}, "more than 1 and at most 10"),
-        ({"key": "5e" * 32}, "must be a SecretKey"),
-        ({"tiny": 1}, "must be true or false"),
-        ({"coalitions": "yes"}, "must be true or false"),
-    ],
-)
-def test_odd_floors_are_refused(wish: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=words) as refused:
-        Floors(**wish)
-    assert "5e5e" not in str(refused.value)
-
-
-def test_floors_do_not_show_their_key() -> None:
-    assert "SecretKey(***)" in repr(Floors(key=KEY, cap=10))
 
 
 def test_the_key_of_the_floors_is_their_own_or_the_offices_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,9 +136,27 @@ def test_cells_with_the_same_leader_share_their_factor() -> None:
     assert len({first, second, last}) == 3
 
 
-def test_a_leaders_factor_is_the_same_in_every_table_by_the_same_key_and_another_by_another() -> None:
-    assert drawn([7, 8]) == drawn([8, 7])[::-1] == drawn([7, 8, 9], SecretKey(b"k" * 32))[:2]
+def test_factors_are_of_the_key_and_of_who_leads_in_whatever_order() -> None:
+    assert drawn([7, 8]) == drawn([8, 7])[::-1] == drawn([7, 8], SecretKey(b"k" * 32))
     assert not set(drawn([7, 8])) & set(drawn([7, 8], OTHER))
+
+
+def test_where_few_leaders_come_and_go_the_others_keep_nearly_their_factors() -> None:
+    before, after = np.array(drawn(range(400))), np.array(drawn(range(10, 410)))
+    assert np.median(np.abs(before[10:] - after[:390])) < 0.1 * 0.45
+
+
+@given(led=st.lists(st.integers(1, 30), min_size=1, max_size=60), seed=st.binary(min_size=32, max_size=32))
+def test_no_table_has_bad_luck_any_range_of_factors_has_its_share_of_the_cells(led: list[int], seed: bytes) -> None:
+    factors = drawn([leader for leader, cells in enumerate(led) for _ in range(cells)], SecretKey(seed))
+    for low, high in ((0.0, 0.1), (0.1, 0.3), (0.35, 0.45)):
+        found = sum(low <= factor - 1 <= high for factor in factors)
+        assert abs(found - sum(led) * (high - low) / 0.45) <= 2 * max(led)
+
+
+def test_a_leader_of_one_cell_beside_one_of_many_is_as_hard_to_guess() -> None:
+    found = [drawn([1, *[2] * 9], SecretKey(number.to_bytes(32)))[0] for number in range(600)]
+    assert kstest((np.array(found) - 1) / 0.45, "uniform").statistic < 0.08
 
 
 @pytest.mark.parametrize("cap", [1.45, 3])
@@ -178,14 +171,33 @@ def test_a_drawn_level_is_rounded_up_and_never_overflows() -> None:
     table = replace(table_of([firms(5)] * 3), leader=np.array([7, 7, 7], dtype=np.uint64))
     found = draw_levels(table, judged(table, {0: 1, 1: LIMIT - 1}), 1.45, KEY)
     assert found.upper_level.tolist() == [2, LIMIT, 0]
-    assert levels._raised(KEY, 7, Fraction(45, 100)) > STEPS
+    assert levels.drawn_factors(KEY, [7], [3], Fraction(45, 100))[0] > STEPS
 
 
-def test_without_leaders_all_cells_share_one_factor_and_without_sensitive_cells_nothing_is_drawn() -> None:
+def test_cells_that_nobody_leads_are_drawn_by_where_they_stand() -> None:
+    """Zeros of unnamed records: were their factor one, cells published at that factor times their neighbours' size would be seen."""
+    zeros = drawn([0, 0, 0, 5])
+    assert len(set(zeros)) == 4
     table = table_of([firms(5)] * 2)
     both = draw_levels(table, judged(table, {0: A_MILLION, 1: A_MILLION}), 1.45, KEY).upper_level
-    assert both[0] == both[1] > A_MILLION
+    assert both[0] != both[1]
     assert draw_levels(table, judged(table, {}), 1.45, KEY).upper_level.tolist() == [0, 0]
+
+
+def test_a_zero_is_drawn_alike_in_a_table_with_one_dimension_more() -> None:
+    """Its codes name it, those of totals do not."""
+    firms_ = pd.DataFrame({"town": ["a", "b", "b", "b"], "trade": ["x", "y", "y", "y"], "sales": [0, 5, 7, 9]})
+    found = []
+    for dimensions in (["town"], ["town", "trade"]):
+        table = tabulate(sv.read_microdata(firms_), sv.TableSpec(dimensions=dict.fromkeys(dimensions), measure="sales"), top=8)
+        cell = find_cell(table, {"town": "a"}, None)
+        found.append(levels._who_draws(table, np.array([cell])).tolist())
+    assert found[0] == found[1] != [0]
+
+
+def test_a_set_of_cells_without_a_leader_is_drawn_by_its_number() -> None:
+    table = replace(table_of([firms(0)] * 3), views=(one_view(2),), leader=np.zeros(3, dtype=np.uint64))
+    assert np.unique(levels._who_draws(table, np.arange(3))).size == 3
 
 
 def test_levels_are_not_drawn_without_a_key() -> None:

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import uvicorn
 
+from statveil.core.api_keys import Role, add_key
 from statveil.jobs.server_config import WebPart
 from statveil.server.demo import write_demo
 from statveil.server.engine.service import TableService
 from statveil.server.web.app import application
-from statveil.server.web.auth import Role, add_key
 from statveil.server.workers.shared_state import SharedFiles
 from statveil.server.workers.start import bind
 from tests.server.fake import shared_files

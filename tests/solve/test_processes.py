@@ -100,7 +100,7 @@ def test_no_call_is_finished_at_once() -> None:
 
 def test_a_child_that_sleeps_for_ever_is_killed_and_its_messages_are_kept() -> None:
     heard(jobs.tell_process)  # the child is awake
-    halt, [process, words] = heard(jobs.sleep_for_ever, seconds=1.0)
+    halt, [process, words] = heard(jobs.sleep_for_ever, seconds=2.5)
     assert halt is Halt.OUT_OF_TIME
     assert words == "asleep"
     assert is_gone(process)
@@ -108,7 +108,8 @@ def test_a_child_that_sleeps_for_ever_is_killed_and_its_messages_are_kept() -> N
 
 def test_a_child_that_never_stops_talking_is_killed_too() -> None:
     processes: set[int] = set()
-    assert run_isolated([(jobs.talk_for_ever, ())], seconds=1.0, on_message=processes.add) is Halt.OUT_OF_TIME
+    heard(jobs.tell_process)  # the child is awake
+    assert run_isolated([(jobs.talk_for_ever, ())], seconds=2.5, on_message=processes.add) is Halt.OUT_OF_TIME
     assert is_gone(processes.pop())
 
 
@@ -116,7 +117,7 @@ def test_the_quick_of_two_is_heard_and_the_slow_one_killed() -> None:
     messages: list[Any] = []
     run_isolated([(jobs.tell_process, ())] * 2, seconds=PATIENCE, on_message=lambda _: None)  # the children are awake
     calls = [(jobs.sleep_for_ever, ()), (jobs.count_to, (2,))]
-    assert run_isolated(calls, seconds=1.0, on_message=messages.append) is Halt.OUT_OF_TIME
+    assert run_isolated(calls, seconds=2.5, on_message=messages.append) is Halt.OUT_OF_TIME
     assert {1, 2, "asleep"} <= set(messages)
     assert len(processes._idle) == 1
 

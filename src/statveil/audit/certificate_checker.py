@@ -14,9 +14,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import reduce
-from itertools import repeat, starmap
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -26,6 +25,7 @@ from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import AuditFailed, InputError
 from statveil.formats.certificate import (
     COVER,
+    Alike,
     AnyLeaf,
     Cases,
     Certificate,
@@ -37,6 +37,9 @@ from statveil.formats.certificate import (
     read_certificate,
 )
 from statveil.formats.system import Decimals, LinearSystem, read_system
+
+if TYPE_CHECKING:
+    from statveil.audit.lifting.copies import LiftedPulls
 
 WEIGHTS, VARIANTS, NORMS = ("file", "unit", "value", "inverse"), ("at-least", "exact"), ("l1", "l2")
 
@@ -142,17 +145,32 @@ def _sound(node: Node, relations: int, cells: int) -> bool:
     if isinstance(node, Cases):
         own = 0 <= node.cell < cells and abs(node.at or 0) < SAFE
         return own and _sound(node.up, relations, cells) and _sound(node.down, relations, cells)
+    if isinstance(node, Alike):
+        own = _between((node.cell, node.other), 0, cells)
+        return own and _sound(node.same, relations, cells) and _sound(node.opposite, relations, cells)
     if isinstance(node, ProofSum):
         return all(_sound(part, relations, cells) for part in node.parts)
-    if isinstance(node, Copies):
-        return (
-            len(node.copies) == len(node.relations) == len(node.factors)
-            and _between(node.copies, 0, len(node.cells))
-            and _between(node.relations, 0, relations)
-            and _between(node.cells, 0, cells)
-            and 0 <= node.shift <= TUNING.finest_scale
-            and _sound(node.plain, relations, cells)
-        )
+    return _sound_copies(node, relations, cells) if isinstance(node, Copies) else _sound_multipliers(node, relations, cells)
+
+
+def _sound_copies(node: Copies, relations: int, cells: int) -> bool:
+    triangles = np.array(node.triangles, dtype=object)
+    whole = triangles.size % 5 == 0
+    *corners, alone, factor = triangles.reshape(-1, 5).T if whole else [triangles] * 5
+    return (
+        whole
+        and len(node.factors) == 4 * len(node.relations) * len(node.cells)
+        and _between((*corners[0], *corners[1], *corners[2]), 0, len(node.cells))
+        and _between(tuple(alone), 0, 4)
+        and min(factor, default=0) >= 0
+        and _between(node.relations, 0, relations)
+        and _between(node.cells, 0, cells)
+        and 0 <= node.shift <= TUNING.finest_scale
+        and _sound_multipliers(node.plain, relations, cells)
+    )
+
+
+def _sound_multipliers(node: Multipliers, relations: int, cells: int) -> bool:
     return (
         len(node.relations) == len(node.factors)
         and len(node.cut_relations) == len(node.cut_cells) == len(node.cut_factors)
@@ -190,20 +208,8 @@ def _derived(certificate: Certificate) -> csr_matrix:
     return csr_matrix((factors, (rows, columns)), shape=(len(entries), certificate.relations), dtype=np.int64)
 
 
-class _PullOfCopies(NamedTuple):
-    """What copies add to the pull on each group's size, and to the bound."""
-
-    pull: AnyArray
-    constant: int
-
-
-def _sum_exactly(arrays: list[AnyArray], size: int) -> AnyArray:
-    """The sum of arrays of integers, without end where 64 bits might not do."""
-    largest = sum([float(np.abs(array.astype(np.float64)).max(initial=0.0)) for array in arrays])
-    total = np.zeros(size, dtype=np.int64)
-    for array in arrays:
-        total = total + array if largest < SAFE else total.astype(object) + array.astype(object)
-    return np.asarray(total.astype(object))
+Ties = tuple[tuple[int, int, int], ...]
+"""Pairs of groups that a proof's cases say to move the same way (1) or opposite ways (-1)."""
 
 
 class _Evaluation:
@@ -218,24 +224,30 @@ class _Evaluation:
         self.places = implied.row_of_entry * width + implied.matrix.indices
         self.width = width
         self._imbalances: dict[tuple[object, ...], int] = {}
+        self._covers: tuple[DeviationRanges, dict[int, int]] = (implied.ranges, {})
         if (np.maximum(-implied.ranges.low, implied.ranges.high) >= SAFE).any():
             raise AuditFailed("The certificate is refused: a cell's range has no end.")
 
-    def least(self, node: Node, ranges: DeviationRanges) -> int:
-        """The least cost under a node of the proof, within the ranges that the cases above it leave.
+    def least(self, node: Node, ranges: DeviationRanges, ties: Ties = ()) -> int:
+        """The least cost under a node of the proof, within the ranges and ties that the cases above it leave.
 
         Children are mapped, not looped over in generators, which would fill Python's stack sooner.
         """
         if isinstance(node, Multipliers):
             return self._leaf(node, ranges)
         if isinstance(node, Copies):
-            return self._leaf(node.plain, ranges, self._copies(node, ranges))
+            return self._copies(node, ranges, ties)
         if isinstance(node, ProofSum):
-            return self._sum_of_parts(node, ranges)
+            return self._sum_of_parts(node, ranges, ties)
+        if isinstance(node, Alike):
+            return self._alike(node, ranges, ties)
         group = int(self.implied.group[node.cell])
         if group < 0:  # the cell is fixed: both cases speak of all tables, and either proves its value
-            return max(self.least(node.up, ranges), self.least(node.down, ranges))
-        return min(starmap(self.least, self._cases(node, group, ranges)))
+            return max(self.least(node.up, ranges, ties), self.least(node.down, ranges, ties))
+        values = []
+        for child, left in self._cases(node, group, ranges):
+            values.append(self.least(child, _settled(left, ties), ties))
+        return min(values)
 
     def _cases(self, node: Cases[AnyLeaf], group: int, ranges: DeviationRanges) -> list[tuple[Node, DeviationRanges]]:
         """The cases with what each leaves open; one alone where it holds anyway, so that neither is ever without a table of its own."""
@@ -247,18 +259,39 @@ class _Evaluation:
         anyway = [(child, ranges) for child, low, high in ways if low <= own.low[0] and own.high[0] <= high]
         return anyway[:1] or [(child, ranges.with_one(group, low, high)) for child, low, high in ways]
 
-    def _sum_of_parts(self, node: ProofSum[AnyLeaf], ranges: DeviationRanges) -> int:
+    def _alike(self, node: Alike[AnyLeaf], ranges: DeviationRanges, ties: Ties) -> int:
+        """Both cases, or the one that the ties above leave. Where a cell is fixed both speak of all tables, and either proves its value."""
+        from statveil.audit.lifting.copies import clusters_of
+
+        one, other = self.implied.group[[node.cell, node.other]].tolist()
+        turn = int(self.implied.sign[[node.cell, node.other]].prod())
+        if min(one, other) < 0:
+            return max(self.least(node.same, ranges, ties), self.least(node.opposite, ranges, ties))
+        root, sign = clusters_of(ranges.rest.size, ties, np.ones(ranges.rest.size, dtype=np.bool_))
+        if root[one] == root[other]:
+            child = node.same if sign[one] * sign[other] == turn else node.opposite
+            return self.least(child, ranges, ties)
+        values = []
+        for child, way in ((node.same, turn), (node.opposite, -turn)):
+            more = (*ties, (one, other, way))
+            values.append(self.least(child, _settled(ranges, more), more))
+        return min(values)
+
+    def _sum_of_parts(self, node: ProofSum[AnyLeaf], ranges: DeviationRanges, ties: Ties) -> int:
         """What each part proves beyond the least that all groups cost: costs add up, so the parts do, if no group is in two of them."""
         touched = [self._touched(part) for part in node.parts]
         if sum(map(len, touched)) > len(set().union(*touched)):
             raise AuditFailed("The certificate is refused: parts that should speak of different cells have some in common.")
         least = self._leaf(NOTHING, ranges)
-        return sum(map(self.least, node.parts, repeat(ranges))) - (len(node.parts) - 1) * least
+        return sum([self.least(part, ranges, ties) for part in node.parts]) - (len(node.parts) - 1) * least
 
     def _touched(self, node: Node) -> set[int]:
         """The groups that a proof speaks of."""
         if isinstance(node, Cases):
             return ({int(self.implied.group[node.cell])} - {-1}) | self._touched(node.up) | self._touched(node.down)
+        if isinstance(node, Alike):
+            own = set(self.implied.group[[node.cell, node.other]].tolist()) - {-1}
+            return own | self._touched(node.same) | self._touched(node.opposite)
         if isinstance(node, ProofSum):
             return set().union(*map(self._touched, node.parts))
         own = set(self.implied.group[list(node.cells)].tolist()) - {-1} if isinstance(node, Copies) else set()
@@ -266,57 +299,67 @@ class _Evaluation:
         matrix, rows = self.implied.matrix, {*node.relations, *plain.relations, *plain.cut_relations}
         return own | {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
 
-    def _leaf(self, node: Multipliers, ranges: DeviationRanges, copies: _PullOfCopies | None = None) -> int:
-        up, down, rest = ranges.up, ranges.down, ranges.rest
+    def _leaf(self, node: Multipliers, ranges: DeviationRanges) -> int:
+        constant, over, under = self._terms(node, ranges, 0)
+        return constant + _sum_of_least(over, under, ranges.up, ranges.down, ranges.rest)
+
+    def _terms(self, node: Multipliers, ranges: DeviationRanges, pull: AnyArray | int) -> tuple[int, AnyArray, AnyArray]:
+        """What is there anyway, and the least cost of each group where it is up, and where it is down; `pull` is another one on its
+        size."""
         factors = _gathered(len(self.right), node.relations, node.factors)
         alpha = exact_product(self.columns, factors)
         beta, constant = self._cuts(node, ranges)
-        if copies is not None:
-            beta, constant = beta + copies.pull, constant + copies.constant
+        beta = beta + pull
         constant += sum(factor * self.right[row] for row, factor in zip(node.relations, node.factors, strict=True))
         least = self._least_squares if self.implied.squared else self._least_sizes
-        over = least(up, ranges.rise, ranges.top, beta + alpha)
-        under = least(down, -ranges.fall, -ranges.bottom, beta - alpha)
-        return self.implied.fixed_cost + constant + _sum_of_least(over, under, up, down, rest)
+        over = least(ranges.up, ranges.rise, ranges.top, beta + alpha)
+        under = least(ranges.down, -ranges.fall, -ranges.bottom, beta - alpha)
+        return self.implied.fixed_cost + constant, over, under
 
-    def _copies(self, node: Copies, ranges: DeviationRanges) -> _PullOfCopies:
-        """What copies of the table times signs bring: with G = A'L, and p the least size of a group whose sign is multiplied in,
+    def _copies(self, node: Copies, ranges: DeviationRanges, ties: Ties) -> int:
+        """A leaf with copies (`audit.lifting.copies`): what groups cost whose sign is known relative to a copy's depends on that sign."""
+        from statveil.audit.lifting.copies import left_of, pulls_of
 
-            sum over i, k of G_ki s_i z_k = sum over i of s_i L_i r,   and for all k whose sign is among the s, with |z_k| = p_k + e_k,
-            sum over i of G_ki s_i z_k >= G_kk |z_k| + p_k sum over i != k of G_ki s_i s_k - e_k sum over i != k of |G_ki|,
-
-        while for the others it is at least -|z_k| times the sum of |G_ki|. A product of two signs is 1 or -1.
-        """
-        group, turn = self.implied.group[list(node.cells)], self.implied.sign[list(node.cells)]
-        of_copy: dict[int, tuple[list[int], list[int]]] = {}
-        for copy, relation, factor in zip(node.copies, node.relations, node.factors, strict=True):
-            if group[copy] >= 0 and not ranges.rest[group[copy]]:  # the others have no sign, and their copies say nothing
-                entries = of_copy.setdefault(int(group[copy]), ([], []))
-                entries[0].append(relation)
-                entries[1].append((factor << node.shift) * int(turn[copy]))
-        groups = np.array(list(of_copy), dtype=np.int64)
-        if groups.size * self.width > TUNING.most_copies:
+        cells = list(node.cells)
+        if len(cells) * self.width > TUNING.most_copies:
             raise AuditFailed("The certificate is refused: it has too many copies.")
-        own = ranges.of(groups.tolist())
-        near = np.minimum(np.where(own.up, own.rise, ENDLESS), np.where(own.down, -own.fall, ENDLESS)).astype(object)
-        pulls = [exact_product(self.columns, _gathered(len(self.right), *each)) for each in of_copy.values()]
-        right = sum([abs(sum(factor * self.right[row] for row, factor in zip(*each, strict=True))) for each in of_copy.values()])
-        total = _sum_exactly([np.abs(pull) for pull in pulls], self.width)
-        diagonal = np.array([int(pull[group]) for pull, group in zip(pulls, groups.tolist(), strict=True)], dtype=object)
-        apart = total.copy()
-        apart[groups] -= np.abs(diagonal)
-        pairs = near[:, np.newaxis] * np.array([pull[groups] for pull in pulls], dtype=object).reshape(groups.size, groups.size).T
-        both = np.abs(pairs + pairs.T)
-        constant = int((apart[groups] * near).sum()) - (int(both.sum()) - int(np.trace(both))) // 2 - right
-        apart[groups] -= diagonal
-        return _PullOfCopies(apart, constant)
+        names = (self.implied.group[cells], self.implied.sign[cells])
+        asked = pulls_of(node, self.columns, self.right, names, ranges, ties)
+        constant, over, under = self._terms(node.plain, ranges, -asked.slope)
+        known, up, down = asked.copy >= 0, ranges.up, ranges.down
+        others = [each & ~known for each in (up, down, ranges.rest)]
+        total = 2 * (constant + _sum_of_least(over, under, *others))
+        if known.any():
+            return (total + self._by_sign(asked, ranges, over, under) + left_of(asked.pairs) - asked.less) // 2
+        return total // 2
+
+    def _by_sign(self, asked: LiftedPulls, ranges: DeviationRanges, over: AnyArray, under: AnyArray) -> int:
+        """Twice what groups with a sign cost at the least whatever it is; what depends on it is added to the pairs."""
+        known = np.flatnonzero(asked.copy >= 0)
+        up, down = ranges.up[known], ranges.down[known]
+        rising = over[known].astype(object) + asked.apart[known].astype(object) * ranges.rise[known].astype(object)
+        falling = under[known].astype(object) - asked.apart[known].astype(object) * ranges.fall[known].astype(object)
+        rising, falling = np.where(up, rising, falling), np.where(down, falling, rising)
+        with_sign = (rising - falling) * asked.turn[known]
+        by_copy = np.zeros(asked.pairs.shape[0], dtype=object)
+        np.add.at(by_copy, 1 + asked.copy[known], with_sign)
+        asked.pairs[0] += by_copy
+        asked.pairs[:, 0] += by_copy
+        return int((rising + falling).sum())
 
     def _cuts(self, node: Multipliers, ranges: DeviationRanges) -> tuple[AnyArray, int]:
         """The pull of the cuts on the sizes, and what their right-hand sides bring."""
         pull = exact_product(self.size_columns, _gathered(len(self.right), node.cut_relations, node.cut_factors))
         covers = [(row, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell == COVER]
         polygons = [(row, cell, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell != COVER]
-        constant = sum(factor * self._cover(row, ranges) for row, factor in covers)
+        if self._covers[0] is not ranges:
+            self._covers = (ranges, {})
+        known = self._covers[1]
+        constant = 0
+        for row, factor in covers:
+            if row not in known:
+                known[row] = self._cover(row, ranges)
+            constant += factor * known[row]
         longest = self.implied.group[[cell for _, cell, _ in polygons]]
         sizes = self._sizes(np.array([row for row, _, _ in polygons], dtype=np.int64), longest)
         for (row, _, factor), size in zip(polygons, sizes.tolist(), strict=True):  # a longest side that is fixed is on the right
@@ -360,6 +403,14 @@ class _Evaluation:
         vertex = pull // (2 * weight)
         ends = [np.minimum(np.maximum(u, low), high) for u in (vertex, vertex + 1)]
         return np.asarray(np.minimum(*((weight * u - pull) * u for u in ends)))
+
+
+def _settled(ranges: DeviationRanges, ties: Ties) -> DeviationRanges:
+    if not ties:
+        return ranges
+    from statveil.audit.lifting.copies import settled
+
+    return settled(ranges, ties)
 
 
 def _sum_of_least(over: AnyArray, under: AnyArray, up: BoolArray, down: BoolArray, rest: BoolArray) -> int:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from statveil.audit.file_models import PromisedModel, check_model
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import IntArray
-from statveil.data.engines import Session
+from statveil.data.engines import Session, counting_session
 from statveil.data.microdata import Microdata
 from statveil.data.queries.recount import (
     FileRecords,
@@ -41,6 +41,14 @@ from statveil.data.queries.recount import (
 )
 
 WEIGHT_UNIT = 1_000_000
+
+
+class ChangesTuning(NamedTuple):
+    part: int = 4_000_000
+    """Records of keys that differ between the files which are compared at a time: by judgement."""
+
+
+CHANGES_TUNING = ChangesTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +93,7 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
     if not columns.passed:
         return FileAudit(AuditReport(checks=(columns,)), {})
     ending = Path(released.origin).suffix.lower()
-    with original.engine.session() as other:
+    with original.engine.session() as other, counting_session() as scratch:
         before = _file_records(other, original, statement, ending=ending)
         before_keys = before.keys()
         with released.engine.session() as session:
@@ -97,11 +105,11 @@ def audit_file(original: Microdata, released: Microdata, statement: FileStatemen
                 _as_planned(statement, before_keys, after_keys),
                 _within_caps(statement, before_keys, after_keys),
             ]
-            checks.append(_only_blanks(statement, before, after, before_keys, after_keys))
-            checks.append(_household_check(statement, before, after))
+            checks.append(_only_blanks(scratch, statement, (before, after), (before_keys, after_keys)))
+            checks.append(_household_check(scratch, statement, before, after))
             places = [[statement.fields.index(name) for name in names] for names, _ in statement.tables]
             checks += [check_model(model, before, after, places, statement.rule, WEIGHT_UNIT) for model in statement.models]
-            unsafe = _recount(other, statement, before_keys, after_keys)
+            unsafe = _recount(scratch, statement, before_keys, after_keys)
     faults = unsafe[statement.rule]
     words = f"No record shows a combination that rule '{statement.rule}' calls unsafe"
     checks.append(Check(name="recount", words=words, checked=len(statement.tables), faults=1 if faults is None else faults))
@@ -163,7 +171,7 @@ def _within_caps(statement: FileStatement, before: pa.Table, after: pa.Table) ->
     return Check(name="caps", words="No field has more blanks than its cap", checked=len(statement.caps), faults=faults)
 
 
-def _household_check(statement: FileStatement, before: FileRecords, after: FileRecords) -> Check:
+def _household_check(scratch: Session, statement: FileStatement, before: FileRecords, after: FileRecords) -> Check:
     """In every household a shared field is as it was, or blank for all.
 
     A released file without its column of households is followed as far as its other columns tell records apart.
@@ -177,20 +185,25 @@ def _household_check(statement: FileStatement, before: FileRecords, after: FileR
         lone = next(side for side in (before, after) if side.has(household)).lone(household)
         homes = (before.traced_households(lone, statement.shared), after.traced_households(lone, statement.shared))
         words = f"{words}, as far as other columns tell records apart"
-    found = compare_households(before.session, *homes, len(statement.shared))
+    found = compare_households(scratch, *homes, len(statement.shared))
     told = words if found.homes else f"{words} (not checked: no household of several members can be told)"
     return Check(name="households", words=told, checked=found.homes, faults=found.faults)
 
 
-def _only_blanks(statement: FileStatement, before: FileRecords, after: FileRecords, before_keys: pa.Table, after_keys: pa.Table) -> Check:
-    """Every released record is an original one, recoded, with some values blank."""
-    session, names = before.session, [f"w{place}" for place in range(len(statement.watched))]
-    settled = settled_keys(session, before_keys, after_keys, names)
-    masks = lend_unsettled(session, before.unsettled(settled), after.unsettled(settled))
-    groups = _linked_bits(statement)
-    faults = sum(count_strangers(session, names, int(mask), groups) for mask in masks)
+def _only_blanks(
+    scratch: Session, statement: FileStatement, files: tuple[FileRecords, FileRecords], keys: tuple[pa.Table, pa.Table]
+) -> Check:
+    """Every released record is an original one, recoded, with some values blank. Looked at in parts, as keys may be open in any number."""
+    names, groups, faults = [f"w{place}" for place in range(len(statement.watched))], _linked_bits(statement), 0
+    settled = settled_keys(scratch, *keys, names)
+    for file in files:
+        file.lend_settled(settled)
+    parts = 1 + (max(_total(each, "records") for each in keys) - _total(settled, "records")) // CHANGES_TUNING.part
+    for part in range(parts):
+        masks = lend_unsettled(scratch, *(file.unsettled(part, parts) for file in files))
+        faults += sum(count_strangers(scratch, names, int(mask), groups) for mask in masks)
     words = "Every released record is an original one, recoded as stated, with some values blank, linked columns together"
-    return Check(name="changes", words=words, checked=_total(after_keys, "records"), faults=faults)
+    return Check(name="changes", words=words, checked=_total(keys[1], "records"), faults=faults)
 
 
 def _linked_bits(statement: FileStatement) -> list[LinkedBits]:

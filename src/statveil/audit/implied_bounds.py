@@ -262,7 +262,7 @@ class ImpliedBounds:
         if not tied.any():
             return
         one, other = self.matrix.indices[first][tied], self.matrix.indices[first + 1][tied]
-        root, turn = _rooted(self.ranges.rest.size, one.tolist(), other.tolist(), (-np.sign(a * b)[tied]).tolist())
+        root, turn = rooted(self.ranges.rest.size, one.tolist(), other.tolist(), (-np.sign(a * b)[tied]).tolist())
         heads, group = np.unique(root, return_inverse=True)
         self.ranges = self.ranges.merged(group, turn, heads.size)
         moving = self.group >= 0
@@ -368,7 +368,7 @@ def _row_sums(matrix: csr_matrix, entries: IntArray) -> IntArray:
     return np.asarray(running[matrix.indptr[1:]] - running[matrix.indptr[:-1]])
 
 
-def _rooted(count: int, one: list[int], other: list[int], turns: list[int]) -> tuple[IntArray, IntArray]:
+def rooted(count: int, one: list[int], other: list[int], turns: list[int]) -> tuple[IntArray, IntArray]:
     """For each group the root of its tree of ties and its sign there."""
     members: dict[int, list[tuple[int, int]]] = {}
     home: dict[int, tuple[int, int]] = {}

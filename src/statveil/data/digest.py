@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def keyed_digest(secret: int, columns: Sequence[str]) -> str:
+def keyed_digest(secret: int, texts: Sequence[str]) -> str:
     """An expression of 32 hexadecimal digits: equal for equal records, and without a pattern to whoever lacks the secret."""
-    return f"md5(concat('statveil order {secret} ', {', '.join(_fenced(column) for column in columns)}))"
+    return f"md5(concat('statveil order {secret} ', {', '.join(_fenced(text) for text in texts)}))"
 
 
-def _fenced(column: str) -> str:
+def _fenced(text: str) -> str:
     """The text with its length before it, so that ('a', 'bc') and ('ab', 'c') differ; a missing one has no length."""
-    text = f"CAST({column} AS STRING)"
     return f"coalesce(length({text}) || ':' || {text}, '-')"

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from statveil.core.errors import InputError
-from statveil.data.engines import RecordView, Session, column
+from statveil.data.engines import RecordView, Session
 from statveil.data.expressions.parser import parse_expression
 from statveil.data.expressions.tree import Expression, columns_in
 from statveil.data.microdata import Microdata
 from statveil.data.prepared import DerivedColumn, MissingWords, PreparationReport, PreparedWishes
 from statveil.data.queries.expressions import Meaning, Translator, as_column, within
-from statveil.data.queries.preparation import ReadColumns, cleaned_column, count_conditions, given_text, missing_counts, words_found
+from statveil.data.queries.preparation import GivenTexts, ReadColumns, cleaned_column, count_conditions, missing_counts, words_found
 
 EVERY_COLUMN = "*"
 """In `missing`, stands for all columns that are not named."""
@@ -26,10 +26,10 @@ USUAL_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", ".", "?", "-")
 def prepare_records(data: Microdata, wishes: PreparedWishes) -> Microdata:
     """The records as asked, with the report on what became of them."""
     words = _missing_words(data, wishes.missing)
-    cleaned = tuple(cleaned_column(column(data.engine, name), words[name]) for name in data.columns)
+    cleaned = tuple(cleaned_column(data.engine, name, words[name]) for name in data.columns)
     engine = data.engine.viewed(data.columns, RecordView(cleaned=cleaned))
     with data.engine.session() as session:
-        counts = missing_counts(session, {name: (column(data.engine, name), each) for name, each in words.items() if each})
+        counts = missing_counts(session, data.engine, {name: each for name, each in words.items() if each})
     with engine.session() as session:
         plan = _Plan.of(session, replace(data, engine=engine), wishes)
         report = plan.report(session, counts)
@@ -41,7 +41,7 @@ def prepare_records(data: Microdata, wishes: PreparedWishes) -> Microdata:
 def usual_words(data: Microdata) -> dict[str, list[str]]:
     """By column, which of the usual words for a missing value it holds."""
     with data.engine.session() as session:
-        found = words_found(session, [column(data.engine, name) for name in data.columns], USUAL_WORDS)
+        found = words_found(session, data.engine, USUAL_WORDS)
     return {name: words for name, words in zip(data.columns, found, strict=True) if words}
 
 
@@ -70,8 +70,7 @@ class _Plan:
     @classmethod
     def of(cls, session: Session, data: Microdata, wishes: PreparedWishes) -> _Plan:
         readers = ReadColumns(session, data)
-        texts = {name: given_text(column(data.engine, name)) for name in data.columns}
-        translator = Translator(columns=texts, derived={}, read=readers.number)
+        translator = Translator(columns=GivenTexts(data.engine), derived={}, read=readers.number)
         derived: dict[str, Meaning] = {}
         for name, text in wishes.derive.items():
             _check_name(name, (*data.columns, *derived))

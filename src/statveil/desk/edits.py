@@ -44,6 +44,8 @@ def with_records(content: dict[str, Any], form: Words) -> dict[str, Any]:
 
 def with_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
     """Dimensions, measure, holding and weight; several linked tables are edited by hand."""
+    if "dataset" in content:
+        raise InputError("This job is that of a table server, not of a table.")
     if isinstance(content.get("table"), list) and len(content["table"]) > 1:
         raise InputError("This job has several linked tables.", hint="Edit them in job.toml; the desk runs them as they are.")
     chosen = form.get("dimension", [])
@@ -53,10 +55,10 @@ def with_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
     table |= {key: word(form, key) for key in ("measure", "holding", "weight") if word(form, key)}
     if word(form, "name"):
         table["name"] = word(form, "name")[:80]
-    return {**content, "table": {**table, "dimensions": {name: _tree(name, form) for name in chosen}}}
+    return {**content, "table": {**table, "dimensions": {name: tree_of(name, form) for name in chosen}}}
 
 
-def _tree(name: str, form: Words) -> dict[str, Any] | str:
+def tree_of(name: str, form: Words) -> dict[str, Any] | str:
     kind, digits, file = word(form, f"tree {name}"), word(form, f"digits {name}"), word(form, f"file {name}")
     if kind == "digits":
         try:
@@ -73,6 +75,8 @@ def _tree(name: str, form: Words) -> dict[str, Any] | str:
 def with_rule(content: dict[str, Any], form: Words) -> dict[str, Any]:
     """Add a rule (no place) or change the one at its place."""
     kind, place = word(form, "type"), word(form, "place")
+    if "dataset" in content:
+        raise InputError("The rules of a server are set on the screen Dataset.")
     if kind not in RULE_FIELDS:
         raise InputError("There is no form for such a rule.", hint=f"Rules of a job file: {', '.join(RULE_TYPES)}.")
     rules = list(content.get("rule", []))
@@ -93,6 +97,8 @@ def without_rule(content: dict[str, Any], form: Words) -> dict[str, Any]:
 
 
 def with_protection(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    if "dataset" in content:
+        raise InputError("A server has no such settings.")
     chosen = {key: word(form, key) for key in ("norm", "weights", "method", "attacks") if word(form, key)}
     limits = {"seconds": number(word(form, "seconds"), "seconds")} if word(form, "seconds") else {}
     protection = {} if "fields" in content else {"protection": {**content.get("protection", {}), **chosen}}
@@ -117,6 +123,8 @@ def with_method(content: dict[str, Any], method: str) -> dict[str, Any]:
 def with_keys(content: dict[str, Any], form: Words) -> dict[str, Any]:
     """The key fields with their menus, what is rare, and the columns that are left out of a safe file."""
     chosen, before = form.get("field", []), content.get("fields", {})
+    if "dataset" in content:
+        raise InputError("This job is that of a table server, not of a safe file.")
     if not chosen:
         raise InputError("A safe file needs at least one key field: what an intruder may know.")
     safety = {**content.get("safety", {}), "threshold": number(word(form, "threshold") or "3", "threshold")}

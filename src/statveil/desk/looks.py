@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from statveil.core.errors import InputError
 from statveil.core.toml import to_toml
-from statveil.data.microdata import ColumnProfile, profile
+from statveil.data.microdata import ColumnProfile, Microdata, profile
 from statveil.data.preparation import usual_words
 from statveil.desk.project import Project
 from statveil.jobs.record_job import FileJob, check_file_job, read_file_job
 from statveil.jobs.records.explore import RecodingExplorer
-from statveil.jobs.schema import check_job
+from statveil.jobs.schema import DataPart, check_job
+from statveil.jobs.server_config import ServerConfig, check_config
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import assess_records
 from statveil.records.coding import code_file
@@ -27,7 +28,8 @@ from statveil.risk.rules import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import Table
 
-KEPT = 4
+ELSE = "Open the records for what you want to make on the first screen."
+KEPT = 5
 """Things kept at a time. By judgement."""
 
 
@@ -58,22 +60,40 @@ class Looks:
         self._alone = threading.Lock()
 
     def columns(self) -> RecordColumns:
-        job = self.record_job() if self.holds_records else self.job()
-        key = ("columns", json.dumps(job.content["data"]), _as_it_is(job.base / job.parts.data.file))
-        found: RecordColumns = self._made(key, lambda: RecordColumns(profile(job.microdata), usual_words(job.microdata)))
+        data = self._data_part()
+        path = self._project.folder / data.file
+        key = ("columns", data.model_dump_json(include=set(DataPart.model_fields)), _as_it_is(path))
+
+        def look() -> RecordColumns:
+            records = data.microdata(path)
+            return RecordColumns(profile(records), usual_words(records))
+
+        found: RecordColumns = self._made(key, look)
         return found
+
+    def _data_part(self) -> DataPart:
+        if self.serves:
+            return self.server().datasets[0]
+        return self.record_job().parts.data if self.holds_records else self.job().parts.data
 
     def assessed(self, content: Mapping[str, Any] | None = None) -> Assessed:
         """The table of the job (or of this content) and what the rules find in it; a table is added up once for all rules."""
         job = self.job(content)
         rules = job.rules()
-        table = self._made(("table", *_table_key(job)), lambda: assess_records(job.microdata, job.linked(), rules)[0])
-        return Assessed(job, table, assess(table, rules))
+        key = _table_key(job)
+        table = self._made(("table", *key), lambda: assess_records(job.microdata, job.linked(), rules)[0])
+        if content is not None:  # tried by hand, and another one the next moment
+            return Assessed(job, table, assess(table, rules))
+        lists = tuple(_as_it_is(job.path(rule["file"])) for rule in job.content["rule"] if "file" in rule)
+        asked = json.dumps(job.content["rule"], default=str)
+        return Assessed(job, table, self._made(("found", *key, asked, lists), lambda: assess(table, rules)))
 
     def job(self, content: Mapping[str, Any] | None = None) -> TableJob:
         """The job as the library reads it: what is wrong with it is said in the same words."""
         if content is not None:
             return TableJob(parts=check_job(content), content=content, base=self._project.folder, text=to_toml(content))
+        if self.serves:
+            raise InputError("This job is that of a table server, not of a table.", hint=ELSE)
         if not self._project.content:
             raise InputError("No file of records is open.", hint="Open one on the first screen.")
         return read_job(self._project.job_path)
@@ -83,10 +103,27 @@ class Looks:
         """Whether the job is one of a safe file, not of a table."""
         return "fields" in self._project.content
 
+    @property
+    def serves(self) -> bool:
+        """Whether the job is the configuration of a table server."""
+        return "dataset" in self._project.content
+
+    def server(self, content: Mapping[str, Any] | None = None) -> ServerConfig:
+        return check_config(self._project.content if content is None else content, base=self._project.folder)
+
     def record_job(self, content: Mapping[str, Any] | None = None) -> FileJob:
         if content is None:
+            if self.serves:
+                raise InputError("This job is that of a table server, not of a safe file.", hint=ELSE)
             return read_file_job(self._project.job_path)
         return FileJob(parts=check_file_job(content), content=content, base=self._project.folder, text=to_toml(content))
+
+    def microdata(self, content: Mapping[str, Any]) -> Microdata:
+        """The records that such a job would use."""
+        if "dataset" in content:
+            config = self.server(content)
+            return config.microdata(config.datasets[0])
+        return (self.record_job(content) if "fields" in content else self.job(content)).microdata
 
     def explorer(self) -> RecodingExplorer:
         """Risk and loss of every recoding, one explorer for each request; what is fixed in the job is not yet chosen in it."""

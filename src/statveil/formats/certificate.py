@@ -7,19 +7,27 @@ In the file every row of integers is one string, so that no reader takes them fo
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
+from statveil.core.arrays import IntArray
 from statveil.core.errors import FormatError
 
 FORMAT = "statveil bound certificate 1"
 COVER = -1
 """In the place of a polygon's longest cell: the cut is a cover."""
 GZIP = b"\x1f\x8b"
+PACKED = "<i4"
+"""How factors of copies are packed."""
+LARGEST_PACKED = 2**31 - 1
 
 Whole = tuple[int, ...]
 
@@ -62,16 +70,29 @@ class Multipliers(NamedTuple):
 class Copies(NamedTuple):
     """Multipliers of copies of the table, each times the sign of a sensitive cell, beside plain ones (docs/methods.md).
 
-    `cells` names each copy by its cell. Each of the other rows tells one multiplier: its copy, relation, and factor, which counts
-    2**shift times.
+    `cells` names each copy by its cell. `factors` has a row for each of the `relations` and a column for each copy, packed by `packed`;
+    each counts 2**shift times. `triangles` has five numbers for each: three copies, which pair of them (first and second: 1, first and
+    third: 2, second and third: 3) stands with a plus sign alone, or 0 where all do, and its multiplier, zero or more.
     """
 
     plain: Multipliers
     cells: Whole
-    copies: Whole
     relations: Whole
-    factors: Whole
+    factors: bytes
     shift: int
+    triangles: Whole = ()
+
+    @property
+    def matrix(self) -> IntArray:
+        """The factors, relations by copies."""
+        return np.frombuffer(self.factors, dtype=PACKED).astype(np.int64).reshape(len(self.relations), len(self.cells))
+
+
+def packed(factors: IntArray) -> bytes:
+    """Whole numbers of 32 bits, row by row."""
+    if factors.size and np.abs(factors).max() > LARGEST_PACKED:
+        raise OverflowError
+    return np.ascontiguousarray(factors, dtype=PACKED).tobytes()
 
 
 Leaf = TypeVar("Leaf")
@@ -85,19 +106,28 @@ class Cases(NamedTuple, Generic[Leaf]):
     """
 
     cell: int
-    up: Leaf | Cases[Leaf] | ProofSum[Leaf]
-    down: Leaf | Cases[Leaf] | ProofSum[Leaf]
+    up: Leaf | Cases[Leaf] | Alike[Leaf] | ProofSum[Leaf]
+    down: Leaf | Cases[Leaf] | Alike[Leaf] | ProofSum[Leaf]
     at: int | None = None
+
+
+class Alike(NamedTuple, Generic[Leaf]):
+    """Either neither of two cells moves against the other, or neither moves with it: a proof for each. One holds of every table."""
+
+    cell: int
+    other: int
+    same: Leaf | Cases[Leaf] | Alike[Leaf] | ProofSum[Leaf]
+    opposite: Leaf | Cases[Leaf] | Alike[Leaf] | ProofSum[Leaf]
 
 
 class ProofSum(NamedTuple, Generic[Leaf]):
     """Proofs that speak of different cells, which no relation joins; what they prove adds up."""
 
-    parts: tuple[Leaf | Cases[Leaf] | ProofSum[Leaf], ...]
+    parts: tuple[Leaf | Cases[Leaf] | Alike[Leaf] | ProofSum[Leaf], ...]
 
 
 AnyLeaf = Multipliers | Copies
-Node = AnyLeaf | Cases[AnyLeaf] | ProofSum[AnyLeaf]
+Node = AnyLeaf | Cases[AnyLeaf] | Alike[AnyLeaf] | ProofSum[AnyLeaf]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,24 +183,27 @@ def read_certificate(path: str | Path) -> Certificate:
         raise FormatError(f"{path} does not exist.") from None
     except RecursionError:
         raise FormatError(f"{path} is refused: its proof is nested more than {TUNING.deepest} deep.") from None
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, OverflowError, zlib.error):
         hint = f"It should be JSON with format {FORMAT!r}."
         raise FormatError(f"{path} is not a certificate of a bound, or it is damaged.", hint=hint) from None
 
 
 def _has_cases(node: Node) -> bool:
-    return isinstance(node, Cases) or (isinstance(node, ProofSum) and any(map(_has_cases, node.parts)))
+    return isinstance(node, Cases | Alike) or (isinstance(node, ProofSum) and any(map(_has_cases, node.parts)))
 
 
 def _as_json(node: Node) -> Any:
     if isinstance(node, Cases):
         at = [] if node.at is None else [str(node.at)]
         return [node.cell, _as_json(node.up), _as_json(node.down), *at]
+    if isinstance(node, Alike):
+        return {"alike": [node.cell, node.other], "same": _as_json(node.same), "opposite": _as_json(node.opposite)}
     if isinstance(node, ProofSum):
         return {"apart": [_as_json(part) for part in node.parts]}
     if isinstance(node, Copies):
-        rows = {name: _joined(getattr(node, name)) for name in ("cells", "copies", "relations", "factors")}
-        return {"copies_of": _as_json(node.plain), **rows, "shift": node.shift}
+        rows = {name: _joined(getattr(node, name)) for name in ("cells", "relations", "triangles")}
+        factors = base64.b64encode(zlib.compress(node.factors)).decode("ascii")
+        return {"copies_of": _as_json(node.plain), **rows, "factors": factors, "shift": node.shift}
     return dict(zip(Multipliers._fields, map(_joined, node), strict=True))
 
 
@@ -183,10 +216,20 @@ def _node(content: Any, *, depth: int) -> Node:
         return Cases(_number(cell), _node(up, depth=depth + 1), _node(down, depth=depth + 1), amount)
     if "apart" in content:
         return ProofSum(tuple(_node(part, depth=depth + 1) for part in content["apart"]))
-    if "copies_of" in content:
-        cells, copies, relations, factors = (_split(content[name]) for name in ("cells", "copies", "relations", "factors"))
-        return Copies(_multipliers(content["copies_of"]), cells, copies, relations, factors, _number(content["shift"]))
-    return _multipliers(content)
+    if "alike" in content:
+        cell, other = map(_number, content["alike"])
+        return Alike(cell, other, _node(content["same"], depth=depth + 1), _node(content["opposite"], depth=depth + 1))
+    return _copies(content) if "copies_of" in content else _multipliers(content)
+
+
+def _copies(content: Any) -> Copies:
+    cells, relations, triangles = (_split(content[name]) for name in ("cells", "relations", "triangles"))
+    size = 4 * len(cells) * len(relations)
+    reader = zlib.decompressobj()
+    factors = reader.decompress(base64.b64decode(content["factors"], validate=True), size + 1)
+    if len(factors) != size or not reader.eof:
+        raise ValueError
+    return Copies(_multipliers(content["copies_of"]), cells, relations, factors, _number(content["shift"]), triangles)
 
 
 def _multipliers(content: Any) -> Multipliers:

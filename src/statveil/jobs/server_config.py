@@ -255,6 +255,14 @@ class ServerConfig:
         """The same configuration but for these parts."""
         return check_config({**self.parts.model_dump(mode="json", exclude_none=True), **content}, base=self.base)
 
+    @property
+    def audit_log_file(self) -> Path:
+        return self.path(self.web.journal) if self.web.journal else self.path(self.web.state) / "audit-log.jsonl"
+
+    @property
+    def api_keys_file(self) -> Path:
+        return self.path(self.web.api_keys) if self.web.api_keys else self.path(self.web.state) / "api-keys.json"
+
     def microdata(self, part: DatasetPart) -> Microdata:
         return part.microdata(self.path(part.file))
 

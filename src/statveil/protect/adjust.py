@@ -20,6 +20,7 @@ from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.run_record import RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
+from statveil.protect.search.state import SIGN_TREES
 from statveil.protect.warm_up import KernelSet, make_ready
 from statveil.solve.processes import Halt, run_isolated
 
@@ -117,6 +118,7 @@ def _without_search(problem: ProtectionProblem, record: RunRecord, method: str, 
         raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
     deviation = record.table()
     objective = problem.cost(deviation)
+    record.close("stopped before a search", objective, 0.0)
     return Adjustment(
         deviation=deviation,
         senses=problem.senses_of(deviation),
@@ -165,7 +167,8 @@ def _run(record: RunRecord, method: str, settings: dict[str, Any], start: IntArr
         halt = _made_ready(record, "network")
         if halt is not Halt.FINISHED:
             return halt
-    left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - _kept_for_checks(reduction.original, limits), 0.1))
+    kept = _kept_for_checks(reduction.original, limits) + _kept_for_trees(components, limits)
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - kept, 0.1))
     calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
     try:
         return run_isolated(calls, seconds=left.seconds + _grace(record), on_message=record.hear)
@@ -185,6 +188,13 @@ def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
     even = bool((problem.weight == problem.weight[:1]).all())
     per_cell = TUNING.check_per_cell if even else TUNING.uneven_per_cell
     return min(TUNING.check_share * limits.seconds + per_cell * problem.size, TUNING.most_of_the_time * limits.seconds)
+
+
+def _kept_for_trees(components: Components, limits: Limits) -> float:
+    """What checking a tree of relative signs takes, where there may be a large one."""
+    whole = components.whole
+    may_be = whole.norm == "l1" and SIGN_TREES.fewest_copies <= whole.choices.size <= SIGN_TREES.most_copies
+    return SIGN_TREES.kept_for_checks * limits.seconds if may_be else 0.0
 
 
 def _in_words(reduction: Reduction, components: Components) -> str:
@@ -217,7 +227,7 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     explanation = explain(problem, seconds=longest if record.infeasible or ended else min(longest, late))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
-    widen = "Widen the bounds or the cap, or free frozen cells" if _is_bounded(problem) else "Free frozen cells"
+    widen = _ways_out(problem)
     if not record.reduction.feasible:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=f"{widen}.")
     if record.infeasible:
@@ -234,6 +244,17 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     return OutOfTime("No safe table was found in the time given.", hint=f"Give more time{wider}.")
 
 
+def _ways_out(problem: ProtectionProblem) -> str:
+    """What somebody could give: only what was set is advised to be widened or freed."""
+    frozen = bool((problem.lower == problem.upper).any())
+    if _is_bounded(problem):
+        return f"Widen the bounds or the cap{', or free frozen cells' if frozen else ''}"
+    if frozen:
+        return "Free frozen cells"
+    return "Let sensitive cells move by more than their level (variant 'at-least')" if problem.variant == "exact" else "Lower the levels"
+
+
 def _is_bounded(problem: ProtectionProblem) -> bool:
-    """Whether somebody set bounds: not only that nothing falls below zero."""
-    return bool((problem.upper < NO_LIMIT).any() or (problem.lower > 0).any())
+    """Whether somebody set bounds: not only that nothing falls below zero, and that some cells are frozen."""
+    set_by_hand = (problem.upper < NO_LIMIT) | (problem.lower > 0)
+    return bool((set_by_hand & (problem.lower < problem.upper)).any())

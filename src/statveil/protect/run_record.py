@@ -158,8 +158,12 @@ class RunRecord:
             bound, by = claimed, "solver"
         if self.trace and self.trace[-1].bound != bound:
             self.trace.append(TracePoint(self.seconds, objective, bound))
-        self._tell(Progress("bound checked", self.seconds, objective, bound, max(0.0, self.limits.seconds - self.seconds)))
+        self.close("bound checked", objective, bound)
         return bound, by
+
+    def close(self, stage: str, objective: float, bound: float) -> None:
+        """The last that is told: what is answered. No time is left of a run that has ended, whatever it was given."""
+        self._tell(Progress(stage, self.seconds, objective, bound, 0.0))
 
 
 class _BestKnown:

@@ -89,8 +89,10 @@ def compile_network(send: Callable[[object], None]) -> None:
 
 def compile_search(send: Callable[[object], None]) -> None:
     """Run what every table needs, role by role; to see that one is a network, or none, is part of it."""
+    from statveil.protect.bounds.copy_model import CopyModel
     from statveil.protect.bounds.cuts import bound_by_cuts
-    from statveil.protect.bounds.lifted import bound_by_copies
+    from statveil.protect.bounds.lifted import LiftedRoot, bound_by_copies
+    from statveil.protect.bounds.sign_tree import prove_by_signs
     from statveil.protect.network.detect import detect
     from statveil.protect.presolve.redundancy import independent_relations
     from statveil.protect.search.state import Search
@@ -103,7 +105,12 @@ def compile_search(send: Callable[[object], None]) -> None:
     _run(_three_way(), "messages", tries=1)
     search = Search(_three_way(), Limits(seconds=LONGEST), 0, lambda _: None)
     bound_by_cuts(search)
+    model = CopyModel.of(search.problem, search.cuts)
     bound_by_copies(search)
+    if model is not None:
+        node = model.root()
+        root = LiftedRoot(model, node, model.worth(node, node.relations, node.cuts, node.triangles))
+        prove_by_signs(Search(_three_way(), Limits(seconds=1), 0, lambda _: None), root)
 
 
 def compile_keep(send: Callable[[object], None]) -> None:

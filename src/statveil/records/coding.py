@@ -139,7 +139,6 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
     with data.engine.session() as session:
         told = distinguishing_columns(keys) if distinguish else []
         key = record_key(data, keys, told)
-        key.lend_missing(session)
         _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
         found = count_keys(session, key)
         members = count_members(session, key) if keys.household else None

@@ -127,16 +127,6 @@ class UnsafeCombinations(FrameExports):
         whole = float((self.scores * self.problem.coded.count).sum())
         return {name: float(part[place] / whole) if whole else 0.0 for place, name in enumerate(self.problem.coded.keys.names)}
 
-    def value_scores(self, field: str) -> dict[str, float]:
-        """For each value of a field, the mean score that its records owe to it."""
-        coded = self.problem.coded
-        place = coded.keys.names.index(field)
-        row, here = coded.codes[place], coded.codes[place] >= 0
-        part = self._kind_scores[1][self._kinds[1], place] * coded.count
-        total = np.bincount(row[here], weights=part[here], minlength=len(coded.values[place]))
-        count = np.bincount(row[here], weights=coded.count[here], minlength=len(coded.values[place]))
-        return {value: float(total[code] / count[code]) if count[code] else 0.0 for code, value in enumerate(coded.values[place])}
-
     def why(self, key: int) -> list[str]:
         """In words, for the office's own eyes: the values that make the key unsafe, and how many records share them."""
         return list(self._reasons(key))
@@ -190,7 +180,6 @@ class UnsafeCombinations(FrameExports):
         risks = {"minucs": minucs, "score": self.scores, "sharing": sharing, "risk": risk_}
         key = record_key(data, coded.keys)
         with data.engine.session() as session:
-            key.lend_missing(session)
             told = pa.table({**key_columns(coded, np.arange(coded.size)), **{name: pa.array(each) for name, each in risks.items()}})
             return records_by_risk(session, key, told, columns, _household_risks(coded, risk_))
 
@@ -439,7 +428,6 @@ def diversity_before(data: Microdata, keys: KeyVariables, sensitive: str) -> Div
     data.require([sensitive])
     with data.engine.session() as session:
         own = record_key(data, keys)
-        own.lend_missing(session)
         return _diversity(sensitive, count_values(session, own, sensitive))
 
 

@@ -15,7 +15,7 @@ from statveil.core.errors import HierarchyError, InputError, TableNotAdditive
 from statveil.data.hierarchy import Hierarchy
 from statveil.tables.coding import LARGEST_SUM, TableUnits
 from statveil.tables.positions import Grid, PositionSums, merge_equal
-from statveil.tables.rollup import Contributions, LeafCells, roll_up
+from statveil.tables.rollup import LeafCells, Ranking, joined_levels, levels_of_leaves
 from statveil.tables.spec import Dimension
 from statveil.tables.table import Table, View
 
@@ -48,7 +48,8 @@ def table_from_cells(
     given = {_key(grid, codes): _units(codes, number, decimals) for codes, number in cells.items()}
     leaves = _leaf_cells(grid, given)
     units = TableUnits(measure_decimals=decimals, rule_decimals=decimals, weight_decimals=0, repeats=False)
-    positions = roll_up(grid, leaves, _nobody(), top=3, units=units)
+    nobody = Ranking(table=0, response=0, top=3, units=units, holdings=False, flags=False)
+    positions = joined_levels(levels_of_leaves(grid, leaves, nobody), leaves, nobody)
     if non_additive:
         positions = replace(positions, value=_as_given(grid, given, positions))
     else:
@@ -131,18 +132,6 @@ def _leaf_cells(grid: Grid, given: Mapping[int, int]) -> LeafCells:
 
 def _leaf_positions(dimension: Dimension) -> list[int]:
     return [dimension.position[code] for code in dimension.trees[0].leaves]
-
-
-def _nobody() -> Contributions:
-    nothing = np.zeros(0, np.int64)
-    return Contributions(
-        start=np.zeros(1, np.int64),
-        leaf=nothing.astype(np.int32),
-        amount=nothing,
-        copies=nothing,
-        flags=nothing.astype(np.uint8),
-        name=nothing.astype(np.uint64),
-    )
 
 
 def _as_given(grid: Grid, given: Mapping[int, int], positions: PositionSums) -> IntArray:

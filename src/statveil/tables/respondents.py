@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from statveil.core.arrays import AnyArray, IntArray
-from statveil.data.engines import Session
 from statveil.data.microdata import Microdata
-from statveil.data.queries.tabulation import holding_amounts, record_amounts
+from statveil.data.queries.tabulation import amounts_in
 from statveil.tables.coding import CodedLayout, TableUnits, keep_coded, settle_units
 from statveil.tables.columns import check_columns
 from statveil.tables.linked import Response, responses_of
@@ -49,7 +48,8 @@ def respondents_of(data: Microdata, specs: Sequence[TableSpec], table: Table, ce
         for number, (spec, view) in enumerate(zip(specs, table.views, strict=True)):
             here = np.intersect1d(wanted, view.cell)
             wanted = np.setdiff1d(wanted, here)
-            amounts = _amounts(session, spec, number, responses.index(Response(spec.measure, spec.shadow)))
+            response, below = responses.index(Response(spec.measure, spec.shadow)), _leaves_below(view, here)
+            amounts = amounts_in(session, number, response, below, holdings=spec.holding is not None)
             rows += _rows_of_view(amounts, view, here)
     return _added_up(_with_unions(_joined(rows), table, cells), units)
 
@@ -75,13 +75,18 @@ def _joined(parts: Sequence[_RespondentRows]) -> _RespondentRows:
     )
 
 
-def _amounts(session: Session, spec: TableSpec, table: int, response: int) -> pa.Table:
-    """key, amount, flags, and holding and copies: without a holding column every record is a respondent of its own."""
-    if spec.holding:
-        found = holding_amounts(session, table, response)
-        return found.append_column("copies", pa.array(np.ones(found.num_rows, dtype=np.int64)))
-    found = record_amounts(session, table, response)
-    return found.append_column("holding", pa.array(np.arange(found.num_rows, dtype=np.int64)))
+def _leaves_below(view: View, cells: IntArray) -> IntArray:
+    """The keys of the leaf cells of which these cells are made."""
+    grid = Grid(dimensions=view.dimensions)
+    wanted = np.unique(grid.keys(view.coordinates[np.isin(view.cell, cells)]))
+    inner = np.ones(len(view.coordinates), dtype=np.bool_)
+    for axis, dimension in enumerate(view.dimensions):
+        inner &= np.isin(view.coordinates[:, axis], [dimension.position[code] for code in dimension.trees[0].leaves])
+    leaves = view.coordinates[inner]
+    held = np.zeros(len(leaves), dtype=np.bool_)
+    for position in combinations(grid, leaves) if len(leaves) else ():
+        held |= np.isin(position, wanted)
+    return grid.keys(leaves[held])
 
 
 def _rows_of_view(amounts: pa.Table, view: View, cells: IntArray) -> Iterator[_RespondentRows]:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
+from statveil.core.arrays import AnyArray, IntArray, frozen_array
 from statveil.data.engines import Session
-from statveil.data.queries.tabulation import holding_amounts, holding_names, largest_record_amounts, leaf_sums, record_amounts
+from statveil.data.queries.tabulation import holding_parts, largest_record_amounts, leaf_sums
 from statveil.tables.coding import TableUnits
 from statveil.tables.positions import REQUESTED, UNWAIVED, Grid, PositionSums, combinations, join_positions
-from statveil.tables.spec import TableSpec
 
 
 class RollUpTuning(NamedTuple):
-    """How positions are numbered."""
+    """How positions are numbered, and how many records are looked at together."""
 
     dense: int = 16
     """A list of all keys up to the last is kept where it has at most so many entries for each that is in use. By judgement."""
+    part: int = 2_000_000
+    """Records whose holdings are ranked at a time, about: memory beside the positions does not grow with the records. By judgement."""
 
 
 TUNING = RollUpTuning()
@@ -96,26 +98,47 @@ class ContributionRows(NamedTuple):
     name: Any
 
 
+class Ranks(NamedTuple):
+    """What is known of each position so far, for compiled code. Empty places of `largest` and `flagged` hold -1.
+
+    `state` holds four numbers side by side, because a position is looked up at random: one visit to memory instead of four. They are the
+    respondent that was seen last and what it gave, the respondents so far, and their absolute contributions added up.
+    """
+
+    state: Any
+    largest: Any
+    copies: Any
+    flagged: Any
+    given_flags: Any
+    leader: Any
+
+    @classmethod
+    def none(cls, size: int, top: int, *, copies: bool, flags: bool, names: bool) -> Ranks:
+        return cls(
+            state=np.zeros((size if names else 0, 4), np.int64),
+            largest=np.full((size, top), -1, np.int64),
+            copies=np.zeros((size if copies else 0, top), np.int64),
+            flagged=np.full((size if flags else 0, 2), -1, np.int64),
+            given_flags=np.zeros(size if flags and names else 0, np.uint8),
+            leader=np.zeros(size if names else 0, np.uint64),
+        )
+
+
 @numba.njit(cache=True, nogil=True)
-def rank_respondents(rows: ContributionRows, position: Any, size: int, top: int) -> Any:
+def rank_respondents(rows: ContributionRows, position: Any, ranks: Ranks) -> None:
     """Per position: respondents, their absolute contributions added up, the largest of them, of those unwaived, of those requesting,
     and the name of the one who leads: of several that give the same, the largest name, so that the order of records does not matter.
 
     Rows `start[h]` to `start[h + 1]` are the contributions of respondent h to leaf cells. They are added up at
     every position first: what a holding gives to a margin may be less than the sum of what it gives below.
-    `copies` and `flags` hold one number per row, `name` one per respondent, or nothing where they are of no use. Empty places hold -1.
+    `copies` and `flags` hold one number per row, `name` one per respondent, or nothing where they are of no use. Respondents may come in
+    several calls, each respondent in one.
     """
     start, leaf, amount, copies, flags, name = rows
-    # Side by side, because a position is looked up at random: one visit to memory instead of four.
-    state = np.zeros((size, 4), np.int64)
+    state, largest, largest_copies, largest_flagged, given_flags, leader = ranks
     seen_by, given, respondents, magnitude = state[:, 0], state[:, 1], state[:, 2], state[:, 3]
     seen_by[:] = -1
-    largest = np.full((size, top), -1, np.int64)
-    largest_copies = np.zeros((size if copies.size else 0, top), np.int64)
-    largest_flagged = np.full((size if flags.size else 0, 2), -1, np.int64)
-    given_flags = np.zeros(size if flags.size else 0, np.uint8)
-    leader = np.zeros(size if name.size else 0, np.uint64)
-    touched = np.zeros(size, np.int64)
+    touched = np.zeros(seen_by.size, np.int64)
     for respondent in range(start.size - 1):
         count = 0
         for row in range(start[respondent], start[respondent + 1]):
@@ -142,16 +165,13 @@ def rank_respondents(rows: ContributionRows, position: Any, size: int, top: int)
                 insert_at(largest_copies[where], place, copies[start[respondent]])
             if flags.size:
                 raise_flagged(largest_flagged[where], given_flags[where], contribution)
-    return respondents.copy(), magnitude.copy(), largest, largest_copies, largest_flagged, leader
 
 
 @numba.njit(cache=True, nogil=True)
-def rank_records(rows: ContributionRows, position: Any, size: int, top: int) -> Any:
+def rank_records(rows: ContributionRows, position: Any, ranks: Ranks) -> None:
     """The same where every row is a respondent of its own; they are not counted and not added up, and have no names."""
     leaf, amount, copies, flags = rows.leaf, rows.amount, rows.copies, rows.flags
-    largest = np.full((size, top), -1, np.int64)
-    largest_copies = np.zeros((size if copies.size else 0, top), np.int64)
-    largest_flagged = np.full((size if flags.size else 0, 2), -1, np.int64)
+    largest, largest_copies, largest_flagged = ranks.largest, ranks.copies, ranks.flagged
     for row in range(leaf.size):
         where = position[leaf[row]]
         if where < 0:
@@ -162,8 +182,6 @@ def rank_records(rows: ContributionRows, position: Any, size: int, top: int) -> 
             insert_at(largest_copies[where], place, copies[row])
         if flags.size:
             raise_flagged(largest_flagged[where], flags[row], contribution)
-    nothing = np.zeros(0, np.int64)
-    return nothing, nothing, largest, largest_copies, largest_flagged, np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,9 +202,9 @@ class LeafCells:
 
 @dataclass(frozen=True, kw_only=True)
 class Contributions:
-    """What each respondent gives to each leaf cell, grouped by respondent: see `rank_respondents`.
+    """What some respondents give to each leaf cell, grouped by respondent: see `rank_respondents`.
 
-    Without names every record is a respondent, and records that are never among the largest may be left out.
+    Without names every record is a respondent, and records that are never among the largest are left out.
     """
 
     start: IntArray
@@ -211,44 +229,61 @@ def read_leaf_cells(session: Session, table: int, response: int, tables: int) ->
     return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
 
 
-class ContributionsWanted(NamedTuple):
-    """Of which table and response, and the number of largest records a leaf cell; None reads them all."""
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """Whose contributions are ranked: of which table and response, how many are kept, and what is known of each."""
 
     table: int
     response: int
-    top: int | None
+    top: int
+    units: TableUnits
+    holdings: bool
+    flags: bool
+
+    def nothing(self, size: int) -> Ranks:
+        return Ranks.none(size, self.top, copies=self.units.repeats, flags=self.flags, names=self.holdings)
 
 
-def read_contributions(
-    session: Session, wanted: ContributionsWanted, leaves: LeafCells, spec: TableSpec, units: TableUnits
+def contribution_parts(session: Session, wanted: Ranking, leaves: LeafCells) -> Iterator[Contributions]:
+    """All contributions, some holdings at a time; or the largest of each leaf cell, where every record is a respondent."""
+    find = _finder(leaves.key)
+    if not wanted.holdings:
+        answer = largest_record_amounts(session, wanted.table, wanted.response, wanted.top, repeats=wanted.units.repeats)
+        yield _contributions(answer, wanted, find, np.arange(answer.num_rows), np.zeros(0, np.uint64))
+        return
+    parts = -(-int(leaves.records.sum()) // TUNING.part)
+    for answer, names in holding_parts(session, wanted.table, wanted.response, parts):
+        yield _contributions(answer, wanted, find, starts_of(answer["holding"]), _array(names, "name"))
+
+
+def _contributions(
+    answer: pa.Table, wanted: Ranking, find: Callable[[IntArray], AnyArray], start: IntArray, names: AnyArray
 ) -> Contributions:
-    table, response, top = wanted
     nothing = np.zeros(0, dtype=np.int64)
-    if spec.holding:
-        answer = holding_amounts(session, table, response)
-        start = np.flatnonzero(np.diff(_array(answer, "holding"), prepend=-1))
-        names = _array(holding_names(session), "name")[_array(answer, "holding")[start]]
-    else:
-        few = partial(largest_record_amounts, session, table, response, repeats=units.repeats)
-        answer = few(top) if top else record_amounts(session, table, response)
-        start, names = np.arange(answer.num_rows), nothing.astype(np.uint64)
     return Contributions(
         start=np.append(start, answer.num_rows).astype(np.int64),
-        leaf=_places(leaves.key, _array(answer, "key")),
+        leaf=find(_array(answer, "key")),
         amount=_array(answer, "amount"),
-        copies=_array(answer, "copies") if units.repeats else nothing,
-        flags=_array(answer, "flags").astype(np.uint8) if spec.waiver or spec.request else nothing.astype(np.uint8),
+        copies=_array(answer, "copies") if wanted.units.repeats else nothing,
+        flags=_array(answer, "flags").astype(np.uint8) if wanted.flags else nothing.astype(np.uint8),
         name=names,
     )
 
 
-def _places(keys: IntArray, wanted: IntArray) -> AnyArray:
-    """Where each wanted key stands among all, which ascend; by a list of all numbers up to the last where that is not long."""
-    if not keys.size or keys[-1] > TUNING.dense * (keys.size + wanted.size):
-        return np.searchsorted(keys, wanted).astype(np.int32)
+def starts_of(column: pa.ChunkedArray) -> IntArray:
+    """Where each run of equal values begins."""
+    values = column.combine_chunks()
+    new = pc.fill_null(pc.not_equal(values.slice(1), values.slice(0, max(len(values) - 1, 0))), False)
+    return np.flatnonzero(np.append(np.ones(min(len(values), 1), np.bool_), np.asarray(new)))
+
+
+def _finder(keys: IntArray) -> Callable[[IntArray], AnyArray]:
+    """Where a wanted key stands among all, which ascend; by a list of all numbers up to the last where that is not long."""
+    if not keys.size or keys[-1] > TUNING.dense * keys.size:
+        return lambda wanted: np.searchsorted(keys, wanted).astype(np.int32)
     place = np.zeros(keys[-1] + 1, dtype=np.int32)
     place[keys] = np.arange(keys.size, dtype=np.int32)
-    return place[wanted]
+    return lambda wanted: place[wanted]
 
 
 def _array(answer: pa.Table, name: str) -> AnyArray:
@@ -257,54 +292,87 @@ def _array(answer: pa.Table, name: str) -> AnyArray:
     return column
 
 
-def roll_up(grid: Grid, leaves: LeafCells, contributions: Contributions, *, top: int, units: TableUnits) -> PositionSums:
-    """All positions of a table, by ascending key."""
-    level = partial(_one_level, leaves, contributions, top, units)
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """Positions of which no two share a leaf cell: their keys, the place of each leaf cell's among them (-1: none), and what is known."""
+
+    key: IntArray
+    position: IntArray
+    ranks: Ranks
+
+    @classmethod
+    def of(cls, ancestor: IntArray, wanted: Ranking) -> Level:
+        key, position = _numbered(ancestor)
+        return cls(key=key, position=position.astype(np.int32), ranks=wanted.nothing(key.size))
+
+    def rank(self, part: Contributions) -> None:
+        rows = ContributionRows(*(getattr(part, name) for name in ContributionRows._fields))
+        (rank_respondents if self.ranks.leader.size else rank_records)(rows, self.position, self.ranks)
+
+    def leading(self, part: Contributions) -> IntArray:
+        """Rows (key of a position, name of a respondent whose contribution there is the largest), once all parts are ranked."""
+        respondent = np.repeat(np.arange(part.start.size - 1), np.diff(part.start))
+        where = self.position[part.leaf]
+        inside = np.flatnonzero(where >= 0)
+        order = inside[np.lexsort((respondent[inside], where[inside]))]
+        if not order.size:
+            return np.zeros((0, 2), dtype=np.int64)
+        where, respondent = where[order], respondent[order]
+        starts = np.flatnonzero((np.diff(where, prepend=-1) != 0) | (np.diff(respondent, prepend=-1) != 0))
+        given, where = np.abs(np.add.reduceat(part.amount[order], starts)), where[starts]
+        leads = given == self.ranks.largest[where, 0]
+        return np.stack([self.key[where[leads]], part.name[respondent[starts][leads]].view(np.int64)], axis=1)
+
+    def sums(self, leaves: LeafCells, wanted: Ranking) -> PositionSums:
+        sums = {}
+        for name in ("records", "value", "weight", "mass", "low_print", "high_print"):
+            source = getattr(leaves, name)
+            sums[name] = np.zeros(self.key.size, dtype=source.dtype)
+            (xor_into if name.endswith("print") else add_into)(sums[name], self.position, source)
+        return PositionSums(key=self.key, **sums, **self._respondents(sums, wanted.units))
+
+    def _respondents(self, sums: dict[str, IntArray], units: TableUnits) -> dict[str, IntArray]:
+        state, largest, copies, flagged, _, leader = self.ranks
+        if not leader.size:
+            leader = largest[:, 0].astype(np.uint64)  # a record has no name; what it gives is the same in every cell that holds it
+        if not flagged.size:
+            flagged = np.stack([largest[:, 0], np.full(self.key.size, -1)], axis=1)
+        largest = np.maximum(largest, 0)
+        if units.repeats:
+            largest, flagged = largest_units(largest, copies, units.one), np.where(flagged < 0, -1, flagged * units.one)
+        return {
+            # where every record is a respondent, they are counted and added up already
+            "respondents": state[:, 2].copy() if state.size else sums["records"].copy(),
+            "magnitude": state[:, 3].copy() if state.size else sums["mass"].copy(),
+            "top": largest,
+            "unwaived": np.ascontiguousarray(flagged[:, 0]),
+            "requested": np.ascontiguousarray(flagged[:, 1]),
+            "leader": leader,
+        }
+
+
+def levels_of_leaves(grid: Grid, leaves: LeafCells, wanted: Ranking) -> list[Level]:
+    """Every combination of levels of a table."""
+    return [Level.of(ancestor, wanted) for ancestor in combinations(grid, grid.coordinates(leaves.key))]
+
+
+def rank_parts(levels: Sequence[Level], parts: Iterable[Contributions]) -> None:
+    """Rank all respondents on all levels, part after part."""
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        positions = join_positions(list(pool.map(level, combinations(grid, grid.coordinates(leaves.key)))))
+        for part in parts:
+            list(pool.map(lambda level, part=part: level.rank(part), levels))
+
+
+def joined_levels(levels: Sequence[Level], leaves: LeafCells, wanted: Ranking) -> PositionSums:
+    """All positions of a table, by ascending key."""
+    positions = join_positions([level.sums(leaves, wanted) for level in levels])
     return positions.take(np.argsort(positions.key))
 
 
-def roll_up_union(leaves: LeafCells, contributions: Contributions, inside: BoolArray, *, top: int, units: TableUnits) -> PositionSums:
-    """The one position that all leaf cells inside make together, under the key zero."""
-    return _one_level(leaves, contributions, top, units, np.where(inside, 0, -1).astype(np.int64))
-
-
-def find_leaders(grid: Grid, leaves: LeafCells, rows: Contributions) -> IntArray:
-    """Rows (key of a position, number of a respondent whose contribution there is the largest; of equal ones, each)."""
-    respondent = np.repeat(np.arange(rows.start.size - 1), np.diff(rows.start))
-    found = [
-        _leaders_of_level(ancestor[rows.leaf], respondent, rows.amount) for ancestor in combinations(grid, grid.coordinates(leaves.key))
-    ]
-    return np.concatenate([np.zeros((0, 2), dtype=np.int64), *found])
-
-
-def _leaders_of_level(key: IntArray, respondent: IntArray, amount: IntArray) -> IntArray:
-    inside = np.flatnonzero(key >= 0)
-    order = inside[np.lexsort((respondent[inside], key[inside]))]
-    if not order.size:
-        return np.zeros((0, 2), dtype=np.int64)
-    key, respondent = key[order], respondent[order]
-    starts = np.flatnonzero((np.diff(key, prepend=-1) != 0) | (np.diff(respondent, prepend=-1) != 0))
-    given, key, respondent = np.abs(np.add.reduceat(amount[order], starts)), key[starts], respondent[starts]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    largest = np.repeat(np.maximum.reduceat(given, first), np.diff(np.append(first, key.size)))
-    leading = given == largest
-    return np.stack([key[leading], respondent[leading]], axis=1)
-
-
-def _one_level(leaves: LeafCells, contributions: Contributions, top: int, units: TableUnits, ancestor: IntArray) -> PositionSums:
-
-    key, position = _numbered(ancestor)
-    sums = {}
-    for name in ("records", "value", "weight", "mass", "low_print", "high_print"):
-        source = getattr(leaves, name)
-        sums[name] = np.zeros(key.size, dtype=source.dtype)
-        (xor_into if name.endswith("print") else add_into)(sums[name], position, source)
-    found = _respondents(contributions, position, key.size, top, units=units)
-    if not contributions.name.size:  # every record is a respondent, so that they are counted and added up already
-        found |= {"respondents": sums["records"].copy(), "magnitude": sums["mass"].copy()}
-    return PositionSums(key=key, **sums, **found)
+def find_leaders(levels: Sequence[Level], parts: Iterable[Contributions]) -> IntArray:
+    """Rows (key of a position, name of a holding whose contribution there is the largest; of equal ones, each), ascending."""
+    found = [level.leading(part) for part in parts for level in levels]
+    return np.unique(np.concatenate([np.zeros((0, 2), dtype=np.int64), *found]), axis=0)
 
 
 def _numbered(ancestor: IntArray) -> tuple[IntArray, IntArray]:
@@ -318,28 +386,6 @@ def _numbered(ancestor: IntArray) -> tuple[IntArray, IntArray]:
     held[ancestor[inside]] = True
     number = np.append(np.cumsum(held) - 1, -1)  # the last is what -1 finds
     return np.flatnonzero(held), number[ancestor]
-
-
-def _respondents(rows: Contributions, position: IntArray, size: int, top: int, *, units: TableUnits) -> dict[str, IntArray]:
-
-    given = ContributionRows(*(getattr(rows, name) for name in ContributionRows._fields))
-    rank = rank_respondents if rows.name.size else rank_records
-    respondents, magnitude, largest, copies, flagged, leader = rank(given, position, size, top)
-    if not leader.size:
-        leader = largest[:, 0].astype(np.uint64)  # a record has no name; what it gives is the same in every cell that holds it
-    if not rows.flags.size:
-        flagged = np.stack([largest[:, 0], np.full(size, -1)], axis=1)
-    largest = np.maximum(largest, 0)
-    if units.repeats:
-        largest, flagged = largest_units(largest, copies, units.one), np.where(flagged < 0, -1, flagged * units.one)
-    return {
-        "respondents": respondents,
-        "magnitude": magnitude,
-        "top": largest,
-        "unwaived": np.ascontiguousarray(flagged[:, 0]),
-        "requested": np.ascontiguousarray(flagged[:, 1]),
-        "leader": leader,
-    }
 
 
 def largest_units(amounts: IntArray, copies: IntArray, one: int) -> IntArray:

@@ -27,7 +27,16 @@ from statveil.tables.linked import (
     responses_of,
 )
 from statveil.tables.positions import Grid, PositionSums, check_structural, join_positions, merge_equal, structural_positions
-from statveil.tables.rollup import ContributionsWanted, find_leaders, read_contributions, read_leaf_cells, roll_up, roll_up_union
+from statveil.tables.rollup import (
+    Level,
+    Ranking,
+    contribution_parts,
+    find_leaders,
+    joined_levels,
+    levels_of_leaves,
+    rank_parts,
+    read_leaf_cells,
+)
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table, UnionCell, View
 
@@ -48,7 +57,8 @@ def tabulate(
 
     data: the records. specs: one or several; linked tables share weight, holding and the like, and positions that aggregate the same
         records of the same measure are one cell.
-    top: the number of largest contributions kept per cell: as many as the strictest rule looks at. leaders: keep whose the largest is.
+    top: the number of largest contributions kept per cell: as many as the strictest rule looks at. leaders: keep which holdings give
+        the largest.
     equations: hold between measures. sets: of cells become cells of their own, shown nowhere, or the cell that has the same records.
 
     >>> import pyarrow as pa, statveil as sv
@@ -61,6 +71,8 @@ def tabulate(
     equations, sets_of = check_equations(equations, specs), check_sets(sets, specs)
     if top < 1:
         raise InputError("top must be at least 1.")
+    if leaders and specs[0].holding is None:
+        raise InputError("leaders are holdings, and no holding is given.", hint="Give the tables a holding column.")
     spec = specs[0]
     with data.engine.session() as session:
         columns = check_columns(session, data, specs)
@@ -147,14 +159,22 @@ def _tabulated(
     grid.check_size(leaves.key.size)
     coordinates = grid.coordinates(leaves.key)
     check_structural(spec, grid, coordinates, leaves.records)
-    wanted = ContributionsWanted(place.table, place.response, None if leaders else top)  # of leaders that tie, each is told
-    contributions = read_contributions(session, wanted, leaves, spec, units)
-    inside = [leaves_inside(grid, each, coordinates) for each in sets]
+    wanted = Ranking(
+        table=place.table,
+        response=place.response,
+        top=top,
+        units=units,
+        holdings=spec.holding is not None,
+        flags=bool(spec.waiver or spec.request),
+    )
+    levels = levels_of_leaves(grid, leaves, wanted)
+    unions = [Level.of(np.where(leaves_inside(grid, each, coordinates), 0, -1), wanted) for each in sets]
+    rank_parts([*levels, *unions], contribution_parts(session, wanted, leaves))
     return _Tabulated(
-        positions=roll_up(grid, leaves, contributions, top=top, units=units),
+        positions=joined_levels(levels, leaves, wanted),
         sets=sets,
-        unions=[roll_up_union(leaves, contributions, each, top=top, units=units) for each in inside],
-        leaders=find_leaders(grid, leaves, contributions) if leaders else None,
+        unions=[union.sums(leaves, wanted) for union in unions],
+        leaders=find_leaders(levels, contribution_parts(session, wanted, leaves)) if leaders else None,
         response=place.response,
     )
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 def ended(desk: TestClient, folder: Path, id_: str = "0001") -> str:
     """The page of a run, once it has ended."""
-    for _ in range(1200):
+    for _ in range(6000):
         page = desk.get(f"/runs/{id_}").text
         if f"Run {id_}: running" not in page:
             return page

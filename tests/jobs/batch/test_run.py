@@ -323,8 +323,7 @@ def test_an_intermediate_file_is_read_back_and_protected(batch: Batch, village: 
 @pytest.mark.parametrize(
     ("rule", "after", "words"),
     [
-        ("P(10,1)", ["<SUPPRESS> GH(1,75)"], "job.arb, line 6: SUPPRESS GH is not done"),
-        ("P(10,1)", ["<SUPPRESS> MOD(1,5,1,1,1)"], "SUPPRESS MOD is not done"),
+        ("P(10,1)", ["<SUPPRESS> CKM(1)"], r"job.arb, line 6: SUPPRESS CKM \(cell key\) is not done"),
         ("P(10,1)", ["<SUPPRESS> CTA(1)", '<WRITETABLE> (1, 4, , "x")'], r"line 7: WRITETABLE in format 4 \(SBS\) after CTA is not done"),
         ("P(10,1)", ['<WRITETABLE> (1, 3, , "x")'], "WRITETABLE in format 3 of a table that is not protected is not done"),
         ("P(10,1)", ['<WRITETABLE> (1, 7, , "x")'], r"format 7 \(cell key\) is not done"),
@@ -406,6 +405,6 @@ def test_the_command_line(batch: Batch, village: Path) -> None:
     assert told["tables"][0]["method"] == "flips"
     assert told["tables"][0]["audit"]["passed"]
     assert (village / "out.csv").exists()
-    refused = CliRunner().invoke(app, ["argus", str(batch("P(10,1)", "<SUPPRESS> OPT(1)"))])
+    refused = CliRunner().invoke(app, ["argus", str(batch("P(10,1)", "<SUPPRESS> CKM(1)"))])
     assert refused.exit_code == 2
-    assert "SUPPRESS OPT is not done by statveil" in refused.output
+    assert "SUPPRESS CKM (cell key) is not done by statveil" in refused.output

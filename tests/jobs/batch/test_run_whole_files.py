@@ -32,7 +32,7 @@ def test_all_faults_of_a_file_are_told_at_once(batch: Batch) -> None:
     assert [each[:40] for each in faults(path)] == [
         "line 3: the .rda file has no variable 's",
         "line 4: a number should stand here, not ",
-        "line 6: SUPPRESS CKM is not done by stat",
+        "line 6: SUPPRESS CKM (cell key) is not d",
         "line 7: there is no file 'none.hst'. It ",
         "line 8: WRITETABLE in format 7 (cell key",
         "line 9: unknown command <FROBNICATE>. Kn",

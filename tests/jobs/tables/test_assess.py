@@ -54,7 +54,7 @@ def released(release: sv.Release) -> dict[tuple[str, ...], int]:
 
 def protect(options: sv.Options | None = None, **links: Any) -> sv.Release:
     linked = sv.LinkedTables(tables=table(), **links)
-    return sv.protect_table(STREET, linked, rules=RULES, options=options or sv.Options(floors=AS_GIVEN), limits=sv.Limits(seconds=10))
+    return sv.protect_table(STREET, linked, rules=RULES, options=options or sv.Options(floors=AS_GIVEN), limits=sv.Limits(seconds=60))
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import statveil as sv
 from statveil.cli.app import app
 
-LIMITS = sv.Limits(seconds=10, gap=0.05)
+LIMITS = sv.Limits(seconds=60, gap=0.05)
 RULES = [sv.MinimumFrequency(2), sv.PPercent(20)]
 MEASURES = ("turnover", "domestic", "export")
 SPLIT = sv.Equation(total="turnover", parts=["domestic", "export"])

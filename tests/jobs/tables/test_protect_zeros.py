@@ -81,7 +81,7 @@ def test_a_row_of_sensitive_zeros_lifts_its_zero_total() -> None:
     data = pa.table({name: [row[k] for row in rows] for k, name in enumerate(("row", "column", "value"))})
     spec = sv.TableSpec(dimensions={"row": None, "column": None}, measure="value")
     options = sv.Options(floors=AS_GIVEN)
-    release = sv.protect_table(data, spec, rules=[sv.MinimumFrequency(3)], options=options, limits=sv.Limits(seconds=10))
+    release = sv.protect_table(data, spec, rules=[sv.MinimumFrequency(3)], options=options, limits=sv.Limits(seconds=60))
     view = release.protected.views[0]
     released = dict(zip(map(tuple, view.coordinates.tolist()), release.protected.value[view.cell].tolist(), strict=True))
     codes = [dimension.codes.index for dimension in view.dimensions]

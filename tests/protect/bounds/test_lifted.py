@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from scipy.sparse import csr_matrix
 
 from statveil.core.limits import Limits
+from statveil.formats.certificate import Alike
 from statveil.protect.adjust import adjust_problem
-from statveil.protect.bounds import lifted
+from statveil.protect.bounds import copy_model
 from statveil.protect.bounds.certificate import Certified, certify
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.bounds.lifted import bound_by_copies
@@ -75,7 +75,7 @@ def test_two_signs_are_not_worth_their_copies() -> None:
 
 
 def test_nor_are_more_copies_than_can_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifted, "TUNING", lifted.TUNING._replace(most_entries=100))
+    monkeypatch.setattr(copy_model, "TUNING", copy_model.TUNING._replace(most_entries=100))
     search = Search(three_way(), Limits(seconds=60), 0, lambda _: None)
     bound_by_cuts(search)
     before = search.proved
@@ -85,11 +85,14 @@ def test_nor_are_more_copies_than_can_be_held(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_part_of_a_problem_in_the_numbers_of_the_whole() -> None:
     plain = DualMultipliers(np.zeros(0), np.array([1]), np.array([0]), np.array([2.0]))
-    proof = LiftedMultipliers(plain, np.array([1, 0]), csr_matrix([[3.0, 0.0], [0.0, 4.0]]))
-    whole = renumbered(proof, rows=np.array([5, 2]), cells=np.array([7, 9]), count=6)
-    assert isinstance(whole, LiftedMultipliers)
-    assert whole.cells.tolist() == [9, 7]
-    assert whole.plain.cut_relation.tolist() == [2]
-    assert whole.copies.toarray()[[5, 2]].tolist() == [[3.0, 0.0], [0.0, 4.0]]
-    assert whole.copies.nnz == 2
-    assert leaves(whole) == 1
+    none = np.zeros((0, 3), dtype=np.int64)
+    proof = LiftedMultipliers(plain, np.array([1, 0]), np.array([[3, 0], [0, 4]]), 5, none, none, np.zeros(0))
+    whole = renumbered(Alike(0, 1, proof, plain), rows=np.array([5, 2]), cells=np.array([7, 9]), count=6)
+    assert isinstance(whole, Alike)
+    assert (whole.cell, whole.other, leaves(whole)) == (7, 9, 2)
+    same = whole.same
+    assert isinstance(same, LiftedMultipliers)
+    assert same.cells.tolist() == [9, 7]
+    assert same.plain.cut_relation.tolist() == [2]
+    assert same.copies[[5, 2]].tolist() == [[3, 0], [0, 4]]
+    assert np.count_nonzero(same.copies) == 2

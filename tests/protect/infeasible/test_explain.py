@@ -151,7 +151,7 @@ def test_a_search_without_tries_left_gives_up(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 def test_the_error_of_an_adjustment_carries_the_explanation() -> None:
     with pytest.raises(InfeasibleProblem, match="No safe table exists") as failure:
-        adjust_problem(STUCK_NEIGHBOUR, limits=Limits(seconds=5))
+        adjust_problem(STUCK_NEIGHBOUR, limits=Limits(seconds=60))
     assert isinstance(failure.value.explanation, Explanation)
     assert "These 4 requirements cannot be met together, but any one fewer can" in failure.value.hint
 

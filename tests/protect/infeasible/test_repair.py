@@ -22,7 +22,7 @@ from statveil.protect.system import system_of
 from tests.protect.overconstrained import overconstrained
 from tests.protect.problems import problem_of
 
-SHORT = Limits(seconds=10)
+SHORT = Limits(seconds=60)
 
 
 def story(**changes: object) -> ProtectionProblem:

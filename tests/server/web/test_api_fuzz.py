@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
-from statveil.server.web.auth import Role
+from statveil.core.api_keys import Role
 from tests.server.live import Served
 
 pytestmark = pytest.mark.slow

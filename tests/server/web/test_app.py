@@ -15,11 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from statveil.core.api_keys import Role
 from statveil.core.audit_log import verify
 from statveil.core.errors import AuditFailed, DisclosureRefused, EngineFailed, InfeasibleProblem, NoTableFound, OutOfTime
 from statveil.server.engine.query import TUNING, TableQuery
 from statveil.server.web import rate_limit
-from statveil.server.web.auth import Role
 from statveil.server.workers import dispatch
 from statveil.server.workers.queue import JobState, JobStatuses
 from tests.server.fake import FakeService, shared_files
@@ -342,10 +342,16 @@ def test_a_job_whose_process_died_is_lost(tmp_path: Path):
 
 
 def test_the_same_table_is_made_once_for_all_who_wait(tmp_path: Path):
-    service = FakeService(before=lambda query: time.sleep(0.3))
+    service = FakeService(before=lambda query: time.sleep(1))
     with running(service, tmp_path, anonymous=True) as client:
         bodies: list[bytes] = []
-        threads = [threading.Thread(target=lambda: bodies.append(client.post(TABLE, json=WISH).content)) for _ in range(8)]
+        ready = threading.Barrier(8)
+
+        def ask() -> None:
+            ready.wait(PATIENCE)
+            bodies.append(client.post(TABLE, json=WISH).content)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

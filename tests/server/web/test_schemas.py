@@ -6,8 +6,8 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
+from statveil.core.api_keys import Role
 from statveil.server.web import schemas
-from statveil.server.web.auth import Role
 from statveil.server.web.pages.api_words import ApiExample, examples
 from tests.server.live import Served
 

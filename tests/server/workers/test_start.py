@@ -28,11 +28,11 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from statveil.cli.app import app
+from statveil.core.api_keys import Role
 from statveil.core.audit_log import verify
 from statveil.core.secret import KEY_BYTES
 from statveil.jobs.server_config import read_config
 from statveil.server.demo import write_demo
-from statveil.server.web.auth import Role
 from statveil.server.web.formats import FORMATS
 from statveil.server.workers import start
 from tests.server.live import PATIENCE, Served, resident, served

@@ -22,10 +22,10 @@ import httpx
 import pytest
 
 import statveil
+from statveil.core.api_keys import Role
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
 from statveil.data.readers import read_microdata
-from statveil.server.web.auth import Role
 from statveil.server.web.formats import FORMATS
 from tests.server import stores
 from tests.server.live import INSIDE, PATIENCE, Served, becomes, served

@@ -72,16 +72,19 @@ class SparseElimination:
 
     def run(self, rng: np.random.Generator) -> tuple[int, IntArray]:
         """The rank, and vectors of the null space: free columns at random, the others from the last pivot to the first."""
-        for column in self._order():
-            self._pivot(column)
+        self.reduce()
         found: list[list[int]] = rng.integers(1, self.prime, size=(VECTORS, self.columns)).tolist()
         return len(self.pivots), np.array([self._completed(vector) for vector in found], dtype=np.int64)
 
     def solution(self, start: Sequence[int]) -> list[int]:
         """Free columns as they are at the start, the others as the right-hand side asks; rows that contradict each other are left alone."""
+        self.reduce()
+        return self._completed([*(each % self.prime for each in start), 1])[: self.columns]
+
+    def reduce(self) -> None:
+        """Find all pivots."""
         for column in self._order():
             self._pivot(column)
-        return self._completed([*(each % self.prime for each in start), 1])[: self.columns]
 
     def _order(self) -> Iterator[int]:
         """Columns by how many rows they are in, as it stands when their turn comes."""

@@ -97,8 +97,8 @@ def add_key(
 ) -> None:
     """Make a key and show it, this once."""
     with polite(as_json=False, debug=debug):
+        from statveil.core.api_keys import Role, add_key
         from statveil.core.errors import InputError
-        from statveil.server.web.auth import Role, add_key
 
         if role not in [each.value for each in Role]:
             raise InputError(f"Unknown role {role!r}.", hint="Known: user, officer, auditor.")
@@ -121,7 +121,7 @@ def add_key(
 def list_keys(config: ConfigFile, debug: DebugOption = False) -> None:
     """Whose keys there are; the keys themselves are kept nowhere."""
     with polite(as_json=False, debug=debug):
-        from statveil.server.web.auth import read_keys
+        from statveil.core.api_keys import read_keys
 
         for key in read_keys(_keys_file(config)):
             limits = [
@@ -138,7 +138,7 @@ def revoke_key(
 ) -> None:
     """A revoked key stops at once, also on a server that runs."""
     with polite(as_json=False, debug=debug):
-        from statveil.server.web.auth import revoke_key
+        from statveil.core.api_keys import revoke_key
 
         revoke_key(_keys_file(config), key)
         typer.echo(f"Revoked {key}.")

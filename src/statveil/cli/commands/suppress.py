@@ -11,12 +11,20 @@ import typer
 from statveil.cli.options import DebugOption, SeedOption
 from statveil.cli.polite import polite
 
+METHOD_HELP = "auto, optimal (until it is proved), hypercube, modular, network, or elimination (hides exact values only)."
+PROMISES = {
+    "intervals": "The audit passed: no sensitive cell can be worked out to within its protection level.",
+    "exact values": "The audit passed: no sensitive cell can be worked out exactly. Nothing is promised of how closely it can be bounded.",
+}
+
 
 def suppress(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A table with its statuses: .tab (with its .rda), .sbs or .jj.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="What to write: the table with secondary cells marked.")],
     *,
-    method: Annotated[str, typer.Option("--method", metavar="auto|optimal", help="optimal goes on until it is proved.")] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", metavar="auto|optimal|hypercube|modular|network|elimination", help=METHOD_HELP)
+    ] = "auto",
     cost: Annotated[str, typer.Option("--cost", metavar="unit|value|frequency|log", help="What suppressing a cell costs.")] = "unit",
     seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time limit of the search.")] = 60.0,
     seed: SeedOption = 0,
@@ -51,5 +59,5 @@ def suppress(
 def _in_words(told: dict[str, object]) -> str:
     bound = f"no pattern costs less than {told['certified_bound']:g} (certified)" if told["certified_bound"] else "no bound is known"
     counts = f"{told['secondary']} cells are suppressed beside {told['primary']} sensitive ones, of {told['cells']}"
-    promise = "The audit passed: no sensitive cell can be worked out to within its protection level."
-    return f"{counts}: cost {told['cost']:g}, {bound}.\n{promise}"
+    own = "" if told["by_its_own_rules"] is None else f" The method's own rules chose {told['by_its_own_rules']}; the rest mends them."
+    return f"{counts}: cost {told['cost']:g}, {bound}.{own}\n{PROMISES[str(told['promise'])]}"

@@ -1,4 +1,4 @@
-"""What a query needs of an engine: the names of the columns, and a session with seven verbs.
+"""What a query needs of an engine: the names of the columns, and a session with eight verbs.
 
 Queries are written once, in SQL that all engines read alike. Where they have no common word, a query uses one of `WORDS`, which each engine
 defines for itself. Queries call the records `records` and its columns by `column(engine, name)`: a user's words never enter a query.
@@ -19,12 +19,22 @@ WORDS = {
     "digest_low": "its first eight bytes as a whole number of zero or more, the first byte the lowest",
     "digest_high": "the same of its last eight bytes",
     "hex_number": "at most 15 hexadecimal digits as a whole number",
+    "byte_length": "the length of a text in UTF-8",
+    "hex_text": "the text whose UTF-8 these hexadecimal digits are",
+    "lowered": "a text in lower case, letter by letter",
+    "uppered": "the same in upper case",
+    "whole": "a whole number in a type that holds all up to 2**126",
+    "quotient": "one whole number of zero or more divided by another, without the rest",
 }
 """Functions that an engine must define, with what they are."""
 
 
 class Session(Protocol):
     """One connection: what is kept or lent in it goes when it closes."""
+
+    @property
+    def numbers_texts(self) -> bool:
+        """Whether texts that are grouped by are numbered first, as pays in one process; where records lie apart, it would gather them."""
 
     def query(self, sql: str) -> pa.Table:
         """The answer as an Arrow table."""
@@ -40,6 +50,10 @@ class Session(Protocol):
 
     def largest(self, name: str, by: Sequence[str], value: str, count: int) -> pa.Table:
         """The `count` largest values (`largest`) of each group of a kept table, with its columns `by`; fewer where there are fewer."""
+
+    def dealt(self, sql: str, by: str, parts: int) -> Iterator[pa.Table]:
+        """The answer in so many parts, each in the order of `by`; rows that agree there come together, and equal values of two answers
+        in parts of the same place. `by` is a whole number of zero or more where texts are numbered."""
 
     def lend(self, name: str, table: pa.Table) -> None:
         """Give a table of ours to later queries."""

@@ -14,14 +14,16 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
 from statveil.core.errors import BackendMissing, EngineFailed, InputError
+from statveil.data.engines.duck import other_case
 from statveil.data.engines.protocol import RecordView, column, internal_name
 
 _SPACES = "".join(map(chr, [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000]))
@@ -29,6 +31,9 @@ _SPACES = "".join(map(chr, [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 
 _SAME_TEXT = ("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date", "decimal", "timestamp_ntz")
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FLOATING = ("float", "double")
+
+
+_FLOATING_TEXT = "statveil_floating_text"
 
 
 def _low_first(digits: str, start: int) -> str:
@@ -44,8 +49,13 @@ _WORDS = {
     "digest_low": ("d STRING", "DECIMAL(20, 0)", _low_first("d", 1)),
     "digest_high": ("d STRING", "DECIMAL(20, 0)", _low_first("d", 17)),
     "hex_number": ("digits STRING", "BIGINT", "CAST(conv(digits, 16, 10) AS BIGINT)"),
+    "byte_length": ("t STRING", "INT", "octet_length(t)"),
+    "hex_text": ("digits STRING", "STRING", "decode(unhex(digits), 'UTF-8')"),
+    "whole": ("x DECIMAL(38, 0)", "DECIMAL(38, 0)", "x"),
 }
-_FLOATING_TEXT = "statveil_floating_text"
+_OTHER_CASE = {"lowered": "lower", "uppered": "upper"}
+_QUOTIENT = "quotient"
+_ALL_WORDS = (*_WORDS, *_OTHER_CASE, _QUOTIENT)
 
 
 def is_spark_frame(frame: Any) -> bool:
@@ -77,12 +87,13 @@ class SparkEngine:
     origin: str
     frame: Any
     kinds: tuple[str, ...]
+    view: RecordView | None = None
 
     @contextmanager
     def session(self) -> Iterator[SparkRecords]:
         session = SparkRecords(spark=self.frame.sparkSession, origin=self.origin)
         try:
-            session.start(self.frame)
+            session.start(self.frame, self.view)
             yield session
         finally:
             session.close()
@@ -106,10 +117,9 @@ class SparkEngine:
         return "a row that has no number in Spark"
 
     def viewed(self, columns: tuple[str, ...], view: RecordView) -> SparkEngine:
-        raise InputError(
-            f"{self.origin}: missing words, where and derive are not there for records in Spark.",
-            hint="Prepare the frame with Spark first.",
-        )
+        shown = replace(self, columns=columns, view=view)
+        with shown.session() as session:
+            return replace(shown, kinds=session.kinds())
 
 
 @dataclass(kw_only=True, repr=False)
@@ -118,16 +128,24 @@ class SparkRecords:
 
     spark: Any
     origin: str
+    numbers_texts: bool = False
     _views: dict[str, str] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
+    _defined: set[str] = field(default_factory=set)
     _mark: str = field(default_factory=lambda: f"statveil_{uuid.uuid4().hex}")
 
-    def start(self, frame: Any) -> None:
+    def start(self, frame: Any, view: RecordView | None) -> None:
         with _in_our_words(self.origin):
-            self.spark.udf.register(_FLOATING_TEXT, _floating_text(), "string")
-            for word, (given, answer, meaning) in _WORDS.items():
-                self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION statveil_{word}({given}) RETURNS {answer} RETURN {meaning}")
-            self._name("records", frame)
+            self._name("records" if view is None else "source", frame)
+            if view is not None:
+                cleaned = ", ".join(f"{each} AS {internal_name(index)}" for index, each in enumerate(view.cleaned))
+                derived = "".join(f", {each} AS {internal_name(index)}" for index, each in enumerate(view.derived, len(view.cleaned)))
+                self.view("records", f"SELECT *{derived} FROM (SELECT {cleaned} FROM source) WHERE {view.kept}")
+
+    def kinds(self) -> tuple[str, ...]:
+        """The types of the records' columns, in Spark's words."""
+        with _in_our_words(self.origin):
+            return tuple(kind for _, kind in self._frame("SELECT * FROM records").dtypes)
 
     def query(self, sql: str) -> pa.Table:
         with _in_our_words(self.origin):
@@ -139,6 +157,16 @@ class SparkRecords:
             packed = self._frame(sql).mapInArrow(_packing(rows), "batch binary")
             for row in packed.toLocalIterator():
                 yield from pa.ipc.open_stream(bytes(row[0]))
+
+    def dealt(self, sql: str, by: str, parts: int) -> Iterator[pa.Table]:
+        with _in_our_words(self.origin):
+            frame = self._frame(sql).repartition(parts, by).sortWithinPartitions(by)
+            part, empty = 0, frame.limit(0).toArrow()
+            for number, packed in frame.mapInArrow(_packing_whole(), "part int, packed binary").toLocalIterator():
+                yield from repeat(empty, number - part)
+                yield pa.ipc.open_stream(bytes(packed)).read_all()
+                part = number + 1
+            yield from repeat(empty, parts - part)
 
     def keep(self, name: str, sql: str) -> None:
         with _in_our_words(self.origin):
@@ -176,10 +204,38 @@ class SparkRecords:
 
     def _frame(self, sql: str) -> Any:
         """The query with the tables that it names put before it, and words under names that no function of the user's has."""
-        sql = re.sub(rf"\b({'|'.join(_WORDS)})\(", r"statveil_\1(", sql)
+        for word in set(_ALL_WORDS) - self._defined:
+            if f"{word}(" in sql:
+                self._define(word)
+        if _FLOATING_TEXT in sql:
+            self.spark.udf.register(_FLOATING_TEXT, _floating_text(), "string")
+        sql = re.sub(rf"\b({'|'.join(_ALL_WORDS)})\(", r"statveil_\1(", sql)
         named = [name for name in self._views if re.search(rf"\b{name}\b", sql)]
         tables = ", ".join(f"{name} AS (SELECT * FROM {self._views[name]})" for name in named)
         return self.spark.sql(f"WITH {tables} {sql}" if tables else sql)
+
+    def _define(self, word: str) -> None:
+        self._defined.add(word)
+        if word == _QUOTIENT:
+            self.spark.udf.register(f"statveil_{word}", _quotient(), "decimal(38, 0)")
+            return
+        if word in _OTHER_CASE:
+            letters, others = other_case(_OTHER_CASE[word])
+            given, answer, meaning = "t STRING", "STRING", f"translate(t, '{letters}', '{others}')"
+        else:
+            given, answer, meaning = _WORDS[word]
+        self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION statveil_{word}({given}) RETURNS {answer} RETURN {meaning}")
+
+
+def _quotient() -> Callable[[Any, Any], Any]:
+    """Spark's own division of whole numbers ends at 64 bits."""
+
+    def quotient(above: Any, below: Any) -> Any:
+        from decimal import Decimal
+
+        return None if above is None or below is None else Decimal(int(above) // int(below))
+
+    return quotient
 
 
 def _floating_text() -> Callable[[Any, bool], str | None]:
@@ -211,6 +267,26 @@ def _packing(rows: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
                 with arrow.ipc.new_stream(sink, batch.schema) as writer:
                     writer.write_batch(batch.slice(start, rows))
                 yield arrow.record_batch({"batch": arrow.array([sink.getvalue().to_pybytes()], arrow.binary())})
+
+    return packed
+
+
+def _packing_whole() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Each part that holds a row as one value, beside its number."""
+
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as arrow
+        from pyspark import TaskContext
+
+        held = [batch for batch in batches if batch.num_rows]
+        if held:
+            sink = arrow.BufferOutputStream()
+            with arrow.ipc.new_stream(sink, held[0].schema) as writer:
+                for batch in held:
+                    writer.write_batch(batch)
+            task = TaskContext.get()
+            number = arrow.array([task.partitionId() if task else 0], arrow.int32())
+            yield arrow.record_batch({"part": number, "packed": arrow.array([sink.getvalue().to_pybytes()], arrow.binary())})
 
     return packed
 

@@ -30,6 +30,7 @@ MOST_DECIMALS = 9
 LARGEST = 2**126
 LONGEST_QUERY = 100_000
 """Characters; a rounded quotient repeats its parts, and one within another does so many times."""
+_TEXT_WORDS = {"lower": "lowered", "trim": "trimmed", "upper": "uppered"}
 _ARTICLES = {"number": "a number", "text": "a text", "truth": "true or false"}
 
 
@@ -52,7 +53,7 @@ class ReadNumber(NamedTuple):
 
 def quoted(text: str) -> str:
     """A text of the user's as a query holds it: as hexadecimal digits, so that no sign of it can mean anything."""
-    return f"decode(unhex('{text.encode().hex()}'))" if text else "''"
+    return f"hex_text('{text.encode().hex()}')" if text else "''"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ class Translator:
 
     def _meaning(self, node: Expression, wanted: Kind | None) -> Meaning:
         if isinstance(node, NumberLiteral):
-            return Meaning("number", f"({node.units})::HUGEINT", node.decimals, abs(node.units))
+            return Meaning("number", f"whole({node.units})", node.decimals, abs(node.units))
         if isinstance(node, TextLiteral):
             return Meaning("text", quoted(node.text))
         if isinstance(node, ColumnName):
@@ -117,7 +118,7 @@ class Translator:
 
     def _read(self, text: str, name: str) -> Meaning:
         read = self.read(text, name)
-        return Meaning("number", f"CAST({read.units} AS HUGEINT)", read.decimals, read.largest)
+        return Meaning("number", f"whole({read.units})", read.decimals, read.largest)
 
     def _truth(self, node: Expression) -> str:
         if isinstance(node, Connection):
@@ -168,7 +169,7 @@ class Translator:
         if meaning.kind != "number" or meaning.decimals == decimals:
             return meaning
         factor = 10 ** (decimals - meaning.decimals)
-        return self._fits(Meaning("number", f"({meaning.query} * {factor}::HUGEINT)", decimals, meaning.largest * factor))
+        return self._fits(Meaning("number", f"({meaning.query} * whole({factor}))", decimals, meaning.largest * factor))
 
     def _arithmetic(self, node: Arithmetic) -> Meaning:
         if node.sign == "/":
@@ -224,7 +225,7 @@ class Translator:
         texts = [self.of(each, "text").query for each in node.arguments]
         if node.name == "concat":
             return Meaning("text", f"({' || '.join(texts)})")
-        return Meaning("text", f"nullif({node.name}({texts[0]}), '')")
+        return Meaning("text", f"nullif({_TEXT_WORDS[node.name]}({texts[0]}), '')")
 
     def _of_numbers(self, node: FunctionCall) -> Meaning:
         if node.name == "round":
@@ -248,15 +249,15 @@ class Translator:
         found = self.of(value, "number")
         if found.decimals <= asked.units:
             return found
-        one = Meaning("number", "1::HUGEINT", 0, 1)
+        one = Meaning("number", "whole(1)", 0, 1)
         return self._quotient(found, one, asked.units)
 
     def _quotient(self, above: Meaning, below: Meaning, decimals: int) -> Meaning:
         """Rounded, a half to the even neighbour; a division by zero is missing."""
         up, down = 10 ** (decimals + below.decimals), 10**above.decimals
-        top = self._fits(Meaning("number", f"({above.query} * {up}::HUGEINT)", 0, 2 * above.largest * up))
-        bottom = self._fits(Meaning("number", f"({below.query} * {down}::HUGEINT)", 0, 2 * below.largest * down))
-        whole, rest = f"(abs({top.query}) // nullif(abs({bottom.query}), 0))", f"(abs({top.query}) % nullif(abs({bottom.query}), 0))"
+        top = self._fits(Meaning("number", f"({above.query} * whole({up}))", 0, 2 * above.largest * up))
+        bottom = self._fits(Meaning("number", f"({below.query} * whole({down}))", 0, 2 * below.largest * down))
+        whole, rest = f"quotient(abs({top.query}), nullif(abs({bottom.query}), 0))", f"(abs({top.query}) % nullif(abs({bottom.query}), 0))"
         over = f"(2 * {rest} > abs({bottom.query}) OR (2 * {rest} = abs({bottom.query}) AND {whole} % 2 = 1))"
         size = f"({whole} + CASE WHEN {over} THEN 1 ELSE 0 END)"
         query = f"(CASE WHEN ({top.query} < 0) <> ({bottom.query} < 0) THEN -{size} ELSE {size} END)"
@@ -285,7 +286,9 @@ def written(meaning: Meaning, mark: str) -> str:
     if meaning.kind == "text":
         return meaning.query
     if not meaning.decimals:
-        return f"CAST({meaning.query} AS VARCHAR)"
-    one, units = 10**meaning.decimals, meaning.query
-    part = f"lpad(CAST(abs({units}) % {one} AS VARCHAR), {meaning.decimals}, '0')"
-    return f"(CASE WHEN {units} < 0 THEN '-' ELSE '' END || CAST(abs({units}) // {one} AS VARCHAR) || '{mark}' || {part})"
+        return f"CAST({meaning.query} AS STRING)"
+    units, decimals = meaning.query, meaning.decimals
+    digits = f"CAST(abs({units}) AS STRING)"
+    filled = f"lpad({digits}, CAST(greatest(length({digits}), {decimals + 1}) AS INTEGER), '0')"
+    sign = f"CASE WHEN {units} < 0 THEN '-' ELSE '' END"
+    return f"({sign} || left({filled}, CAST(length({filled}) - {decimals} AS INTEGER)) || '{mark}' || right({filled}, {decimals}))"

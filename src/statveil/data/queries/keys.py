@@ -11,6 +11,7 @@ import pyarrow as pa
 from statveil.data.engines import Session, column, scalar_row
 from statveil.data.microdata import Microdata
 from statveil.data.queries.columns import NumberColumn, text_of
+from statveil.data.queries.expressions import quoted
 
 WEIGHT_DECIMALS = 6
 """Weights and costs are added up in units of 10**-6."""
@@ -39,9 +40,10 @@ class RecordKey:
         text = f"NULLIF({identifier}, '')"
         if not self.missing.get(name):
             return text
-        place = self.fields.index(name)
-        listed = f"trimmed({identifier}) IN (SELECT code FROM missing_codes WHERE place = {place})"
-        number = f"TRY_CAST({identifier} AS DOUBLE) IN (SELECT TRY_CAST(code AS DOUBLE) FROM missing_codes WHERE place = {place})"
+        codes = [quoted(code.strip()) for code in self.missing[name]]
+        listed = f"trimmed({identifier}) IN ({', '.join(codes)})"
+        numbers = ", ".join(f"TRY_CAST({code} AS DOUBLE)" for code in codes)
+        number = f"coalesce(TRY_CAST({identifier} AS DOUBLE) IN ({numbers}), false)"
         return f"CASE WHEN {listed} OR ({self.data.engine.holds_decimals(name)} AND {number}) THEN NULL ELSE {text} END"
 
     @property
@@ -56,12 +58,6 @@ class RecordKey:
     def home(self) -> list[str]:
         """The household's identifier, empty where it is missing; nothing where records have none."""
         return [f"coalesce({text_of(self.data.engine, self.household)}, '') AS home"] if self.household else []
-
-    def lend_missing(self, session: Session) -> None:
-        """The codes that mean missing, as a table: a user's words never enter a query."""
-        rows = [(self.fields.index(name), code.strip()) for name, codes in self.missing.items() for code in codes]
-        places, codes = pa.array([place for place, _ in rows], pa.int32()), pa.array([code for _, code in rows], pa.string())
-        session.lend("missing_codes", pa.table({"place": places, "code": codes}))
 
 
 def _units(data: Microdata, name: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from statveil.core.errors import InputError
-from statveil.data.engines import Session, scalar_row
+from statveil.data.engines import Engine, Session, column, scalar_row
 from statveil.data.microdata import DecimalMark, Microdata
 from statveil.data.queries.columns import NumberColumn
 from statveil.data.queries.expressions import MOST_DECIMALS, ReadNumber, quoted
@@ -13,32 +13,48 @@ from statveil.data.queries.expressions import MOST_DECIMALS, ReadNumber, quoted
 _LARGEST_UNITS = 10**18
 
 
-def given_text(column: str) -> str:
-    """The text of a column, NULL where it is missing."""
-    return f"nullif(CAST({column} AS STRING), '')"
+class GivenTexts(Mapping[str, str]):
+    """The text of each column, NULL where it is missing; asked of the engine when it is used, as engines refuse some types."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __getitem__(self, name: str) -> str:
+        return f"nullif({self._engine.text(name)}, '')"
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._engine.columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._engine.columns)
+
+    def __len__(self) -> int:
+        return len(self._engine.columns)
 
 
-def is_word(column: str, words: Sequence[str]) -> str:
-    """Whether the value is one of these words; blanks around it do not count."""
-    return f"trim(CAST({column} AS STRING)) IN ({', '.join(quoted(word) for word in words)})"
+def is_word(engine: Engine, name: str, words: Sequence[str]) -> str:
+    """Whether the value of a column is one of these words; blanks around it do not count."""
+    return f"trimmed({engine.text(name)}) IN ({', '.join(quoted(word) for word in words)})"
 
 
-def cleaned_column(column: str, words: Sequence[str]) -> str:
+def cleaned_column(engine: Engine, name: str, words: Sequence[str]) -> str:
     """The column with nothing where it holds one of the words."""
-    return f"CASE WHEN {is_word(column, words)} THEN NULL ELSE {column} END" if words else column
+    return f"CASE WHEN {is_word(engine, name, words)} THEN NULL ELSE {column(engine, name)} END" if words else column(engine, name)
 
 
-def missing_counts(session: Session, words: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, int]:
+def missing_counts(session: Session, engine: Engine, words: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """By column, how many values are one of its missing words."""
-    counts = count_conditions(session, [is_word(column, each) for column, each in words.values()])
+    counts = count_conditions(session, [is_word(engine, name, each) for name, each in words.items()])
     return dict(zip(words, counts, strict=True))
 
 
-def words_found(session: Session, columns: Sequence[str], words: Sequence[str]) -> list[list[str]]:
+def words_found(session: Session, engine: Engine, words: Sequence[str]) -> list[list[str]]:
     """Which of these words each column holds."""
-    places = [(place, word) for place in range(len(columns)) for word in words]
-    counts = count_conditions(session, [is_word(columns[place], [word]) for place, word in places])
-    return [[word for (at, word), count in zip(places, counts, strict=True) if at == place and count] for place in range(len(columns))]
+    places = [(place, word) for place in range(len(engine.columns)) for word in words]
+    counts = count_conditions(session, [is_word(engine, engine.columns[place], [word]) for place, word in places])
+    return [
+        [word for (at, word), count in zip(places, counts, strict=True) if at == place and count] for place in range(len(engine.columns))
+    ]
 
 
 def count_conditions(session: Session, conditions: Sequence[str]) -> list[int]:
@@ -68,7 +84,7 @@ class ReadColumns:
 
     def _look(self, text: str, name: str) -> ReadNumber:
         mark = self._data.decimal or self._mark(text, name)
-        number = NumberColumn(name=name, identifier=f"({text})", mark=mark)
+        number = NumberColumn(name=name, identifier=f"({text})", mark=mark, given=text)
         largest = f"max(abs(TRY_CAST({number.text} AS DOUBLE))) FILTER (WHERE {number.is_number})"
         facts = f"count(*) FILTER (WHERE {number.is_word}) AS words, max({number.decimals_found}) AS decimals, {largest} AS largest"
         found = scalar_row(self._session.query(f"SELECT {facts} FROM records"))

@@ -78,9 +78,20 @@ class Watched:
 
 
 def _digest(texts: Sequence[str]) -> str:
-    """64 bits of the MD5 of these texts, each with its length before it, '-' for a missing one: the same in all versions of an engine."""
-    fenced = ["'rest'", *(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)]
-    return f"CAST(md5_number(concat({', '.join(fenced)})) & 18446744073709551615::UHUGEINT AS UBIGINT)"
+    """The MD5 of these texts, each with its length before it, '-' for a missing one: the same in every engine and version of it."""
+    fenced = ["'rest'", *(f"coalesce(CAST(length({text}) AS STRING) || ':' || {text}, '-')" for text in texts)]
+    return f"md5(concat({', '.join(fenced)}))"
+
+
+def _sums_of(digest: str) -> str:
+    """The sums of its first and second 60 bits, `low` and `high`."""
+    numbers = {"low": f"hex_number(substr({digest}, 1, 15))", "high": f"hex_number(substr({digest}, 16, 15))"}
+    return ", ".join(f"CAST(sum(CAST({number} AS DECIMAL(20, 0))) AS DECIMAL(38, 0)) AS {name}" for name, number in numbers.items())
+
+
+def _text(word: str) -> str:
+    """A word as a query holds it: as hexadecimal digits, so that no sign of it can mean anything."""
+    return f"hex_text('{word.encode().hex()}')"
 
 
 class FileRecords:
@@ -112,12 +123,6 @@ class FileRecords:
         self._rows = f"SELECT {', '.join(texts)}, {rest} AS rest, {weight} AS amount FROM records{joins}"
 
     def _lend(self) -> None:
-        listed = [(name, code.strip()) for name, codes in self._watched.missing_codes.items() for code in codes]
-        places = pa.array([self._watched.fields.index(name) for name, _ in listed], pa.int32())
-        self.session.lend("absent", pa.table({"place": places, "code": pa.array([code for _, code in listed], pa.string())}))
-        words = [(self._watched.fields.index(name), word) for name, word in self._watched.missing_as.items()]
-        places = pa.array([place for place, _ in words], pa.int32())
-        self.session.lend("gaps", pa.table({"place": places, "word": pa.array([word for _, word in words], pa.string())}))
         for place, name in self._recoded():
             mapping = self._watched.recoded[name]
             self.session.lend(
@@ -131,7 +136,7 @@ class FileRecords:
     def _plain(self, name: str) -> str:
         """A value as text, as far as the released format tells values apart: an empty text from a missing one, or a whole number."""
         found = column(self._data.engine, name)
-        text = f"CAST({found} AS STRING)"
+        text = self._data.engine.text(name)
         if self._ending not in (".sav", ".dta"):
             return f"NULLIF({text}, '')" if self._ending == ".csv" else text
         if name in self._short_floats:
@@ -141,27 +146,26 @@ class FileRecords:
 
     def _found(self, name: str) -> str:
         """A watched value as text; NULL where it is missing."""
-        raw = f"CAST({column(self._data.engine, name)} AS STRING)"
+        raw = self._data.engine.text(name)
         text = f"NULLIF({raw if name in self._watched.recoded else self._plain(name)}, '')"
         written = self._made and (name in self._watched.recoded or name in self._watched.missing_as)
         if not self._watched.missing_codes.get(name) or written:
             return text
-        codes = f"FROM absent WHERE place = {self._watched.fields.index(name)}"
-        missing = f"trim({raw}) IN (SELECT code {codes})"
+        codes = [_text(code.strip()) for code in self._watched.missing_codes[name]]
+        missing = f"trimmed({raw}) IN ({', '.join(codes)})"
         if name in self._decimals:
-            missing += f" OR TRY_CAST({raw} AS DOUBLE) IN (SELECT TRY_CAST(code AS DOUBLE) {codes})"
+            missing += f" OR TRY_CAST({raw} AS DOUBLE) IN ({', '.join(f'TRY_CAST({code} AS DOUBLE)' for code in codes)})"
         return f"CASE WHEN {missing} THEN NULL ELSE {text} END"
 
     def _text(self, place: int, name: str) -> str:
         if self._made or place >= len(self._watched.fields):
             return self._found(name)
         text = f"map{place}.new" if name in self._watched.recoded else self._found(name)
-        return f"coalesce({text}, (SELECT word FROM gaps WHERE place = {place}))" if name in self._watched.missing_as else text
+        return f"coalesce({text}, {_text(self._watched.missing_as[name])})" if name in self._watched.missing_as else text
 
     def keys(self) -> pa.Table:
         """Each different key with its records, their amount, and the sum of the hashes of the rest."""
-        halves = "CAST(sum(rest % 4294967296) AS BIGINT) AS low, CAST(sum(rest >> 32) AS BIGINT) AS high"
-        sums = f"count(*) AS records, CAST(sum(amount) AS BIGINT) AS amount, {halves}"
+        sums = f"count(*) AS records, CAST(sum(amount) AS BIGINT) AS amount, {_sums_of('rest')}"
         return self.session.query(f"SELECT {self._listed}, {sums} FROM ({self._rows}) GROUP BY {self._listed}")
 
     def in_order(self) -> pa.Table:
@@ -170,13 +174,17 @@ class FileRecords:
         rows = self._rows.replace("FROM records", numbered, 1).replace("SELECT ", "SELECT line, ", 1)
         return self.session.query(f"SELECT {self._listed}, rest, amount FROM ({rows}) ORDER BY line")
 
-    def unsettled(self, settled: pa.Table) -> pa.Table:
-        """The different records whose key is not settled, with the bits of the watched columns that are blank."""
+    def lend_settled(self, settled: pa.Table) -> None:
         self.session.lend("settled", settled)
+
+    def unsettled(self, part: int, parts: int) -> pa.Table:
+        """The different records whose key is not settled, with the bits of the watched columns that are blank: one part of so many,
+        of which each holds all records with the same rest."""
         names = self._watched.names
         same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM s.{name}" for name in names)
         bits = " + ".join(f"(CASE WHEN {name} IS NULL THEN {1 << place} ELSE 0 END)" for place, name in enumerate(names))
-        open_rows = f"SELECT r.* FROM ({self._rows}) r WHERE NOT EXISTS (SELECT 1 FROM settled s WHERE {same})"
+        rows = f"SELECT * FROM ({self._rows}) WHERE hex_number(substr(rest, 1, 15)) % {parts} = {part}"
+        open_rows = f"SELECT r.* FROM ({rows}) r WHERE NOT EXISTS (SELECT 1 FROM settled s WHERE {same})"
         counted = f"CAST({bits} AS BIGINT) AS blank, count(*) AS records"
         return self.session.query(f"SELECT {self._listed}, rest, {counted} FROM ({open_rows}) GROUP BY {self._listed}, rest")
 
@@ -235,12 +243,12 @@ def compare_households(session: Session, before: pa.Table, after: pa.Table, shar
 
 
 def settled_keys(session: Session, before: pa.Table, after: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The keys with equally many records and the same rest in both files."""
+    """The keys with equally many records and the same rest in both files, and how many these are."""
     session.lend("before", before)
     session.lend("after", after)
     same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in names)
     equal = "a.records = b.records AND a.low = b.low AND a.high = b.high"
-    return session.query(f"SELECT {', '.join(f'a.{name}' for name in names)} FROM after a JOIN before b ON {same} AND {equal}")
+    return session.query(f"SELECT {', '.join(f'a.{name}' for name in names)}, a.records FROM after a JOIN before b ON {same} AND {equal}")
 
 
 def lend_unsettled(session: Session, before: pa.Table, after: pa.Table) -> list[int]:
@@ -305,10 +313,9 @@ def _ids(found: pa.Table) -> IntArray:
 
 def content_sums(data: Microdata) -> tuple[int, int, int]:
     """The number of records and the sum of the hashes of all they hold, whatever their order."""
-    digest = _digest([f"CAST({column(data.engine, name)} AS STRING)" for name in data.columns])
-    halves = "CAST(sum(h % 4294967296) AS BIGINT) AS low, CAST(sum(h >> 32) AS BIGINT) AS high"
+    digest = _digest([data.engine.text(name) for name in data.columns])
     with data.engine.session() as session:
-        found = scalar_row(session.query(f"SELECT count(*) AS records, {halves} FROM (SELECT {digest} AS h FROM records)"))
+        found = scalar_row(session.query(f"SELECT count(*) AS records, {_sums_of('h')} FROM (SELECT {digest} AS h FROM records)"))
     return int(found["records"]), int(found["low"] or 0), int(found["high"] or 0)
 
 

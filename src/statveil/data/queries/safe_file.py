@@ -10,6 +10,7 @@ import pyarrow as pa
 from statveil.data.digest import keyed_digest
 from statveil.data.engines import Session, column, scalar_row
 from statveil.data.microdata import Microdata
+from statveil.data.queries.columns import text_of
 from statveil.data.queries.keys import RecordKey
 
 
@@ -57,14 +58,14 @@ class ReleasedRecords(NamedTuple):
     def measured(self, texts: Sequence[str]) -> tuple[int, dict[str, int]]:
         """The number of records, and the length of the longest text of each of these columns, in bytes."""
         places = {name: f"o{self.columns.index(name)}" for name in texts}
-        longest = "".join(f", max(strlen({text})) AS {text}" for text in places.values())
+        longest = "".join(f", max(byte_length({text})) AS {text}" for text in places.values())
         found = scalar_row(self.session.query(f"SELECT count(*) AS records{longest} FROM ({self.rows})"))
         return int(found["records"]), {name: int(found[text] or 0) for name, text in places.items()}
 
     def shuffled(self, secrets: tuple[int, int], *, rows: int) -> Iterator[pa.RecordBatch]:
         """All records in the order of keyed digests of what they show."""
         shown = [f"o{place}" for place in range(len(self.columns))]
-        order = ", ".join(keyed_digest(secret, shown) for secret in secrets)
+        order = ", ".join(keyed_digest(secret, [f"CAST({each} AS STRING)" for each in shown]) for secret in secrets)
         return self.session.batches(f"SELECT {', '.join(shown)} FROM ({self.rows}) ORDER BY {order}", rows=rows)
 
 
@@ -88,23 +89,24 @@ def released_records(session: Session, key: RecordKey, columns: Sequence[Release
 
 def _with_split(masked: str, same: str, key: RecordKey, secret: int) -> str:
     """Of keys that are blanked in part, the records are ranked by a keyed digest of all they hold; equal records are interchangeable."""
-    order = keyed_digest(secret, [column(key.data.engine, name) for name in key.data.columns])
-    some = f"SELECT r.* FROM ({masked}) r WHERE EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
-    none = f"SELECT r.* FROM ({masked}) r WHERE NOT EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
+    order = keyed_digest(secret, [text_of(key.data.engine, name) for name in key.data.columns])
+    came = [*(column(key.data.engine, name) for name in key.data.columns), *key.names, *(["home"] if key.home else [])]
+    listed = ", ".join(f"r.{name}" for name in came)
+    some = f"SELECT {listed}, r.mask FROM ({masked}) r WHERE EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
+    none = f"SELECT {listed}, r.mask FROM ({masked}) r WHERE NOT EXISTS (SELECT 1 FROM split_keys b WHERE {same})"
     owner = ", ".join([*key.names, *(["home"] if key.home else [])])
     ranked = f"SELECT *, row_number() OVER (PARTITION BY {owner} ORDER BY {order}) AS rank FROM ({some})"
-    chosen = f"SELECT r.* EXCLUDE (mask, rank), b.mask FROM ({ranked}) r JOIN split_keys b ON {same} AND r.rank BETWEEN b.low AND b.high"
-    return f"SELECT * FROM ({none}) UNION ALL BY NAME SELECT * FROM ({chosen})"
+    chosen = f"SELECT {listed}, b.mask FROM ({ranked}) r JOIN split_keys b ON {same} AND r.rank BETWEEN b.low AND b.high"
+    return f"SELECT * FROM ({none}) UNION ALL SELECT * FROM ({chosen})"
 
 
 def _output(key: RecordKey, released: ReleasedColumn) -> str:
     """One released column: recoded, blanked, or as it was."""
-    value = f"new{key.fields.index(released.name)}.new" if released.recoded else f"t.{column(key.data.engine, released.name)}"
+    text = f"new{key.fields.index(released.name)}.new" if released.recoded else text_of(key.data.engine, released.name)
+    value = text if released.recoded or released.as_text else f"t.{column(key.data.engine, released.name)}"
     if released.missing_as is not None:
         missing = f"t.k{key.fields.index(released.name)} IS NULL"
-        value = f"CASE WHEN {missing} THEN '{released.missing_as}' ELSE CAST({value} AS STRING) END"
-    if released.as_text:
-        value = f"CAST({value} AS STRING)"
+        value = f"CASE WHEN {missing} THEN '{released.missing_as}' ELSE {text} END"
     return f"CASE WHEN t.mask & {released.blanked_by} <> 0 THEN NULL ELSE {value} END" if released.blanked_by else value
 
 

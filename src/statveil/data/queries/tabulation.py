@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
+from statveil.core.arrays import IntArray
 from statveil.data.engines import Engine, Session, column, scalar_row
 from statveil.data.queries.columns import is_true, text_of
 
@@ -57,13 +59,8 @@ def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) ->
     joins, keys = _lookups(session, engine, coded.tables)
     holding = "0"
     if coded.holding:
-        identifier = text_of(engine, coded.holding)
-        distinct = f"SELECT DISTINCT {identifier} AS holding FROM records"
-        number = "CAST(row_number() OVER (ORDER BY holding) - 1 AS INTEGER) AS id"
-        name = "digest_low(digest(concat('statveil holding ', holding))) AS name"
-        session.keep("holdings", f"SELECT holding, {number}, {name} FROM ({distinct})")
-        joins.append(f"JOIN holdings ON holdings.holding = {identifier}")
-        holding = "holdings.id"
+        holding, join = _holding(session, text_of(engine, coded.holding))
+        joins += join
     numbers = [f"{coded.weight} AS weight"] if coded.weight else []
     for place, each in enumerate(coded.responses):
         numbers += [f"{each.measure} AS measure{place}", *([f"{each.rule} AS rule{place}"] if each.rule != each.measure else [])]
@@ -75,6 +72,21 @@ def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) ->
     else:  # what is the same in all records, or follows from a number beside it, is not stored
         session.keep("coded_numbers", selected)
         session.view("coded", _with_products("SELECT * FROM coded_numbers", engine, coded))
+
+
+def _holding(session: Session, identifier: str) -> tuple[str, list[str]]:
+    """What queries group by for the holding, and the join that finds it: its number, or the identifier itself where none are numbered.
+
+    `holdings` holds each of them with its name, a number that depends on its identifier alone.
+    """
+    name = "digest_low(digest(concat('statveil holding ', {}))) AS name"
+    if not session.numbers_texts:
+        session.view("holdings", f"SELECT holding, {name.format('holding')} FROM (SELECT DISTINCT {identifier} AS holding FROM records)")
+        return identifier, []
+    number = "CAST(row_number() OVER () - 1 AS INTEGER) AS holding"
+    distinct = f"SELECT DISTINCT {identifier} AS identifier FROM records"
+    session.keep("holdings", f"SELECT identifier, {number}, {name.format('identifier')} FROM ({distinct})")
+    return "holdings.holding", [f"JOIN holdings ON holdings.identifier = {identifier}"]
 
 
 def _lookups(session: Session, engine: Engine, tables: Sequence[Sequence[CodeKeys]]) -> tuple[list[str], list[str]]:
@@ -158,20 +170,26 @@ def leaf_sums(session: Session, table: int, response: int, tables: int) -> pa.Ta
     return session.query(f"SELECT key{table} AS key, {added}, {prints} FROM ({joint}) GROUP BY key{table} ORDER BY key{table}")
 
 
-def holding_amounts(session: Session, table: int, response: int) -> pa.Table:
-    """What each holding gives to each leaf cell, by holding."""
+def holding_parts(session: Session, table: int, response: int, parts: int) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """What each holding gives to each leaf cell, some holdings at a time, by holding; and those holdings' names in the same order."""
     sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
-    return session.query(f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY 1, 2 ORDER BY holding")
+    amounts = f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY key{table}, holding"
+    names = session.dealt("SELECT holding, name FROM holdings", "holding", parts)
+    yield from zip(session.dealt(amounts, "holding", parts), names, strict=True)
 
 
-def holding_names(session: Session) -> pa.Table:
-    """A number for each holding that depends on its identifier alone, in the order of their numbers."""
-    return session.query("SELECT name FROM holdings ORDER BY id")
-
-
-def record_amounts(session: Session, table: int, response: int) -> pa.Table:
-    """What each record gives to its leaf cell."""
-    return session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags FROM coded")
+def amounts_in(session: Session, table: int, response: int, keys: IntArray, *, holdings: bool) -> pa.Table:
+    """What each respondent gives to these leaf cells: key, holding (or the number of the record), amount, copies, flags."""
+    session.lend("asked_keys", pa.table({"asked": pa.array(keys, pa.int64())}))
+    inside = f"FROM coded JOIN asked_keys ON asked_keys.asked = coded.key{table}"
+    if not holdings:
+        found = session.query(f"SELECT key{table} AS key, amount{response} AS amount, copies, flags {inside}")
+        return found.append_column("holding", pa.array(np.arange(found.num_rows)))
+    sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
+    found = session.query(f"SELECT key{table} AS key, holding, {sums} {inside} GROUP BY key{table}, holding")
+    number = found["holding"].combine_chunks().dictionary_encode().indices
+    found = found.set_column(found.column_names.index("holding"), "holding", number.cast(pa.int64()))
+    return found.append_column("copies", pa.array(np.ones(found.num_rows, dtype=np.int64)))
 
 
 def largest_record_amounts(session: Session, table: int, response: int, top: int, *, repeats: bool) -> pa.Table:

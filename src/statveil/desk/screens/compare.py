@@ -13,10 +13,16 @@ from statveil.desk import edits, runs
 from statveil.desk.forms import Given, word
 from statveil.desk.project import Conflict
 from statveil.desk.screens.page import Desk, back, step_of, who
-from statveil.desk.work.kinds import COMPARE, FRONT, comparison_wish
+from statveil.desk.serving.command import EVALUATION, PREPARED
+from statveil.desk.work.kinds import COMPARE, EVALUATE, FRONT, PREPARE, comparison_wish
 
-FIGURES = {COMPARE: ("comparison.html", "internal/compare.json"), FRONT: ("front.html", "internal/front.json")}
-PAGES = {COMPARE: "compare.html", FRONT: "tradeoff.html"}
+FIGURES = {
+    COMPARE: ("comparison.html", "internal/compare.json"),
+    FRONT: ("front.html", "internal/front.json"),
+    EVALUATE: ("evaluation.html", EVALUATION),
+    PREPARE: ("prepared.html", PREPARED),
+}
+PAGES = {COMPARE: "compare.html", FRONT: "tradeoff.html", EVALUATE: "evaluation.html"}
 
 
 def add(app: FastAPI, desk: Desk) -> None:

@@ -6,20 +6,25 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError
+from statveil.core.limits import known
+from statveil.core.secret import new_key_file
 from statveil.data.microdata import profile
 from statveil.desk import edits
-from statveil.desk.forms import Given, word
-from statveil.desk.project import Project
+from statveil.desk.forms import Given, Words, word
+from statveil.desk.project import JobStep, Project
 from statveil.desk.screens.page import Desk, back, step_of, who
+from statveil.desk.serving.dataset import first_dataset, with_records_of_dataset
 from statveil.jobs.demo.demo import write_inputs
-from statveil.jobs.new_job import Kind, new_job
+from statveil.jobs.new_job import KINDS, Kind, new_job
 
 EXAMPLE_RECORDS = 8_000
+SECRET = "secret.key"
+"""The key of a server lies in the project, where only its owner reads it."""
 
 
 def add(app: FastAPI, desk: Desk) -> None:
@@ -34,7 +39,7 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
     def data(request: Request) -> Response:
         content = project.content
         columns = desk.looks.columns() if content else None
-        return desk.page(request, "data.html", columns=columns, files=project.data_files(), data=content.get("data", {}))
+        return desk.page(request, "data.html", columns=columns, files=project.data_files(), data=data_of(content))
 
     @app.post("/data/add")
     def add_file(request: Request, form: Given) -> Response:
@@ -55,24 +60,43 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/data/open")
     def open_file(request: Request, form: Given) -> Response:
-        name = word(form, "name")
-        if name not in project.data_files():
-            raise InputError("The project has no such file.", hint="Add it first.")
-        kind: Kind = "records" if word(form, "kind") == "records" else "table"
-        project.replace(_first_job(project, project.folder / name, kind), step_of(request, form, f"open {name}"))
+        _open(project, form, step_of(request, form, f"open {word(form, 'name')}"))
         return back("/")
 
     @app.post("/data/records")
     def change_records(request: Request, form: Given) -> Response:
         def changed(content: dict[str, Any]) -> Mapping[str, Any]:
-            new = edits.with_records(content, form)
-            profile(
-                (desk.looks.record_job(new) if "fields" in new else desk.looks.job(new)).microdata
-            )  # a condition that cannot be read is said now
+            new = with_records(content, form)
+            profile(desk.looks.microdata(new))  # a condition that cannot be read is said now
             return new
 
         project.change(changed, step_of(request, form, "the records used"))
         return back("/")
+
+
+def data_of(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Which records the job is about: its part data, or its dataset."""
+    return first_dataset(content) if "dataset" in content else dict(content.get("data", {}))
+
+
+def with_records(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    if "dataset" not in content:
+        return edits.with_records(content, form)
+    asked = edits.with_records({"data": first_dataset(content)}, form)["data"]
+    return with_records_of_dataset(content, asked)
+
+
+def _open(project: Project, form: Words, step: JobStep) -> None:
+    """A first job for the file; a server gets a secret key too, unless there is one."""
+    name = word(form, "name")
+    if name not in project.data_files():
+        raise InputError("The project has no such file.", hint="Add it first.")
+    kind = word(form, "kind") or "table"
+    known("kind", kind, KINDS)
+    project.replace(_first_job(project, project.folder / name, cast("Kind", kind)), step)
+    if kind == "server" and not (project.folder / SECRET).exists():
+        new_key_file(project.folder / SECRET)
+        project.log.write("secret key made", person=step.person)
 
 
 def _add_history(app: FastAPI, desk: Desk) -> None:
@@ -81,12 +105,12 @@ def _add_history(app: FastAPI, desk: Desk) -> None:
     @app.post("/undo")
     def undo(request: Request, form: Given) -> Response:
         project.move(-1, person=who(request).name, state=word(form, "state"))
-        return back("/")
+        return back(desk.same_page(request))
 
     @app.post("/redo")
     def redo(request: Request, form: Given) -> Response:
         project.move(1, person=who(request).name, state=word(form, "state"))
-        return back("/")
+        return back(desk.same_page(request))
 
     @app.get("/log")
     def log(request: Request) -> Response:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -21,6 +22,14 @@ from statveil.desk.project import JobStep, Project
 TEMPLATES = Path(__file__).parents[1] / "templates"
 STEPS = (("/", "Data"), ("/table", "Table"), ("/risk", "Risk"), ("/protect", "Protect"), ("/log", "Log"))
 RECORD_STEPS = (("/", "Data"), ("/keys", "Keys"), ("/record-risk", "Risk"), ("/protect", "Protect"), ("/log", "Log"))
+SERVER_STEPS = (
+    ("/", "Data"),
+    ("/dataset", "Dataset"),
+    ("/protect", "Evaluate"),
+    ("/server-keys", "Keys"),
+    ("/alarms", "Alarms"),
+    ("/log", "Log"),
+)
 NOBODY = Person("", "reader")
 
 
@@ -55,7 +64,8 @@ class Desk:
     def page(self, request: Request, template: str, *, status: int = 200, **content: Any) -> HTMLResponse:
         project = self.project
         common = {
-            "steps": RECORD_STEPS if self.looks.holds_records else STEPS,
+            "steps": self.steps,
+            "serves": self.looks.serves,
             "of_records": self.looks.holds_records,
             "state": project.state,
             "stack": project.stack,
@@ -67,6 +77,17 @@ class Desk:
         }
         return HTMLResponse(render(template, **{**common, **content}), status_code=status)
 
+    @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        return SERVER_STEPS if self.looks.serves else RECORD_STEPS if self.looks.holds_records else STEPS
+
+    def same_page(self, request: Request) -> str:
+        """The screen a form came from, if the job as it is now has it; an address of the desk itself."""
+        came_from = urlsplit(request.headers.get("referer", ""))
+        if came_from.path not in dict(self.steps):
+            return "/"
+        return came_from.path + (f"?{came_from.query}" if came_from.query else "")
+
     def problem(self, request: Request, message: str, hint: str, *, status: int) -> Response:
         if person_of(request.scope) is None:
             return HTMLResponse(render("sign_in.html", wrong=message), status_code=status)
@@ -74,6 +95,10 @@ class Desk:
 
     def checked(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """The content, if a job can be made of it: what is wrong is said before anything is changed."""
+        if "dataset" in content:
+            for part in self.looks.server(content).datasets:
+                part.rules()
+            return content
         if "fields" in content:
             self.looks.record_job(content).keys()
             return content

@@ -34,6 +34,8 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
     @app.get("/protect")
     def protect(request: Request) -> Response:
         content = project.content
+        if desk.looks.serves:
+            return desk.page(request, "evaluate.html", runs=runs.runs(project))
         chosen = {**content.get("protection", {}), "seconds": content.get("limits", {}).get("seconds", 60)}
         return desk.page(
             request, "protect.html", runs=runs.runs(project), chosen=chosen, published=approvals.published(project), methods=methods()
@@ -48,6 +50,8 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
     @app.post("/runs")
     def run(request: Request, form: Given) -> Response:
         desk.checked(project.content)
+        if desk.looks.serves:
+            raise InputError("A server is measured and prepared, not run.", hint="The screen Evaluate has a button for each.")
         if not desk.looks.holds_records:
             desk.looks.assessed()  # what is wrong with the table is said now
         return back(f"/runs/{runs.start(project, who(request), state=word(form, 'state'))}")

@@ -9,7 +9,7 @@ from typing import Any
 from statveil.core.errors import InputError
 from statveil.core.limits import OnProgress, known
 
-PROTECT, COMPARE, FRONT = "protect", "compare", "front"
+PROTECT, COMPARE, FRONT, EVALUATE, PREPARE = "protect", "compare", "front", "evaluate", "prepare"
 Wish = Mapping[str, Any]
 Work = Callable[[Path, Path, Path, Wish, OnProgress], None]
 
@@ -49,7 +49,19 @@ def _front(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) ->
     tradeoff_file_to_folder(read_file_job(job, base=base), target, on_progress=tell)
 
 
-WORKS: Mapping[str, Work] = {PROTECT: _protect, COMPARE: _compare, FRONT: _front}
+def _evaluate(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) -> None:
+    from statveil.desk.serving.command import evaluate_to_folder
+
+    evaluate_to_folder(job, base, target, tell)
+
+
+def _prepare(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) -> None:
+    from statveil.desk.serving.command import prepare_to_folder
+
+    prepare_to_folder(job, base, target, tell)
+
+
+WORKS: Mapping[str, Work] = {PROTECT: _protect, COMPARE: _compare, FRONT: _front, EVALUATE: _evaluate, PREPARE: _prepare}
 
 
 def methods() -> dict[str, str]:

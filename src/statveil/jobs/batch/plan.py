@@ -37,6 +37,7 @@ from statveil.formats.argus.trees import read_recoding
 from statveil.jobs.batch.recode import Recoder
 from statveil.jobs.batch.rounding_wish import rounding_wish
 from statveil.jobs.batch.rules import RuleSet, rule_set
+from statveil.jobs.batch.suppression_wish import LINKABLE, suppression_ask
 
 FORMATS = {1: "CSV", 2: "pivot", 3: "code-value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
 INTERMEDIATE = 5
@@ -347,21 +348,14 @@ class _Planner:
         self.open.tables[command.table - 1] = replace(table, recodings={**table.recodings, variable.name: how})
 
     def _suppress(self, command: Suppress) -> None:
-        if command.method not in ("CTA", "RND"):
-            raise refused(
-                command.line, f"SUPPRESS {command.method}", hint="statveil adjusts or rounds: SUPPRESS CTA(table), RND(table, base)."
-            )
-        if command.method == "RND":
-            rounding_wish(command)
-            if command.table == 0:
-                raise refused(command.line, "SUPPRESS RND(0) (all tables linked)", hint="Round each table by its number.")
+        _check_suppress(command)
         self._require_read(command, command.table)
         self._in_order(command, not self._protected_by(command.table), "the table is protected already")
         tables = self.open.tables if command.table == 0 else self.open.tables[command.table - 1 : command.table]
         if len(tables) > 1 and any(table.ready or table.recodings for table in tables):
             raise refused(
                 command.line,
-                "SUPPRESS CTA(0) (all tables linked) of ready or recoded tables",
+                f"SUPPRESS {command.method}(0) (all tables linked) of ready or recoded tables",
                 hint="Shared cells are found by their records: open the records, recoded before. Or protect each table by its number.",
             )
         self.open.steps.append(SuppressStep(tables=tuple(table.number for table in tables), command=command))
@@ -376,7 +370,7 @@ class _Planner:
         if table is None:
             return
         protected = self._protected_by(command.table)
-        if protected and command.format in _NOT_AFTER[protected]:
+        if protected and command.format in _NOT_AFTER.get(protected, ()):
             words = f"WRITETABLE in format {command.format} ({FORMATS[command.format]}) after {protected}"
             raise refused(command.line, words, hint="Use 1, 2 or 3.")
         if command.format in PUBLIC_FORMATS and not protected and not command.options.get("AS"):
@@ -401,6 +395,18 @@ class _Planner:
         path = Path(written)
         foreign = "\\" in written or (len(written) > 1 and written[1] == ":")
         return self.out / base_name(written) if foreign else self.out / path
+
+
+def _check_suppress(command: Suppress) -> None:
+    """The method is one of ours, and its numbers are understood."""
+    if command.method == "CKM":
+        raise refused(command.line, "SUPPRESS CKM (cell key)", hint="In Python: sv.classical.cell_key.")
+    if command.method == "RND":
+        rounding_wish(command)
+    elif command.method != "CTA":
+        suppression_ask(command)
+    if command.table == 0 and command.method not in ("CTA", *LINKABLE):
+        raise refused(command.line, f"SUPPRESS {command.method}(0) (all tables linked)", hint="Protect each table by its number.")
 
 
 def _whole_file(line: ArgusLine, metadata: Metadata) -> SpecifyTable:

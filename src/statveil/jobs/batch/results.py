@@ -18,7 +18,7 @@ from statveil.formats.argus.tab import write_cells
 from statveil.jobs.batch.tables import ReadyTable
 from statveil.protect.build import build_problem, nearest
 from statveil.protect.options import Options
-from statveil.protect.system import write_jj
+from statveil.protect.system import system_of, write_jj
 from statveil.publish.release import Release
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.shown.positions import GridPositions, all_positions
@@ -26,14 +26,14 @@ from statveil.tables.table import ProtectedTable, Table
 from statveil.tables.tabulate import tabulate
 
 
-def link(tables: Sequence[ReadyTable]) -> tuple[Table, Sensitivity]:
+def link(tables: Sequence[ReadyTable], *, suppressing: bool = False) -> tuple[Table, Sensitivity]:
     """The tables as one, with the strictest of what is said of each cell; a single table as it is."""
     first = tables[0]
     if len(tables) == 1 or first.records is None:
-        return first.table, first.sensitivity
+        return first.table, first.for_suppression if suppressing else first.sensitivity
     specs = [replace(each.spec, request=None, holding=None, shadow=None) for each in tables if each.spec]  # judged already, each by its own
     table = tabulate(first.records, specs, top=1)
-    return table, _strictest(table, tables)
+    return table, _strictest(table, tables, suppressing=suppressing)
 
 
 def parts_of(release: Release, tables: Sequence[ReadyTable]) -> list[ProtectedTable]:
@@ -46,10 +46,10 @@ def parts_of(release: Release, tables: Sequence[ReadyTable]) -> list[ProtectedTa
     return found
 
 
-def _strictest(table: Table, tables: Sequence[ReadyTable]) -> Sensitivity:
+def _strictest(table: Table, tables: Sequence[ReadyTable], *, suppressing: bool) -> Sensitivity:
     joined = _Joined(table)
     for view, ready in zip(table.views, tables, strict=True):
-        joined.add(view.cell, ready)
+        joined.add(view.cell, ready, ready.for_suppression if suppressing else ready.sensitivity)
     if (joined.sensitive & joined.frozen).any():
         raise RuleError("A cell is frozen in one table and sensitive in another.", hint="Declare it safe, or do not freeze it.")
     return Sensitivity(
@@ -75,9 +75,9 @@ class _Joined:
         self.weight = np.full(table.size, np.nan)
         self.reasons: dict[str, AnyArray] = {}
 
-    def add(self, cell: IntArray, ready: ReadyTable) -> None:
+    def add(self, cell: IntArray, ready: ReadyTable, here: Sensitivity) -> None:
         """A table whose positions stand for these cells; its amounts have decimals of their own."""
-        here, own = ready.sensitivity, ready.table.views[0].cell
+        own = ready.table.views[0].cell
         step = 10 ** (self.table.scale - ready.table.scale)
         for together, said in ((self.sensitive, here.sensitive), (self.frozen, here.frozen)):
             np.logical_or.at(together, cell, said[own])
@@ -164,4 +164,6 @@ def write_result(command: WriteTable, ready: ReadyTable, released: BatchProtecti
             cells = cells_of(ready, exact=True, holdings=given.get("HI", True))
             write_cells(_statuses_only(cells) if given.get("SO") else cells, path)
         case _:
-            write_jj(build_problem(ready.table, ready.sensitivity, options), path, decimals=ready.table.decimals)
+            system = system_of(build_problem(ready.table, ready.sensitivity, options), decimals=ready.table.decimals)
+            status = system.status if ready.secondary is None else np.where(ready.secondary, "m", system.status)
+            write_jj(replace(system, status=status), path)

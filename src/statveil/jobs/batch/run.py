@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from statveil.jobs.batch.plan import AprioriStep, BatchPlan, BatchSession, Suppr
 from statveil.jobs.batch.results import BatchProtection, link, parts_of, write_result
 from statveil.jobs.batch.rounding import rounded
 from statveil.jobs.batch.rounding_wish import rounding_wish
+from statveil.jobs.batch.suppression import secondary_parts, suppressed
+from statveil.jobs.batch.suppression_wish import METHODS, suppression_ask
 from statveil.jobs.batch.tables import ReadyTable, all_rules, decide, read_tables
 from statveil.jobs.tables.protect import protect_assessed, settled
 from statveil.jobs.tables.released import as_json
@@ -121,6 +123,8 @@ class _Runner:
             match step:
                 case AprioriStep():
                     tables[step.table] = self._decide(step, tables[step.table])
+                case SuppressStep() if step.command.method in METHODS:
+                    tables |= self._suppress(step, {number: tables[number] for number in step.tables})
                 case SuppressStep():
                     protected |= self._protect(step, {number: tables[number] for number in step.tables})
                 case WriteStep():
@@ -141,6 +145,19 @@ class _Runner:
         by = step.command.method
         found = {number: self._round(step, tables[number]) for number in tables} if by == "RND" else self._adjust(tables)
         return {number: BatchProtection(table, by) for number, table in found.items()}
+
+    def _suppress(self, step: SuppressStep, tables: Mapping[int, ReadyTable]) -> dict[int, ReadyTable]:
+        """The tables with their secondary cells, found in one model and audited together."""
+        ask, each = suppression_ask(step.command), list(tables.values())
+        options = max((ask.for_rules(ready.plan.rules) for ready in each), key=lambda asked: asked.modular.minimum_frequency)
+        found = suppressed(each, ask.method, options, ask.limits(self.settings.limits), self.on_progress)
+        linked = " together with the others" if len(tables) > 1 else ""
+        own = "" if found.by_rules is None or len(tables) > 1 else f", {found.by_rules} of them by the method's own rules"
+        counts = secondary_parts(found, each)
+        for number, secondary in zip(tables, counts, strict=True):
+            words = f"Table {number}: {int(secondary.sum())} cells suppressed{linked} ({ask.method}){own}, and audited"
+            self.notes.append(words)
+        return {number: replace(ready, secondary=secondary) for (number, ready), secondary in zip(tables.items(), counts, strict=True)}
 
     def _round(self, step: SuppressStep, ready: ReadyTable) -> ProtectedTable:
         wish = rounding_wish(step.command)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import FloatArray, IntArray, fewest_decimals, frozen_array
+from statveil.core.arrays import BoolArray, FloatArray, IntArray, fewest_decimals, frozen_array
 from statveil.core.errors import FormatError, InputError, RuleError
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
@@ -139,7 +139,7 @@ class ReadyTable:
     holdings beside records, or those who asked by the second request code. `records` and `spec` are there where it is made from records.
 
     `said` is the office's word on single cells so far, `waived` the cells of missing codes that MIS(1) calls safe; `cost` is what a
-    unit's change of each cell costs, None by the default.
+    unit's change of each cell costs, None by the default. `secondary`: cells that are suppressed so that no unsafe one can be worked out.
     """
 
     plan: TablePlan
@@ -151,6 +151,7 @@ class ReadyTable:
     said: tuple[ManualCell, ...] = field(default=(), repr=False)
     waived: tuple[ManualCell, ...] = field(default=(), repr=False)
     cost: FloatArray | None = field(default=None, repr=False)
+    secondary: BoolArray | None = field(default=None, repr=False)
 
     @property
     def margin(self) -> Decimal | Fraction:
@@ -165,15 +166,26 @@ class ReadyTable:
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
-        """The verdict of all rules, and of the office."""
+        """The verdict of all rules, and of the office, with what a unit's change of each cell costs."""
+        return self._costing(self.cost)
+
+    @cached_property
+    def for_suppression(self) -> Sensitivity:
+        """The same, with what suppressing each cell costs: the table's cost to its power, where a unit's change costs the inverse."""
+        return self._costing(None if self.cost is None else 1.0 / self.cost)
+
+    def _costing(self, cost: FloatArray | None) -> Sensitivity:
+        found = self._judged
+        return found if cost is None else replace(found, weight=frozen_array(np.where(np.isnan(found.weight), cost, found.weight)))
+
+    @cached_property
+    def _judged(self) -> Sensitivity:
         manual = self.manual
         found = assess(self.table, [*self.own, manual])
         cleared = Manual([said for said in manual.cells if said.status == "safe"])
         for other in self.also:
             found = _joined(found, assess(other.table, [*other.rules, cleared]))
-        if self.cost is None:
-            return found
-        return replace(found, weight=frozen_array(np.where(np.isnan(found.weight), self.cost, found.weight)))
+        return found
 
     @cached_property
     def statuses(self) -> IntArray:
@@ -188,6 +200,10 @@ class ReadyTable:
         ranked = sorted(self.plan.rules.all, key=status_of, reverse=True)
         for rule in ranked:
             status[sensitivity.reasons.get(rule.words, np.zeros(0, bool)).nonzero()[0]] = int(status_of(rule))
+        if self.secondary is not None:
+            manual = status == ArgusStatus.SAFE_MANUAL
+            status[self.secondary] = int(ArgusStatus.SECONDARY)
+            status[self.secondary & manual] = int(ArgusStatus.SECONDARY_MANUAL)
         return status
 
 

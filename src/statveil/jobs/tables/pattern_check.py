@@ -11,7 +11,7 @@ from statveil.audit.patterns.audit import audit_pattern
 from statveil.audit.patterns.pattern import FAULTS, NO_BOUND, Disclosure, PatternAudit, PatternFinding, SuppressionPattern
 from statveil.audit.patterns.tree_sums import tree_sums
 from statveil.audit.report import FINDINGS_SHOWN, AuditReport, Check
-from statveil.core.arrays import IntArray
+from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import InputError
 from statveil.formats.argus.cells import ArgusStatus, CellTable, ExactColumn
 from statveil.formats.argus.sbs import read_sbs
@@ -25,6 +25,7 @@ _WORDS = {
     Disclosure.UNPROVED: "What protects a sensitive cell could be checked in whole numbers",
     Disclosure.SINGLETON: "No respondent who is alone in a cell recovers another sensitive one",
 }
+_OF_INTERVALS = (Disclosure.INFERENTIAL, Disclosure.UNPROVED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +33,14 @@ class PatternQuestion:
     """What the file does not say: metadata of a .tab file, the level of sensitive cells without one, what readers know beforehand.
 
     level: in percent of the value. known_within: every value to within that percentage; None: as the file says, else zero or more.
+    exact_only asks whether a sensitive cell can be worked out exactly, and nothing of how closely it can be bounded.
     """
 
     metadata: Path | None = None
     level: int = 20
     known_within: int | None = None
     all_intervals: bool = False
+    exact_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +67,12 @@ def check_pattern(path: Path, question: PatternQuestion | None = None) -> tuple[
     """The findings by labels, never by values, and the audit behind them."""
     question = question or PatternQuestion()
     found = read_pattern(path, question)
+    if question.exact_only:
+        none = frozen_array(np.zeros_like(found.pattern.value))
+        found = replace(found, pattern=replace(found.pattern, lower_level=none, upper_level=none))
     audit = audit_pattern(found.pattern, all_intervals=question.all_intervals)
-    checks = [_sums(found, audit), *(_check(kind, found, audit) for kind in _WORDS)]
+    asked = [kind for kind in _WORDS if not (question.exact_only and kind in _OF_INTERVALS)]
+    checks = [_sums(found, audit), *(_check(kind, found, audit) for kind in asked)]
     return AuditReport(checks=tuple(checks)), audit
 
 

@@ -19,7 +19,8 @@ from statveil.formats.argus.tab import read_cells, write_cells
 from statveil.formats.system import read_system, write_system
 from statveil.jobs.tables.pattern_check import PatternQuestion, check_pattern, pattern_of_cells
 from statveil.suppress.cells.build import problem_of_system, sizes, whole_costs
-from statveil.suppress.cells.options import SuppressionOptions
+from statveil.suppress.cells.methods.shape import shape_of
+from statveil.suppress.cells.options import BY_TABLES, EXACT_ONLY, SuppressionOptions
 from statveil.suppress.cells.pattern import CellSuppression
 from statveil.suppress.cells.problem import SuppressionProblem
 from statveil.suppress.cells.suppress import suppress_cells
@@ -50,7 +51,8 @@ def suppress_file(
     if out.suffix.lower() not in known:
         raise InputError(f"A {path.suffix} file is written as {' or '.join(known)}, not as {out.suffix or 'a file without ending'}.")
     found, write = (_system if known is SYSTEMS else _cells)(path, wish, on_progress)
-    return found, _written(out, write, wish.question)
+    question = replace(wish.question, exact_only=wish.question.exact_only or wish.method in EXACT_ONLY)
+    return found, _written(out, write, question)
 
 
 def figures_of(found: CellSuppression) -> dict[str, Any]:
@@ -64,6 +66,8 @@ def figures_of(found: CellSuppression) -> dict[str, Any]:
         "gap": None if np.isinf(found.gap) else found.gap,
         "ending": str(found.ending),
         "method": found.method,
+        "promise": found.promise,
+        "by_its_own_rules": found.by_rules,
         "seed": found.seed,
         "seconds": round(found.seconds, 3),
         "audit": {"passed": found.audit.passed, "repairs": found.repairs},
@@ -83,7 +87,7 @@ def _system(path: Path, wish: SuppressionWish, on_progress: OnProgress | None) -
 def _cells(path: Path, wish: SuppressionWish, on_progress: OnProgress | None) -> tuple[CellSuppression, Any]:
     """Secondary statuses in the file are forgotten; cells of status protected stay published."""
     cells = read_sbs(path) if path.suffix.lower() == ".sbs" else read_cells(path, wish.question.metadata)
-    problem = _problem(cells, wish)
+    problem = problem_of_cells(cells, wish)
     found = suppress_cells(problem, None, wish.method, options=wish.options, limits=wish.limits, on_progress=on_progress)
     marked = replace(cells, status=frozen_array(_statuses(cells, found.secondary)))
 
@@ -98,7 +102,8 @@ def _cells(path: Path, wish: SuppressionWish, on_progress: OnProgress | None) ->
     return found, write
 
 
-def _problem(cells: CellTable, wish: SuppressionWish) -> SuppressionProblem:
+def problem_of_cells(cells: CellTable, wish: SuppressionWish) -> SuppressionProblem:
+    """The suppression of a table of cells with codes: its unsafe statuses are primary, its protected ones are published."""
     pattern = pattern_of_cells(cells, wish.question).pattern
     pattern = pattern if wish.question.known_within is None else pattern.known_within(wish.question.known_within)
     value, nothing = pattern.value, np.zeros(pattern.value.size, dtype=np.bool_)
@@ -116,6 +121,8 @@ def _problem(cells: CellTable, wish: SuppressionWish) -> SuppressionProblem:
         lower_level=np.where(pattern.primary, lower_level, 0),
         upper_level=np.where(pattern.primary, pattern.upper_level, 0),
         cost=whole_costs(_amounts(cells, wish.options)),
+        shapes=(shape_of(cells.dimensions, cells.coordinates, np.arange(cells.size)),) if wish.method in BY_TABLES else (),
+        respondents=cells.frequency,
     )
 
 

@@ -21,7 +21,7 @@ from statveil.audit.implied_bounds import ImpliedBounds
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.core.errors import AuditFailed
 from statveil.formats import certificate as written
-from statveil.formats.certificate import Cases, ProofSum
+from statveil.formats.certificate import Alike, Cases, ProofSum
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.presolve.redundancy import independent_short_rows
@@ -104,26 +104,43 @@ class _Translation:
             if self.sign[cell] < 0:  # it goes opposite to its group
                 up, down, at = down, up, None if at is None else -at - 1
             return written.Cases(cell, self.node(up), self.node(down), None if at is None else at + int(self.constant[cell]))
+        if isinstance(proof, Alike):
+            one, other = int(self.cell[proof.cell]), int(self.cell[proof.other])
+            same, opposite = self.node(proof.same), self.node(proof.opposite)
+            return written.Alike(one, other, *((same, opposite) if self.sign[one] == self.sign[other] else (opposite, same)))
         if isinstance(proof, ProofSum):
             return written.ProofSum(tuple(map(self.node, proof.parts)))
         return self._copies(proof) if isinstance(proof, LiftedMultipliers) else self._leaf(proof)
 
     def _copies(self, proof: LiftedMultipliers) -> written.Copies:
         """Factors of few digits: there are many of them, and a small error in each costs little."""
-        cells, entries = self.cell[proof.cells], proof.copies.tocoo()
-        factors = entries.data * self.times[entries.row] * self.sign[cells][entries.col]  # a cell that goes opposite to its group
-        largest = float(np.abs(factors).max(initial=0.0))
-        shift = max(0, self.scale + math.frexp(largest)[1] - TUNING.copy_bits)
-        whole = np.rint(np.ldexp(factors, self.scale - shift)).astype(np.int64)
-        kept = np.flatnonzero(whole)
+        cells = self.cell[proof.cells]
+        turn = self.sign[cells]  # a cell that goes opposite to its group
+        used = np.flatnonzero(proof.copies.any(axis=1) & (self.times != 0))
+        exact = bool((self.times[used] == np.rint(self.times[used])).all()) and proof.bits <= self.scale
+        factors = proof.copies[used] * self.times[used, np.newaxis] * turn
+        shift = self.scale - proof.bits
+        if not exact or np.abs(factors).max(initial=0.0) > written.LARGEST_PACKED:
+            factors = np.ldexp(factors, self.scale - proof.bits)
+            shift = max(0, math.frexp(float(np.abs(factors).max(initial=0.0)))[1] - TUNING.copy_bits)
+            factors = np.ldexp(factors, -shift)
         return written.Copies(
             plain=self._leaf(proof.plain),
             cells=tuple(cells.tolist()),
-            copies=tuple(entries.col[kept].tolist()),
-            relations=tuple(self.relation[entries.row[kept]].tolist()),
-            factors=tuple(whole[kept].tolist()),
+            relations=tuple(self.relation[used].tolist()),
+            factors=written.packed(np.rint(factors).astype(np.int64)),
             shift=shift,
+            triangles=self._triangles(proof, turn),
         )
+
+    def _triangles(self, proof: LiftedMultipliers, turn: IntArray) -> tuple[int, ...]:
+        """Five numbers each: the copies, the pair that stands with a plus sign alone, and the multiplier."""
+        corners = proof.corners
+        turned = np.stack([turn[corners[:, a]] * turn[corners[:, b]] for a, b in ((0, 1), (0, 2), (1, 2))], axis=1).reshape(-1, 3)
+        signs = proof.corner_signs * turned
+        alone = np.where(signs.min(axis=1, initial=1) > 0, 0, 1 + signs.argmax(axis=1)) if len(corners) else np.zeros(0, dtype=np.int64)
+        rows = zip(corners.tolist(), alone.tolist(), self._whole(proof.triangles), strict=True)
+        return tuple([number for places, pair, factor in rows for number in (*places, pair, factor)])
 
     def _leaf(self, proof: DualMultipliers) -> written.Multipliers:
         relations = np.flatnonzero(proof.relations)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.limits import Limits
-from statveil.formats.certificate import COVER, Cases, ProofSum
+from statveil.formats.certificate import COVER, Alike, Cases, ProofSum
 from statveil.protect.problem import ProtectionProblem
 
 if TYPE_CHECKING:
@@ -46,36 +46,48 @@ NO_MULTIPLIERS = DualMultipliers(np.zeros(0), np.zeros(0, dtype=np.int64), np.ze
 class LiftedMultipliers(NamedTuple):
     """Multipliers of copies of the table, each times the sign of a sensitive cell (`protect.bounds.lifted`), beside plain ones.
 
-    `copies` has a column for each of the `cells`, and a row for each relation.
+    `copies`: whole numbers, each counting 2**-bits, a row for each relation and a column for each of the `cells`. Triangles: three copies
+    by their columns, the signs of their three products (first and second, first and third, second and third), and a multiplier in costs.
     """
 
     plain: DualMultipliers
     cells: IntArray
-    copies: csr_matrix
+    copies: IntArray
+    bits: int
+    corners: IntArray
+    corner_signs: IntArray
+    triangles: FloatArray
 
 
 AnyMultipliers = DualMultipliers | LiftedMultipliers
-Proof = AnyMultipliers | Cases[AnyMultipliers] | ProofSum[AnyMultipliers]
+Proof = AnyMultipliers | Cases[AnyMultipliers] | Alike[AnyMultipliers] | ProofSum[AnyMultipliers]
 
 
 def leaves(proof: Proof) -> int:
     """How many sets of multipliers a proof has."""
-    if isinstance(proof, AnyMultipliers):
-        return 1
-    return sum(map(leaves, proof.parts if isinstance(proof, ProofSum) else (proof.up, proof.down)))
+    return 1 if isinstance(proof, AnyMultipliers) else sum(map(leaves, _parts(proof)))
+
+
+def _parts(proof: Cases[AnyMultipliers] | Alike[AnyMultipliers] | ProofSum[AnyMultipliers]) -> tuple[Proof, ...]:
+    if isinstance(proof, ProofSum):
+        return proof.parts
+    return (proof.same, proof.opposite) if isinstance(proof, Alike) else (proof.up, proof.down)
 
 
 def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Proof:
     """The proof of a part of a problem in the numbering of the whole: its relations are `rows` of `count`, its cells are `cells`."""
-    if isinstance(proof, Cases):
-        up, down = (renumbered(way, rows, cells, count) for way in (proof.up, proof.down))
-        return Cases(int(cells[proof.cell]), up, down, proof.at)
-    if isinstance(proof, ProofSum):
-        return ProofSum(tuple(renumbered(part, rows, cells, count) for part in proof.parts))
+    if isinstance(proof, DualMultipliers):
+        return _renumbered(proof, rows, cells, count)
     if isinstance(proof, LiftedMultipliers):
-        pick = csr_matrix((np.ones(rows.size), (rows, np.arange(rows.size))), shape=(count, rows.size))
-        return LiftedMultipliers(_renumbered(proof.plain, rows, cells, count), cells[proof.cells], csr_matrix(pick @ proof.copies))
-    return _renumbered(proof, rows, cells, count)
+        copies = np.zeros((count, proof.cells.size), dtype=proof.copies.dtype)
+        copies[rows] = proof.copies
+        return proof._replace(plain=_renumbered(proof.plain, rows, cells, count), cells=cells[proof.cells], copies=copies)
+    parts = [renumbered(part, rows, cells, count) for part in _parts(proof)]
+    if isinstance(proof, ProofSum):
+        return ProofSum(tuple(parts))
+    if isinstance(proof, Alike):
+        return Alike(int(cells[proof.cell]), int(cells[proof.other]), parts[0], parts[1])
+    return Cases(int(cells[proof.cell]), parts[0], parts[1], proof.at)
 
 
 def _renumbered(proof: DualMultipliers, rows: IntArray, cells: IntArray, count: int) -> DualMultipliers:
@@ -85,6 +97,15 @@ def _renumbered(proof: DualMultipliers, rows: IntArray, cells: IntArray, count: 
     return DualMultipliers(relations, rows[proof.cut_relation], cut_cell, proof.cut)
 
 
+class SignTreeLimits(NamedTuple):
+    """Of branch and bound on relative signs (`protect.bounds.sign_tree`), as far as others must know; by judgement."""
+
+    fewest_copies: int = 13  # sensitive cells from which a tree may be large
+    most_copies: int = 60  # and up to which there is one
+    kept_for_checks: float = 0.1  # of the time: each leaf of a tree takes the checker milliseconds
+
+
+SIGN_TREES = SignTreeLimits()
 ROUNDING = 1e-6
 """Relative distance by which a solver's bound may pass a table's cost without being false."""
 

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from statveil.core.limits import Ending
+from statveil.publish.report.reading import how_to_read
 
 HERE = Path(__file__).parent
 VEGA = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
@@ -28,6 +29,7 @@ ENDINGS = {
 def render(template: str, context: dict[str, Any]) -> str:
     loader = FileSystemLoader(HERE / "templates")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals["how_to_read"] = how_to_read
     return environment.get_template(template).render(context)
 
 

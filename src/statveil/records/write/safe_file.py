@@ -109,7 +109,6 @@ def _secrets(plan: FilePlan, key: str | None) -> tuple[int, int]:
 
 
 def _lend_plan(session: Session, data: Microdata, plan: FilePlan) -> None:
-    record_key(data, plan.keys).lend_missing(session)
     lend_recodings(session, {plan.keys.names.index(name): mapping for name, mapping in plan.mapping().items()})
     lend_blanks(session, _blanks(plan))
 

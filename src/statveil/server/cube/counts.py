@@ -14,19 +14,23 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, mixed
-from statveil.server.cube.lattice import Lattice
+from statveil.server.cube.lattice import Lattice, Members
 
 
 class CountsTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    sweeps: int = 150
+    sweeps: int = 100
+    neighbours: int = 4
+    """Neighbours that are tried to win back what a leaf cell's other number would cost,"""
+    picks: int = 3
+    """each from the smallest of so many rows."""
     hottest: float = 5.0
     coldest: float = 0.3
     within: int = 3
-    steep: float = 4.0
+    steep: float = 2.0
     """What each unit of an error beyond `within` costs on top;"""
-    beyond: float = 0.1
+    beyond: float = 0.02
     """and how much more each further one, so that no total drifts."""
     short: float = 30.0
     """What each unit costs that a sensitive row is short of its level, or another below the smallest count,"""
@@ -40,8 +44,9 @@ TUNING = CountsTuning()
 
 
 class CountRows(NamedTuple):
-    """By row: true count, level of sensitive ones (0: none), sense that was published before (0: none)."""
+    """By row: its leaf cells, true count, level of sensitive ones (0: none), sense that was published before (0: none)."""
 
+    leaves_of: Members
     value: IntArray
     level: IntArray
     stored: IntArray
@@ -50,8 +55,9 @@ class CountRows(NamedTuple):
 
 
 class _CountLeaves(NamedTuple):
-    """By leaf cell: true and released count, the sense that is kept, the least above zero; and how far each row has moved."""
+    """By leaf cell: its rows, true and released count, the sense that is kept, the least above zero; and how far each row has moved."""
 
+    rows_of: Members
     value: IntArray
     released: IntArray
     moved: IntArray
@@ -67,19 +73,19 @@ def adjust_counts(lattice: Lattice, stored: IntArray, drawn: FloatArray, *, smal
     kept = np.where(shown, stored[row], 0)
     up = np.where(kept != 0, kept > 0, drawn * smallest < value)
     released = np.where(small, np.where(up, smallest, 0), value)
-    rows = CountRows(lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
+    rows = CountRows(lattice.leaves_of, lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
     moved = lattice.sums(released - value)
-    leaves = _CountLeaves(value, released, moved, kept, np.where(shown, smallest, 0))
-    _anneal(lattice.rows_of, rows, leaves, TUNING, np.uint64(seed), EXPONENTIAL)
-    _lift_all(lattice, rows, leaves)
+    leaves = _CountLeaves(lattice.rows_of, value, released, moved, kept, np.where(shown, smallest, 0))
+    _anneal(rows, leaves, TUNING, np.uint64(seed), EXPONENTIAL)
+    _lift_all(rows, leaves)
     settled = TUNING._replace(hottest=0.0, sweeps=TUNING.after, short=TUNING.never)
-    _anneal(lattice.rows_of, rows, leaves, settled, np.uint64(seed), EXPONENTIAL)
-    _lift_all(lattice, rows, leaves)
+    _anneal(rows, leaves, settled, np.uint64(seed), EXPONENTIAL)
+    _lift_all(rows, leaves)
     return released
 
 
-def _lift_all(lattice: Lattice, rows: CountRows, leaves: _CountLeaves) -> None:
-    while _lift(lattice.rows_of, lattice.leaves_of, rows, leaves):
+def _lift_all(rows: CountRows, leaves: _CountLeaves) -> None:
+    while _lift(rows, leaves):
         pass
 
 
@@ -107,38 +113,80 @@ def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _anneal(rows_of, rows, leaves, tuning, seed, exponential):  # type: ignore[no-untyped-def]
-    """Sweeps over the leaf cells, each offered another number, ever colder."""
+def _anneal(rows, leaves, tuning, seed, exponential):  # type: ignore[no-untyped-def]
+    """Sweeps over the leaf cells, each offered another number, ever colder; what it costs alone may be won back by a neighbour that goes
+    the other way."""
     counter = seed
-    value, released, moved, kept, least = leaves
     for sweep in range(tuning.sweeps):
         heat = tuning.hottest * (tuning.coldest / max(tuning.hottest, 1e-9)) ** (sweep / max(tuning.sweeps - 1, 1))
         if sweep == tuning.sweeps - 1:
             heat = 0.0
-        for leaf in range(value.size):
+        for leaf in range(leaves.value.size):
             counter += STEP
             chance = mixed(counter)
-            if value[leaf] < least[leaf]:
-                other = 0 if released[leaf] > 0 else least[leaf]
-            else:
-                other = value[leaf] + np.int64(chance % np.uint64(3)) - 1
-            small = value[leaf] < least[leaf]
-            if other == released[leaf] or (small and kept[leaf] != 0) or (not small and other < least[leaf]):
+            step = _other(leaves, leaf, chance)
+            if step == 0:
                 continue
-            step, change = other - released[leaf], 0.0
-            for at in range(rows_of.start[leaf], rows_of.start[leaf + 1]):
-                row = rows_of.item[at]
-                change += _cost(rows, tuning, row, moved[row] + step) - _cost(rows, tuning, row, moved[row])
-            if change <= heat * exponential[np.int64(chance >> np.uint64(32)) % CHANCES]:
-                released[leaf] = other
-                for at in range(rows_of.start[leaf], rows_of.start[leaf + 1]):
-                    moved[rows_of.item[at]] += step
+            room = heat * exponential[np.int64(chance >> np.uint64(32)) % CHANCES]
+            cost = _move(rows, leaves, tuning, leaf, step)
+            if cost > room and not _with_neighbour(rows, leaves, tuning, leaf, step, cost - room, chance):
+                _move(rows, leaves, tuning, leaf, -step)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _other(leaves, leaf, chance):  # type: ignore[no-untyped-def]
+    """How far it is to another number of a leaf cell; zero if it keeps the one that it has."""
+    value, released, least = leaves.value[leaf], leaves.released[leaf], leaves.least[leaf]
+    if value < least:
+        return (least if released == 0 else np.int64(0)) - released if leaves.kept[leaf] == 0 else np.int64(0)
+    other = value + np.int64(chance % np.uint64(3)) - 1
+    return other - released if other >= least else np.int64(0)
 
 
 @numba.njit(cache=True, nogil=True)
-def _lift(rows_of, leaves_of, rows, leaves):  # type: ignore[no-untyped-def]
+def _move(rows, leaves, tuning, leaf, step):  # type: ignore[no-untyped-def]
+    """Move a leaf cell, and tell what that costs its rows."""
+    cost, moved, rows_of = 0.0, leaves.moved, leaves.rows_of
+    leaves.released[leaf] += step
+    for at in range(rows_of.start[leaf], rows_of.start[leaf + 1]):
+        row = rows_of.item[at]
+        before = moved[row]
+        moved[row] = before + step
+        cost += _cost(rows, tuning, row, before + step) - _cost(rows, tuning, row, before)
+    return cost
+
+
+@numba.njit(cache=True, nogil=True)
+def _with_neighbour(rows, leaves, tuning, leaf, step, missing, chance):  # type: ignore[no-untyped-def]
+    """Whether one of a few neighbours, going the other way, wins back what is missing; it is moved then. Of some rows that a leaf cell is
+    in, the one of fewest leaf cells decides who is its neighbour."""
+    rows_of, leaves_of = leaves.rows_of, rows.leaves_of
+    width = np.uint64(rows_of.start[leaf + 1] - rows_of.start[leaf])
+    for _ in range(tuning.neighbours):
+        chance = mixed(chance + STEP)
+        chosen, fewest = np.int64(0), np.int64(0)
+        for pick in range(tuning.picks):
+            row = rows_of.item[rows_of.start[leaf] + np.int64((chance >> np.uint64(8 * pick)) % width)]
+            size = leaves_of.start[row + 1] - leaves_of.start[row]
+            if size > 1 and (fewest == 0 or size < fewest):
+                chosen, fewest = row, size
+        if fewest == 0:
+            continue
+        lot = mixed(chance)
+        other = leaves_of.item[leaves_of.start[chosen] + np.int64(lot % np.uint64(fewest))]
+        back = _other(leaves, other, lot >> np.uint64(40)) if other != leaf else np.int64(0)
+        if back * step >= 0:
+            continue
+        if _move(rows, leaves, tuning, other, back) <= -missing:
+            return True
+        _move(rows, leaves, tuning, other, -back)
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def _lift(rows, leaves):  # type: ignore[no-untyped-def]
     """One pass: what is short is lifted, by its largest leaf cell; nothing falls, so that it ends. Tells how many."""
-    lifted, released, moved = 0, leaves.released, leaves.moved
+    lifted, released, moved, rows_of, leaves_of = 0, leaves.released, leaves.moved, leaves.rows_of, rows.leaves_of
     for row in range(rows.value.size):
         level, sense = rows.level[row], rows.stored[row]
         short = abs(moved[row]) < level or (sense < 0 and moved[row] > 0 and moved[row] < 4 * level) or (sense > 0 and moved[row] < level)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
+from statveil.core.api_keys import ASKS, WATCHES, Caller, Role
 from statveil.core.audit_log import AuditLog
 from statveil.server.cube.cube import AccuracyClass
 from statveil.server.engine.dataset import Dataset, DatasetMeasure
@@ -16,7 +17,6 @@ from statveil.server.engine.layout import ServedDimension
 from statveil.server.engine.notes import METHOD
 from statveil.server.engine.query import TableQuery
 from statveil.server.web import problems
-from statveil.server.web.auth import ASKS, WATCHES, Caller, Role
 from statveil.server.web.formats import FORMATS, Format, choose
 from statveil.server.web.pages.choice import page_of, saved_tables
 from statveil.server.web.pages.html import TABLE_POLICY

@@ -14,13 +14,13 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
+from statveil.core.api_keys import WATCHES, KeyRing
 from statveil.core.audit_log import AuditLog
 from statveil.core.errors import StatveilError
 from statveil.jobs.server_config import WebPart
 from statveil.server.engine.service import TableService
 from statveil.server.web import problems
 from statveil.server.web.api import api, caller_of
-from statveil.server.web.auth import WATCHES, KeyRing
 from statveil.server.web.metrics import Metrics
 from statveil.server.web.middleware import API, AccessMiddleware, log
 from statveil.server.web.pages.html import render

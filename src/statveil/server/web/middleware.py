@@ -15,11 +15,11 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any, NoReturn
 from urllib.parse import quote
 
+from statveil.core.api_keys import ANONYMOUS, Caller, KeyRing
 from statveil.core.audit_log import AuditLog
 from statveil.core.errors import StatveilError
 from statveil.server.engine.query import TUNING
 from statveil.server.web import problems
-from statveil.server.web.auth import ANONYMOUS, Caller, KeyRing
 from statveil.server.web.metrics import Metrics
 from statveil.server.web.problems import Problem
 from statveil.server.web.rate_limit import RateLimiter

@@ -23,10 +23,10 @@ class SharedFiles:
 
     @classmethod
     def of(cls, config: ServerConfig) -> SharedFiles:
-        web, state = config.web, config.path(config.web.state)
+        state = config.path(config.web.state)
         return cls(
-            audit_log=config.path(web.journal) if web.journal else state / "audit-log.jsonl",
-            keys=config.path(web.api_keys) if web.api_keys else state / "api-keys.json",
+            audit_log=config.audit_log_file,
+            keys=config.api_keys_file,
             jobs=state / "jobs.sqlite",
             rate_limit=state / "rate.sqlite",
             metrics=state / "metrics",

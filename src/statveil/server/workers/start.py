@@ -133,7 +133,7 @@ def _check_certificate(config: ServerConfig, web: WebPart) -> None:
 
 def _begin(config: ServerConfig, web: WebPart, path: Path) -> AuditLog:
     """All that must be so before anybody is let in: keys, and a log that nobody changed."""
-    from statveil.server.web.auth import read_keys
+    from statveil.core.api_keys import read_keys
     from statveil.server.web.metrics import share_between_processes
 
     files = SharedFiles.of(config)

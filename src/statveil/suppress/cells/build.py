@@ -8,6 +8,7 @@ from statveil.core.arrays import LARGEST_EXACT, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.formats.system import LinearSystem
 from statveil.risk.sensitivity import Sensitivity
+from statveil.suppress.cells.methods.shape import shape_of
 from statveil.suppress.cells.options import SuppressionOptions
 from statveil.suppress.cells.problem import COST_UNITS, ENDLESS, SuppressionProblem
 from statveil.tables.relations import relations
@@ -17,8 +18,10 @@ DEAREST = 2**40
 """The largest cost of a cell, so that costs of all cells can be added up."""
 
 
-def problem_of_table(table: Table, sensitivity: Sensitivity, options: SuppressionOptions) -> SuppressionProblem:
+def problem_of_table(table: Table, sensitivity: Sensitivity, options: SuppressionOptions, *, shaped: bool = False) -> SuppressionProblem:
     """All views in one model. Zeros and frozen cells are published; sets of cells that nobody publishes are hidden anyway.
+
+    shaped: for methods that must know where the cells stand.
 
     A level below what everybody knows (that a cell is not below zero) is asked for as far as that.
     """
@@ -41,6 +44,8 @@ def problem_of_table(table: Table, sensitivity: Sensitivity, options: Suppressio
         lower_level=np.minimum(lower_level, value - lower),
         upper_level=upper_level,
         cost=_costs(table, sensitivity, options),
+        shapes=tuple(shape_of(view.dimensions, view.coordinates, view.cell) for view in table.views) if shaped else (),
+        respondents=table.respondents,
     )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import NoTableFound
@@ -32,6 +34,8 @@ class HeuristicTuning(NamedTuple):
     """The same where all other prices are one: the last resort."""
     largest: float = 2.0**53
     program_seconds: float = 60.0
+    near: tuple[tuple[int, int], ...] = ((2, 400), (3, 1500), (6, 6000))
+    """How far round a class a deviation is looked for first, in sums, and how many classes at most; then in all of them."""
 
 
 TUNING = HeuristicTuning()
@@ -49,9 +53,16 @@ class Cover:
     def __post_init__(self) -> None:
         self.suppressed = self.system.free.copy()
         far = TUNING.largest
-        down, up = (np.minimum(each.astype(np.float64), far) for each in (self.system.down, self.system.up))
-        self.program = CirculationProgram(self.system.relations.astype(np.float64), down, up)
+        self.room = tuple(np.minimum(each.astype(np.float64), far) for each in (self.system.down, self.system.up))
         self.discount = np.ones(self.system.size)
+        self.users: dict[int, set[Need]] = {}
+        for need, proof in self.proofs.items():
+            self._use(need, proof)
+
+    @cached_property
+    def program(self) -> CirculationProgram:
+        """Of all classes."""
+        return CirculationProgram(self.system.relations.astype(np.float64), *self.room)
 
     @property
     def cost(self) -> int:
@@ -61,15 +72,49 @@ class Cover:
     def late(self) -> bool:
         return time.monotonic() > self.deadline
 
+    def take(self, need: Need, proof: Proof) -> None:
+        """Keep a witness, and which classes it moves."""
+        self.proofs[need] = proof
+        self._use(need, proof)
+
+    def _use(self, need: Need, proof: Proof) -> None:
+        for number in moved(proof):
+            self.users.setdefault(number, set()).add(need)
+
+    def forget(self, need: Need) -> list[int]:
+        """Give up a witness; the classes that no other one moves now."""
+        idle = []
+        for number in moved(self.proofs.pop(need)):
+            self.users[number].discard(need)
+            if not self.users[number]:
+                idle.append(number)
+        return idle
+
+    def take_back(self, kept: list[tuple[Need, Proof]]) -> None:
+        """These witnesses again, in place of others."""
+        for need, proof in kept:
+            if need in self.proofs:
+                self.forget(need)
+            self.take(need, proof)
+
     def meet(self, need: Need, dearer: IntArray | None = None) -> None:
         """Suppress what the cheapest deviation for this need moves, and tick off what it shows."""
         found = self.cheapest(need, dearer)
-        self.suppressed[found[0][np.flatnonzero(found[1])]] = True
-        self.proofs[need] = found
+        self.suppressed[moved(found)] = True
+        self.take(need, found)
 
     def cheapest(self, need: Need, dearer: IntArray | None = None) -> Proof:
-        """The cheapest deviation that meets the need, in whole numbers."""
+        """The cheapest deviation that meets the need, in whole numbers: near its class if there is one."""
         price = self._prices(need.amount, dearer)
+        for hops, most in TUNING.near:
+            if most >= self.system.size:
+                break
+            found = self._near(need, price, hops, most)
+            if found is not None:
+                return found
+        return self._anywhere(need, price)
+
+    def _anywhere(self, need: Need, price: FloatArray) -> Proof:
         flat = np.where(self.suppressed, TUNING.flattest, 1.0)
         still = np.array(need.known, dtype=np.int64)
         for stretch, prices in ((1.0, price), (1.0 + 1e-6, price), (1.0, flat), (1.0 + 1e-6, flat)):
@@ -82,6 +127,38 @@ class Cover:
             "No pattern was found that protects a sensitive cell to its level, whatever is suppressed; that there is none is not proved.",
             hint="Free frozen cells, widen what is known beforehand, or lower the level.",
         )
+
+    def _near(self, need: Need, price: FloatArray, hops: int, most: int) -> Proof | None:
+        """The cheapest deviation of classes near this one; None where there is none, or none that could be shown."""
+        near = self._neighbours(need.target, price, hops, most)
+        part = self.system.columns[:, near]
+        rows = np.unique(part.indices)
+        program = CirculationProgram(csr_matrix(part[rows]).astype(np.float64), self.room[0][near], self.room[1][near])
+        at = {int(number): place for place, number in enumerate(near)}
+        still = np.array([at[each] for each in need.known if each in at], dtype=np.int64)
+        here = price[near] / np.median(price[near])
+        deviation = program.cheapest(at[need.target], need.sense * need.amount, here, still=still, seconds=TUNING.program_seconds)
+        if deviation is None:
+            return None
+        full = np.zeros(self.system.size)
+        full[near] = deviation
+        whole = in_whole_numbers(self.system.columns, full)
+        good = whole is not None and holds(self.system, np.ones(self.system.size, dtype=np.bool_), need, *whole)
+        return whole if good else None
+
+    def _neighbours(self, target: int, price: FloatArray, hops: int, most: int) -> IntArray:
+        """Classes at most so many sums away; where they are too many, the cheapest of the last ones."""
+        matrix, columns = self.system.relations, self.system.columns
+        inside = np.array([target], dtype=np.int64)
+        frontier = inside
+        for _ in range(hops):
+            rows = np.unique(_entries(columns.indptr, columns.indices, frontier))
+            frontier = np.setdiff1d(_entries(matrix.indptr, matrix.indices, rows), inside)
+            room = most - inside.size
+            if frontier.size > room:
+                frontier = frontier[np.argsort(price[frontier], kind="stable")[:room]]
+            inside = np.union1d(inside, frontier)
+        return inside
 
     def _prices(self, amount: int, dearer: IntArray | None) -> FloatArray:
         """Cost per unit of deviation: the whole cost where the need or all of the class is moved."""
@@ -107,20 +184,40 @@ class Cover:
             if need in self.proofs or at is None or any(each in place and move[place[each]] for each in need.known):
                 continue
             if reach[0 if need.sense > 0 else 1, at] >= need.amount:
-                self.proofs[need] = proof
+                self.take(need, proof)
 
     def meet_all(self, needs: tuple[Need, ...]) -> None:
+        by_target: dict[int, list[Need]] = {}
+        for need in needs:
+            by_target.setdefault(need.target, []).append(need)
         for need in needs:
             if need not in self.proofs:
                 self.meet(need)
-                self.tick(self.proofs[need], needs)
+                found = self.proofs[need]
+                self.tick(found, tuple(each for number in moved(found) for each in by_target.get(number, ())))
 
     def drop_unused(self) -> None:
         """Publish what no witness moves."""
         used = self.system.free.copy()
-        for support, move in self.proofs.values():
-            used[support[np.flatnonzero(move)]] = True
+        used[[number for number, needs in self.users.items() if needs]] = True
         self.suppressed = used
+
+
+def in_order(need: Need) -> tuple[int, int, int, tuple[int, ...]]:
+    """Largest first."""
+    return -need.amount, need.target, -need.sense, need.known
+
+
+def moved(proof: Proof) -> list[int]:
+    """The classes that a witness moves."""
+    return [int(each) for each in proof[0][np.flatnonzero(proof[1])]]
+
+
+def _entries(ends: AnyArray, indices: AnyArray, chosen: IntArray) -> IntArray:
+    """All entries of these rows of a sparse matrix (or columns)."""
+    if not chosen.size:
+        return np.zeros(0, dtype=np.int64)
+    return np.concatenate([indices[ends[each] : ends[each + 1]] for each in chosen.tolist()]).astype(np.int64)
 
 
 def construct(system: ClassSystem, deadline: float, discount: FloatArray | None = None) -> Cover:
@@ -144,22 +241,19 @@ def improve(cover: Cover, needs: tuple[Need, ...]) -> None:
 
 
 def _give_up(cover: Cover, number: int, needs: tuple[Need, ...]) -> None:
-    users = [need for need in needs if need in cover.proofs and _moves(cover.proofs[need], number)]
-    before, kept, cost = cover.suppressed.copy(), dict(cover.proofs), cover.cost
-    cover.suppressed[number] = False
+    """Publish a class, meet the needs that used it anew; taken back unless it is cheaper."""
+    asked = set(needs)
+    users = sorted((need for need in cover.users.get(number, ()) if need in asked), key=in_order)
+    before, kept, cost = cover.suppressed.copy(), [(need, cover.proofs[need]) for need in users], cover.cost
     for need in users:
-        del cover.proofs[need]
+        cover.suppressed[[each for each in cover.forget(need) if not cover.system.free[each]]] = False
+    cover.suppressed[number] = False
     for need in users:
         if need in cover.proofs:
             continue
         cover.meet(need, np.array([number]))
         if cover.cost >= cost or cover.suppressed[number]:
-            cover.suppressed, cover.proofs = before, kept
+            cover.take_back(kept)
+            cover.suppressed = before
             return
         cover.tick(cover.proofs[need], tuple(users))
-    cover.drop_unused()
-
-
-def _moves(proof: Proof, number: int) -> bool:
-    place = np.flatnonzero(proof[0] == number)
-    return bool(place.size and proof[1][place[0]])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.solve.highs import CapacityProgram, CoveringProgram
@@ -25,6 +26,10 @@ class BoundTuning(NamedTuple):
 
     rounds: int = 60
     violation: float = 1e-4
+    divisors: int = 12
+    """How many factors of a cut it is divided by."""
+    nothing: float = 1e-9
+    """A share of a class below this is none."""
     fine: int = 2**24
     """Multipliers of cuts are whole multiples of 1/fine."""
     price: float = 1e4
@@ -112,13 +117,52 @@ def _cut(system: ClassSystem, need: Need, whole: IntArray, denominator: int) -> 
     return CapacityCut(classes, factor // common, least // common)
 
 
+class _FlowPart(NamedTuple):
+    """Classes that sums join with each other, those sums, and the needs among them, the largest first."""
+
+    classes: IntArray
+    rows: IntArray
+    needs: list[Need]
+
+
+def _parts(system: ClassSystem, support: IntArray) -> list[_FlowPart]:
+    """The parts into which the classes of a point fall; the targets of needs are always among them."""
+    matrix = system.columns[:, support].tocoo()
+    count, size = matrix.shape[0], sum(matrix.shape)
+    graph = csr_matrix((np.ones(matrix.nnz), (matrix.row, count + matrix.col)), shape=(size, size))
+    _, label = connected_components(graph, directed=False)
+    rows, of_class = label[:count], label[count:]
+    needs: dict[int, list[Need]] = {}
+    place = np.full(system.size, -1, dtype=np.int64)
+    place[support] = np.arange(support.size)
+    for need in system.needs:
+        needs.setdefault(int(of_class[place[need.target]]), []).append(need)
+    return [_FlowPart(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in needs.items()]
+
+
+def rounded_up(cut: CapacityCut, x: FloatArray) -> CapacityCut | None:
+    """The cut divided by one of its factors and rounded up, which holds for whole x (Gomory 1958, Chvatal 1973); None where none is
+    broken by this point."""
+    if cut.least < 2 or not cut.factor.size or min(cut.factor) < 0:
+        return None
+    share = x[cut.classes]
+    best, worst = None, TUNING.violation
+    for part in sorted({int(each) for each in cut.factor[share > 0] if each > 1}, reverse=True)[: TUNING.divisors]:
+        factor = -(-cut.factor // part)
+        least = -(-cut.least // part)
+        whole = CapacityCut(cut.classes, np.minimum(factor, least), least)
+        short = whole.short(x)
+        if short > worst:
+            best, worst = whole, short
+    return best
+
+
 class CutLoop:
     """Covering program and capacity program over one system, with all cuts found so far."""
 
     def __init__(self, system: ClassSystem, deadline: float) -> None:
         self.system, self.deadline = system, deadline
         self.cuts: list[CapacityCut] = []
-        self.capacity = CapacityProgram(system.relations.astype(np.float64))
         self.scale = max(1.0, float(system.cost.max(initial=1)))
         total = float(system.cost.sum()) / self.scale
         self.covering = CoveringProgram(system.cost / self.scale, price=TUNING.price * (1.0 + total))
@@ -148,26 +192,46 @@ class CutLoop:
         return None if found is None else (found[0], found[1] * self.scale)
 
     def separate(self, x: FloatArray) -> list[CapacityCut]:
-        """Cuts that this point breaks."""
-        system = self.system
+        """Cuts that this point breaks. Where a class has no share of the point nothing can flow: what is left falls into parts."""
         inside = np.clip(x, 0.0, 1.0)
+        inside[inside < TUNING.nothing] = 0.0
         found: list[CapacityCut] = []
+        for part in _parts(self.system, np.flatnonzero(inside)):
+            if self.late:
+                break
+            found += self._in_part(part, inside)
+        rounded = [rounded_up(cut, inside) for cut in [*found, *self._tight(inside)]]
+        return _different([*found, *(cut for cut in rounded if cut is not None)])
+
+    def _tight(self, x: FloatArray) -> list[CapacityCut]:
+        """Cuts that the point meets with nothing to spare."""
+        return [cut for cut in self.cuts if cut.least > 1 and cut.short(x) > -TUNING.violation]
+
+    def _in_part(self, part: _FlowPart, inside: FloatArray) -> list[CapacityCut]:
+        system, found = self.system, []
+        matrix = csr_matrix(system.columns[:, part.classes])[part.rows]
+        program = CapacityProgram(csr_matrix(matrix).astype(np.float64))
+        down, up, share = system.down[part.classes], system.up[part.classes], inside[part.classes]
+        at = {int(number): place for place, number in enumerate(part.classes)}
         last = -1
-        for need in system.needs:
+        for need in part.needs:
             if self.late:
                 break
             if need.amount != last:
-                low, high = (np.minimum(each.astype(np.float64), need.amount) * inside for each in (system.down, system.up))
-                self.capacity.capacities(-low, high)
+                low, high = (np.minimum(each.astype(np.float64), need.amount) * share for each in (down, up))
+                program.capacities(-low, high)
                 last = need.amount
             ends = (0.0, float(need.amount)) if need.sense > 0 else (-float(need.amount), 0.0)
-            ended = self.capacity.farthest(need.target, need.sense, most=ends, seconds=TUNING.seconds)
-            if ended is None or need.sense * ended[0][need.target] >= need.amount * (1 - 1e-7):
+            place = at[need.target]
+            ended = program.farthest(place, need.sense, most=ends, seconds=TUNING.seconds)
+            if ended is None or need.sense * ended[0][place] >= need.amount * (1 - 1e-7):
                 continue
-            best = max(cut_of(system, need, ended[1]), key=lambda cut: cut.short(inside))
+            duals = np.zeros(system.relations.shape[0])
+            duals[part.rows] = ended[1]
+            best = max(cut_of(system, need, duals), key=lambda cut: cut.short(inside))
             if best.short(inside) > TUNING.violation:
                 found.append(best)
-        return _different(found)
+        return found
 
     def root(self) -> tuple[int, FloatArray]:
         """The bound of the linear program with all cuts found in time, and its point."""

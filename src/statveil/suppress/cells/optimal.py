@@ -24,11 +24,28 @@ def run_optimal(system: ClassSystem, seconds: float, send: Callable[[Any], None]
     """Patterns as they are found, then what is proved."""
     deadline = time.monotonic() + seconds
     cover = construct(system, deadline)
+    _tell(cover, send, "cheapest deviations")
     improve(cover, system.needs)
     search = _Tree(system, cover, deadline)
     bound = search.run()
-    repaired(search.best, system.needs)
-    send(PatternNews("branch and bound", search.best.suppressed.copy(), dict(search.best.proofs), bound))
+    _tell(search.best, send, "branch and bound", bound)
+
+
+def _tell(cover: Cover, send: Callable[[Any], None], stage: str, bound: int = 0) -> None:
+    """What was found, with what single respondents make necessary: of a copy, because the search goes on without it."""
+    copy = Cover(cover.system, cover.deadline, dict(cover.proofs))
+    copy.suppressed = cover.suppressed.copy()
+    repaired(copy, cover.system.needs)
+    send(PatternNews(stage, copy.suppressed, copy.proofs, bound))
+
+
+def best_cover(system: ClassSystem, deadline: float) -> Cover:
+    """The cheapest pattern found by then, single respondents left out."""
+    cover = construct(system, deadline)
+    improve(cover, system.needs)
+    search = _Tree(system, cover, deadline)
+    search.run()
+    return search.best
 
 
 class _Tree:
@@ -89,8 +106,7 @@ class _Tree:
             cover.meet_all(self.system.needs)
         except NoTableFound:
             return
-        trial = Cover(self.system, self.deadline)
-        trial.proofs = cover.proofs
+        trial = Cover(self.system, self.deadline, cover.proofs)
         trial.drop_unused()
         if trial.cost < self.best.cost:
             self.best = trial

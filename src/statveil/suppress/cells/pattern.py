@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from statveil.audit.patterns.pattern import PatternAudit
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.errors import AuditFailed
 from statveil.core.limits import Ending
 from statveil.suppress.cells.problem import COST_UNITS, SuppressionProblem, keeps_sums
+
+Promise = Literal["intervals", "exact values"]
 
 
 class LevelWitness(NamedTuple):
@@ -34,6 +37,8 @@ class CellSuppression:
     more). ending: `optimal` where both meet.
     witnesses: proof for each primary cell and sense. problem: what was solved. method, seed, seconds: how, and how long.
     audit: the independent audit, which it passed; `repairs`: how often the audit sent a pattern back.
+    promise: `intervals`, the levels of all sensitive cells; or `exact values` only: no sensitive cell can be worked out exactly, and
+    nothing is said of how closely it can be bounded. by_rules: the secondary cells of a method's own rules, before anything was mended.
 
     >>> import statveil as sv
     >>> shops = sv.Hierarchy.flat(["A", "B", "C", "D"])
@@ -56,6 +61,8 @@ class CellSuppression:
     problem: SuppressionProblem = field(repr=False)
     audit: PatternAudit = field(repr=False)
     repairs: int = 0
+    promise: Promise = "intervals"
+    by_rules: int | None = None
 
     def __post_init__(self) -> None:
         if not self.audit.passed:
@@ -86,12 +93,13 @@ def cost_of(problem: SuppressionProblem, suppressed: BoolArray) -> float:
 
 def witness_holds(problem: SuppressionProblem, suppressed: BoolArray, witness: LevelWitness) -> bool:
     """Whether a witness shows what it says, in whole numbers without end: sums kept, nothing published moved, bounds kept at the level."""
-    move = np.zeros(problem.size, dtype=object)
-    move[witness.cells] = [int(each) for each in witness.move]
-    own = int(move[witness.cell]) * witness.sense
-    visible = ~(suppressed | problem.hidden)
-    if own <= 0 or move[visible].any() or not keeps_sums(problem.relations, move):
+    move = np.array([int(each) for each in witness.move], dtype=object)
+    own = int(sum(move[witness.cells == witness.cell])) * witness.sense
+    visible = ~(suppressed | problem.hidden)[witness.cells]
+    if own <= 0 or np.unique(witness.cells).size < move.size or move[visible].any():
+        return False
+    if not keeps_sums(csr_matrix(problem.columns[:, witness.cells]), move):
         return False
     value, lower, upper = (array[witness.cells].astype(object) for array in (problem.value, problem.lower, problem.upper))
-    scaled = np.array([int(each) * witness.level for each in witness.move], dtype=object)
+    scaled = move * witness.level
     return bool(((value - lower) * own >= -scaled).all() and ((upper - value) * own >= scaled).all())

@@ -7,12 +7,14 @@ a - lower_level or below, and some at a + upper_level or above (Fischetti and Sa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, IntArray
 from statveil.core.errors import InfeasibleProblem, InputError
+from statveil.suppress.cells.methods.shape import GridShape
 
 ENDLESS = 2**62
 """Stands for "no bound" in integer arrays."""
@@ -25,7 +27,8 @@ class SuppressionProblem:
     """relations: M; relations @ value is the right-hand side, whatever it is. lower, upper: what readers know of each cell beforehand.
     primary: must be suppressed, with the levels that protect it. candidate: may be suppressed; a cell that is none is published.
     hidden: published nowhere or suppressed already, at no cost. single: cells of one respondent, who knows them.
-    cost: of suppressing each cell, in thousandths.
+    cost: of suppressing each cell, in thousandths. shapes: where the cells stand, for methods that must know it. respondents: of each cell
+    (-1: not known), for rules about sums of cells.
 
     >>> none = np.zeros(3, dtype=bool)
     >>> whole = np.array([0, 0, 0])
@@ -48,6 +51,8 @@ class SuppressionProblem:
     lower_level: IntArray = field(repr=False)
     upper_level: IntArray = field(repr=False)
     cost: IntArray = field(repr=False)
+    shapes: tuple[GridShape, ...] = field(default=(), repr=False)
+    respondents: IntArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if any(
@@ -78,6 +83,11 @@ class SuppressionProblem:
     @property
     def size(self) -> int:
         return int(self.value.size)
+
+    @cached_property
+    def columns(self) -> csc_matrix:
+        """The relations, cell by cell."""
+        return csc_matrix(self.relations)
 
 
 def keeps_sums(relations: csr_matrix, move: AnyArray) -> bool:

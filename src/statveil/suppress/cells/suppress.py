@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,9 @@ from statveil.suppress.cells.build import problem_of_system, problem_of_table
 from statveil.suppress.cells.classes import ClassSystem, Need, classes_of
 from statveil.suppress.cells.gate import audit_suppression, needs_of, sums_of
 from statveil.suppress.cells.heuristic import Proof
+from statveil.suppress.cells.methods.runs import check_method, run_elimination, run_hypercube, run_modular, run_network
 from statveil.suppress.cells.optimal import run_optimal
-from statveil.suppress.cells.options import METHOD_NAMES, SuppressionOptions
+from statveil.suppress.cells.options import BY_TABLES, EXACT_ONLY, METHOD_NAMES, SuppressionOptions
 from statveil.suppress.cells.pattern import CellSuppression, LevelWitness, cost_of, witness_holds
 from statveil.suppress.cells.problem import COST_UNITS, SuppressionProblem
 from statveil.tables.table import Table
@@ -42,6 +44,13 @@ class SuppressTuning(NamedTuple):
 TUNING = SuppressTuning()
 RUNS: dict[str, Sequence[Callable[..., None]]] = {"auto": (run_plain, run_guided), "optimal": (run_optimal,)}
 """What each method runs, side by side."""
+BY_RULES: dict[str, Callable[..., None]] = {
+    "hypercube": run_hypercube,
+    "modular": run_modular,
+    "network": run_network,
+    "elimination": run_elimination,
+}
+"""Methods with rules of their own, which look at the cells and not only at their classes."""
 
 
 def suppress_cells(
@@ -56,8 +65,9 @@ def suppress_cells(
 ) -> CellSuppression:
     """The cheapest safe pattern that the method finds within the limits, with a lower bound on the cost of any.
 
-    source: a table, which comes with its sensitivity, or a linear system, which has its own. method: `auto`, or `optimal`, which goes on
-        until its bound meets its pattern.
+    source: a table, which comes with its sensitivity, or a linear system, which has its own. method: `auto`; `optimal`, which goes on
+        until its bound meets its pattern; `hypercube`, `modular` and `network` by their own rules, mended where these leave something open;
+        `elimination`, which keeps sensitive cells from being known exactly and promises nothing of intervals.
     readers: respondents, holdings or coalitions who know part of the table; sensitive cells of others are kept from them too.
     options, limits, on_progress: what cells cost and what readers know; when to stop; whom to tell.
 
@@ -77,25 +87,36 @@ def suppress_cells(
     check_kind("options", options, SuppressionOptions)
     check_kind("limits", limits, Limits)
     known("method", method, METHOD_NAMES)
-    problem = _problem(source, sensitivity, options)
+    problem = _problem(source, sensitivity, options, shaped=method in BY_TABLES)
+    check_method(problem, method)
+    if method in EXACT_ONLY:
+        problem = _without_levels(problem, readers)
     sums = sums_of(source) if isinstance(source, Table) else None
     run = _SuppressionRun(problem, _Asked(method, options, limits, tuple(readers), sums), on_progress)
     return run.answer()
 
 
 def _problem(
-    source: Table | LinearSystem | SuppressionProblem, sensitivity: Sensitivity | None, options: SuppressionOptions
+    source: Table | LinearSystem | SuppressionProblem, sensitivity: Sensitivity | None, options: SuppressionOptions, *, shaped: bool
 ) -> SuppressionProblem:
     if isinstance(source, Table):
         check_kind("sensitivity", sensitivity, Sensitivity)
         assert sensitivity is not None
-        return problem_of_table(source, sensitivity, options)
+        return problem_of_table(source, sensitivity, options, shaped=shaped)
     if sensitivity is not None:
         raise InputError("A linear system has its own levels.", hint="Leave the sensitivity out.")
     if isinstance(source, LinearSystem):
         return problem_of_system(source, options)
     check_kind("source", source, SuppressionProblem)
     return source
+
+
+def _without_levels(problem: SuppressionProblem, readers: Sequence[KnowingReader]) -> SuppressionProblem:
+    """The same cells, none of which must be hidden but from being known exactly."""
+    if readers:
+        raise InputError("Elimination promises nothing to readers who know part of the table.", hint="Take another method, or no readers.")
+    none = np.zeros_like(problem.value)
+    return replace(problem, lower_level=none, upper_level=none)
 
 
 class _Asked(NamedTuple):
@@ -113,7 +134,7 @@ class _SuppressionRun:
         self.problem, self.asked, self.tell = problem, asked, on_progress
         self.began = time.monotonic()
         self.best: tuple[int, BoolArray, dict[Need, Proof]] | None = None
-        self.bound = 0
+        self.bound, self.own = 0, -1
 
     def answer(self) -> CellSuppression:
         self.system: ClassSystem = classes_of(self.problem)
@@ -132,13 +153,16 @@ class _SuppressionRun:
 
     def _search(self) -> None:
         seconds = max(self.asked.limits.seconds * TUNING.search_share, 0.1)
-        calls: list[Call] = [(function, (self.system, seconds)) for function in RUNS[self.asked.method]]
+        asked = self.asked
+        calls: list[Call] = [(function, (self.system, seconds)) for function in RUNS.get(asked.method, ())]
+        if asked.method in BY_RULES:
+            calls.append((BY_RULES[asked.method], (self.problem, self.system, asked.options, seconds)))
         run_isolated(calls, seconds=seconds + TUNING.grace, on_message=self._hear)
         if self.best is None:
             raise OutOfTime("No safe pattern was found in the time given.", hint="Give more time. Nothing was released.")
 
     def _hear(self, news: PatternNews) -> None:
-        self.bound = max(self.bound, news.bound)
+        self.bound, self.own = max(self.bound, news.bound), max(self.own, news.own)
         if news.suppressed is not None and news.proofs is not None:
             cost = int(self.system.cost[news.suppressed].sum())
             if self.best is None or (cost, news.suppressed.tobytes()) < (self.best[0], self.best[1].tobytes()):  # whoever speaks first
@@ -171,8 +195,10 @@ class _SuppressionRun:
     def _pattern(self, suppressed: BoolArray, audit: PatternAudit, repairs: int) -> CellSuppression:
         assert self.best is not None
         problem, asked = self.problem, self.asked
-        witnesses = tuple(self._witness(need, proof) for need, proof in self.best[2].items() if not need.known)
-        self._check(suppressed, witnesses)
+        exact_only = asked.method in EXACT_ONLY
+        witnesses = () if exact_only else tuple(self._witness(need, proof) for need, proof in self.best[2].items() if not need.known)
+        if not exact_only:
+            self._check(suppressed, witnesses)
         cost, certified = cost_of(problem, suppressed), self.bound / COST_UNITS
         return CellSuppression(
             primary=problem.primary.copy(),
@@ -187,6 +213,8 @@ class _SuppressionRun:
             problem=problem,
             audit=audit,
             repairs=repairs,
+            promise="exact values" if exact_only else "intervals",
+            by_rules=None if self.own < 0 else self.own,
         )
 
     def _witness(self, need: Need, proof: Proof) -> LevelWitness:

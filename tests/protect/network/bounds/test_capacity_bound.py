@@ -21,9 +21,9 @@ def bounds_of(problem: ProtectionProblem, worth: float) -> tuple[float, float]:
     """By polygons alone, and with capacities."""
     shortage, everything = shortages(problem), np.ones(problem.size, dtype=np.bool_)
     blocks = PolygonBlocks(problem, shortage, NO_MULTIPLIERS, worth=worth)
-    blocks.raise_block(np.arange(problem.rhs.size), everything, seconds=5)
+    blocks.raise_block(np.arange(problem.rhs.size), everything, seconds=60)
     program = CapacityProgram(problem, network_of(problem).relation[:-1], shortage, blocks.multipliers)
-    proofs = program.rounds(seconds=5)
+    proofs = program.rounds(seconds=60)
     aware = max((dual_bound(problem, proof, shortage, worth=worth) for proof in proofs), default=0.0)
     return dual_bound(problem, blocks.multipliers, shortage, worth=worth), aware
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from statveil.server.web.auth import Role
+from statveil.core.api_keys import Role
 from tests.server.live import Served
 
 pytestmark = pytest.mark.slow
@@ -96,7 +96,7 @@ def browser() -> Iterator[object]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as machine:
-        found = machine.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = machine.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=300_000)
         yield found
         found.close()
 

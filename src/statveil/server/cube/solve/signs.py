@@ -22,12 +22,15 @@ from statveil.server.cube.lattice import Lattice, Members
 class SignTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    sweeps: int = 100
+    sweeps: tuple[int, int] = (60, 400)
+    """So many at least and at most;"""
+    visits: float = 2e8
+    """between them, as many as turn rows about so often."""
     hottest: float = 0.5
     coldest: float = 0.003
-    short: float = 10.0
+    short: float = 4.0
     """What a sensitive row costs that is short of its floor, relative to its size."""
-    sensitive_weight: float = 0.1
+    sensitive_weight: float = 0.02
     """A sensitive row's own error counts so much less."""
     opposite: float = 0.55
     """The share of rivals in opposite directions that the price of pairs aims at."""
@@ -102,7 +105,9 @@ def search_signs(measures: Sequence[SignMeasure], signs: IntArray, fixed: BoolAr
     )
     rows = SignRows(*(np.concatenate(column) for column in zip(*(_rows(each, signs) for each in measures), strict=True)))
     free = np.flatnonzero(~fixed & (np.diff(leaves.led.start) > 0))
-    _anneal(leaves, rows, signs, free, TUNING, np.uint64(seed), EXPONENTIAL)
+    entries = max(leaves.rows_of.item.size, 1)
+    sweeps = int(np.clip(TUNING.visits / entries, *TUNING.sweeps))
+    _anneal(leaves, rows, signs, free, TUNING, sweeps, np.uint64(seed), EXPONENTIAL)
     return signs
 
 
@@ -170,11 +175,11 @@ def _follow(leaves, price, signs, tuning):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _anneal(leaves, rows, signs, free, tuning, seed, exponential):  # type: ignore[no-untyped-def]
+def _anneal(leaves, rows, signs, free, tuning, sweeps, seed, exponential):  # type: ignore[no-untyped-def]
     """Sweeps over the holdings that lead, ever colder; the price of opposite rivals follows their share."""
     counter, price = seed, np.full(2, tuning.price)
-    for sweep in range(tuning.sweeps):
-        heat = tuning.hottest * (tuning.coldest / tuning.hottest) ** (sweep / max(tuning.sweeps - 1, 1))
+    for sweep in range(sweeps):
+        heat = tuning.hottest * (tuning.coldest / tuning.hottest) ** (sweep / max(sweeps - 1, 1))
         for holding in free:
             counter += STEP
             lot = exponential[np.int64(mixed(counter) >> np.uint64(40)) % CHANCES]

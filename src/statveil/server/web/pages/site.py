@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from statveil.core.api_keys import ASKS, Caller, KeyRing
 from statveil.core.errors import StatveilError
 from statveil.core.provenance import sha256
 from statveil.jobs.server_config import LONGEST_NAME
@@ -19,7 +20,6 @@ from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.notes import METHOD, accuracy_table, count_notes
 from statveil.server.web import problems
 from statveil.server.web.api import caller_of, seen_dataset, seen_datasets
-from statveil.server.web.auth import ASKS, Caller, KeyRing
 from statveil.server.web.formats import BY_NAME, FORMATS
 from statveil.server.web.middleware import COOKIE
 from statveil.server.web.pages.api_words import operations, schemas

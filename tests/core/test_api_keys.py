@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from statveil.core import api_keys
+from statveil.core.api_keys import KeyRing, Role, add_key, read_keys, revoke_key
 from statveil.core.errors import InputError
-from statveil.server.web import auth
-from statveil.server.web.auth import KeyRing, Role, add_key, read_keys, revoke_key
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_secrets_are_compared_in_constant_time_also_for_an_unknown_id(file: Path
         compared.append((one, other))
         return one == other
 
-    monkeypatch.setattr(auth.hmac, "compare_digest", compare)
+    monkeypatch.setattr(api_keys.hmac, "compare_digest", compare)
     token = add_key(file, name="a", role=Role.USER)
     ring = KeyRing(file)
     for word in (token, "sv_000000000000_" + "A" * 43, "rubbish"):

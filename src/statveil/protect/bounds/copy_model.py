@@ -1,0 +1,215 @@
+"""The lifted relaxation of one problem (docs/science.md, section 5): what the compiled steps work on, and what multipliers prove.
+
+Let s_i be the sign of sensitive cell i and multiply it into the whole table: s_i z keeps every relation too, and cell k stands in it with
+s_i s_k |z_k|. With |z_k| = p_k + e_k (p its level, zero where it is not sensitive), X_ik = s_i s_k and R_ki for what e_k brings,
+
+    A (R_i + p X_i) = s_i r,   |R_ki| <= e_k,   R_ii = e_i,   X symmetric with ones on its diagonal, |X| <= 1,   cuts:  C e >= d,
+
+and of three signs one pair at least is equal (triangles). Any multipliers of these give a bound (`audit.lifting` works it out). Good ones
+are found by a primal-dual method (Chambolle and Pock 2011, steps by Pock and Chambolle 2011) without a matrix of the whole. Where signs
+are known to go together they are one cluster, with one copy.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, diags
+
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.protect.bounds.copy_steps import CopyNode, CopyTable, advance, broken_triangles, worth_of
+from statveil.protect.bounds.cuts import least_sizes
+from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.state import BoundProof, DualMultipliers, LiftedMultipliers
+
+
+class CopyTuning(NamedTuple):
+    """Sizes and steps of the relaxation; by judgement, but for what is said."""
+
+    most_entries: int = 8_000_000  # cells times copies, each four bytes, three times
+    fewest_copies: int = 3
+    balance: tuple[tuple[int, float], ...] = ((30, 0.45), (100, 0.2), (2**62, 0.1))
+    """Of the dual step to the primal one, up to so many copies: the prototype's, on CSPLIB's hierarchical tables."""
+    newton: int = 5  # steps to the size that fits all copies of a cell
+    broken: float = 0.03  # by how much a triangle must be broken to be taken in
+    most_triangles: int = 20_000  # listed at a time
+    triangles_per_copy: int = 12  # taken in at a time
+    idle: float = 1e-6  # multiplier of a triangle below which it is dropped
+    coarse: int = 14  # bits of the largest multiplier of a copy where few will do
+    fine: int = 24  # and else
+
+
+TUNING = CopyTuning()
+
+
+class Worth(NamedTuple):
+    """What multipliers prove; what they would, if they fitted; by what they must be multiplied to fit; themselves; and Q of the pairs of
+    signs."""
+
+    bound: float
+    promised: float
+    fits: float
+    relations: AnyArray
+    cuts: AnyArray
+    triangles: AnyArray
+    pairs: FloatArray
+
+
+class CopyModel:
+    """The relaxation with costs and levels scaled to about one; nodes of it, steps in them, and proofs from them."""
+
+    def __init__(self, problem: ProtectionProblem, known: BoundProof, cells: IntArray, least: FloatArray) -> None:
+        self.problem, self.known, self.cells = problem, known, cells
+        floor = problem.weight * least
+        self.floor, self.unit = float(floor.sum()), float(np.median(floor[cells]))
+        inverse = diags(1.0 / problem.weight)
+        self.relations, self.row_scale = _rows_to_one(csr_matrix(problem.relations.astype(np.float64) @ inverse))
+        self.cuts, self.cut_scale = _rows_to_one(csr_matrix(known.matrix @ inverse))
+        self.residual = problem.residual / self.unit * self.row_scale
+        self.uneven = bool(self.residual.any())
+        self.level = np.zeros(problem.size)
+        self.level[cells] = floor[cells] / self.unit
+        self.table = self._table((known.rhs - known.matrix @ least) * self.cut_scale / self.unit)
+
+    @classmethod
+    def of(cls, problem: ProtectionProblem, known: BoundProof | None) -> CopyModel | None:
+        """None where there are too few signs to multiply, or too many copies to hold."""
+        if problem.norm != "l1" or known is None:
+            return None
+        least = least_sizes(problem).astype(np.float64)
+        cells = np.flatnonzero(problem.sensitive & (least > 0))
+        if cells.size < TUNING.fewest_copies or cells.size * max(problem.size, problem.rhs.size) > TUNING.most_entries:
+            return None
+        return cls(problem, known, cells, least)
+
+    def _table(self, needs: FloatArray) -> CopyTable:
+        """Steps by the sums of the coefficients in each row and column (Pock and Chambolle 2011)."""
+        balance = next(each for most, each in TUNING.balance if self.cells.size <= most)
+        sizes, cut_sizes, columns = abs(self.relations), abs(self.cuts), self.relations.T.tocsr()
+        in_rows = np.asarray(sizes.sum(axis=0)).reshape(-1)
+        in_cuts = np.asarray(cut_sizes.sum(axis=0)).reshape(-1)
+        of_cuts = np.asarray(cut_sizes.sum(axis=1)).reshape(-1)
+        places = [(each.indptr.astype(np.int64), each.indices.astype(np.int64), _single(each.data)) for each in (self.relations, columns)]
+        cuts = (self.cuts.indptr.astype(np.int64), self.cuts.indices.astype(np.int64), _single(self.cuts.data))
+        return CopyTable(
+            *places[0],
+            *places[1],
+            *cuts,
+            needs=_single(needs),
+            level=_single(self.level),
+            copy_step=_single(1.0 / (balance * np.maximum(in_rows, 1e-12))),
+            size_step=_single(1.0 / (balance * (in_cuts + 1.0))),
+            relation_step=_single(balance / np.maximum(sizes @ (1.0 + self.level), 1e-12)),
+            cut_step=_single(balance / np.maximum(of_cuts, 1e-12)),
+            sign_pull=_single(in_rows * self.level),
+            balance=balance,
+        )
+
+    def root(self) -> CopyNode:
+        """Each sign by itself, and the multipliers of the bound by cuts."""
+        cells, copies, rows = self.problem.size, self.cells.size, self.problem.rhs.size
+        cluster = np.full(cells, -1)
+        cluster[self.cells] = np.arange(copies)
+        cuts = _single(self.known.multipliers / self.cut_scale)
+        return CopyNode(
+            cluster=cluster,
+            turn=_single(np.ones(cells)),
+            inside=_single(np.zeros((cells, copies))),
+            size=_single(np.zeros(cells)),
+            sign=_single(np.eye(copies)),
+            relations=_single(np.zeros((rows, copies))),
+            cuts=cuts,
+            relations_sum=_single(np.zeros((rows, copies))),
+            cuts_sum=_single(np.zeros(cuts.size)),
+            corners=np.zeros((0, 3), dtype=np.int64),
+            corner_signs=_single(np.zeros((0, 3))),
+            triangles=_single(np.zeros(0)),
+            triangles_sum=_single(np.zeros(0)),
+        )
+
+    def step(self, node: CopyNode, count: int) -> Worth:
+        """So many steps in a node, in place: the better of what its multipliers prove after them, and on their average."""
+        for total in (node.relations_sum, node.cuts_sum, node.triangles_sum):
+            total[:] = 0.0
+        advance(self.table, node, count, TUNING.newton)
+        mean = np.float32(1.0 / count)
+        now = self.worth(node, node.relations, node.cuts, node.triangles)
+        average = self.worth(node, node.relations_sum * mean, node.cuts_sum * mean, node.triangles_sum * mean)
+        return max(now, average, key=lambda each: each.bound)
+
+    def worth(self, node: CopyNode, relations: AnyArray, cuts: AnyArray, triangles: AnyArray) -> Worth:
+        """What multipliers prove once they are shrunk so that no size pays: the certificate's formula."""
+        gain, most, pairs = worth_of(self.table, node.cluster, node.turn, relations, cuts, node.corners, node.corner_signs, triangles)
+        gain -= float(np.abs(relations.T @ self.residual).sum()) if self.uneven else 0.0
+        fits = min(1.0, 1.0 / max(most, 1e-12)) * (1 - 1e-6)
+        return Worth(self.floor + self.unit * fits * gain, self.floor + self.unit * gain, fits, relations, cuts, triangles, pairs)
+
+    def with_triangles(self, node: CopyNode) -> CopyNode:
+        """The triangles that say something, and those that the signs break most."""
+        by, corners, signs = broken_triangles(node.sign, TUNING.broken, TUNING.most_triangles)
+        most = TUNING.triangles_per_copy * node.sign.shape[0]
+        order = np.argsort(-by, kind="stable")[:most]
+        kept = np.flatnonzero(node.triangles > TUNING.idle)
+        both = np.vstack([node.corners[kept], corners[order]]), np.vstack([node.corner_signs[kept], signs[order]])
+        first = np.unique(np.hstack([both[0], both[1].astype(np.int64)]), axis=0, return_index=True)[1]
+        amounts = np.concatenate([node.triangles[kept], _single(np.zeros(order.size))])
+        chosen = np.sort(first)  # of equal ones the first, which has the multiplier
+        return node._replace(
+            corners=np.ascontiguousarray(both[0][chosen]),
+            corner_signs=_single(both[1][chosen]),
+            triangles=_single(amounts[chosen]),
+            triangles_sum=_single(np.zeros(chosen.size)),
+        )
+
+    def proof(self, node: CopyNode, worth: Worth, *, enough: float = math.inf) -> LiftedMultipliers:
+        """The multipliers as they are written, each copy by a cell that goes along with its cluster: in as few digits as prove `enough`."""
+        cuts, triangles = worth.cuts * np.float64(worth.fits), worth.triangles * np.float64(worth.fits)
+        used, corners = np.flatnonzero(cuts > 0), np.flatnonzero(triangles > 0)
+        plain = DualMultipliers(np.zeros(0), self.known.relation[used], self.known.cell[used], (cuts * self.cut_scale)[used])
+        copies, bits = self._whole(node, worth, enough)
+        return LiftedMultipliers(
+            plain=plain,
+            cells=self.heads(node),
+            copies=copies,
+            bits=bits,
+            corners=node.corners[corners],
+            corner_signs=node.corner_signs[corners].astype(np.int64),
+            triangles=triangles[corners] * self.unit,
+        )
+
+    def heads(self, node: CopyNode) -> IntArray:
+        """For each cluster a cell that goes along with it."""
+        heads = np.zeros(node.sign.shape[0], dtype=np.int64)
+        along = self.cells[node.turn[self.cells] > 0][::-1]
+        heads[node.cluster[along]] = along
+        return heads
+
+    def _whole(self, node: CopyNode, worth: Worth, enough: float) -> tuple[IntArray, int]:
+        """Multipliers of relations as whole numbers: 16 bits each if they prove `enough`, and 32 where they do not."""
+        factors = worth.relations * (worth.fits * self.row_scale)[:, np.newaxis]
+        places = -math.frexp(float(np.abs(factors).max(initial=1e-9)))[1]
+        coarse = np.rint(np.ldexp(factors, places + TUNING.coarse))
+        scaled = _single(np.ldexp(coarse, -places - TUNING.coarse) / (worth.fits * self.row_scale)[:, np.newaxis])
+        if self.worth(node, scaled, worth.cuts, worth.triangles).bound >= enough:
+            return coarse.astype(np.int16), places + TUNING.coarse
+        return np.rint(np.ldexp(factors, places + TUNING.fine)).astype(np.int32), places + TUNING.fine
+
+
+def kept(worth: Worth) -> Worth:
+    """The same with arrays of its own, which further steps leave alone."""
+    return worth._replace(relations=worth.relations.copy(), cuts=worth.cuts.copy(), triangles=worth.triangles.copy())
+
+
+def _single(array: AnyArray) -> AnyArray:
+    """In single precision: half the room, and twice as many at a time."""
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _rows_to_one(matrix: csr_matrix) -> tuple[csr_matrix, FloatArray]:
+    """The matrix with the largest entry of each row at one, and what its rows were multiplied by."""
+    matrix.sum_duplicates()
+    largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
+    scale = 1.0 / np.where(largest > 0, largest, 1.0)
+    return csr_matrix(diags(scale) @ matrix), scale

@@ -1,0 +1,47 @@
+"""What a run says at its end: the last event tells what is answered, and advice names only what was set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from statveil.core.limits import Limits, Progress
+from statveil.protect import adjust
+from statveil.protect.adjust import adjust_problem
+from statveil.protect.options import NO_LIMIT
+from statveil.solve.processes import Halt
+from tests.protect.problems import problem_of
+
+
+@pytest.mark.slow
+def test_the_last_event_tells_the_answer_and_that_no_time_is_left() -> None:
+    heard: list[Progress] = []
+    problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5})
+    found = adjust_problem(problem, limits=Limits(seconds=60), on_progress=heard.append)
+    assert (heard[-1].objective, heard[-1].bound, heard[-1].seconds_left) == (found.objective, found.bound, 0.0)
+    assert heard[-1].seconds <= found.seconds
+
+
+def test_so_does_that_of_a_run_stopped_before_its_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adjust, "_made_ready", lambda *_: Halt.INTERRUPTED)
+    heard: list[Progress] = []
+    found = adjust_problem(problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5}), on_progress=heard.append)
+    assert (heard[-1].objective, heard[-1].bound, heard[-1].seconds_left) == (found.objective, 0.0, 0.0)
+    assert heard[-1].stage == "stopped before a search"
+
+
+def test_nobody_is_told_to_widen_bounds_that_nobody_set() -> None:
+    free = {"lower": np.zeros(3, dtype=np.int64), "upper": np.full(3, NO_LIMIT)}
+    frozen = {"lower": np.array([0, 50, 0]), "upper": np.array([NO_LIMIT, 50, NO_LIMIT])}
+    bounded = {"lower": np.zeros(3, dtype=np.int64), "upper": np.array([60, NO_LIMIT, NO_LIMIT])}
+    both = {"lower": np.array([0, 50, 0]), "upper": np.array([60, 50, NO_LIMIT])}
+    for bounds, words in (
+        (free, "Lower the levels"),
+        ({**free, "variant": "exact"}, "Let sensitive cells move by more than their level (variant 'at-least')"),
+        (frozen, "Free frozen cells"),
+        (bounded, "Widen the bounds or the cap"),
+        (both, "Widen the bounds or the cap, or free frozen cells"),
+    ):
+        problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5}, **bounds)
+        assert adjust._ways_out(problem) == words
+        assert adjust._is_bounded(problem) == ("bounds" in words)
