@@ -42,9 +42,8 @@ def _as_rows(axis: int, *tensors: np.ndarray) -> list[np.ndarray]:
 
 def _covers_of_rows(on: Tensors, up: IntArray, down: IntArray, sensitive: BoolArray, *, budget: int) -> IntArray:
     """Lines are along the last axis. Short lines come first: they gain most, and cost least."""
-    least = np.where(sensitive, np.minimum(np.abs(up), np.abs(down)), 0).sum(axis=-1)
+    covers: IntArray = np.where(sensitive, np.minimum(np.abs(up), np.abs(down)), 0).sum(axis=-1)
     counts = sensitive.sum(axis=-1)
-    covers = least.copy()
     for count in range(1, TUNING.most_choices + 1):
         lines = np.flatnonzero(counts.ravel() == count)
         budget -= lines.size << count
@@ -68,4 +67,5 @@ def _imbalances(on: Tensors, ups: IntArray, downs: IntArray) -> IntArray:
     sums = on.put(-downs.sum(axis=1)[:, np.newaxis], "int")
     for step in steps:
         sums = on.join([sums, sums + step[:, None]], 1)
-    return np.asarray(on.fetch(-on.most(-abs(sums), 1))[:, 0], dtype=np.int64)
+    least: IntArray = -on.fetch(on.most(-abs(sums), 1)).astype(np.int64)
+    return least.ravel()
