@@ -79,9 +79,11 @@ class Officer:
         self.click("button:has-text('Sign in')")
 
     def protect(self, button: str) -> None:
-        """The button, and the time until the run has ended, however long that is on a busy machine."""
+        """With a limit that does not end the search: else a busy machine gives other bytes. Then the time until the run has ended."""
+        self.type("#seconds", "600")
+        self.click("button:has-text('Set')")
         self.click(button)
-        self.page.wait_for_selector("h1:has-text('Run 0001: done')", timeout=600_000)
+        self.page.wait_for_selector("h1:has-text('Run 0001: done')", timeout=1_500_000)
 
     def approve_and_publish(self, token: str) -> None:
         self.sign_in(token)
