@@ -117,6 +117,8 @@ class SparkEngine:
         return "a row that has no number in Spark"
 
     def viewed(self, columns: tuple[str, ...], view: RecordView) -> SparkEngine:
+        if view.derived:  # what derived columns mean repeats its parts, and takes Spark minutes to plan
+            raise InputError(f"{self.origin}: derive is not there for records in Spark.", hint="Derive the columns with Spark first.")
         shown = replace(self, columns=columns, view=view)
         with shown.session() as session:
             return replace(shown, kinds=session.kinds())
