@@ -195,10 +195,6 @@ def test_every_word_means_the_same(spark: Any) -> None:
         "hex_number": "hex_number(substr(md5(c0), 1, 15))",
         "byte_length": "byte_length(c0)",
         "hex_text": "hex_text('c3bc27')",
-        "lowered": "lowered(c0)",
-        "uppered": "uppered(c0 || 'ß\u03c2')",
-        "whole": f"whole({2**100}) * whole(-3) + whole(length(c0))",
-        "quotient": f"quotient(whole({10**36}) + whole(length(c0)), whole(7))",
     }
     assert set(words) == set(WORDS)
     in_spark = engine_over_spark(spark.createDataFrame(table), origin="test")
@@ -263,22 +259,6 @@ def test_answers_come_in_batches_of_at_most_so_many_rows(spark: Any) -> None:
     assert [value for batch in found for value in batch["n"].to_pylist()] == list(range(25))
 
 
-def test_missing_words_and_conditions_are_the_same(spark: Any) -> None:
-    table = firms(60, seed=4)
-    trades = pa.array(["NA " if number % 9 == 0 else value.as_py() for number, value in enumerate(table["trade"])])
-    table = table.set_column(1, "trade", trades)
-    wishes: dict[str, Any] = {
-        "missing": {"*": ["NA"], "jobs": ["0"]},
-        "where": "trade is not missing and (sales > 20.5 or area in ('a', 'b'))",
-    }
-    both_ways = [sv.read_microdata(frame, **wishes) for frame in (table, spark.createDataFrame(table).repartition(4))]
-    assert both_ways[0].prepared == both_ways[1].prepared
-    assert both_ways[0].prepared is not None
-    assert 0 < both_ways[0].prepared.kept < both_ways[0].prepared.read
-    spec = sv.TableSpec(dimensions={"area": None, "trade": None}, measure="sales")
-    assert_same_table(*(tabulate(data, spec) for data in both_ways))
-
-
 def test_codes_that_mean_missing_are_the_same(spark: Any) -> None:
     keys = sv.KeyVariables(
         fields={"area": None, "jobs": None, "trade": None}, threshold=3, order=2, missing_codes={"jobs": ["3"], "trade": ["z'"]}
@@ -289,8 +269,8 @@ def test_codes_that_mean_missing_are_the_same(spark: Any) -> None:
 
 def test_what_spark_does_not_do_is_refused(spark: Any, tmp_path: Path) -> None:
     frame = spark.createDataFrame(pa.table({"area": ["a"], "sales": [1]}))
-    with pytest.raises(InputError, match="derive is not there for records in Spark"):
-        sv.read_microdata(frame, derive={"twice": "sales * 2"})
+    with pytest.raises(InputError, match="where and derive are not there"):
+        sv.read_microdata(frame, where="sales > 0")
     with pytest.raises(InputError, match="Spark reads Parquet files here"):
         sv.read_microdata(tmp_path / "a.csv", engine="spark")
     with pytest.raises(InputError, match="Unknown engine"):

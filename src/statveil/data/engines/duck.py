@@ -182,15 +182,6 @@ def counting_session() -> AbstractContextManager[DuckSession]:
     return engine_over_arrow(pa.table({"nothing": pa.array([], pa.int64())}), origin="The count").session()
 
 
-def other_case(word: str) -> tuple[str, str]:
-    """The letters that DuckDB's `lower` or `upper` turns into others, and these, place by place."""
-    letters = pa.table({"a": [chr(number) for number in range(1, 0x110000) if not 0xD800 <= number < 0xE000]})
-    with duckdb.connect() as connection:
-        connection.register("letters", letters)
-        pairs = connection.sql(f"SELECT a, {word}(a) AS b FROM letters WHERE a <> b ORDER BY a").fetchall()
-    return "".join(a for a, _ in pairs), "".join(b for _, b in pairs)
-
-
 @contextmanager
 def _in_our_words(origin: str) -> Iterator[None]:
     """The engine's own messages quote records and queries: none of them may pass."""
