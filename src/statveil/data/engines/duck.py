@@ -48,6 +48,7 @@ class DuckEngine:
     """Whatever must live as long as the records: a temporary copy of the file."""
     view: RecordView | None = None
     settings: DuckDB = field(default_factory=DuckDB)
+    releases_files: bool = True
 
     @contextmanager
     def session(self) -> Iterator[DuckSession]:

@@ -80,6 +80,10 @@ class Engine(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
 
+    @property
+    def releases_files(self) -> bool:
+        """Whether safe files are written from records here."""
+
     def session(self) -> AbstractContextManager[Session]:
         """A session whose table `records` holds the records."""
 

@@ -82,6 +82,7 @@ class SparkEngine:
     origin: str
     frame: Any
     kinds: tuple[str, ...]
+    releases_files: bool = False
 
     @contextmanager
     def session(self) -> Iterator[SparkRecords]:
