@@ -156,6 +156,11 @@ def _as_highs(model: LinearModel) -> Any:
 
 
 def _set_start(highs: Any, start: FloatArray) -> None:
+    """Columns that are no number are left to the solver, which completes the point by a program of its own."""
+    known = np.flatnonzero(~np.isnan(start))
+    if known.size < start.size:
+        highs.setSolution(known.size, known.astype(np.int32), start[known])
+        return
     solution = highspy.HighsSolution()
     solution.col_value = start
     highs.setSolution(solution)

@@ -12,7 +12,9 @@ from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import exact
 from statveil.protect.search.state import Search, SearchNews
+from statveil_lab.generators.random_tables import random_problem
 from tests.protect.problems import problem_of, small_problems
+from tests.protect.search.stories import search_of
 from tests.reference.cta import all_senses
 
 
@@ -61,3 +63,25 @@ def test_with_a_table_every_reach_has_an_end() -> None:
     assert not exact.Disjunctions(search).truncated
     exact.solve_exactly(search)
     assert search.bound == pytest.approx(8)
+
+
+def test_what_a_relation_forbids_can_be_a_row_of_the_program() -> None:
+    """S3's example: levels 2 and 4 cannot both go up, 5 + 16 is above the total of 20: y2 + y4 <= 1 (S2 section 3)."""
+    upper = np.array([99, 99, 99, 99, 20])
+    problem = problem_of([1, 3, 4, 12, 20], [[1, 1, 1, 1, -1]], levels={1: 2, 3: 4}, lower=np.array([0, 0, 0, 0, 20]), upper=upper)
+    program = exact.Disjunctions(search_of(problem))
+    model = program.without_forbidden_senses()
+    assert model.matrix.shape[0] == program.model.matrix.shape[0] + 1
+    assert model.matrix[-1].toarray().ravel().tolist() == [0.0] * 10 + [1.0, 1.0]
+    assert (model.row_lower[-1], model.row_upper[-1]) == (-np.inf, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_or_without_those_rows_the_optimum_is_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "prove_by_tree", lambda _: None)
+    costs = []
+    for combinations in (False, True):
+        search = search_of(random_problem((4, 4), seed=seed, sensitive=0.5))
+        exact.solve_exactly(search, combinations=combinations)
+        costs.append(search.objective)
+    assert costs[0] == costs[1] < np.inf

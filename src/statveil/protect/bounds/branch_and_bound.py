@@ -37,6 +37,11 @@ class TreeTuning(NamedTuple):
 
     most_choices: int = 200
     most_cells: int = 3_000
+    most_dear_choices: int = 150
+    """Choices that carry nearly all that levels cost, up to which a larger table is worth a tree: 76 of 760 on an office's table."""
+    nearly_all: float = 0.999
+    most_cells_of_dear: int = 60_000
+    slow_simplex: int = 3_000  # cells from which the root is solved by an interior point
     most_nodes: int = 4_000
     deepest: int = 200  # cases within cases
     share_of_time: float = 0.7
@@ -49,6 +54,8 @@ class TreeTuning(NamedTuple):
     close: float = 2e-10  # relative distance from the best table's cost at which a node is done with
     patience: int = 300  # nodes after which the tree is looked at
     least_rise: float = 0.02  # part of the gap that it must have closed by then
+    first_try: int = 4  # nodes after which the senses that one leans to are priced on the way,
+    later_tries: int = 6  # then after so many times as many
     first_news: int = 64  # nodes after which the tree is told of; then at each doubling
 
 
@@ -59,10 +66,10 @@ def prove_by_tree(search: Search) -> None:
     """Raise the bound by a tree of senses whose every leaf has a proof, up to the best table's cost if the limits allow."""
     if search.problem.norm != "l1" or search.best is None or search.done:
         return
-    program = _NodeProgram(search)
-    if program.choice.size > TUNING.most_choices or search.problem.size > TUNING.most_cells:
+    if not fits(search.problem):
         return
     search.enter("proving by cases")
+    program = _NodeProgram(search)
     leave = search.seconds_left * (1 - TUNING.share_of_time)
     root = program.root(search.seconds_left - leave)
     tree = _SenseTree(search, program, root)
@@ -73,6 +80,22 @@ def prove_by_tree(search: Search) -> None:
             tree.offer()
             told *= 2
     tree.offer()
+
+
+def fits(problem: ProtectionProblem) -> bool:
+    """Whether a tree is worth its time: the table is small, or its costs lie on few cells."""
+    small = problem.choices.size <= TUNING.most_choices and problem.size <= TUNING.most_cells
+    return small or costs_on_few(problem)
+
+
+def costs_on_few(problem: ProtectionProblem) -> bool:
+    """Whether some dozens of many choices carry nearly all that levels cost, on a large table that programs can cope with."""
+    choice = problem.choices
+    if choice.size <= TUNING.most_dear_choices or not TUNING.most_cells < problem.size <= TUNING.most_cells_of_dear:
+        return False
+    cost = np.sort((problem.weight * np.minimum(problem.lower_level, problem.upper_level))[choice])[::-1]
+    dear = np.searchsorted(np.cumsum(cost), TUNING.nearly_all * cost.sum()) + 1
+    return bool(dear <= TUNING.most_dear_choices)
 
 
 class _Case(NamedTuple):
@@ -149,15 +172,19 @@ class _SenseTree:
             self._push(child)
 
     def offer(self) -> None:
-        value, proof = self._proof(self.root)
-        self.search.offer_bound(value, proof)
+        value = self._value(self.root)
+        self.search.offer_bound(value, self._proof(self.root, value))
 
-    def _proof(self, node: _TreeNode) -> tuple[float, Proof]:
-        """The tree below a node; where it proves no more than the node by itself, the node."""
-        if node.children is None or node.branch is None:
-            return node.value, self.program.multipliers(node.duals)
-        (up_value, up), (down_value, down) = map(self._proof, node.children)
-        return max(node.value, min(up_value, down_value)), Cases(node.branch.cell, up, down, node.branch.at)
+    def _value(self, node: _TreeNode) -> float:
+        """What the tree below a node proves."""
+        return node.value if node.children is None else max(node.value, min(map(self._value, node.children)))
+
+    def _proof(self, node: _TreeNode, value: float) -> Proof:
+        """The tree below a node as far as it is needed to prove so much."""
+        if node.children is None or node.branch is None or node.value >= value:
+            return self.program.multipliers(node.duals)
+        up, down = (self._proof(child, value) for child in node.children)
+        return Cases(node.branch.cell, up, down, node.branch.at)
 
 
 class _NodeProgram:
@@ -177,7 +204,8 @@ class _NodeProgram:
         self._tried: set[bytes] = set()
         from statveil.solve.highs import WarmProgram
 
-        self._warm = WarmProgram(self._model(), first="simplex")
+        self._warm = WarmProgram(self._model(), first="simplex" if self.problem.size < TUNING.slow_simplex else "ipm")
+        self._solved_so_far, self._next_try = 0, TUNING.first_try
 
     def enough(self, objective: float) -> float:
         """What a node must prove to be done with: the best table's cost, or more than the next lower cost there is."""
@@ -253,9 +281,14 @@ class _NodeProgram:
         rise = solution.x[at] * self.fixed.unit / np.maximum(self.problem.up.low[left], 1)
         fall = solution.x[self.fixed.moving.size + at] * self.fixed.unit / np.maximum(-self.problem.down.high[left], 1)
         undecided = np.flatnonzero(np.minimum(rise, fall) > TUNING.undecided)
-        if undecided.size == 0:
+        self._solved_so_far += 1
+        in_passing = self._solved_so_far == self._next_try
+        if in_passing:
+            self._next_try *= TUNING.later_tries
+        if undecided.size == 0 or in_passing:
             chosen = np.where(rise >= fall, 1, -1)
             self._try({**case.senses, **dict(zip(left.tolist(), chosen.tolist(), strict=True))})
+        if undecided.size == 0:
             return self._broken(solution.x)
         share = rise[undecided] / (rise + fall)[undecided]
         best = self.pseudo_costs.best(left[undecided], share)

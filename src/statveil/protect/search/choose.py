@@ -1,9 +1,10 @@
 """Method `auto`: members chosen by structure and size, until the time, the gap or the ideas run out (docs/science.md, section 4).
 
 Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
-- the *proof* team dives for a good table and then runs branch and bound with the cuts of the lower bound;
+- the *proof* team runs branch and bound, on relative signs or, after dives for a good table, with the cuts of the lower bound;
 - the *search* team walks, polishes senses by the Ising form, flips them by dual prices, kicks them, and dives.
 - the *blocks* team polishes shortly and then reopens neighbourhoods by branch and bound.
+- the *cases* and *program* teams take tables whose costs lie on few cells (`search.heavy`).
 Few choices need no search; very many leave no hope of a proof, and both teams search, from different seeds; where there are too
 many for dives, the second one works by blocks.
 """
@@ -14,12 +15,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search.state import SIGN_TREES, Search
 
 if TYPE_CHECKING:
     from statveil.protect.bounds.lifted import LiftedRoot
 
-ROLES = ("proof", "search", "blocks")
+ROLES = ("proof", "search", "blocks", "cases", "program")
 
 
 class ChooseTuning(NamedTuple):
@@ -38,6 +39,7 @@ class ChooseTuning(NamedTuple):
     crowded: int = 50
     """Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three
     (benchmarks/RESULTS.md, linked codes)."""
+    rest: float = 0.2  # of the time left, below which nothing else is tried after a tree of relative signs
     walks: int = 7  # rounds of moves, each twice as long as the one before, on large tables: before any program
     moves: int = 500_000  # of parts in the first of the two rounds of a turn
     few_rounds: int = 10
@@ -78,6 +80,10 @@ def roles_for(problem: ProtectionProblem) -> list[str]:
         return ["proof"]
     if problem.norm != "l1":
         return ["search", "blocks"]
+    from statveil.protect.bounds.branch_and_bound import costs_on_few
+
+    if costs_on_few(problem):
+        return ["cases", "program"]
     if choices <= TUNING.proof_up_to:
         return ["proof", "search"]
     return ["search", "search"] if choices <= TUNING.dives_up_to or problem.variant == "exact" else ["search", "blocks"]
@@ -102,11 +108,25 @@ def run(search: Search, *, role: str = "proof") -> None:
         walk.walk_in_rounds(search, rounds=TUNING.walks)
     if lifted is not None:
         start_lifted(search, lifted)
-    if role == "proof":
+    if role in ("cases", "program"):
+        settle_dear_cells(search, role)
+    elif role == "proof":
         prove(search, lifted)
     elif role == "blocks":
         reopen(search)
     else:
+        improve(search)
+
+
+def settle_dear_cells(search: Search, role: str) -> None:
+    """The work of both teams on a table whose costs lie on few cells; what time is left goes to the search's members."""
+    from statveil.protect.search import exact, heavy
+
+    if role == "cases":
+        exact.solve_exactly(search)
+    else:
+        heavy.solve_program(search)
+    if not search.done:
         improve(search)
 
 
@@ -155,15 +175,20 @@ def start_lifted(search: Search, lifted: LiftedRoot) -> None:
 
 
 def prove(search: Search, lifted: LiftedRoot | None) -> None:
-    """Dives for a good incumbent, which tightens every bound; then branch and bound to the end, on relative signs where that helps."""
+    """Branch and bound on relative signs where copies of the table help: best first, it comes to the best table before anything above it.
+    Else dives for a good incumbent, which tightens every bound; then branch and bound to the end.
+    """
     from statveil.protect.bounds.sign_tree import prove_by_signs
     from statveil.protect.search.exact import solve_exactly
     from statveil.protect.search.local import dive
 
+    left = search.seconds_left
+    if lifted is not None and search.problem.choices.size >= SIGN_TREES.fewest_copies:
+        prove_by_signs(search, lifted)
+    if search.done or search.seconds_left < TUNING.rest * left:
+        return
     if search.problem.choices.size > 8:
         dive.run(search, dives=TUNING.dives, patience=2 * TUNING.dives)
-    if lifted is not None and not search.done:
-        prove_by_signs(search, lifted)
     if not search.done:
         solve_exactly(search)
 

@@ -82,7 +82,7 @@ def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: 
     before = search.objective
     program = _program(search, open_cells)
     solution = highs.solve(
-        _slim(search, program.model),
+        slim(search, program.model),
         seconds=min(seconds, search.seconds_left),
         gap=gap,
         start=program.columns(search.best),
@@ -110,7 +110,7 @@ _independent: WeakKeyDictionary[Search, IntArray] = WeakKeyDictionary()
 """Found once for each search: the relations are the same in all its blocks."""
 
 
-def _slim(search: Search, model: LinearModel) -> LinearModel:
+def slim(search: Search, model: LinearModel) -> LinearModel:
     """The model without the relations that follow from others (they come first among its rows): branch and bound is far quicker."""
     if search not in _independent:
         _independent[search] = independent_relations(search.problem)
@@ -131,20 +131,22 @@ def _offer(search: Search, program: Disjunctions, columns: FloatArray) -> None:
 
 
 class ExactTuning(NamedTuple):
-    """When all choices are tried one by one."""
+    """When all choices are tried one by one, and how far a switch may reach; by judgement."""
 
-    most_to_price: int = 10  # cells with a choice up to which every choice of senses is priced by a program of its own; by judgement
+    longest_switch: float = 1e6  # in scaled amounts, where the median level is 50: solvers' tolerances are a millionth of a switch
+    most_to_price: int = 10  # cells with a choice up to which every choice of senses is priced by a program of its own
 
 
 TUNING = ExactTuning()
 
 
-def solve_exactly(search: Search) -> None:
+def solve_exactly(search: Search, *, combinations: bool = False) -> None:
     """Branch and bound from the best table known: our own for a while, whose tree is certified, then the solver's.
 
     Its senses are priced again and verified; its bound is offered. For L2 the solver's program is a proposal only, with absolute
     changes instead of squares (whose optimum is a bound: of whole numbers no square is smaller); a few senses are all priced, and small
-    tables solved over whole amounts.
+    tables solved over whole amounts. `combinations` adds what single relations forbid among senses as rows of the solver's program (S2
+    section 3).
     """
     from statveil.protect.search import whole_squares
     from statveil.solve import highs
@@ -160,6 +162,7 @@ def solve_exactly(search: Search) -> None:
         return
     search.enter("branch and bound")
     program = Disjunctions(search)
+    model = program.without_forbidden_senses() if combinations else program.model
 
     def improved(columns: FloatArray, bound: float) -> None:
         if not program.truncated:
@@ -168,7 +171,7 @@ def solve_exactly(search: Search) -> None:
 
     start = program.columns(search.best) if search.best is not None else None
     solution = highs.solve(
-        program.model, seconds=search.seconds_left, gap=search.limits.gap / (1 + search.limits.gap), start=start, on_incumbent=improved
+        model, seconds=search.seconds_left, gap=search.limits.gap / (1 + search.limits.gap), start=start, on_incumbent=improved
     )
     if solution.x is not None:
         search.try_senses(program.senses(solution.x))
@@ -214,12 +217,7 @@ class Disjunctions:
         forced = np.where(problem.can_go_up, 1, -1) * (problem.sensitive & ~(problem.can_go_up & problem.can_go_down))
         lower, upper = self.fixed.column_bounds(problem.allowed(forced))
         upper = np.minimum(upper, self._reach(search))
-        endless = np.isinf(upper)
-        self.truncated = bool(endless.any())
-        upper = np.where(endless, all_that_is_forced(problem) / unit, upper)
-        place = np.full(problem.size, -1)
-        place[moving] = np.arange(moving.size)
-        self.at = place[self.choice]
+        upper, self.truncated = self._ends(upper)
         lower[self.at], lower[moving.size + self.at] = 0.0, 0.0
         up_level, down_level = problem.up.low[self.choice] / unit, -problem.down.high[self.choice] / unit
         up_most, down_most = np.maximum(upper[self.at], up_level), np.maximum(upper[moving.size + self.at], down_level)
@@ -241,6 +239,17 @@ class Disjunctions:
             whole=np.concatenate([np.zeros(lower.size, dtype=np.bool_), np.ones(count, dtype=np.bool_)]),
         )
 
+    def _ends(self, upper: FloatArray) -> tuple[FloatArray, bool]:
+        """Where reaches end, and whether that is a guess: cells of next to no cost could go so far that a switch would say nothing."""
+        unit, switched = self.fixed.unit, np.zeros(upper.size, dtype=np.bool_)
+        place = np.full(self.problem.size, -1)
+        place[self.fixed.moving] = np.arange(self.fixed.moving.size)
+        self.at = place[self.choice]
+        switched[self.at] = switched[self.fixed.moving.size + self.at] = True
+        guess = all_that_is_forced(self.problem) / unit
+        endless = np.isinf(upper) | (switched & (upper > max(guess, TUNING.longest_switch)))
+        return np.where(endless, guess, upper), bool(endless.any())
+
     def _cuts(self, search: Search) -> tuple[csr_matrix, FloatArray]:
         """The inequalities of the lower bound in |z| = rise + fall: without them the relaxation knows nothing (docs/science.md, section
         5).
@@ -250,6 +259,26 @@ class Disjunctions:
             return csr_matrix((0, width)), np.zeros(0)
         sizes = search.cuts.matrix[:, self.fixed.moving]
         return hstack([sizes, sizes, csr_matrix((sizes.shape[0], self.choice.size))], format="csr"), search.cuts.rhs / self.fixed.unit
+
+    def without_forbidden_senses(self) -> LinearModel:
+        """With a row for each combination of senses that a relation forbids: not all of them at once (S2 section 3, S3 eqs 5-7)."""
+        from statveil.protect.search.papers.sat import ForbiddenCombinations
+
+        found = list(ForbiddenCombinations(self.problem).by_relation())
+        literals = np.array([literal for combination in found for literal in combination], dtype=np.int64)
+        rows = np.repeat(np.arange(len(found)), [len(combination) for combination in found])
+        place = np.zeros(self.problem.size, dtype=np.int64)
+        place[self.choice] = 2 * self.fixed.moving.size + np.arange(self.choice.size)
+        factors, columns = np.sign(literals).astype(np.float64), place[np.abs(literals) - 1]
+        cuts = csr_matrix((factors, (rows, columns)), shape=(len(found), self.model.cost.size))
+        most = np.array([sum(literal > 0 for literal in combination) - 1.0 for combination in found])
+        model = self.model
+        return dataclasses.replace(
+            model,
+            matrix=vstack([model.matrix, cuts], format="csr"),
+            row_lower=np.concatenate([model.row_lower, np.full(most.size, -np.inf)]),
+            row_upper=np.concatenate([model.row_upper, most]),
+        )
 
     def _reach(self, search: Search) -> FloatArray:
         """No cell need move further than would cost as much as the incumbent, by the floors and by the lower bound's reduced costs."""

@@ -82,6 +82,7 @@ HOMES = {
     "sat": "search.papers.sat:run",
     "bcd": "search.papers.bcd:run",
     "tree-bcd": "search.papers.tree_bcd:run",
+    "fix-and-relax": "search.papers.fix_and_relax:run",
     "network": "network.engine:run",
     "dense": "dense.engine:run",
 }

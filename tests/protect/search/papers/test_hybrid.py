@@ -88,3 +88,27 @@ def test_a_part_and_its_total_do_not_conflict() -> None:
     problem = problem_of([20, 30, 50], [[1, 1, -1]], levels={0: 4, 1: 5, 2: 6})
     assert hybrid_swaps.Swaps(hybrid_swaps.sides(problem), np.array([0, 1, 0])).score == 0
     assert hybrid_swaps.Swaps(hybrid_swaps.sides(problem), np.array([0, 0, 1])).score == 1
+
+
+def test_a_cell_equal_to_its_total_shares_its_group_where_the_zero_beside_it_may_move() -> None:
+    """S0's exception: 10 + 0 = 10, the zero open; 40 in the same column is dealt for itself. So is it where zeros are sensitive too."""
+    rows = [[1, 1, -1, 0, 0], [0, 0, 1, 1, -1]]
+    problem = problem_of([10, 0, 10, 40, 50], rows, levels={0: 2, 2: 2, 3: 8})
+    assert hybrid.moved_as_one(problem).tolist() == [0, 0, 1]
+    assert hybrid.deal(problem, 16).tolist() == [1, 1, 0]
+    open_zero = problem_of([10, 0, 10, 40, 50], rows, levels={0: 2, 1: 1, 2: 2, 3: 8}, lower=np.full(5, -99))
+    assert hybrid.moved_as_one(open_zero).tolist() == [0, 1, 0, 2]
+
+
+def test_a_sum_moves_with_its_only_sensitive_part_whatever_the_other_holds() -> None:
+    """30 and 50 are one; the two parts of 70 are both sensitive, and neither equals it."""
+    problem = problem_of([30, 20, 50, 30, 40, 70], [[1, 1, -1, 0, 0, 0], [0, 0, 0, 1, 1, -1]], levels={0: 3, 2: 5, 3: 3, 4: 4, 5: 7})
+    assert hybrid.moved_as_one(problem).tolist() == [0, 0, 1, 2, 3]
+    assert [count for count, _ in hybrid.group_counts(search_of(problem), 16, 8)] == [4]
+
+
+def test_swaps_leave_together_what_moves_as_one() -> None:
+    problem = problem_of([30, 20, 50, 60, 110], [[1, 1, -1, 0, 0], [0, 0, 1, 1, -1]], levels={0: 3, 2: 5, 3: 6, 4: 9})
+    group = hybrid_swaps.swapped_groups(search_of(problem), 2, seconds=60)
+    bundle = hybrid.moved_as_one(problem)
+    assert all(np.unique(group[bundle == one]).size == 1 for one in bundle)

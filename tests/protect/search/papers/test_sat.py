@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from statveil.core.limits import Ending, Limits
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.papers import sat
 from statveil.protect.search.papers.sat import ForbiddenCombinations, Term, minimal_covers, within
 from statveil.protect.search.state import Search, SearchNews
+from statveil.solve import highs
+from statveil.solve.model import LinearModel, LinearSolution
 from statveil.solve.sat import Formula
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost
@@ -206,3 +209,27 @@ def _clashes(problem: ProtectionProblem, senses: np.ndarray, row: int) -> bool:
         return False
     ends = [(int(f) * int(allowed.low[c]), int(f) * int(allowed.high[c])) for c, f in enumerate(line) if f]
     return not sum(min(e) for e in ends) <= problem.residual[row] <= sum(max(e) for e in ends)
+
+
+def test_the_fallback_hands_the_senses_that_failed_to_the_solver_as_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3 section 3.1: the program's own costs, these senses, amounts left to the solver; near them by count only if that brings nothing."""
+    given: list[tuple[bool, list[float]]] = []
+
+    def nothing(model: LinearModel, *, seconds: float, gap: float, start: np.ndarray) -> LinearSolution:
+        given.append((bool(model.cost[0]), start[-4:].tolist()))
+        assert np.isnan(start[:-4]).all()
+        return LinearSolution(ending=Ending.OUT_OF_TIME, x=None, objective=math.inf, bound=-math.inf, row_duals=None, native="")
+
+    monkeypatch.setattr(highs, "solve", nothing)
+    assert sat._nearest_feasible(search_of(square()), np.array([1, 1, -1, 1])) is None
+    assert given == [(True, [1, 1, 0, 1]), (False, [1, 1, 0, 1])]
+
+
+def test_a_start_without_amounts_is_completed_by_the_solver() -> None:
+    """Which diagonal rises is all the same to the costs; the start says it."""
+    program = Disjunctions(search_of(square()))
+    for up in ([1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]):
+        start = np.concatenate([np.full(program.model.cost.size - 4, np.nan), up])
+        solution = highs.solve(program.model, seconds=60, gap=sat.FIRST_FOUND, start=start)
+        assert solution.x is not None
+        assert solution.x[-4:].tolist() == up

@@ -2,8 +2,10 @@
 
 Cells are ordered from largest to smallest and dealt to M groups in turn, so that the groups are alike. The full model then
 gets B_i = B_(i+M) = B_(i+2M) = ...: M binaries are left. S0's order is by value; ours is by protection level (see
-`alternate`), which in its tables is the same. Its exception, that a cell equal to one of its totals shares the total's
-group, is met before: the reduction has made the two one cell. A cell with one open sense takes it and is in no group.
+`alternate`), which in its tables is the same. Its exception: a cell equal to one of its totals shares the total's group. Where
+the other parts cannot move, the reduction has made the two one cell before; where they can, as a zero may, they are dealt together
+here. So is a sum with a single sensitive part and that part, whatever the others hold: what one must move, the other can take.
+A cell with one open sense takes it and is in no group.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import block_diag, csr_matrix, identity
+from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.papers.alternate import largest_first
+from statveil.protect.search.papers.tree_bcd import parts_by_total
 from statveil.protect.search.state import Search
 from statveil.solve.model import LinearModel
 
@@ -45,10 +49,10 @@ def begin(search: Search) -> None:
 
 
 def group_counts(search: Search, groups: int, runs: int) -> Iterator[tuple[int, float]]:
-    """The values of M, none above the number of cells with a choice, each with half of the seconds left by then (the last: all)."""
+    """The values of M, none above the number of what can be dealt, each with half of the seconds left by then (the last: all)."""
     if groups < 1 or runs < 1:
         raise InputError("Groups and runs must be 1 or more.")
-    cells = search.problem.choices.size
+    cells = int(moved_as_one(search.problem).max(initial=-1)) + 1
     counts = sorted({min(max(groups - turn, 1), max(cells, 1)) for turn in range(runs)}, reverse=True)
     for turn, count in enumerate(counts):
         if search.done:
@@ -57,11 +61,34 @@ def group_counts(search: Search, groups: int, runs: int) -> Iterator[tuple[int, 
 
 
 def deal(problem: ProtectionProblem, groups: int) -> IntArray:
-    """The group of each cell with a choice (in the table's order): largest first, to the groups in turn."""
+    """The group of each cell with a choice (in the table's order): largest first, to the groups in turn; what moves as one is one."""
+    choice, bundle = problem.choices, moved_as_one(problem)
+    place = np.zeros(problem.size, dtype=np.int64)
+    place[choice] = bundle
+    in_order = place[largest_first(problem)]
+    first = np.unique(in_order, return_index=True)[1]
+    turn = np.zeros(first.size, dtype=np.int64)
+    turn[in_order[np.sort(first)]] = np.arange(first.size) % groups
+    return np.asarray(turn[bundle])
+
+
+def moved_as_one(problem: ProtectionProblem) -> IntArray:
+    """The bundle of each cell with a choice, numbered from zero: S0's exception, by each relation that has a total.
+
+    A sum and its part are one if their values are the same, or if no other part of it is sensitive.
+    """
     choice = problem.choices
-    group = np.zeros(problem.size, dtype=np.int64)
-    group[largest_first(problem)] = np.arange(choice.size) % groups
-    return group[choice]
+    place = np.full(problem.size, -1, dtype=np.int64)
+    place[choice] = np.arange(choice.size)
+    ties = [np.zeros((2, 0), dtype=np.int64)]
+    for total, parts in parts_by_total(problem.relations):
+        asking = parts[problem.sensitive[parts]]
+        tied = asking if asking.size == 1 else asking[problem.value[asking] == problem.value[total]]
+        tied = place[tied][place[tied] >= 0] if place[total] >= 0 else tied[:0]
+        ties.append(np.stack([np.full(tied.size, place[total]), tied]))
+    one, other = np.concatenate(ties, axis=1)
+    graph = csr_matrix((np.ones(one.size), (one, other)), shape=(choice.size, choice.size))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def solve_grouped(search: Search, group: IntArray, *, seconds: float) -> None:

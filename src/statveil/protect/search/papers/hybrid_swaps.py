@@ -4,7 +4,7 @@ Two cells of one group that share a total push it the same way. A group's score 
 over its pairs of cells. Cells are swapped between groups while that lowers the sum of all scores; then the MILP of `hybrid`.
 
 Totals in common are read off the relations: both cells stand on the same side of one. (A part and its own total stand on
-opposite sides and make up for each other; S0 has no sensitive totals.)
+opposite sides and make up for each other; S0 has no sensitive totals.) Cells that move as one (`hybrid`) stay in their group.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from statveil.core.arrays import IntArray
+from statveil.core.arrays import BoolArray, IntArray
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.papers.hybrid import begin, deal, group_counts, solve_grouped
+from statveil.protect.search.papers.hybrid import begin, deal, group_counts, moved_as_one, solve_grouped
 from statveil.protect.search.state import Search
 
 
@@ -42,12 +42,13 @@ def run(search: Search, *, groups: int = 16, runs: int = 8) -> None:
 
 def swapped_groups(search: Search, groups: int, *, seconds: float) -> IntArray:
     """Groups that no swap of two cells improves, if time allows; else as far as it got."""
-    swaps = Swaps(sides(search.problem), deal(search.problem, groups))
+    bundle = moved_as_one(search.problem)
+    swaps = Swaps(sides(search.problem), deal(search.problem, groups), loose=np.bincount(bundle)[bundle] == 1)
     until = search.seconds_left - seconds
     moved = True
     while moved:
         moved = False
-        for cell in range(swaps.group.size):
+        for cell in np.flatnonzero(swaps.loose).tolist():
             if search.seconds_left <= until:
                 return swaps.group
             moved |= swaps.improve(cell)
@@ -62,9 +63,13 @@ def sides(problem: ProtectionProblem) -> csr_matrix:
 
 
 class Swaps:
-    """Groups under way. `conflicts[c, g]` is how many totals cell c has in common with the other cells of group g, summed."""
+    """Groups under way. `conflicts[c, g]` is how many totals cell c has in common with the other cells of group g, summed.
 
-    def __init__(self, sides: csr_matrix, group: IntArray) -> None:
+    Only `loose` cells are swapped; all of them where nothing is said.
+    """
+
+    def __init__(self, sides: csr_matrix, group: IntArray, loose: BoolArray | None = None) -> None:
+        self.loose = np.ones(group.size, dtype=np.bool_) if loose is None else loose
         self._sides, self._members = sides, csr_matrix(sides.T)
         self.group = group.copy()
         cells, groups = group.size, int(group.max(initial=-1)) + 1
@@ -83,7 +88,7 @@ class Swaps:
         common = self._in_common(cell)
         here = self.conflicts[each, self.group]
         change = self.conflicts[cell, self.group] - here[cell] + self.conflicts[:, own] - here - 2 * common
-        change[self.group == own] = 0
+        change[(self.group == own) | ~self.loose] = 0
         partner = int(np.argmin(change)) if change.size else cell
         if change.size == 0 or change[partner] >= 0:
             return False

@@ -3,7 +3,8 @@
 A point says which groups go up; its cost is that of the continuous problem with those senses. S0 describes what its optimiser
 did, and Laguna and Marti's book, which it cites, how: a reference set of good and diverse points; pairs of them combined, the
 best two up to five times, the worst two once; newcomers admitted by cost and by Euclidean distance from the members; and, when
-combining brings no newcomer, the set rebuilt around a small elite with points far from it.
+combining brings no newcomer, the set rebuilt around a small elite with points far from it. How points are improved before they enter
+S0 does not say (its optimiser did it unseen): that one pass over the groups, which keeps every turn that pays, is ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""Block coordinate descent along the hierarchy (S3 section 3, "tree-BCD"): blocks are levels, then wider and wider windows of levels."""
+"""Block coordinate descent along the hierarchy (S3 section 3, "tree-BCD"): blocks are levels, then wider and wider windows of levels.
+
+S3 numbers the levels of the one hierarchy of its tables. A linear system names no hierarchy, and a table may have several: the level
+rule here is ours. A cell's level is the longest chain of sums above it, so that in a table with one hierarchy it is S3's, and every
+total lies above its parts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -64,16 +70,19 @@ def depths(relations: csr_matrix) -> IntArray:
 
 
 def _arcs(relations: csr_matrix) -> tuple[IntArray, IntArray]:
-    """From total to part, for each relation with a total: the one cell whose sign is against all others (of two, the negative one)."""
-    arcs = [np.zeros((2, 0), dtype=np.int64)]
+    """From total to part, for each relation with a total."""
+    arcs = [np.stack([np.full(parts.size, total), parts]) for total, parts in parts_by_total(relations)]
+    together = np.concatenate([np.zeros((2, 0), dtype=np.int64), *arcs], axis=1)
+    return together[0], together[1]
+
+
+def parts_by_total(relations: csr_matrix) -> Iterator[tuple[int, IntArray]]:
+    """Each relation's total and its parts: the one cell whose sign is against all others (of two, the negative one)."""
     for start, end in pairwise(relations.indptr.tolist()):
         cells, signs = relations.indices[start:end], np.sign(relations.data[start:end])
         total = _total(signs)
         if total is not None:
-            parts = np.delete(cells, total)
-            arcs.append(np.stack([np.full(parts.size, cells[total]), parts]))
-    together = np.concatenate(arcs, axis=1)
-    return together[0], together[1]
+            yield int(cells[total]), np.delete(cells, total).astype(np.int64)
 
 
 def _total(signs: IntArray) -> int | None:
