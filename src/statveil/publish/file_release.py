@@ -19,7 +19,7 @@ from statveil.audit.perturbed import PerturbationStatement, audit_perturbed
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
-from statveil.core.errors import AuditFailed
+from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import known
 from statveil.core.show import FrameExports
 from statveil.data.microdata import Microdata
@@ -204,6 +204,8 @@ def write_release(data: Microdata | PerturbedRecords, plan: FilePlan, target: Pa
     known("way with attacks", how.attacks, ("report", "refuse"))
     perturbed = data if isinstance(data, PerturbedRecords) else None
     data = data.data if isinstance(data, PerturbedRecords) else data
+    if not data.engine.releases_files:
+        raise InputError("Safe files are not written from records in Spark.", hint="Write the records to Parquet files, and read those.")
     refuse_keys(perturbed.columns if perturbed else (), plan.keys, how.drop)
     refuse_unfit_names(target, [name for name in data.columns if name not in how.drop])
     check_targets([target], sources=[Path(data.origin)])

@@ -48,6 +48,7 @@ class DuckEngine:
     """Whatever must live as long as the records: a temporary copy of the file."""
     view: RecordView | None = None
     settings: DuckDB = field(default_factory=DuckDB)
+    releases_files: bool = True
 
     @contextmanager
     def session(self) -> Iterator[DuckSession]:
@@ -180,15 +181,6 @@ def engine_over_arrow(table: pa.Table, *, origin: str) -> DuckEngine:
 def counting_session() -> AbstractContextManager[DuckSession]:
     """A session without records: for counts on tables of this process."""
     return engine_over_arrow(pa.table({"nothing": pa.array([], pa.int64())}), origin="The count").session()
-
-
-def other_case(word: str) -> tuple[str, str]:
-    """The letters that DuckDB's `lower` or `upper` turns into others, and these, place by place."""
-    letters = pa.table({"a": [chr(number) for number in range(1, 0x110000) if not 0xD800 <= number < 0xE000]})
-    with duckdb.connect() as connection:
-        connection.register("letters", letters)
-        pairs = connection.sql(f"SELECT a, {word}(a) AS b FROM letters WHERE a <> b ORDER BY a").fetchall()
-    return "".join(a for a, _ in pairs), "".join(b for _, b in pairs)
 
 
 @contextmanager

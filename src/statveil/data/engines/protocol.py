@@ -21,12 +21,15 @@ WORDS = {
     "hex_number": "at most 15 hexadecimal digits as a whole number",
     "byte_length": "the length of a text in UTF-8",
     "hex_text": "the text whose UTF-8 these hexadecimal digits are",
+}
+"""Functions that an engine must define, with what they are."""
+EXPRESSION_WORDS = {
     "lowered": "a text in lower case, letter by letter",
     "uppered": "the same in upper case",
     "whole": "a whole number in a type that holds all up to 2**126",
     "quotient": "one whole number of zero or more divided by another, without the rest",
 }
-"""Functions that an engine must define, with what they are."""
+"""Those of expressions (`where`, `derive`), which run on DuckDB only."""
 
 
 class Session(Protocol):
@@ -76,6 +79,10 @@ class RecordView(NamedTuple):
 class Engine(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def releases_files(self) -> bool:
+        """Whether safe files are written from records here."""
 
     def session(self) -> AbstractContextManager[Session]:
         """A session whose table `records` holds the records."""

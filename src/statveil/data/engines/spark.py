@@ -14,7 +14,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import repeat
@@ -23,7 +23,6 @@ from typing import Any
 import pyarrow as pa
 
 from statveil.core.errors import BackendMissing, EngineFailed, InputError
-from statveil.data.engines.duck import other_case
 from statveil.data.engines.protocol import RecordView, column, internal_name
 
 _SPACES = "".join(map(chr, [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000]))
@@ -51,11 +50,7 @@ _WORDS = {
     "hex_number": ("digits STRING", "BIGINT", "CAST(conv(digits, 16, 10) AS BIGINT)"),
     "byte_length": ("t STRING", "INT", "octet_length(t)"),
     "hex_text": ("digits STRING", "STRING", "decode(unhex(digits), 'UTF-8')"),
-    "whole": ("x DECIMAL(38, 0)", "DECIMAL(38, 0)", "x"),
 }
-_OTHER_CASE = {"lowered": "lower", "uppered": "upper"}
-_QUOTIENT = "quotient"
-_ALL_WORDS = (*_WORDS, *_OTHER_CASE, _QUOTIENT)
 
 
 def is_spark_frame(frame: Any) -> bool:
@@ -87,13 +82,13 @@ class SparkEngine:
     origin: str
     frame: Any
     kinds: tuple[str, ...]
-    view: RecordView | None = None
+    releases_files: bool = False
 
     @contextmanager
     def session(self) -> Iterator[SparkRecords]:
         session = SparkRecords(spark=self.frame.sparkSession, origin=self.origin)
         try:
-            session.start(self.frame, self.view)
+            session.start(self.frame)
             yield session
         finally:
             session.close()
@@ -117,9 +112,10 @@ class SparkEngine:
         return "a row that has no number in Spark"
 
     def viewed(self, columns: tuple[str, ...], view: RecordView) -> SparkEngine:
-        shown = replace(self, columns=columns, view=view)
-        with shown.session() as session:
-            return replace(shown, kinds=session.kinds())
+        raise InputError(
+            f"{self.origin}: missing words, where and derive are not there for records in Spark.",
+            hint="Prepare the frame with Spark first.",
+        )
 
 
 @dataclass(kw_only=True, repr=False)
@@ -134,18 +130,9 @@ class SparkRecords:
     _defined: set[str] = field(default_factory=set)
     _mark: str = field(default_factory=lambda: f"statveil_{uuid.uuid4().hex}")
 
-    def start(self, frame: Any, view: RecordView | None) -> None:
+    def start(self, frame: Any) -> None:
         with _in_our_words(self.origin):
-            self._name("records" if view is None else "source", frame)
-            if view is not None:
-                cleaned = ", ".join(f"{each} AS {internal_name(index)}" for index, each in enumerate(view.cleaned))
-                derived = "".join(f", {each} AS {internal_name(index)}" for index, each in enumerate(view.derived, len(view.cleaned)))
-                self.view("records", f"SELECT *{derived} FROM (SELECT {cleaned} FROM source) WHERE {view.kept}")
-
-    def kinds(self) -> tuple[str, ...]:
-        """The types of the records' columns, in Spark's words."""
-        with _in_our_words(self.origin):
-            return tuple(kind for _, kind in self._frame("SELECT * FROM records").dtypes)
+            self._name("records", frame)
 
     def query(self, sql: str) -> pa.Table:
         with _in_our_words(self.origin):
@@ -204,38 +191,20 @@ class SparkRecords:
 
     def _frame(self, sql: str) -> Any:
         """The query with the tables that it names put before it, and words under names that no function of the user's has."""
-        for word in set(_ALL_WORDS) - self._defined:
+        for word in set(_WORDS) - self._defined:
             if f"{word}(" in sql:
                 self._define(word)
         if _FLOATING_TEXT in sql:
             self.spark.udf.register(_FLOATING_TEXT, _floating_text(), "string")
-        sql = re.sub(rf"\b({'|'.join(_ALL_WORDS)})\(", r"statveil_\1(", sql)
+        sql = re.sub(rf"\b({'|'.join(_WORDS)})\(", r"statveil_\1(", sql)
         named = [name for name in self._views if re.search(rf"\b{name}\b", sql)]
         tables = ", ".join(f"{name} AS (SELECT * FROM {self._views[name]})" for name in named)
         return self.spark.sql(f"WITH {tables} {sql}" if tables else sql)
 
     def _define(self, word: str) -> None:
         self._defined.add(word)
-        if word == _QUOTIENT:
-            self.spark.udf.register(f"statveil_{word}", _quotient(), "decimal(38, 0)")
-            return
-        if word in _OTHER_CASE:
-            letters, others = other_case(_OTHER_CASE[word])
-            given, answer, meaning = "t STRING", "STRING", f"translate(t, '{letters}', '{others}')"
-        else:
-            given, answer, meaning = _WORDS[word]
+        given, answer, meaning = _WORDS[word]
         self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION statveil_{word}({given}) RETURNS {answer} RETURN {meaning}")
-
-
-def _quotient() -> Callable[[Any, Any], Any]:
-    """Spark's own division of whole numbers ends at 64 bits."""
-
-    def quotient(above: Any, below: Any) -> Any:
-        from decimal import Decimal
-
-        return None if above is None or below is None else Decimal(int(above) // int(below))
-
-    return quotient
 
 
 def _floating_text() -> Callable[[Any, bool], str | None]:
