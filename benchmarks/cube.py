@@ -46,6 +46,7 @@ SHAPES = {
     "d": RegisterShape(300_000, ((60, 10), (50, 10), (6, 0), (5, 0), (4, 0))),
     "ten": RegisterShape(60_000, ((6, 0),) * 10),
     "five million": RegisterShape(5_000_000, ((60, 10), (50, 10), (6, 0), (5, 0))),
+    "fresh": RegisterShape(90_000, ((50, 10), (24, 6), (7, 0), (4, 0)), tail=2.6, uneven=1.0),
     "held out": RegisterShape(120_000, ((30, 6), (60, 12), (8, 0), (4, 0)), tail=2.3, uneven=1.1),
 }
 

@@ -1,7 +1,9 @@
-"""Cell suppression measured: `csplib FOLDER` on linear systems, `random` on small tables of four kinds with a judge of their own.
+"""Cell suppression measured: `csplib FOLDER` on linear systems, `random` on small tables of four kinds with a judge of
+their own, `office` on an invented office's table.
 
 python benchmarks/suppression.py csplib FOLDER --seconds 60 --only table7
-python benchmarks/suppression.py random --tables 500
+python benchmarks/suppression.py random --tables 500 --method modular
+python benchmarks/suppression.py office --seed 1 --cost unit --seconds 120 --codes 45,80 --inner 12,30
 """
 
 from __future__ import annotations
@@ -9,18 +11,24 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
 import statveil as sv
 from statveil.formats.system import read_system
-from statveil.suppress.cells.options import COSTS, SuppressionOptions
+from statveil.suppress.cells.build import problem_of_system
+from statveil.suppress.cells.methods.shape import shape_of_parents
+from statveil.suppress.cells.options import COSTS, Cost, SuppressionOptions
 from statveil.suppress.cells.suppress import suppress_cells
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.reference.suppression import is_safe
+
+from statveil_lab.generators.office import OfficeShape, draw_tree, office_system
 
 TREE = sv.Hierarchy(parent={"A": "T", "B": "T", "a1": "A", "a2": "A", "b1": "B", "b2": "B", "b3": "B"}, total="T")
 
@@ -48,8 +56,11 @@ def csplib(folder: Path, names: list[str], seconds: float, method: str) -> None:
             print(f"| {told} | {time.monotonic() - began:.1f} |", flush=True)
 
 
-def random_tables(count: int, seconds: float) -> None:
-    """Safe by the reference's linear programs, kind by kind; what is refused is counted."""
+def random_tables(count: int, seconds: float, method: str) -> None:
+    """Safe by the reference's linear programs, kind by kind; what is refused is counted.
+
+    The problem of a method that hides exact values only has no levels, and is judged as such.
+    """
     tally: dict[str, list[int]] = {}
     for seed in range(count):
         kind = ("2-D", "3-D", "hierarchical", "linked")[seed % 4]
@@ -57,13 +68,33 @@ def random_tables(count: int, seconds: float) -> None:
         table = _table(kind, np.random.default_rng(seed))
         sensitivity = sv.rules.assess(table, [sv.MinimumFrequency(3), sv.PPercent(15)])
         try:
-            found = suppress_cells(table, sensitivity, "auto", limits=sv.Limits(seconds=seconds))
-        except (sv.InfeasibleProblem, sv.NoTableFound, sv.AuditFailed):
+            found = suppress_cells(table, sensitivity, method, limits=sv.Limits(seconds=seconds))
+        except (sv.InputError, sv.InfeasibleProblem, sv.NoTableFound, sv.AuditFailed):
             tally[kind] = [made, refused + 1, breached]
             continue
         tally[kind] = [made + 1, refused, breached + (not is_safe(found.problem, found.suppressed))]
     for kind, (made, refused, breached) in tally.items():
         print(f"{kind}: {made} patterns, {refused} refused, {breached} not safe by the reference")
+
+
+def office(shape: OfficeShape, seed: int, cost: str, seconds: float, methods: list[str]) -> None:
+    """An invented office's table by several methods: secondary cells by a method's own rules and in the end, and their cost."""
+    options = SuppressionOptions(cost=cast("Cost", cost))
+    problem = problem_of_system(office_system(shape, seed=seed), options)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    trees = [draw_tree(codes, inner, shape.depth, rng) for codes, inner in zip(shape.codes, shape.inner, strict=True)]
+    problem = replace(problem, shapes=(shape_of_parents(trees),))
+    print(f"{problem.size} cells, {np.count_nonzero(problem.value)} filled, {np.count_nonzero(problem.primary)} primary")
+    for method in methods:
+        began = time.monotonic()
+        try:
+            found = suppress_cells(problem, None, method, options=options, limits=sv.Limits(seconds=seconds))
+        except sv.StatveilError as error:
+            print(f"| {method} | {type(error).__name__} | | | | | {time.monotonic() - began:.1f} |", flush=True)
+            continue
+        own = "" if found.by_rules is None else found.by_rules
+        figures = (method, own, int(found.secondary.sum()), f"{found.cost:.0f}", f"{found.certified_bound:.0f}", f"{100 * found.gap:.1f}%")
+        print(f"| {' | '.join(str(each) for each in figures)} | {time.monotonic() - began:.1f} |", flush=True)
 
 
 def _table(kind: str, rng: np.random.Generator) -> sv.Table:
@@ -85,14 +116,21 @@ def _table(kind: str, rng: np.random.Generator) -> sv.Table:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["csplib", "random"])
+    parser.add_argument("what", choices=["csplib", "random", "office"])
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--method", default="auto")
     parser.add_argument("--tables", type=int, default=500)
+    parser.add_argument("--codes", default="117,225")
+    parser.add_argument("--inner", default="30,95")
+    parser.add_argument("--cost", default="unit")
+    parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     if given.what == "csplib":
         csplib(given.folder, given.only, given.seconds, given.method)
+    elif given.what == "office":
+        codes, inner = (tuple(int(each) for each in words.split(",")) for words in (given.codes, given.inner))
+        office(OfficeShape(codes=codes, inner=inner), given.seed, given.cost, given.seconds, given.method.split(","))
     else:
-        random_tables(given.tables, given.seconds)
+        random_tables(given.tables, given.seconds, given.method)

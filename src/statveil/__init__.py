@@ -35,6 +35,7 @@ _HOMES = {
         "StatveilError",
     ),
     "statveil.core.limits": ("Limits", "Progress"),
+    "statveil.data.engines.settings": ("DuckDB",),
     "statveil.data.hierarchy": ("Hierarchy",),
     "statveil.data.microdata": ("Microdata",),
     "statveil.data.readers": ("read_microdata",),
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
         StatveilError,
     )
     from statveil.core.limits import Limits, Progress
+    from statveil.data.engines.settings import DuckDB
     from statveil.data.hierarchy import Hierarchy
     from statveil.data.microdata import Microdata
     from statveil.data.readers import read_microdata

@@ -114,6 +114,13 @@ def test_multipliers_beyond_64_bits() -> None:
     assert bound_of(row(), plain(row(), copies((0,), (0, 0, 1), shift=90), scale=90, worth=1_000_000 << 90)) == 8
 
 
+def test_factors_that_do_not_add_up_in_64_bits_are_refused() -> None:
+    large = 2**29
+    problem = problem_of([10, 20, 30], [[large, large, -large]], levels={0: 4, 1: 4})
+    with pytest.raises(AuditFailed, match="too large"):
+        bound_of(problem, plain(problem, copies((0, 1), (0, 0, 2**31 - 1), (1, 0, 2**31 - 1))))
+
+
 def test_sums_beyond_64_bits_of_numbers_within_them() -> None:
     """Levels of 2^30 at 2^40 units of cost each: no number is large, their products are."""
     level, scale = 2**30, 40

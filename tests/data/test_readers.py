@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 import xlsxwriter
 
 from statveil.core.errors import BackendMissing, FormatError, InputError, StatveilError, UnknownColumn
-from statveil.data import readers
+from statveil.data import readers, spooled
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.tables.spec import TableSpec
@@ -124,7 +124,21 @@ def duckdb_frame(columns: dict[str, list[Any]]) -> Any:
     return duckdb.connect().from_arrow(pa.table(columns))
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, duckdb_frame])
+def batches(columns: dict[str, list[Any]]) -> pa.RecordBatchReader:
+    return pa.table(columns).to_reader()
+
+
+class Stream:
+    """Something that knows Arrow's protocol of streams and nothing else."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self._table = pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, duckdb_frame, batches, Stream])
 def test_frames_of_all_kinds_are_read(make: Callable[[Any], Any]) -> None:
     data = read_microdata(make(FRAME))
     assert (data.columns, rows(data)) == (("code", "turnover"), [("01", 1.5), ("02", 2.0)])
@@ -266,3 +280,69 @@ def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(readers, "find_spec", lambda _name: None)
     with pytest.raises(BackendMissing, match=rf"statveil\[{extra}\]"):
         read_microdata(tmp_path / name)
+
+
+def test_a_stream_is_written_down_in_pieces_and_read_as_often_as_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spooled, "TUNING", spooled.SpoolTuning(rows=3))
+    data = read_microdata(pa.table({"number": list(range(10))}).to_reader(), where="number > 1")
+    assert [rows(data), rows(data)] == [[(number,) for number in range(2, 10)]] * 2
+
+
+def test_a_relation_keeps_whole_numbers_of_128_bits() -> None:
+    data = read_microdata(duckdb.connect().sql("SELECT sum(n) AS total FROM (VALUES (9007199254740993), (0)) AS t(n)"))
+    assert str(rows(data)[0][0]) == "9007199254740993"
+
+
+def test_a_stream_that_breaks_tells_no_value() -> None:
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"a": ["x"]})
+        raise ValueError("secret")
+
+    with pytest.raises(FormatError, match="ValueError") as told:
+        read_microdata(pa.RecordBatchReader.from_batches(pa.schema([("a", pa.string())]), broken()))
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("pattern", ["", "/*.csv"])
+def test_several_csv_files_are_one(tmp_path: Path, pattern: str) -> None:
+    written(tmp_path, "code;sales\n01;5\n02;7\n", "b.csv")
+    written(tmp_path, "code;sales\n\u00e9;1,5\n".encode("cp1252"), "a.csv")
+    written(tmp_path, "", "_SUCCESS")
+    data = read_microdata(f"{tmp_path}{pattern}")
+    assert sorted(rows(data)) == [("01", "5"), ("02", "7"), ("\u00e9", "1,5")]
+    assert data.engine.place(3).endswith(f"line 3 of {tmp_path / 'b.csv'}")
+
+
+def test_several_parquet_files_are_one(tmp_path: Path) -> None:
+    for place in range(3):
+        pq.write_table(pa.table({"code": [f"{place:02d}"], "sales": [place]}), tmp_path / f"{place}.parquet")
+    assert sorted(rows(read_microdata(tmp_path))) == [("00", 0), ("01", 1), ("02", 2)]
+    assert len(rows(read_microdata(tmp_path / "[01].parquet"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x,z\n1,2\n"}, "other columns"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x;y\n1;2\n"}, "delimiter"),
+        ({"a.csv": "x,y\n1,2\n", "b.parquet": pa.table({"x": [1]})}, "Parquet files and others"),
+        ({"a.parquet": pa.table({"x": [1]}), "b.parquet": pa.table({"x": ["1"]})}, "of other types"),
+        ({"a.csv": "x\n1\n", "b.xlsx": "no"}, "must be CSV or Parquet"),
+        ({"year=2024/a.csv": "x\n1\n"}, "folders within folders"),
+        ({}, "There is no file"),
+    ],
+)
+def test_several_files_that_do_not_fit_are_refused(tmp_path: Path, files: dict[str, Any], words: str) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        pq.write_table(content, tmp_path / name) if isinstance(content, pa.Table) else (tmp_path / name).write_text(content)
+    with pytest.raises(StatveilError, match=words):
+        read_microdata(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://bucket/firms.csv", "https://office/firms.csv", "postgresql://host/base", "postgresql://host/base#a.b.c"]
+)
+def test_an_address_that_is_not_read_is_refused(address: str) -> None:
+    with pytest.raises(InputError, match=r"address"):
+        read_microdata(address)

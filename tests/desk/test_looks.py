@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from statveil.core.toml import to_toml
 from statveil.desk.looks import Looks
-from statveil.desk.project import Project
+from statveil.desk.project import JobStep, Project
 from tests.desk.stories import REGIONS, SHOPS, tabulated
 
 
@@ -50,3 +51,16 @@ def test_records_that_were_written_anew_are_read_anew_though_size_and_time_are_t
     os.utime(fresh, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     fresh.replace(path)
     assert found.assessed().table.value.max() == before.value.max() + 1
+
+
+def test_what_the_rules_find_is_kept_until_a_rule_or_its_list_changes(tmp_path: Path) -> None:
+    found, project = looks(tmp_path), Project(tmp_path)
+    assert found.assessed().found is found.assessed().found
+    cells = tmp_path / "data" / "cells.csv"
+    cells.write_text("region,trade,status\nS1,food,frozen\n")
+    content = {**project.content, "rule": [*project.content["rule"], {"type": "manual", "file": "data/cells.csv"}]}
+    project.replace(to_toml(content), JobStep("a list", "Ada", project.state))
+    before = int(found.assessed().found.frozen.sum())
+    cells.write_text("region,trade,status\nS1,food,safe\n")
+    os.utime(cells, ns=(1, 1))
+    assert before > int(found.assessed().found.frozen.sum()) == 0

@@ -33,11 +33,11 @@ from statveil.risk.levels import (
 from statveil.risk.rules import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior
 from statveil.risk.rules.base import LIMIT
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
-from statveil.tables.table import Table
+from statveil.tables.table import Table, find_cell
 from statveil.tables.tabulate import tabulate
 from tests.reference.coalitions import is_told
 from tests.reference.rules import Respondent
-from tests.risk.cells import firms, table_of
+from tests.risk.cells import firms, one_view, table_of
 
 KEY, OTHER = SecretKey(b"k" * 32), SecretKey(b"o" * 32)
 TENTH = Fraction(1, 10)
@@ -174,11 +174,30 @@ def test_a_drawn_level_is_rounded_up_and_never_overflows() -> None:
     assert levels.drawn_factors(KEY, [7], [3], Fraction(45, 100))[0] > STEPS
 
 
-def test_without_leaders_all_cells_share_one_factor_and_without_sensitive_cells_nothing_is_drawn() -> None:
+def test_cells_that_nobody_leads_are_drawn_by_where_they_stand() -> None:
+    """Zeros of unnamed records: were their factor one, cells published at that factor times their neighbours' size would be seen."""
+    zeros = drawn([0, 0, 0, 5])
+    assert len(set(zeros)) == 4
     table = table_of([firms(5)] * 2)
     both = draw_levels(table, judged(table, {0: A_MILLION, 1: A_MILLION}), 1.45, KEY).upper_level
-    assert both[0] == both[1] > A_MILLION
+    assert both[0] != both[1]
     assert draw_levels(table, judged(table, {}), 1.45, KEY).upper_level.tolist() == [0, 0]
+
+
+def test_a_zero_is_drawn_alike_in_a_table_with_one_dimension_more() -> None:
+    """Its codes name it, those of totals do not."""
+    firms_ = pd.DataFrame({"town": ["a", "b", "b", "b"], "trade": ["x", "y", "y", "y"], "sales": [0, 5, 7, 9]})
+    found = []
+    for dimensions in (["town"], ["town", "trade"]):
+        table = tabulate(sv.read_microdata(firms_), sv.TableSpec(dimensions=dict.fromkeys(dimensions), measure="sales"), top=8)
+        cell = find_cell(table, {"town": "a"}, None)
+        found.append(levels._who_draws(table, np.array([cell])).tolist())
+    assert found[0] == found[1] != [0]
+
+
+def test_a_set_of_cells_without_a_leader_is_drawn_by_its_number() -> None:
+    table = replace(table_of([firms(0)] * 3), views=(one_view(2),), leader=np.zeros(3, dtype=np.uint64))
+    assert np.unique(levels._who_draws(table, np.arange(3))).size == 3
 
 
 def test_levels_are_not_drawn_without_a_key() -> None:

@@ -224,6 +224,7 @@ class _Evaluation:
         self.places = implied.row_of_entry * width + implied.matrix.indices
         self.width = width
         self._imbalances: dict[tuple[object, ...], int] = {}
+        self._covers: tuple[DeviationRanges, dict[int, int]] = (implied.ranges, {})
         if (np.maximum(-implied.ranges.low, implied.ranges.high) >= SAFE).any():
             raise AuditFailed("The certificate is refused: a cell's range has no end.")
 
@@ -351,7 +352,14 @@ class _Evaluation:
         pull = exact_product(self.size_columns, _gathered(len(self.right), node.cut_relations, node.cut_factors))
         covers = [(row, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell == COVER]
         polygons = [(row, cell, factor) for row, cell, factor in zip(*node[2:], strict=True) if cell != COVER]
-        constant = sum(factor * self._cover(row, ranges) for row, factor in covers)
+        if self._covers[0] is not ranges:
+            self._covers = (ranges, {})
+        known = self._covers[1]
+        constant = 0
+        for row, factor in covers:
+            if row not in known:
+                known[row] = self._cover(row, ranges)
+            constant += factor * known[row]
         longest = self.implied.group[[cell for _, cell, _ in polygons]]
         sizes = self._sizes(np.array([row for row, _, _ in polygons], dtype=np.int64), longest)
         for (row, _, factor), size in zip(polygons, sizes.tolist(), strict=True):  # a longest side that is fixed is on the right

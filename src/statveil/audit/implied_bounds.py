@@ -30,7 +30,7 @@ class ImpliedBoundsTuning(NamedTuple):
     rounds: int = 40
     """Rounds of narrowing: by judgement."""
     most_entries: int = 20_000_000
-    """Coefficients to look at, over all rounds: large systems get fewer. By judgement."""
+    """Coefficients to look at, over all rounds: large systems get fewer, and larger ones are narrowed by cost alone. By judgement."""
 
 
 TUNING = ImpliedBoundsTuning()
@@ -186,7 +186,7 @@ class ImpliedBounds:
 
     def exhaust(self) -> None:
         """Group, fix and narrow until nothing changes, then by cost, then again. Stopping early would only leave ranges wider."""
-        rounds = max(4, min(TUNING.rounds, TUNING.most_entries // max(1, self.rows.nnz)))
+        rounds = max(4, min(TUNING.rounds, TUNING.most_entries // max(1, self.rows.nnz))) if self.rows.nnz <= TUNING.most_entries else 0
         for _ in range(2):
             for _ in range(rounds):
                 before = (self.ranges, self.matrix)

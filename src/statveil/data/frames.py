@@ -11,10 +11,8 @@ from statveil.core.errors import FormatError, InputError
 
 
 def arrow_of_frame(frame: Any) -> pa.Table:
-    """Any frame as an Arrow table; a stream of Arrow batches is read to its end."""
+    """Any frame as an Arrow table."""
     try:
-        if isinstance(frame, pa.RecordBatchReader):
-            return frame.read_all()
         native = _understood(frame)
         eager = native.collect(backend="pyarrow") if isinstance(native, nw.LazyFrame) else native
         return eager.to_arrow()

@@ -7,19 +7,24 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from glob import glob
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from statveil.core.errors import BackendMissing, FormatError, InputError
+from statveil.data.database import ADDRESSES, stream_of_table, table_of_address
 from statveil.data.engines import (
+    DuckDB,
+    DuckEngine,
     Engine,
     engine_over_arrow,
     engine_over_csv,
@@ -32,6 +37,7 @@ from statveil.data.frames import arrow_of_frame
 from statveil.data.microdata import DecimalMark, FileLabels, Microdata
 from statveil.data.preparation import prepare_records
 from statveil.data.prepared import MissingWords, PreparedWishes
+from statveil.data.spooled import is_stream, spool
 from statveil.data.textfiles import records_of, require_file, settle_encoding, sniff_delimiter, transcode
 
 STATS_READERS = {
@@ -81,11 +87,13 @@ def read_microdata(
     missing: MissingWords = (),
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
-    engine: EngineName = "duckdb",
+    engine: EngineName | DuckDB = "duckdb",
 ) -> Microdata:
     """Records from a CSV, Parquet, SPSS, Stata, SAS or Excel file, or from a pandas, polars, pyarrow, DuckDB or Spark frame.
 
-    source: a path or a frame. A Spark frame stays in Spark; `engine="spark"` has Spark read Parquet files (see "Records in Spark").
+    source: a path, a frame, a folder or pattern of CSV or Parquet files with the same columns, or `postgresql://host/database#table`.
+    Streams, lazy frames and database tables are read piece by piece. A Spark frame stays in Spark.
+    engine: "duckdb", or `sv.DuckDB(memory="8GB")` with what it may use; "spark" has Spark read Parquet files (see "Records in Spark").
     For CSV, delimiter and encoding (UTF-8, Latin-1, cp1252) are detected unless given, and all columns are text:
     the code "01" stays "01". Decimal commas are understood where the delimiter is not a comma; otherwise say
     `decimal=","`. CSV and Parquet files are read when a table asks for them, so they must stay where they are.
@@ -97,9 +105,12 @@ def read_microdata(
     >>> read_microdata(shops, missing=["NA"], where="region is not missing and turnover > 5").codes("region")
     ['A', 'B']
     """
-    if engine not in get_args(EngineName):
-        raise InputError(f"Unknown engine {engine!r}.", hint="Known: duckdb, spark.")
-    data = _in_spark(source, decimal) if engine == "spark" else _as_it_comes(source, delimiter, encoding, decimal)
+    settings = engine if isinstance(engine, DuckDB) else DuckDB()
+    if engine is not settings and engine not in get_args(EngineName):
+        raise InputError(f"Unknown engine {engine!r}.", hint="Known: duckdb, spark, or sv.DuckDB(...).")
+    data = _in_spark(source, decimal) if engine == "spark" else _as_it_comes(source, delimiter, encoding, decimal, settings)
+    if isinstance(data.engine, DuckEngine):
+        data = replace(data, engine=replace(data.engine, settings=settings))
     wishes = PreparedWishes(missing=missing, where=where, derive=derive or {})
     return prepare_records(data, wishes) if wishes else data
 
@@ -107,23 +118,106 @@ def read_microdata(
 def _in_spark(source: str | PathLike[str] | Any, decimal: DecimalMark | None) -> Microdata:
     """Parquet files that Spark reads: a path, a folder, a pattern or an address."""
     if not isinstance(source, (str, PathLike)):
-        return _from_frame(source, decimal)
+        return _from_frame(source, decimal, DuckDB())
     if not str(source).rstrip("/*").lower().endswith(tuple(PARQUET_ENDINGS)):
         raise InputError(f"{source}: Spark reads Parquet files here.", hint="Read other files with Spark, and give the frame.")
     return _from_spark(spark_parquet(str(source)), str(source), decimal)
 
 
-def _as_it_comes(source: str | PathLike[str] | Any, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
+def _as_it_comes(
+    source: str | PathLike[str] | Any, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None, settings: DuckDB
+) -> Microdata:
     if decimal not in (None, ".", ","):
         raise InputError(f"Unknown decimal mark {decimal!r}.", hint="Known: '.' and ','.")
     if not isinstance(source, (str, PathLike)):
-        return _from_frame(source, decimal)
+        return _from_frame(source, decimal, settings)
+    if "://" in str(source):
+        return _from_address(str(source), decimal, settings)
+    several = files_of(str(source))
+    if several is not None:
+        return _from_several(several, str(source), delimiter, encoding, decimal)
     path = require_file(Path(source))
     if path.suffix.lower() in PARQUET_ENDINGS:
         return _from_parquet(path, decimal)
     if path.suffix.lower() in STATS_ENDINGS | EXCEL_ENDINGS:
         return _from_package(path, decimal)
     return _from_csv(path, delimiter, encoding, decimal)
+
+
+def _from_address(address: str, decimal: DecimalMark | None, settings: DuckDB) -> Microdata:
+    if not address.startswith(ADDRESSES):
+        known = "Known: postgresql://host/database#table. Other addresses of Parquet files are read by engine='spark'."
+        raise InputError("Records are not read from an address of this kind.", hint=known)
+    url, table = table_of_address(address)
+    return _from_stream(stream_of_table(url, table), f"the table {table}", decimal, settings)
+
+
+def _from_stream(frame: Any, origin: str, decimal: DecimalMark | None, settings: DuckDB) -> Microdata:
+    spooled = spool(frame, folder=settings.temporary)
+    columns = _checked_names(spooled.columns, origin)
+    engine = engine_over_parquet(spooled.path, columns=columns, origin=origin, holds=spooled.file)
+    return Microdata(engine=engine, origin=origin, decimal=decimal or ".")
+
+
+def files_of(source: str) -> list[Path] | None:
+    """The files of a folder, or of a pattern such as `firms/*.csv`, in the order of their names; None where it is a single file."""
+    path = Path(source)
+    if path.is_file() or not (path.is_dir() or any(sign in source for sign in "*?[")):
+        return None
+    found = [Path(each) for each in sorted(glob(source, recursive=True))] if not path.is_dir() else sorted(path.iterdir())
+    found = [each for each in found if not each.name.startswith((".", "_"))]
+    if any(each.is_dir() for each in found) or any("=" in part for each in found for part in each.parts):
+        raise InputError(
+            f"{source}: folders within folders are not read, as their names may hold columns.",
+            hint="Give a pattern, such as 'firms/*/*.parquet', where folders say nothing; or have Spark read them: engine='spark'.",
+        )
+    if not found:
+        raise InputError(f"There is no file in {source!r}.", hint="Check the path.")
+    return found
+
+
+def _from_several(
+    paths: Sequence[Path], origin: str, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None
+) -> Microdata:
+    """Files of the same columns, one after the other; only CSV, or only Parquet."""
+    whole = [_from_parquet(path, decimal) if path.suffix.lower() in PARQUET_ENDINGS else None for path in paths]
+    if any(whole) and not all(whole):
+        raise InputError(f"{origin} holds Parquet files and others.", hint="Give a pattern: 'firms/*.parquet'.")
+    if not any(whole):
+        strange = [path.name for path in paths if path.suffix.lower() in STATS_ENDINGS | EXCEL_ENDINGS]
+        if strange:
+            raise InputError(f"{origin}: several files must be CSV or Parquet; {strange[0]} is neither.", hint="Read them one by one.")
+        return _from_csvs(paths, origin, delimiter, encoding, decimal)
+    kinds = {path: pq.read_schema(path).remove_metadata() for path in paths}
+    other = next((path for path in paths if kinds[path] != kinds[paths[0]]), None)
+    if other is not None:
+        raise FormatError(f"{other} has other columns than {paths[0]}, or of other types.", hint="Write all with one schema.")
+    return Microdata(engine=engine_over_parquet(paths, columns=kinds[paths[0]].names, origin=origin), origin=origin, decimal=decimal or ".")
+
+
+def _from_csvs(paths: Sequence[Path], origin: str, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
+    files = [_from_csv(require_file(path), delimiter, encoding, decimal) for path in paths]
+    other = next((each for each in files if each.columns != files[0].columns or each.decimal != files[0].decimal), None)
+    if other is not None:
+        raise FormatError(f"{other.origin} has other columns or another delimiter than {paths[0]}.", hint="All files need the same header.")
+    engines = [cast("DuckEngine", each.engine) for each in files]
+
+    def line_of(record: int) -> str:
+        for path, engine in zip(paths, engines, strict=True):
+            with engine.session() as session:
+                records = int(session.query("SELECT count(*) AS n FROM records")["n"][0].as_py())
+            if record <= records and engine.line_of:
+                return f"{engine.line_of(record)} of {path}"
+            record -= records
+        return f"{record} after the last"
+
+    first = files[0]
+    marks = {sniff_delimiter(path, settle_encoding(path, encoding)) for path in paths} if delimiter is None else {delimiter}
+    if len(marks) > 1:
+        raise FormatError(f"{origin}: the files have different delimiters.", hint="Name it, or write all files alike.")
+    copies = [Path(each.holds.name) if each.holds else path for each, path in zip(engines, paths, strict=True)]  # type: ignore[attr-defined]
+    engine = engine_over_csv(copies, columns=first.columns, delimiter=marks.pop(), origin=origin, line_of=line_of, holds=engines)
+    return replace(first, engine=engine, origin=origin)
 
 
 def _from_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None) -> Microdata:
@@ -221,9 +315,11 @@ def _from_spark(frame: Any, origin: str, decimal: DecimalMark | None) -> Microda
     return Microdata(engine=engine_over_spark(frame, origin=origin), origin=origin, decimal=decimal or ".")
 
 
-def _from_frame(frame: Any, decimal: DecimalMark | None) -> Microdata:
+def _from_frame(frame: Any, decimal: DecimalMark | None, settings: DuckDB) -> Microdata:
     if is_spark_frame(frame):
         return _from_spark(frame, "The frame", decimal)
+    if is_stream(frame):
+        return _from_stream(frame, "The frame", decimal, settings)
     table = arrow_of_frame(frame)
     _checked_names(table.column_names, "The frame")
     return Microdata(engine=engine_over_arrow(table, origin="The frame"), origin="The frame", decimal=decimal or ".")

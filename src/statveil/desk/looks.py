@@ -29,7 +29,7 @@ from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import Table
 
 ELSE = "Open the records for what you want to make on the first screen."
-KEPT = 4
+KEPT = 5
 """Things kept at a time. By judgement."""
 
 
@@ -80,8 +80,13 @@ class Looks:
         """The table of the job (or of this content) and what the rules find in it; a table is added up once for all rules."""
         job = self.job(content)
         rules = job.rules()
-        table = self._made(("table", *_table_key(job)), lambda: assess_records(job.microdata, job.linked(), rules)[0])
-        return Assessed(job, table, assess(table, rules))
+        key = _table_key(job)
+        table = self._made(("table", *key), lambda: assess_records(job.microdata, job.linked(), rules)[0])
+        if content is not None:  # tried by hand, and another one the next moment
+            return Assessed(job, table, assess(table, rules))
+        lists = tuple(_as_it_is(job.path(rule["file"])) for rule in job.content["rule"] if "file" in rule)
+        asked = json.dumps(job.content["rule"], default=str)
+        return Assessed(job, table, self._made(("found", *key, asked, lists), lambda: assess(table, rules)))
 
     def job(self, content: Mapping[str, Any] | None = None) -> TableJob:
         """The job as the library reads it: what is wrong with it is said in the same words."""

@@ -216,7 +216,7 @@ class Shown(NamedTuple):
     dimensions: int = 3
     keys: int = 6
     codes: int = 200
-    """A column with more codes wants a tree, and is not suggested as a dimension."""
+    """A column with more codes wants a tree, and is suggested as a dimension only where there is none with fewer."""
     classes: int = 15
     """Ages and years with no fewer different values get classes."""
 
@@ -224,6 +224,12 @@ class Shown(NamedTuple):
 SHOWN = Shown()
 WEIGHTS, HOLDINGS = ("weight", "wgt", "wt"), ("holding", "owner", "group", "parent")
 AGES = ("age", "year", "birth", "birthyear", "yob")
+_PERSONAL = """
+sex gender region regio province state county district country native nationality citizenship birthplace town city municipality urbrur
+marital marstat civil hhcivil ethnicity etni race religion language education educ occupation profession job relat relation kindpers
+"""
+PERSONAL = frozenset((*AGES, *_PERSONAL.split()))
+"""Words in names of columns that say what neighbours and colleagues know of a person: key fields to start from."""
 
 
 class Roles(NamedTuple):
@@ -283,7 +289,8 @@ def _doubts_in_words(doubtful: Mapping[str, list[str]]) -> str:
 def roles_of(columns: Sequence[ColumnProfile]) -> Roles:
     weight = _named([each for each in columns if each.look != "identifier"], WEIGHTS)
     holding = _named([each for each in columns if each.look in ("code", "identifier")], HOLDINGS)
-    codes = [each for each in columns if each.look == "code" and 1 < each.distinct <= SHOWN.codes and each.name not in (holding, weight)]
+    codes = [each for each in columns if each.look == "code" and each.distinct > 1 and each.name not in (holding, weight)]
+    codes = [each for each in codes if each.distinct <= SHOWN.codes] or codes
     amounts = sorted((each for each in columns if each.look == "number" and each.name != weight), key=lambda each: -each.distinct)
     unit = next((each.name for each in columns if each.look == "identifier" and each.name != holding), None)
     ages = [each for each in amounts if _is_age(each)]
@@ -308,7 +315,8 @@ def _table(file: str, roles: Roles) -> dict[str, object]:
 
 
 def _records(file: str, roles: Roles) -> dict[str, object]:
-    fields: dict[str, object] = {each.name: _menu(each) for each in (*roles.dimensions[: SHOWN.keys], *roles.ages)}
+    likely = sorted(roles.dimensions, key=lambda each: (not _is_age(each), not _words_of(each) & PERSONAL))
+    fields: dict[str, object] = {each.name: _menu(each) for each in (*likely[: SHOWN.keys], *roles.ages)}
     dropped = [name for name in (roles.unit,) if name is not None]
     return {
         "data": {"file": file},
@@ -319,7 +327,12 @@ def _records(file: str, roles: Roles) -> dict[str, object]:
 
 
 def _is_age(column: ColumnProfile) -> bool:
-    return bool(set(re.split(r"[^a-z]+", column.name.lower())) & set(AGES))
+    return bool(_words_of(column) & set(AGES))
+
+
+def _words_of(column: ColumnProfile) -> set[str]:
+    """The words that a column's name is made of: `native-country` is two, `EDUC1` is `educ`."""
+    return set(re.split(r"[^a-z]+", column.name.lower()))
 
 
 def _menu(column: ColumnProfile) -> dict[str, object]:

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from statveil.core.errors import InputError
 from statveil.core.floors import CAP
+from statveil.data.engines import DuckDB
 from statveil.data.hierarchy import DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
@@ -83,11 +84,16 @@ class DataPart(Part):
     """The records to keep."""
     derive: dict[str, str] = {}
     """New columns by expressions."""
+    memory: str | None = None
+    """What the engine may use before it spills, and how many threads, and where: see `sv.DuckDB`."""
+    threads: int | None = None
+    temporary: str | None = None
 
     def microdata(self, path: Path) -> Microdata:
         """The records of the file, which lies there."""
-        reading = {"delimiter": self.delimiter, "encoding": self.encoding, "decimal": self.decimal}
-        return read_microdata(path, **reading, missing=self.missing, where=self.where, derive=self.derive)  # type: ignore[arg-type]
+        reading: dict[str, Any] = {"delimiter": self.delimiter, "encoding": self.encoding, "decimal": self.decimal}
+        reading["engine"] = DuckDB(memory=self.memory, threads=self.threads, temporary=self.temporary)
+        return read_microdata(path, **reading, missing=self.missing, where=self.where, derive=self.derive)
 
 
 class DimensionPart(Part):

@@ -20,6 +20,7 @@ from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.run_record import RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
+from statveil.protect.search.state import SIGN_TREES
 from statveil.protect.warm_up import KernelSet, make_ready
 from statveil.solve.processes import Halt, run_isolated
 
@@ -166,7 +167,8 @@ def _run(record: RunRecord, method: str, settings: dict[str, Any], start: IntArr
         halt = _made_ready(record, "network")
         if halt is not Halt.FINISHED:
             return halt
-    left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - _kept_for_checks(reduction.original, limits), 0.1))
+    kept = _kept_for_checks(reduction.original, limits) + _kept_for_trees(components, limits)
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - kept, 0.1))
     calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
     try:
         return run_isolated(calls, seconds=left.seconds + _grace(record), on_message=record.hear)
@@ -186,6 +188,13 @@ def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
     even = bool((problem.weight == problem.weight[:1]).all())
     per_cell = TUNING.check_per_cell if even else TUNING.uneven_per_cell
     return min(TUNING.check_share * limits.seconds + per_cell * problem.size, TUNING.most_of_the_time * limits.seconds)
+
+
+def _kept_for_trees(components: Components, limits: Limits) -> float:
+    """What checking a tree of relative signs takes, where there may be a large one."""
+    whole = components.whole
+    may_be = whole.norm == "l1" and SIGN_TREES.fewest_copies <= whole.choices.size <= SIGN_TREES.most_copies
+    return SIGN_TREES.kept_for_checks * limits.seconds if may_be else 0.0
 
 
 def _in_words(reduction: Reduction, components: Components) -> str:

@@ -89,8 +89,8 @@ def compile_network(send: Callable[[object], None]) -> None:
 
 def compile_search(send: Callable[[object], None]) -> None:
     """Run what every table needs, role by role; to see that one is a network, or none, is part of it."""
-    from statveil.protect.bounds.cuts import bound_by_cuts
     from statveil.protect.bounds.copy_model import CopyModel
+    from statveil.protect.bounds.cuts import bound_by_cuts
     from statveil.protect.bounds.lifted import LiftedRoot, bound_by_copies
     from statveil.protect.bounds.sign_tree import prove_by_signs
     from statveil.protect.network.detect import detect

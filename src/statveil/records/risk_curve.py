@@ -48,8 +48,8 @@ def risk_utility(
 
     >>> import pyarrow as pa, statveil as sv
     >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
-    >>> [point.blanks for point in risk_utility(people, sv.KeyVariables(fields={"job": None}, order=1), thresholds=[1, 2])]
-    [0, 0, 1]
+    >>> print(*(point.blanks for point in risk_utility(people, sv.KeyVariables(fields={"job": None}, order=1), thresholds=[1, 2])))
+    0 0 1
     """
     coded = data if isinstance(data, CodedFile) else code_file(data, keys or KeyVariables(fields={}))
     if not thresholds:

@@ -16,6 +16,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,20 +164,43 @@ def _low(size: IntArray) -> int:
 def draw_levels(table: Table, found: Sensitivity, cap: float, key: SecretKey | None) -> Sensitivity:
     """Multiply each sensitive cell's levels by 1 + u, u uniform up to cap - 1, drawn by the key from the respondent who leads the cell.
 
-    Cells with the same leader have the same factor: two releases of it do not average out. All cells of a table together cover the range
-    evenly, so that a small one has no bad luck.
+    Cells with the same leader have the same factor: two releases of it do not average out. Cells that nobody leads, such as zeros, are
+    drawn one by one: a factor that they shared would show them. All cells of a table together cover the range evenly, so that a small one
+    has no bad luck.
     """
     if key is None:
         raise InputError("Drawn floors need the office's key.", hint="Give a key, or floors='exact'.")
     cells = np.flatnonzero(found.sensitive)
-    leader = np.zeros(table.size, dtype=np.uint64) if table.leader is None else table.leader
-    names, which, led = np.unique(leader[cells], return_inverse=True, return_counts=True)
+    names, which, led = np.unique(_who_draws(table, cells), return_inverse=True, return_counts=True)
     raised = drawn_factors(key, names.tolist(), led.tolist(), Fraction(str(cap)) - 1)
     factor = np.array(raised, dtype=object)[which] if raised else np.zeros(0, dtype=object)
     levels: dict[str, Any] = {
         name: frozen_array(_multiplied(getattr(found, name), cells, factor)) for name in ("lower_level", "upper_level")
     }
     return replace(found, **levels)
+
+
+def _who_draws(table: Table, cells: IntArray) -> AnyArray:
+    """What each cell's factor is drawn from: its leader, or where it has none its codes, totals left out."""
+    found = np.zeros(cells.size, dtype=np.uint64) if table.leader is None else table.leader[cells].copy()
+    nobody = np.flatnonzero(found == 0)
+    codes = _codes_of(table, set(cells[nobody].tolist()))
+    for each in nobody.tolist():
+        told = codes.get(int(cells[each]), f"set {cells[each]}")
+        found[each] = int.from_bytes(blake2b(told.encode(), digest_size=8).digest(), "little")
+    return found
+
+
+def _codes_of(table: Table, cells: set[int]) -> dict[int, str]:
+    """The position of each of the cells that takes the fewest codes to name, in words; none for sets that stand nowhere."""
+    found: dict[int, list[str]] = {}
+    for view in table.views:
+        for at in np.flatnonzero(np.isin(view.cell, list(cells))).tolist():
+            codes = [(axis, axis.codes[place]) for axis, place in zip(view.dimensions, view.coordinates[at], strict=True)]
+            words = [f"{axis.name}={code}" for axis, code in codes if code != axis.total]
+            cell = int(view.cell[at])
+            found[cell] = min(words, found.get(cell, words), key=lambda each: (len(each), each))
+    return {cell: "\0".join(words) for cell, words in found.items()}
 
 
 STEPS = 2**20

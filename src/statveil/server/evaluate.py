@@ -30,7 +30,9 @@ from statveil.server.attack_target import later_edition, private_copy, service_c
 from statveil.server.cube.attacks import AttackScore, Edition, attack_edition, attack_editions, ratio
 from statveil.server.cube.floors import position_ids
 from statveil.server.cube.lattice import build_lattice
-from statveil.server.engine.cubes import depth_of
+from statveil.server.cube.public import places_of, rows_held
+from statveil.server.cube.public_attacks import exact_totals
+from statveil.server.engine.cubes import depth_of, public_totals
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.scores import keep_scores
 from statveil.server.engine.service import TableService, exact_cells
@@ -103,8 +105,17 @@ def _scores(private: ServerConfig, part: DatasetPart, folder: Path) -> list[Atta
         if not amounts:
             return []
         first, second = _editions(service, part.id, amounts[:2]), _editions(service, later["id"], amounts[:1])
+        held = _rows_held(service, part.id, amounts[0], first[0])
     ratios = [ratio(first[0], first[1])] if len(first) > 1 else []
-    return [*attack_edition(first[0]), *attack_editions([first[0], second[0]]), *ratios, calibrated_by_totals(first[0])]
+    told = exact_totals(first[0], held) if held else []
+    return [*attack_edition(first[0]), *attack_editions([first[0], second[0]]), *ratios, calibrated_by_totals(first[0]), *told]
+
+
+def _rows_held(service: TableService, dataset: str, measure: str, edition: Edition) -> list[int]:
+    """The totals of a measure that are public elsewhere, as rows."""
+    data, _ = service.confidential(dataset)
+    places = places_of(public_totals(data), measure, edition.lattice.grid, depth_of(data.part).most(data.dimensions))
+    return [row for row, _ in rows_held(places, edition.lattice)]
 
 
 def _editions(service: TableService, dataset: str, measures: Sequence[str]) -> list[Edition]:

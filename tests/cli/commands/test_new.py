@@ -38,6 +38,18 @@ def test_a_job_for_records_names_codes_and_drops_the_id(people: Path, tmp_path: 
     assert job.parts.output.drop == ["id"]
 
 
+def test_key_fields_are_what_is_known_of_persons_before_what_has_few_codes(tmp_path: Path) -> None:
+    """Ten yes-or-no columns of benefits are no better keys for having two codes each."""
+    names = [f"REC{letter}" for letter in "ABCDEFGHIJ"]
+    rows = "\n".join(",".join([*("12"[n % (2 + k) > 0] for k in range(10)), f"{20 + n % 40}", f"{n % 7}", f"{n % 9}"]) for n in range(200))
+    (tmp_path / "p.csv").write_text(f"{','.join(names)},AGE,EDUC1,native-country\n{rows}\n", encoding="utf-8")
+    assert run("new", tmp_path / "p.csv", "--kind", "records", "--out", tmp_path / "r.toml").exit_code == 0
+    fields = read_file_job(tmp_path / "r.toml").parts.fields
+    assert list(fields)[:3] == ["AGE", "EDUC1", "native-country"]
+    assert len(fields) == 6
+    assert fields["AGE"].intervals
+
+
 def test_the_commented_job_for_records_is_a_job(tmp_path: Path) -> None:
     assert run("new", "--kind", "records", "--out", tmp_path / "r.toml").exit_code == 0
     text = (tmp_path / "r.toml").read_text(encoding="utf-8")

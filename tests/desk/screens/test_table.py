@@ -20,6 +20,19 @@ def test_the_trees_are_drawn(tmp_path: Path) -> None:
     assert '<li class="depth-1">N <span class="note">North</span></li>' in page
 
 
+def test_the_trees_follow_the_form_and_the_job_stays(tmp_path: Path) -> None:
+    desk = tabulated(tmp_path)
+    before = (tmp_path / "job.toml").read_bytes()
+    asked = {"measure": "turnover", "dimension": ["region", "trade"], "tree region": "digits", "digits region": "1 1"}
+    page = desk.get("/table", params=asked).text
+    assert "region: 6 codes" in page
+    assert "North" not in page.partition('id="trees"')[2], "digits have no labels"
+    wrong = desk.get("/table", params={**asked, "digits region": "x"})
+    assert wrong.status_code == 200
+    assert "digits are whole numbers" in wrong.text.partition('id="trees"')[2]
+    assert (tmp_path / "job.toml").read_bytes() == before
+
+
 def test_values_of_records_cannot_become_codes_and_the_job_stays(tmp_path: Path) -> None:
     desk = opened(tmp_path)
     before = (tmp_path / "job.toml").read_bytes()

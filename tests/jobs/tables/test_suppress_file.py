@@ -11,8 +11,8 @@ from statveil.cli.app import app
 from statveil.core.errors import InputError
 from statveil.formats.argus.sbs import read_sbs
 from statveil.formats.system import read_system
-from statveil.jobs.tables.pattern_check import check_pattern
-from statveil.jobs.tables.suppress_file import suppress_file
+from statveil.jobs.tables.pattern_check import PatternQuestion, check_pattern
+from statveil.jobs.tables.suppress_file import SuppressionWish, figures_of, suppress_file
 
 pytestmark = pytest.mark.slow
 SBS = """"T","T",190,40,V
@@ -91,3 +91,25 @@ def test_the_command_tells_counts_and_writes(tmp_path):
 def test_endings_that_do_not_go_together_are_refused(tmp_path, name, out):
     with pytest.raises(InputError):
         suppress_file(tmp_path / name, tmp_path / out)
+
+
+@pytest.mark.parametrize(("method", "promise"), [("hypercube", "intervals"), ("modular", "intervals"), ("elimination", "exact values")])
+def test_a_file_by_the_methods_that_offices_know(tmp_path, method, promise):
+    source, out = tmp_path / "in.sbs", tmp_path / "out.sbs"
+    source.write_text(SBS, encoding="utf-8")
+    found, paths = suppress_file(source, out, SuppressionWish(method=method))
+    assert (found.promise, paths) == (promise, [out])
+    assert check_pattern(out, PatternQuestion(exact_only=promise != "intervals"))[0].passed
+    assert figures_of(found)["by_its_own_rules"] == found.by_rules == 3
+
+
+def test_what_hides_exact_values_only_says_so_and_a_check_for_intervals_finds_it(tmp_path):
+    """Two small cells beside a large one hide it from being known exactly, and from nothing more."""
+    source, out = tmp_path / "in.jj", tmp_path / "out.jj"
+    wide = JJ.replace("0 20 1 u 0 200 4 4 0", "0 20 1 u 0 200 19 19 0")
+    source.write_text(wide, encoding="utf-8")
+    told = CliRunner().invoke(app, ["suppress", str(source), "-o", str(out), "--method", "elimination"])
+    assert told.exit_code == 0, told.output
+    assert "Nothing is promised of how closely it can be bounded" in told.output
+    assert check_pattern(out, PatternQuestion(exact_only=True))[0].passed
+    assert not check_pattern(out)[0].passed

@@ -217,10 +217,12 @@ def test_forced_cells_are_not_counted_twice_in_the_bound() -> None:
         ("nearby", "sizes", [30, 0]),
         ("sat", "annealed", 1),
         ("auto", "role", "magic"),
+        ("dense", "device", "moon"),
+        ("dense", "tries", 0),
     ],
 )
 def test_a_setting_of_the_wrong_kind_is_refused_at_the_door(method: str, name: str, value: object) -> None:
-    with pytest.raises(InputError, match=r"Setting|role"):
+    with pytest.raises(InputError, match=r"Setting|role|device"):
         check_method(method, {name: value}, None)
 
 
@@ -230,6 +232,7 @@ def test_settings_of_the_right_kind_pass() -> None:
     check_method("nearby", {"sizes": [30, 15]}, None)
     check_method("sat", {"annealed": True}, None)
     check_method("auto", {"role": "blocks"}, None)
+    check_method("dense", {"device": "cpu", "tries": 2}, None)
 
 
 def test_each_method_has_roles_of_its_own():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statveil.core.errors import InfeasibleProblem, NoTableFound
 from statveil.suppress.cells.classes import classes_of
 from statveil.suppress.cells.heuristic import construct
-from statveil.suppress.cells.lower_bound import CutLoop, bound_of, cut_of, partner_cuts
+from statveil.suppress.cells.lower_bound import CapacityCut, CutLoop, bound_of, cut_of, partner_cuts, rounded_up
 from tests.suppress.cells.stories import grid, random_grid
 
 
@@ -36,8 +36,19 @@ def test_a_safe_pattern_meets_every_cut(seed):
     for need in system.needs:
         for cut in cut_of(system, need, rng.integers(-3, 4, size=system.relations.shape[0]) / rng.integers(1, 4)):
             assert cut.short(x) <= 0
+            rounded = rounded_up(cut, rng.random(system.size))
+            assert rounded is None or rounded.short(x) <= 0
     bound, _ = CutLoop(system, time.monotonic() + 60).root()
     assert bound <= cover.cost
+
+
+def test_a_cut_that_two_of_three_must_meet_is_rounded_up_to_two():
+    cut = CapacityCut(np.arange(4), np.array([5, 5, 5, 3], dtype=object), 8)
+    found = rounded_up(cut, np.array([0.8, 0.8, 0.0, 0.0]))
+    assert found is not None
+    assert (found.factor.tolist(), found.least) == ([1, 1, 1, 1], 2)
+    assert rounded_up(cut, np.ones(4)) is None
+    assert rounded_up(CapacityCut(np.arange(2), np.array([1, -1], dtype=object), 0), np.ones(2)) is None
 
 
 def test_multipliers_below_zero_prove_nothing():

@@ -52,23 +52,22 @@ def clusters_of(count: int, ties: tuple[Tie, ...], movers: BoolArray) -> tuple[I
 
 def settled(ranges: DeviationRanges, ties: tuple[Tie, ...]) -> DeviationRanges:
     """The ranges with what a group's sense says of those tied to it."""
-    for _ in ties:
-        before = ranges
-        for one, other, turn in ties:
-            ranges = _closed(_closed(ranges, one, other, turn), other, one, turn)
-        if ranges is before:
-            break
+    groups = sorted({group for tie in ties for group in tie[:2]})
+    own = ranges.of(groups)
+    up = dict(zip(groups, own.up.tolist(), strict=True))
+    down = dict(zip(groups, own.down.tolist(), strict=True))
+    rest = dict(zip(groups, own.rest.tolist(), strict=True))
+    known = [group for group in groups if up[group] != down[group] and not rest[group]]
+    while known:
+        one = known.pop()
+        for a, b, turn in ties:
+            other = b if a == one else a
+            if one in (a, b) and up[other] and down[other] and not rest[other]:
+                rises = up[one] == (turn > 0)
+                ranges = ranges.with_one(other, 0, _FAR) if rises else ranges.with_one(other, -_FAR, 0)
+                up[other], down[other] = rises, not rises
+                known.append(other)
     return ranges
-
-
-def _closed(ranges: DeviationRanges, known: int, group: int, turn: int) -> DeviationRanges:
-    """The ranges without the side of a group that the other one, if it has only one side, excludes."""
-    own = ranges.of([known, group])
-    one_sided = bool(own.up[0] != own.down[0]) and not own.rest[0]
-    both = bool(own.up[1] and own.down[1]) and not own.rest[1]
-    if not (one_sided and both):
-        return ranges
-    return ranges.with_one(group, 0, _FAR) if bool(own.up[0]) == (turn > 0) else ranges.with_one(group, -_FAR, 0)
 
 
 class _Signs(NamedTuple):
@@ -131,18 +130,18 @@ def _pairs(pull: IntArray, known: IntArray, signs: _Signs, ranges: DeviationRang
 
 
 def _with_triangles(pairs: AnyArray, triangles: tuple[int, ...], signs: _Signs) -> tuple[AnyArray, int]:
-    """The pairs less what triangles say of them, and what the triangles cost; all doubled."""
-    less = 0
-    for at in range(0, len(triangles), 5):
-        names, factor = list(triangles[at : at + 3]), 2 * triangles[at + 4]
-        place, turn = signs.of_name[names].tolist(), signs.turn_of_name[names].tolist()
-        if min(place) < 0 or len(set(place)) < 3:
-            continue  # it says nothing
-        less += factor
-        for (a, b), plus in zip(((0, 1), (0, 2), (1, 2)), PLUS[triangles[at + 3]], strict=True):
-            for one, other in ((a, b), (b, a)):
-                pairs[1 + place[one], 1 + place[other]] -= plus * turn[one] * turn[other] * factor
-    return pairs, less
+    """The pairs less what triangles say of them, and what the triangles cost; all doubled. Two of one cluster in a triangle say nothing."""
+    rows = np.array(triangles, dtype=object).reshape(-1, 5)
+    names, alone = rows[:, :3].astype(np.int64), rows[:, 3].astype(np.int64)
+    place, turn = signs.of_name[names], signs.turn_of_name[names]
+    first, second, third = place.T
+    says = np.flatnonzero((place >= 0).all(axis=1) & (first != second) & (first != third) & (second != third))
+    factor = 2 * rows[says, 4]
+    for product, (a, b) in enumerate(((0, 1), (0, 2), (1, 2))):
+        plus = np.array(PLUS, dtype=np.int64)[alone[says], product] * turn[says, a] * turn[says, b]
+        for one, other in ((a, b), (b, a)):
+            np.subtract.at(pairs, (1 + place[says, one], 1 + place[says, other]), plus * factor)
+    return pairs, int(factor.sum())
 
 
 def left_of(pairs: AnyArray) -> int:

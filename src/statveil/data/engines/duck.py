@@ -6,25 +6,16 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from statveil.core.errors import EngineFailed, FormatError, InputError, StatveilError
 from statveil.data.engines.protocol import RecordView, column, internal_name, scalar_row
-
-
-class EngineTuning(NamedTuple):
-    """What the engine may use."""
-
-    memory: str = "2GB"
-    """Beyond this it spills to a private temporary folder. By judgement."""
-
-
-TUNING = EngineTuning()
+from statveil.data.engines.settings import DuckDB
 
 _WHOLE_TYPES = "('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER', 'UBIGINT')"
 _LOW_BITS = "18446744073709551615::UHUGEINT"
@@ -51,15 +42,17 @@ class DuckEngine:
     columns: tuple[str, ...]
     origin: str
     attach: Callable[[duckdb.DuckDBPyConnection], duckdb.DuckDBPyRelation]
-    line_of: Callable[[int], int] | None = None
-    """The line of the file on which a record begins; None where records are rows."""
+    line_of: Callable[[int], int | str] | None = None
+    """The line of the file on which a record begins, with the file where there are several; None where records are rows."""
     holds: object = None
     """Whatever must live as long as the records: a temporary copy of the file."""
     view: RecordView | None = None
+    settings: DuckDB = field(default_factory=DuckDB)
 
     @contextmanager
     def session(self) -> Iterator[DuckSession]:
-        with tempfile.TemporaryDirectory(prefix="statveil-") as spill, duckdb.connect(config=_settings(spill)) as connection:
+        folder = tempfile.TemporaryDirectory(prefix="statveil-", dir=self.settings.temporary)
+        with folder as spill, duckdb.connect(config=_settings(self.settings, spill)) as connection:
             with _in_our_words(self.origin):
                 self.attach(connection).create_view("source")
                 for word, meaning in _WORDS.items():
@@ -96,9 +89,10 @@ def _views(columns: int, view: RecordView | None) -> Iterator[str]:
     yield f"CREATE VIEW numbered AS SELECT {came}{derived}, {view.kept} AS kept, row_number() OVER () AS number FROM cleaned"
 
 
-def _settings(spill: str) -> dict[str, Any]:
+def _settings(settings: DuckDB, spill: str) -> dict[str, Any]:
     return {
-        "memory_limit": TUNING.memory,
+        **({} if settings.threads is None else {"threads": settings.threads}),
+        "memory_limit": settings.memory,
         "temp_directory": spill,
         "preserve_insertion_order": False,
         "autoinstall_known_extensions": False,
@@ -149,21 +143,32 @@ class DuckSession:
 
 
 def engine_over_csv(
-    path: Path, *, columns: Sequence[str], delimiter: str, origin: str, line_of: Callable[[int], int], holds: object = None
+    path: Path | Sequence[Path],
+    *,
+    columns: Sequence[str],
+    delimiter: str,
+    origin: str,
+    line_of: Callable[[int], int | str],
+    holds: object = None,
 ) -> DuckEngine:
-    """Over a UTF-8 file; all columns are text, so that codes keep their zeros and decimals stay exact."""
+    """Over a UTF-8 file, or several of the same columns; all columns are text, so that codes keep their zeros and decimals stay exact."""
     types = {internal_name(index): "VARCHAR" for index in range(len(columns))}
 
     def attach(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         return connection.read_csv(
-            str(path), header=True, sep=delimiter, quotechar='"', escapechar='"', columns=types, auto_detect=False, strict_mode=True
+            _listed(path), header=True, sep=delimiter, quotechar='"', escapechar='"', columns=types, auto_detect=False, strict_mode=True
         )
 
     return DuckEngine(columns=tuple(columns), origin=origin, attach=attach, line_of=line_of, holds=holds)
 
 
-def engine_over_parquet(path: Path, *, columns: Sequence[str], origin: str) -> DuckEngine:
-    return DuckEngine(columns=tuple(columns), origin=origin, attach=lambda connection: connection.read_parquet(str(path)))
+def engine_over_parquet(path: Path | Sequence[Path], *, columns: Sequence[str], origin: str, holds: object = None) -> DuckEngine:
+    """Over a file, or several of the same columns."""
+    return DuckEngine(columns=tuple(columns), origin=origin, attach=lambda connection: connection.read_parquet(_listed(path)), holds=holds)
+
+
+def _listed(path: Path | Sequence[Path]) -> Any:
+    return [str(each) for each in ([path] if isinstance(path, Path) else path)]
 
 
 def engine_over_arrow(table: pa.Table, *, origin: str) -> DuckEngine:
@@ -179,9 +184,10 @@ def counting_session() -> AbstractContextManager[DuckSession]:
 
 def other_case(word: str) -> tuple[str, str]:
     """The letters that DuckDB's `lower` or `upper` turns into others, and these, place by place."""
-    letter = "SELECT chr(CAST(n AS INTEGER)) AS a FROM range(1, 1114112) AS r(n) WHERE n NOT BETWEEN 55296 AND 57343"
+    letters = pa.table({"a": [chr(number) for number in range(1, 0x110000) if not 0xD800 <= number < 0xE000]})
     with duckdb.connect() as connection:
-        pairs = connection.sql(f"SELECT a, {word}(a) AS b FROM ({letter}) WHERE a <> b").fetchall()
+        connection.register("letters", letters)
+        pairs = connection.sql(f"SELECT a, {word}(a) AS b FROM letters WHERE a <> b ORDER BY a").fetchall()
     return "".join(a for a, _ in pairs), "".join(b for _, b in pairs)
 
 

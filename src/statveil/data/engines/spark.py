@@ -34,7 +34,6 @@ _FLOATING = ("float", "double")
 
 
 _FLOATING_TEXT = "statveil_floating_text"
-_QUOTIENT = "statveil_quotient_text"
 
 
 def _low_first(digits: str, start: int) -> str:
@@ -53,9 +52,10 @@ _WORDS = {
     "byte_length": ("t STRING", "INT", "octet_length(t)"),
     "hex_text": ("digits STRING", "STRING", "decode(unhex(digits), 'UTF-8')"),
     "whole": ("x DECIMAL(38, 0)", "DECIMAL(38, 0)", "x"),
-    "quotient": ("a DECIMAL(38, 0), b DECIMAL(38, 0)", "DECIMAL(38, 0)", f"CAST({_QUOTIENT}(a, b) AS DECIMAL(38, 0))"),
 }
 _OTHER_CASE = {"lowered": "lower", "uppered": "upper"}
+_QUOTIENT = "quotient"
+_ALL_WORDS = (*_WORDS, *_OTHER_CASE, _QUOTIENT)
 
 
 def is_spark_frame(frame: Any) -> bool:
@@ -204,20 +204,21 @@ class SparkRecords:
 
     def _frame(self, sql: str) -> Any:
         """The query with the tables that it names put before it, and words under names that no function of the user's has."""
-        for word in {*_WORDS, *_OTHER_CASE} - self._defined:
+        for word in set(_ALL_WORDS) - self._defined:
             if f"{word}(" in sql:
                 self._define(word)
         if _FLOATING_TEXT in sql:
             self.spark.udf.register(_FLOATING_TEXT, _floating_text(), "string")
-        sql = re.sub(rf"\b({'|'.join([*_WORDS, *_OTHER_CASE])})\(", r"statveil_\1(", sql)
+        sql = re.sub(rf"\b({'|'.join(_ALL_WORDS)})\(", r"statveil_\1(", sql)
         named = [name for name in self._views if re.search(rf"\b{name}\b", sql)]
         tables = ", ".join(f"{name} AS (SELECT * FROM {self._views[name]})" for name in named)
         return self.spark.sql(f"WITH {tables} {sql}" if tables else sql)
 
     def _define(self, word: str) -> None:
         self._defined.add(word)
-        if word == "quotient":
-            self.spark.udf.register(_QUOTIENT, _quotient_text(), "string")
+        if word == _QUOTIENT:
+            self.spark.udf.register(f"statveil_{word}", _quotient(), "decimal(38, 0)")
+            return
         if word in _OTHER_CASE:
             letters, others = other_case(_OTHER_CASE[word])
             given, answer, meaning = "t STRING", "STRING", f"translate(t, '{letters}', '{others}')"
@@ -226,13 +227,15 @@ class SparkRecords:
         self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION statveil_{word}({given}) RETURNS {answer} RETURN {meaning}")
 
 
-def _quotient_text() -> Callable[[Any, Any], str | None]:
+def _quotient() -> Callable[[Any, Any], Any]:
     """Spark's own division of whole numbers ends at 64 bits."""
 
-    def text(above: Any, below: Any) -> str | None:
-        return None if above is None or below is None else str(int(above) // int(below))
+    def quotient(above: Any, below: Any) -> Any:
+        from decimal import Decimal
 
-    return text
+        return None if above is None or below is None else Decimal(int(above) // int(below))
+
+    return quotient
 
 
 def _floating_text() -> Callable[[Any, bool], str | None]:

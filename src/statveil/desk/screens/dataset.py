@@ -30,16 +30,18 @@ def add(app: FastAPI, desk: Desk) -> None:
     @app.get("/dataset")
     def dataset(request: Request) -> Response:
         of_server(desk)
-        content = project.content
+        content, columns = project.content, desk.looks.columns().profiles
         part = first_dataset(content)
+        measures = {each.get("column", COUNT): each for each in part["measure"]}
         return desk.page(
             request,
             "dataset.html",
-            columns=desk.looks.columns().profiles,
+            columns=columns,
             files=project.data_files(),
             several=len(content["dataset"]) > 1,
             part=part,
-            measures={each.get("column", COUNT): each for each in part["measure"]},
+            measures=measures,
+            amounts=[each.name for each in columns if each.span is not None or each.name in measures],
             rules={rule["type"]: rule for rule in part["rule"]},
             trees=_trees(desk),
             kept=KEPT,

@@ -8,12 +8,12 @@ from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError, StatveilError
 from statveil.desk import edits
-from statveil.desk.forms import Given
+from statveil.desk.forms import Given, Words
 from statveil.desk.risk_map import MapHeading, headings
 from statveil.desk.screens.page import Desk, back, step_of
 
-SHOWN = 200
-"""Codes of a tree that are drawn. By judgement."""
+SHOWN, OPEN = 200, 40
+"""Codes of a tree that are drawn, and of one that is drawn open. By judgement."""
 
 
 class DrawnTree(NamedTuple):
@@ -31,10 +31,20 @@ def add(app: FastAPI, desk: Desk) -> None:
             raise InputError("This job makes a safe file, not a table.", hint="Open the records for a table on the first screen.")
         if desk.looks.serves:
             raise InputError("This job is that of a table server, not of a table.", hint="Its tables are set up on the screen Dataset.")
-        trees, fault = _trees(desk)
-        columns = desk.looks.columns().profiles
-        chosen = edits.first_table(project.content)
-        return desk.page(request, "table.html", columns=columns, table=chosen, files=project.data_files(), trees=trees, fault=fault)
+        asked = {name: request.query_params.getlist(name) for name in request.query_params}
+        trees, fault = _trees(desk, asked)
+        return desk.page(
+            request,
+            "table.html",
+            columns=desk.looks.columns().profiles,
+            table=edits.first_table(project.content),
+            files=project.data_files(),
+            trees=trees,
+            fault="" if asked else fault,
+            tree_fault=fault if asked else "",
+            tried=bool(asked),
+            open_up_to=OPEN,
+        )
 
     @app.post("/table")
     def change_table(request: Request, form: Given) -> Response:
@@ -42,10 +52,11 @@ def add(app: FastAPI, desk: Desk) -> None:
         return back("/risk")
 
 
-def _trees(desk: Desk) -> tuple[list[DrawnTree], str]:
-    """The trees as the library reads them, or what is wrong with them."""
+def _trees(desk: Desk, asked: Words) -> tuple[list[DrawnTree], str]:
+    """The trees as the library reads them, of the job or as a form has them now, or what is wrong with them."""
     try:
-        dimensions = desk.looks.assessed().table.views[0].dimensions
+        content = edits.with_table(desk.project.content, asked) if asked else None
+        dimensions = desk.looks.assessed(content).table.views[0].dimensions
     except StatveilError as error:
         return [], str(error)
     return [DrawnTree(each.name, headings(each, each.codes, most=SHOWN), len(each.codes)) for each in dimensions], ""

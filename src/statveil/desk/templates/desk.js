@@ -33,6 +33,19 @@ document.addEventListener("input", (event) => {
   }, 120);
 });
 
+// A form that shows what it would give: the parts named follow, the job stays.
+let looking;
+document.addEventListener("input", (event) => {
+  const form = event.target.closest("form[data-look]");
+  if (!form) return;
+  clearTimeout(looking);
+  looking = setTimeout(() => {
+    const asked = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) if (name !== "state") asked.append(name, value);
+    swap(form.dataset.look + "?" + asked, form.dataset.parts.split(" "));
+  }, 250);
+});
+
 // Keys in the map.
 const MOVES = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 document.addEventListener("keydown", (event) => {

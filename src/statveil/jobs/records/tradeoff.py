@@ -92,8 +92,11 @@ def tradeoff_file(
     >>> import pyarrow as pa, statveil as sv
     >>> people = sv.read_microdata(pa.table({"age": ["30", "31", "40", "50", "51"]}))
     >>> keys = sv.KeyVariables(fields={"age": sv.recode.Menu.intervals(10, 100)}, threshold=2, order=1)
-    >>> [(point.recoding["age"], point.blanks, point.proved) for point in sv.recode.tradeoff_file(people, keys).points]
-    [('as it is', 5, True), ('width 10', 1, True), ('width 100', 0, True)]
+    >>> for point in sv.recode.tradeoff_file(people, keys).points:
+    ...     print(point.recoding["age"], point.blanks, point.proved)
+    as it is 5 True
+    width 10 1 True
+    width 100 0 True
     """
     began, limits = time.monotonic(), limits or Limits()
     if not isinstance(points, int) or isinstance(points, bool) or points < 2:

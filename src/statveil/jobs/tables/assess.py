@@ -34,8 +34,8 @@ class LinkedTables:
 
     >>> specs = [TableSpec(dimensions={"region": None}, measure=name, name=name) for name in ("turnover", "domestic", "export")]
     >>> linked = LinkedTables(tables=specs, equations=[Equation(total="turnover", parts=["domestic", "export"])])
-    >>> [spec.name for spec in linked.specs]
-    ['turnover', 'domestic', 'export']
+    >>> print(*(spec.name for spec in linked.specs))
+    turnover domestic export
     """
 
     tables: TableSpec | Sequence[TableSpec]

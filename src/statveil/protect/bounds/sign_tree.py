@@ -27,16 +27,15 @@ from statveil.protect.bounds.copy_steps import CopyNode, join_gains
 from statveil.protect.bounds.joins import joined
 from statveil.protect.bounds.lifted import LiftedRoot
 from statveil.protect.bounds.settled_senses import prove_settled
-from statveil.protect.search.state import Proof, Search
+from statveil.protect.search.state import SIGN_TREES, Proof, Search
 
 
 class SignTreeTuning(NamedTuple):
     """How far the tree goes; by judgement, but for what is said."""
 
-    most_copies: int = 60
     most_bytes: int = 2_000_000_000  # of multipliers and states held
     share_of_time: float = 0.9  # of the time left
-    to_send: float = 2e-8  # seconds for a byte of the proof to be sent and checked: kept of the time
+    to_check: float = 3e-6  # seconds that a leaf of the proof takes to be checked, for each cell and relation: measured, with room
     threads: int = 2
     steps: int = 50  # between looks at a child's bound
     looks: int = 3  # at a child: 150 steps are the prototype's
@@ -65,7 +64,7 @@ class _SignCase:
 
 def prove_by_signs(search: Search, root: LiftedRoot) -> None:
     """Raise the bound by a tree of relative signs, up to the best table's cost if the limits allow."""
-    if root.model.cells.size > TUNING.most_copies or search.done:
+    if root.model.cells.size > SIGN_TREES.most_copies or search.done:
         return
     search.enter("proving by relative signs")
     tree = _SignTree(search, root)
@@ -82,7 +81,8 @@ class _SignTree:
         self.root = _SignCase(root.worth.bound, root.node, root.worth)
         self.open: list[tuple[float, int, _SignCase]] = [(self.root.bound, 0, self.root)]
         self.number, self.held, self.lock = count(1), 0, Lock()
-        self.told = TUNING.first_news
+        self.leaves, self.told = 1, TUNING.first_news
+        self.to_check = TUNING.to_check * (search.problem.size + search.problem.rhs.size)
 
     @property
     def enough(self) -> float:
@@ -92,9 +92,10 @@ class _SignTree:
     def run(self, seconds: float) -> None:
         """Until nothing is open, the time is up or memory is full; the time that the proof takes afterwards is kept."""
         end = time.monotonic() + seconds
+        kept_for_checks = SIGN_TREES.kept_for_checks * self.search.limits.seconds
         under_way: dict[Future[tuple[_SignCase, _SignCase]], _SignCase] = {}
         with ThreadPoolExecutor(TUNING.threads) as pool:
-            while time.monotonic() + TUNING.to_send * self.held < end and self.held < TUNING.most_bytes:
+            while time.monotonic() + max(0.0, self.leaves * self.to_check - kept_for_checks) < end and self.held < TUNING.most_bytes:
                 while self.open and len(under_way) < TUNING.threads and self.open[0][0] < self.enough:
                     case = heapq.heappop(self.open)[2]
                     under_way[pool.submit(self._branched, case, end)] = case
@@ -103,9 +104,11 @@ class _SignTree:
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for each in done:
                     self._take(under_way.pop(each), each.result())
+                self._tell()
 
     def _take(self, case: _SignCase, children: tuple[_SignCase, _SignCase]) -> None:
         case.children, case.node, case.worth = children, None, None
+        self.leaves += 1
         for child in children:
             if child.node is not None and child.worth is not None and child.bound < self.enough:
                 heapq.heappush(self.open, (child.bound, next(self.number), child))
@@ -113,12 +116,16 @@ class _SignTree:
             else:
                 self._write(child, self.enough)
 
+    def _tell(self) -> None:
+        """Tell what is proved so far, now and then, in case this process is ended before it can say more."""
+        if self.leaves >= self.told:
+            self.told = 2 * self.leaves
+            self.offer()
+
     def _branched(self, case: _SignCase, end: float) -> tuple[_SignCase, _SignCase]:
         """Both children of a node."""
         assert case.node is not None, "a node is branched on once"
         assert case.worth is not None, "a node is branched on once"
-        if case.proof is None and case is self.root:
-            self._write(case, math.inf)
         first, other = self._choice(case.node, case.worth)
         heads = self.model.heads(case.node)
         case.cells = int(heads[first]), int(heads[other])
@@ -164,17 +171,14 @@ class _SignTree:
         return float(min(gains))
 
     def _write(self, case: _SignCase, enough: float) -> None:
-        """A node's proof in as few digits as prove enough, in the place of its multipliers."""
+        """The proof of a node that is done with, in as few digits as prove enough, in the place of its multipliers."""
         if case.node is not None and case.worth is not None:
             case.proof = self.model.proof(case.node, case.worth, enough=enough)
             self.held += case.proof.copies.nbytes
-            if case is not self.root:
-                case.node, case.worth = None, None
+            case.node, case.worth = None, None
 
     def offer(self) -> None:
         """The tree's bound, and its proof. Costs are whole: the bound is, too."""
-        for _, _, case in self.open:
-            self._write(case, self.enough)
         value, proof = self._proof(self.root)
         if self.step:
             value = math.ceil((value - (1 - TUNING.margin) * self.step) / self.step) * self.step
@@ -184,8 +188,10 @@ class _SignTree:
     def _proof(self, case: _SignCase) -> tuple[float, Proof | None]:
         """The tree below a node; where it proves no more than the node by itself, the node."""
         if case.children is None:
+            if case.node is not None and case.worth is not None:
+                return case.bound, self.model.proof(case.node, case.worth, enough=case.bound - 0.1 * self.step)
             return case.bound, case.proof
         (one_value, one), (other_value, other) = map(self._proof, case.children)
-        if one is None or other is None:
-            return case.bound, case.proof
+        if one is None or other is None:  # a program that was not solved in time
+            return case.bound, None
         return min(one_value, other_value), Alike(*case.cells, one, other)

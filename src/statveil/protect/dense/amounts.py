@@ -2,15 +2,17 @@
 
     min  sum w |z| over inner cells and totals,  z of every total the sum of its inner cells,  low <= z <= high on inner cells.
 
-Only inner cells are variables, so every point is additive and what it costs is what a table would cost. The duals are prices of the totals,
-at most their weight in size; any such prices give a lower bound. Step sizes follow weights and numbers of terms (as Pock and Chambolle show);
-the average since the last restart takes over where its gap is smaller, as in PDLP.
+Only inner cells are variables, so every point is additive and what it costs is what a table would cost. The duals are prices of
+the totals, at most their weight in size; any such prices give a lower bound. Step sizes follow weights and numbers of terms, as Pock and
+Chambolle show; the average since the last restart takes over where its gap is smaller, as in PDLP.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
+
+import numpy as np
 
 from statveil.protect.dense.margins import folded, inner_part, with_margins
 from statveil.solve.tensors import Tensor, Tensors
@@ -52,7 +54,7 @@ class AmountProgram:
         inner_part(totals)[...] = 0.0  # inner cells have no price: what they cost is in their own step
         self._sigma = totals / with_margins(on, 1.0 / self._own)
         self._tau = 1.0 / (self._own * folded(totals))
-        self._ratio = on.put([1.0], "float")  # weight between primal and dual
+        self._ratio = on.put(np.ones(1), "float")  # weight between primal and dual
         self.x, self.y = on.zeros(shape), on.zeros(weight.shape)
         self._sum_x, self._sum_y = on.zeros(shape), on.zeros(weight.shape)
         self._start_x, self._start_y = on.zeros(shape), on.zeros(weight.shape)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -43,10 +44,10 @@ class SenseBalance:
         lines = _lines_of(where, self._shape)
         price = np.concatenate([each.ravel() for each in prices])
         self._typical = float((up.ravel()[cells] * price[lines].mean(axis=0)).mean()) if cells.size else 1.0
-        self._parts = [slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        self._parts = [slice(int(a), int(b)) for a, b in pairwise(starts)]
         self._lines = [on.put(lines[:, part], "int") for part in self._parts]
         self._prices = [on.put(price[lines[:, part]], "float") for part in self._parts]
-        self._cells, self._step = on.put(cells, "int"), on.put((up + down).ravel()[cells], "float")
+        self._cells, self._step = on.put(np.asarray(cells), "int"), on.put((up + down).ravel()[cells], "float")
         self._up, self._down = on.put(up, "float"), on.put(down, "float")
         self._ups, self._heat, self._sums = on.zeros((cells.size,), "bool"), on.zeros((1,)), on.zeros((price.size,))
         self._sweep: Callable[[], None] | None = None

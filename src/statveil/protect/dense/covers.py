@@ -31,7 +31,9 @@ def line_covers(on: Tensors, up: IntArray, down: IntArray, sensitive: BoolArray)
     up, down: the least moves of every inner sensitive cell; where a sense is closed, the other one's negative.
     """
     budget = TUNING.in_all if on.name == "torch" else TUNING.in_all_without
-    return [np.expand_dims(_covers_of_rows(on, *_as_rows(axis, up, down, sensitive), budget=budget // up.ndim), axis) for axis in range(up.ndim)]
+    return [
+        np.expand_dims(_covers_of_rows(on, *_as_rows(axis, up, down, sensitive), budget=budget // up.ndim), axis) for axis in range(up.ndim)
+    ]
 
 
 def _as_rows(axis: int, *tensors: np.ndarray) -> list[np.ndarray]:
@@ -66,4 +68,4 @@ def _imbalances(on: Tensors, ups: IntArray, downs: IntArray) -> IntArray:
     sums = on.put(-downs.sum(axis=1)[:, np.newaxis], "int")
     for step in steps:
         sums = on.join([sums, sums + step[:, None]], 1)
-    return np.asarray(on.fetch(-on.most(-abs(sums), 1)))[:, 0]
+    return np.asarray(on.fetch(-on.most(-abs(sums), 1))[:, 0], dtype=np.int64)

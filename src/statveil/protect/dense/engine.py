@@ -36,9 +36,9 @@ DEVICES = PLACES
 class DenseTuning(NamedTuple):
     """What is kept of the time for the checks afterwards."""
 
-    check_per_cell: float = 2e-5  # seconds: a million cells take 15 s to certify (benchmarks/RESULTS.md)
+    check_per_cell: float = 1e-5  # seconds (benchmarks/RESULTS.md)
     most_of_the_time: float = 0.5  # that is kept at the most
-    most_certified: int = 3_000_000  # cells up to which a bound is certified: beyond, the checker takes minutes and tens of gigabytes
+    most_certified: int = 12_000_000  # cells up to which a bound is certified: that takes 13 GB of memory
 
 
 TUNING = DenseTuning()
@@ -59,7 +59,8 @@ def run(search: Search, *, tries: int = SEARCH.tries, sweeps: int = SEARCH.sweep
     dense: DenseSearch | None = None
 
     def hear(stage: Stage) -> None:
-        search.enter(f"dense: {stage.name} ({on.name})")
+        program = f", program {stage.program:,.10g}" if stage.program else ""
+        search.enter(f"{stage.name} ({on.name}{program})")
         if dense is not None and dense.cost < search.objective:
             search.offer(_deviation(layout, dense.found))
 
@@ -137,35 +138,43 @@ def table_of(problem: ProtectionProblem) -> tuple[TableLayout, DenseTable] | str
     """The table as tensors, or why the method cannot take it."""
     if problem.norm != "l1":
         return "It makes the sum of absolute changes least, not that of squares."
-    if problem.residual.any():
-        return "The table given must add up."
     layout = layout_of(problem.relations)
     if layout is None:
         return "The relations must be those of all codes of each dimension with all others, and of their totals."
-    inner = tuple(slice(0, size) for size in layout.shape)
-    sensitive = layout.laid_out(problem.sensitive)
-    if sensitive.sum() > sensitive[inner].sum():
-        return "No total may be sensitive."
+    return _obstacle(problem, layout) or (layout, _as_tensors(problem, layout))
+
+
+def _obstacle(problem: ProtectionProblem, layout: TableLayout) -> str:
+    inner = _inner_places(layout)
     low, high = layout.laid_out(problem.free.low), layout.laid_out(problem.free.high)
-    if (low > 0).any() or (high < 0).any():
-        return "The bounds must allow every cell its value."
-    if not (_follows(low, inner, -1) and _follows(high, inner, 1)):
-        return "The bounds of totals must follow from those of their parts."
-    held, can_rise, can_fall = sensitive[inner], layout.laid_out(problem.can_go_up)[inner], layout.laid_out(problem.can_go_down)[inner]
-    if (held & ~can_rise & ~can_fall).any():
-        return "A sensitive cell has no way to go."
-    up, down = (np.where(held, layout.laid_out(level)[inner], 0) for level in (problem.upper_level, problem.lower_level))
-    return layout, DenseTable(
+    obstacles = {
+        "The table given must add up.": problem.residual.any(),
+        "No total may be sensitive.": problem.sensitive.sum() > problem.sensitive[layout.cell[inner]].sum(),
+        "The bounds must allow every cell its value.": (low > 0).any() or (high < 0).any(),
+        "The bounds of totals must follow from those of their parts.": not (_follows(low, inner, -1) and _follows(high, inner, 1)),
+        "A sensitive cell has no way to go.": (problem.sensitive & ~problem.can_go_up & ~problem.can_go_down).any(),
+    }
+    return next((words for words, there in obstacles.items() if there), "")
+
+
+def _as_tensors(problem: ProtectionProblem, layout: TableLayout) -> DenseTable:
+    cells = layout.cell[_inner_places(layout)]
+    held = problem.sensitive[cells]
+    return DenseTable(
         weight=layout.laid_out(problem.weight),
-        low=low[inner],
-        high=high[inner],
+        low=problem.free.low[cells],
+        high=problem.free.high[cells],
         sensitive=held,
-        up=up,
-        down=down,
-        can_rise=can_rise,
-        can_fall=can_fall,
+        up=np.where(held, problem.upper_level[cells], 0),
+        down=np.where(held, problem.lower_level[cells], 0),
+        can_rise=problem.can_go_up[cells],
+        can_fall=problem.can_go_down[cells],
         exact=problem.variant == "exact",
     )
+
+
+def _inner_places(layout: TableLayout) -> tuple[slice, ...]:
+    return tuple(slice(0, size) for size in layout.shape)
 
 
 def _follows(ends: IntArray, inner: tuple[slice, ...], side: int) -> bool:

@@ -57,18 +57,19 @@ def layout_of(relations: csr_matrix) -> TableLayout | None:
     shape = tuple((np.diff(matrix.indptr)[axes] - 1).tolist())
     if len(shape) < 2 or min(shape) < 2 or math.prod(size + 1 for size in shape) != matrix.shape[1]:
         return None
-    if int(owners.max()) != len(shape) or sum(math.prod(s + 1 for j, s in enumerate(shape) if j != k) for k in range(len(shape))) != total.size:
+    if (
+        int(owners.max()) != len(shape)
+        or sum(math.prod(s + 1 for j, s in enumerate(shape) if j != k) for k in range(len(shape))) != total.size
+    ):
         return None
     codes = _codes(owners, total, row, part, axes)
-    places = np.where(codes < 0, np.array(shape), codes)
-    if (places > np.array(shape)).any():
-        return None
-    where = np.ravel_multi_index(tuple(places.T), tuple(size + 1 for size in shape))
+    places = np.where(codes < 0, np.array(shape, dtype=np.int32)[:, np.newaxis], codes)
+    where = np.ravel_multi_index(tuple(places), tuple(size + 1 for size in shape))
     cell = np.full(matrix.shape[1], -1, dtype=np.int64)
     cell[where] = np.arange(where.size)
     if (cell < 0).any():
         return None
-    lines = _lines(shape, places, total, row, part)
+    lines = _lines(shape, places, where, total, (row, part))
     return None if lines is None else TableLayout(shape, cell.reshape([size + 1 for size in shape]), lines)
 
 
@@ -85,38 +86,43 @@ def _totals_and_parts(matrix: csr_matrix) -> tuple[IntArray, AnyArray, AnyArray]
     return matrix.indices[is_total].astype(np.int64), row[~is_total], matrix.indices[~is_total]
 
 
-def _codes(owners: IntArray, total: IntArray, row: AnyArray, part: AnyArray, axes: IntArray) -> IntArray:
-    """Codes of each cell, one an axis; -1 for its total. Cells with fewer totals come first: theirs are known by then."""
-    codes = np.full((owners.size, axes.size), -1, dtype=np.int64)
-    for axis, relation in enumerate(axes.tolist()):
+def _codes(owners: IntArray, total: IntArray, row: AnyArray, part: AnyArray, axes: IntArray) -> AnyArray:
+    """For each axis the code of every cell; -1 for its total. Cells of fewer codes come first: theirs are known by then."""
+    codes = np.full((axes.size, owners.size), -1, dtype=np.int32)
+    for own, relation in zip(codes, axes.tolist(), strict=True):
         under = part[row == relation]
-        codes[under, axis] = np.arange(under.size)
-    for level in range(2, axes.size + 1):
-        own = owners[part] == level
-        parts, above = part[own], total[row[own]]
-        for axis in range(axes.size):
-            np.maximum.at(codes[:, axis], parts, codes[above, axis])
+        own[under] = np.arange(under.size)
+    level = owners[part]
+    for count in range(2, axes.size + 1):
+        here = level == count
+        parts, above = part[here], total[row[here]]
+        for own in codes:
+            given = own[above]
+            own[parts[given >= 0]] = given[given >= 0]
     return codes
 
 
-def _lines(shape: tuple[int, ...], places: IntArray, total: IntArray, row: AnyArray, part: AnyArray) -> tuple[IntArray, ...] | None:
+def _lines(
+    shape: tuple[int, ...], places: AnyArray, where: IntArray, total: IntArray, parts: tuple[AnyArray, AnyArray]
+) -> tuple[IntArray, ...] | None:
     """The relation of every line; None unless each relation is one: a total and, apart from one axis, the same places in all parts."""
-    differs = places[part] != places[total[row]]
-    if (differs.sum(axis=1) != 1).any():
+    row, part = parts
+    first = part[np.searchsorted(row, np.arange(total.size))]
+    differs = places[:, first] != places[:, total]
+    if (differs.sum(axis=0) != 1).any():
         return None
-    along = np.argmax(differs, axis=1)
-    axis_of = np.full(total.size, -1, dtype=np.int64)
-    axis_of[row] = along
-    sizes = np.array(shape)
-    if (axis_of[row] != along).any() or (np.bincount(row, minlength=total.size) != sizes[axis_of]).any():
+    axis_of, sizes = np.argmax(differs, axis=0), np.array(shape)
+    strides = np.append(np.cumprod((sizes + 1)[::-1])[::-1][1:], 1)
+    if (np.bincount(row, minlength=total.size) != sizes[axis_of]).any() or (places[axis_of, total] != sizes[axis_of]).any():
         return None
-    if (places[total, axis_of] != sizes[axis_of]).any():
+    code = places[axis_of[row], part]
+    if (where[part] != (where[total] - (sizes * strides)[axis_of])[row] + strides[axis_of][row] * code).any():
         return None
     lines = []
     for axis in range(sizes.size):
         rows = np.flatnonzero(axis_of == axis)
         others = [size + 1 for k, size in enumerate(shape) if k != axis]
-        at = np.ravel_multi_index(tuple(np.delete(places[total[rows]], axis, axis=1).T), others)
+        at = np.ravel_multi_index(tuple(np.delete(places[:, total[rows]], axis, axis=0)), others)
         relation = np.full(math.prod(others), -1, dtype=np.int64)
         relation[at] = rows
         if rows.size != relation.size or (relation < 0).any():

@@ -37,7 +37,8 @@ def whole_multipliers(sides: list[FloatArray], covers: list[FloatArray], weight:
     whole_weight = np.floor(np.ldexp(weight, scale))
     by = 1.0
     for _ in range(4):
-        found = WholeMultipliers(*([np.floor(np.ldexp(each * by, scale)).astype(np.int64) for each in kind] for kind in (sides, covers)), scale)
+        whole = [[np.floor(np.ldexp(each * by, scale)).astype(np.int64) for each in kind] for kind in (sides, covers)]
+        found = WholeMultipliers(whole[0], whole[1], scale)
         over = float((taken(found) / whole_weight).max(initial=0.0))
         if over <= 1.0:
             return found
@@ -51,4 +52,3 @@ def taken(held: WholeMultipliers) -> IntArray:
     for axis, (sides, covers) in enumerate(zip(held.sides, held.covers, strict=True)):
         total += sides.sum(axis=axis, keepdims=True) + covers - 2 * sides
     return total
-

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from statveil.solve.tensors import Tensor, Tensors
 
 
@@ -55,7 +57,7 @@ class PolygonBound:
         self._line_step = [each / (2.0 / each + far) for each, far in zip(cheapest, reach, strict=True)]
         self._cover_step = [each / far for each, far in zip(cheapest, reach, strict=True)]
         self._tau = 1.0 / (3 * weight * sum(cheapest))
-        self._ratio = on.put([1.0], "float")
+        self._ratio = on.put(np.ones(1), "float")
         zeros = [0.0 * each for each in self._v]
         self._y, self._t, self._c = [0.0 * least for _ in axes], [each + 0.0 for each in zeros], [each + 0.0 for each in zeros]
         self._state = [self.u, *self._v, *self._y, *self._t, *self._c]
@@ -109,7 +111,7 @@ class PolygonBound:
                 self._t[k][...] = lib.clip(self._t[k] + sigma * self._line_step[k] * (2 * ahead - length), 0.0, None)
                 self._c[k][...] = lib.clip(self._c[k] + sigma * self._cover_step[k] * (self._covers[k] - length), 0.0, None)
             for total, own in zip(self._sums, self._state, strict=True):
-                total += own
+                total[...] = total + own
 
     def _try(self, state: list[Tensor]) -> float:
         """The bound of a state's duals made feasible; kept if it is the best."""
@@ -120,6 +122,20 @@ class PolygonBound:
         if bound > self.bound:
             self.best, self.bound = LineMultipliers([each + 0.0 for each in found.sides], [each + 0.0 for each in found.covers]), bound
         return bound
+
+    def in_sides(self, held: LineMultipliers) -> LineMultipliers:
+        """Covers that say no more than that the longest side is matched, as such sides: they prove as much, and are checked at once."""
+        lib = self._on.lib
+        sides, covers = [], []
+        for k, (f, c) in enumerate(zip(*held, strict=True)):
+            length, longest = self._least.sum(axis=k, keepdims=True), self._on.most(self._least, k)
+            plain = self._covers[k] <= lib.maximum(2 * longest, length) * (1 + 1e-6)
+            first = (self._least == longest) & (self._least > 0)
+            share = self._on.cast(first, "float") / lib.clip(first.sum(axis=k, keepdims=True), 1, None)
+            alone = plain & (2 * longest > length)
+            sides.append(f + lib.where(alone, c, 0 * c) * share)
+            covers.append(lib.where(plain, 0 * c, c))
+        return LineMultipliers(sides, covers)
 
     def worth(self, held: LineMultipliers) -> float:
         left = self._weight - sum(self._pulls(held))

@@ -28,12 +28,13 @@ from statveil.solve.tensors import Tensor, Tensors
 class SearchTuning(NamedTuple):
     """How the time is divided, in shares of all of it, and how far each part goes: by judgement."""
 
-    tries: int = 6  # of senses
-    sweeps: int = 200  # of each
+    tries: int = 8  # of senses
+    sweeps: int = 800  # of each
     senses_until: float = 0.4
     amounts_until: float = 0.5
     whole_until: float = 0.6
-    rough_gap: float = 2e-3  # up to which amounts are worked out to compare senses
+    bound_until: float = 0.95  # multipliers are written as whole numbers in the rest
+    rough_gap: float = 1e-3  # up to which amounts are worked out to compare senses
     amount_gap: float = 1e-4
     most_amount_steps: int = 20_000
     most_bound_steps: int = 20_000
@@ -149,9 +150,11 @@ class DenseSearch:
         assert program is not None
         program.begin(*self._float_ranges(self.senses))
         program.x[...], program.y[...] = x, y
-        self.program = program.solve(
-            gap=TUNING.amount_gap, most=TUNING.most_amount_steps, stop=self._after(TUNING.amounts_until)
-        ).cost * self._unit * self._price
+        self.program = (
+            program.solve(gap=TUNING.amount_gap, most=TUNING.most_amount_steps, stop=self._after(TUNING.amounts_until)).cost
+            * self._unit
+            * self._price
+        )
         self._amounts = program.x
         self._tell("amounts")
 
@@ -188,11 +191,9 @@ class DenseSearch:
         self._tell("covers")
         least = np.pad(self._least(), [(0, 1)] * len(table.shape))
         ends = [np.pad(each, [(0, int(k != axis)) for k in range(each.ndim)]) for axis, each in enumerate(covers)]
-        program = PolygonBound(
-            on, self._weight, on.put(least / self._unit, "float"), [on.put(each / self._unit, "float") for each in ends]
-        )
-        program.raise_bound(most=TUNING.most_bound_steps, stop=self._after(1.0))
-        sides, held = ([on.fetch(each).astype(np.float64) * self._price for each in kind] for kind in program.best)
+        program = PolygonBound(on, self._weight, on.put(least / self._unit, "float"), [on.put(each / self._unit, "float") for each in ends])
+        program.raise_bound(most=TUNING.most_bound_steps, stop=self._after(TUNING.bound_until))
+        sides, held = ([on.fetch(each).astype(np.float64) * self._price for each in kind] for kind in program.in_sides(program.best))
         self.multipliers = whole_multipliers(sides, held, table.weight, scale_for(float(table.weight.min())))
         self.bound = max(self.bound, program.bound * self._unit * self._price)
         self._tell("bound")

@@ -1,7 +1,7 @@
 """Whole amounts: inner cells rounded, totals worked out anew, so that every sum holds; then single steps of one unit while they pay.
 
-A step of a cell is priced on itself and on all totals it is in. All cells of a colour class are looked at together (they share no line); those
-that would all mend the same total of several lines are thinned out by chance. A round that does not pay is undone.
+A step of a cell is priced on itself and on all totals it is in. All cells of a colour class are looked at together (they share no
+line); those that would all mend the same total of several lines are thinned out by chance. A round that does not pay is undone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Method `auto`: members chosen by structure and size, until the time, the gap or the ideas run out (docs/science.md, section 4).
 
 Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
-- the *proof* team dives for a good table and then runs branch and bound with the cuts of the lower bound;
+- the *proof* team runs branch and bound, on relative signs or, after dives for a good table, with the cuts of the lower bound;
 - the *search* team walks, polishes senses by the Ising form, flips them by dual prices, kicks them, and dives.
 - the *blocks* team polishes shortly and then reopens neighbourhoods by branch and bound.
 - the *cases* and *program* teams take tables whose costs lie on few cells (`search.heavy`).
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search.state import SIGN_TREES, Search
 
 if TYPE_CHECKING:
     from statveil.protect.bounds.lifted import LiftedRoot
@@ -45,6 +45,7 @@ class ChooseTuning(NamedTuple):
     crowded: int = 50
     """Cells that each part is in, on average, from which walks are ahead of programs: 81 in four trees of two levels, 27 in three
     (benchmarks/RESULTS.md, linked codes)."""
+    rest: float = 0.2  # of the time left, below which nothing else is tried after a tree of relative signs
     walks: int = 7  # rounds of moves, each twice as long as the one before, on large tables: before any program
     moves: int = 500_000  # of parts in the first of the two rounds of a turn
     few_rounds: int = 10
@@ -188,15 +189,20 @@ def start_lifted(search: Search, lifted: LiftedRoot) -> None:
 
 
 def prove(search: Search, lifted: LiftedRoot | None) -> None:
-    """Dives for a good incumbent, which tightens every bound; then branch and bound to the end, on relative signs where that helps."""
+    """Branch and bound on relative signs where copies of the table help: best first, it comes to the best table before anything above it.
+    Else dives for a good incumbent, which tightens every bound; then branch and bound to the end.
+    """
     from statveil.protect.bounds.sign_tree import prove_by_signs
     from statveil.protect.search.exact import solve_exactly
     from statveil.protect.search.local import dive
 
+    left = search.seconds_left
+    if lifted is not None and search.problem.choices.size >= SIGN_TREES.fewest_copies:
+        prove_by_signs(search, lifted)
+    if search.done or search.seconds_left < TUNING.rest * left:
+        return
     if search.problem.choices.size > 8:
         dive.run(search, dives=TUNING.dives, patience=2 * TUNING.dives)
-    if lifted is not None and not search.done:
-        prove_by_signs(search, lifted)
     if not search.done:
         solve_exactly(search)
 

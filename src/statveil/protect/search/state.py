@@ -97,6 +97,15 @@ def _renumbered(proof: DualMultipliers, rows: IntArray, cells: IntArray, count: 
     return DualMultipliers(relations, rows[proof.cut_relation], cut_cell, proof.cut)
 
 
+class SignTreeLimits(NamedTuple):
+    """Of branch and bound on relative signs (`protect.bounds.sign_tree`), as far as others must know; by judgement."""
+
+    fewest_copies: int = 13  # sensitive cells from which a tree may be large
+    most_copies: int = 60  # and up to which there is one
+    kept_for_checks: float = 0.1  # of the time: each leaf of a tree takes the checker milliseconds
+
+
+SIGN_TREES = SignTreeLimits()
 ROUNDING = 1e-6
 """Relative distance by which a solver's bound may pass a table's cost without being false."""
 

@@ -17,7 +17,7 @@ SENSITIVE_COLOUR, OTHER_COLOUR = "#D55E00", "#0072B2"  # Okabe and Ito: told apa
 GROUPS = ("sensitive cells", "other cells")
 FLOOR = 0.001
 BIN_EDGES = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-BIN_NAMES = ("0", "to 0.01", "to 0.1", "to 0.3", "to 1", "to 3", "to 10", "to 30", "to 100", "over 100")
+BIN_NAMES = ("0", "≤ 0.01", "≤ 0.1", "≤ 0.3", "≤ 1", "≤ 3", "≤ 10", "≤ 30", "≤ 100", "> 100")
 CONFIG: Spec = {
     "font": "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
     "view": {"stroke": None},

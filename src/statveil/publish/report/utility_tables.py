@@ -125,9 +125,10 @@ def changes_by_size(changes: CellChanges) -> Spec:
     encoding = {
         "x": {"field": "size", "type": "quantitative", "scale": {"type": "symlog", "constant": 10},
               "title": "original value (logarithmic)",
-              "axis": {"values": _powers(values, "size"), "labelExpr": "format(datum.value, '~s')"}},
+              "axis": {"values": _powers(values, "size"), "labelExpr": "format(datum.value, '~s')", "labelOverlap": "greedy"}},
         "y": {"field": "percent", "type": "quantitative", "scale": {"type": "symlog", "constant": 0.1},
-              "title": "change, % of the original", "axis": {"values": _powers(values, "percent"), "labelExpr": "datum.value"}},
+              "title": "change, % of the original",
+              "axis": {"values": _powers(values, "percent"), "labelExpr": "datum.value", "labelOverlap": "greedy"}},
         "color": {"field": "group", "type": "nominal", "scale": {"domain": list(GROUPS), "range": [SENSITIVE_COLOUR, OTHER_COLOUR]}},
         "tooltip": [{"field": "group"}, {"field": "size", "format": ",", "title": "original"}, {"field": "percent", "format": "+.3~g"}],
     }  # fmt: skip

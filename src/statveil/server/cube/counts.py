@@ -14,7 +14,7 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, mixed
-from statveil.server.cube.lattice import Lattice
+from statveil.server.cube.lattice import Lattice, Members
 
 
 class CountsTuning(NamedTuple):
@@ -44,8 +44,9 @@ TUNING = CountsTuning()
 
 
 class CountRows(NamedTuple):
-    """By row: true count, level of sensitive ones (0: none), sense that was published before (0: none)."""
+    """By row: its leaf cells, true count, level of sensitive ones (0: none), sense that was published before (0: none)."""
 
+    leaves_of: Members
     value: IntArray
     level: IntArray
     stored: IntArray
@@ -54,8 +55,9 @@ class CountRows(NamedTuple):
 
 
 class _CountLeaves(NamedTuple):
-    """By leaf cell: true and released count, the sense that is kept, the least above zero; and how far each row has moved."""
+    """By leaf cell: its rows, true and released count, the sense that is kept, the least above zero; and how far each row has moved."""
 
+    rows_of: Members
     value: IntArray
     released: IntArray
     moved: IntArray
@@ -71,19 +73,19 @@ def adjust_counts(lattice: Lattice, stored: IntArray, drawn: FloatArray, *, smal
     kept = np.where(shown, stored[row], 0)
     up = np.where(kept != 0, kept > 0, drawn * smallest < value)
     released = np.where(small, np.where(up, smallest, 0), value)
-    rows = CountRows(lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
+    rows = CountRows(lattice.leaves_of, lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
     moved = lattice.sums(released - value)
-    leaves = _CountLeaves(value, released, moved, kept, np.where(shown, smallest, 0))
-    _anneal(lattice.rows_of, lattice.leaves_of, rows, leaves, TUNING, np.uint64(seed), EXPONENTIAL)
-    _lift_all(lattice, rows, leaves)
+    leaves = _CountLeaves(lattice.rows_of, value, released, moved, kept, np.where(shown, smallest, 0))
+    _anneal(rows, leaves, TUNING, np.uint64(seed), EXPONENTIAL)
+    _lift_all(rows, leaves)
     settled = TUNING._replace(hottest=0.0, sweeps=TUNING.after, short=TUNING.never)
-    _anneal(lattice.rows_of, lattice.leaves_of, rows, leaves, settled, np.uint64(seed), EXPONENTIAL)
-    _lift_all(lattice, rows, leaves)
+    _anneal(rows, leaves, settled, np.uint64(seed), EXPONENTIAL)
+    _lift_all(rows, leaves)
     return released
 
 
-def _lift_all(lattice: Lattice, rows: CountRows, leaves: _CountLeaves) -> None:
-    while _lift(lattice.rows_of, lattice.leaves_of, rows, leaves):
+def _lift_all(rows: CountRows, leaves: _CountLeaves) -> None:
+    while _lift(rows, leaves):
         pass
 
 
@@ -111,7 +113,7 @@ def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _anneal(rows_of, leaves_of, rows, leaves, tuning, seed, exponential):  # type: ignore[no-untyped-def]
+def _anneal(rows, leaves, tuning, seed, exponential):  # type: ignore[no-untyped-def]
     """Sweeps over the leaf cells, each offered another number, ever colder; what it costs alone may be won back by a neighbour that goes
     the other way."""
     counter = seed
@@ -126,9 +128,9 @@ def _anneal(rows_of, leaves_of, rows, leaves, tuning, seed, exponential):  # typ
             if step == 0:
                 continue
             room = heat * exponential[np.int64(chance >> np.uint64(32)) % CHANCES]
-            cost = _move(rows_of, rows, leaves, tuning, leaf, step)
-            if cost > room and not _with_neighbour(rows_of, leaves_of, rows, leaves, tuning, leaf, step, cost - room, chance):
-                _move(rows_of, rows, leaves, tuning, leaf, -step)
+            cost = _move(rows, leaves, tuning, leaf, step)
+            if cost > room and not _with_neighbour(rows, leaves, tuning, leaf, step, cost - room, chance):
+                _move(rows, leaves, tuning, leaf, -step)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -142,9 +144,9 @@ def _other(leaves, leaf, chance):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _move(rows_of, rows, leaves, tuning, leaf, step):  # type: ignore[no-untyped-def]
+def _move(rows, leaves, tuning, leaf, step):  # type: ignore[no-untyped-def]
     """Move a leaf cell, and tell what that costs its rows."""
-    cost, moved = 0.0, leaves.moved
+    cost, moved, rows_of = 0.0, leaves.moved, leaves.rows_of
     leaves.released[leaf] += step
     for at in range(rows_of.start[leaf], rows_of.start[leaf + 1]):
         row = rows_of.item[at]
@@ -155,9 +157,10 @@ def _move(rows_of, rows, leaves, tuning, leaf, step):  # type: ignore[no-untyped
 
 
 @numba.njit(cache=True, nogil=True)
-def _with_neighbour(rows_of, leaves_of, rows, leaves, tuning, leaf, step, missing, chance):  # type: ignore[no-untyped-def]
+def _with_neighbour(rows, leaves, tuning, leaf, step, missing, chance):  # type: ignore[no-untyped-def]
     """Whether one of a few neighbours, going the other way, wins back what is missing; it is moved then. Of some rows that a leaf cell is
     in, the one of fewest leaf cells decides who is its neighbour."""
+    rows_of, leaves_of = leaves.rows_of, rows.leaves_of
     width = np.uint64(rows_of.start[leaf + 1] - rows_of.start[leaf])
     for _ in range(tuning.neighbours):
         chance = mixed(chance + STEP)
@@ -174,16 +177,16 @@ def _with_neighbour(rows_of, leaves_of, rows, leaves, tuning, leaf, step, missin
         back = _other(leaves, other, lot >> np.uint64(40)) if other != leaf else np.int64(0)
         if back * step >= 0:
             continue
-        if _move(rows_of, rows, leaves, tuning, other, back) <= -missing:
+        if _move(rows, leaves, tuning, other, back) <= -missing:
             return True
-        _move(rows_of, rows, leaves, tuning, other, -back)
+        _move(rows, leaves, tuning, other, -back)
     return False
 
 
 @numba.njit(cache=True, nogil=True)
-def _lift(rows_of, leaves_of, rows, leaves):  # type: ignore[no-untyped-def]
+def _lift(rows, leaves):  # type: ignore[no-untyped-def]
     """One pass: what is short is lifted, by its largest leaf cell; nothing falls, so that it ends. Tells how many."""
-    lifted, released, moved = 0, leaves.released, leaves.moved
+    lifted, released, moved, rows_of, leaves_of = 0, leaves.released, leaves.moved, leaves.rows_of, rows.leaves_of
     for row in range(rows.value.size):
         level, sense = rows.level[row], rows.stored[row]
         short = abs(moved[row]) < level or (sense < 0 and moved[row] > 0 and moved[row] < 4 * level) or (sense > 0 and moved[row] < level)

@@ -20,7 +20,7 @@ from statveil.server.cube.depth import Depth
 from statveil.server.cube.floors import contents, draw_floors, position_ids, second_is_close, sense_ids, uniform
 from statveil.server.cube.lattice import Lattice, build_lattice
 from statveil.server.cube.memory import CubeMemory
-from statveil.server.cube.public import PublicTotal, most_off, places_of
+from statveil.server.cube.public import PublicTotal, most_off, places_of, weighed
 from statveil.server.cube.solve.adjust import Limits, adjust, movers_of
 from statveil.server.cube.solve.signs import SignMeasure, search_signs
 from statveil.server.engine.dataset import MeasureBlock, ServedData
@@ -48,6 +48,8 @@ def prepare_cube(
     tell("adding up")
     lattice = build_lattice(data, block, depth)
     held = places_of(public, measure, lattice.grid, depth.most(data.dimensions))
+    most = most_off(held, lattice)
+    lattice = weighed(lattice, most)
     ids = position_ids(key, block, lattice)
     known = _known(lattice, memory, sense_ids(ids, block, lattice))
     added = _of_rows(lattice, known)
@@ -57,10 +59,10 @@ def prepare_cube(
         change = _adjusted_counts(key, block, lattice, stored)
     else:
         tell("searching directions")
-        memory = with_signs(key, data, depth, memory)
+        memory = with_signs(key, data, depth, memory, public)
         tell("adjusting")
         least, floors = _least_value(block, lattice), draw_floors(key, block, lattice)
-        limits = Limits(stored, _of_rows(lattice, np.abs(known)) > np.abs(added), most_off(held, lattice), least)
+        limits = Limits(stored, _of_rows(lattice, np.abs(known)) > np.abs(added), most, least)
         movers = movers_of(lattice, floors, least, stored)
         change = adjust(lattice, floors, movers, memory.signs.look_up(block.holding), limits)
     released = lattice.leaf_value + change
@@ -96,7 +98,7 @@ def _of_rows(lattice: Lattice, known: IntArray) -> IntArray:
     return np.where(lattice.sensitive, found, 0)
 
 
-def with_signs(key: SecretKey, data: ServedData, depth: Depth, memory: CubeMemory) -> CubeMemory:
+def with_signs(key: SecretKey, data: ServedData, depth: Depth, memory: CubeMemory, public: Sequence[PublicTotal] = ()) -> CubeMemory:
     """The memory with a sign for every holding of every measure: those that are new are searched, for all measures at once."""
     blocks = [block for block in data.blocks.values() if not block.counts and block.value.size]
     ids = np.unique(np.concatenate([np.zeros(0, np.uint64), *(block.holding for block in blocks)]))
@@ -106,6 +108,8 @@ def with_signs(key: SecretKey, data: ServedData, depth: Depth, memory: CubeMemor
     measures = []
     for block in blocks:
         lattice = build_lattice(data, block, depth)
+        held = places_of(public, block.id, lattice.grid, depth.most(data.dimensions))
+        lattice = weighed(lattice, most_off(held, lattice))
         floors = draw_floors(key, block, lattice)
         marks = sense_ids(position_ids(key, block, lattice), block, lattice)
         stored = np.sign(_of_rows(lattice, _known(lattice, memory, marks)))

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import IntArray
+from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import InputError
 from statveil.server.cube.lattice import Lattice
 from statveil.tables.positions import Grid
 
 FREE = np.int64(2**62)
+
+
+class PublicTuning(NamedTuple):
+    weight: float = 5000.0
+    """What a relative error of a public total costs where directions are searched: half of the grand total's. By judgement."""
+
+
+TUNING = PublicTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,20 +63,68 @@ def places_of(public: Sequence[PublicTotal], measure: str, grid: Grid, most: int
     return found
 
 
-def most_off(held: Sequence[tuple[tuple[int, ...], int]], lattice: Lattice) -> IntArray:
-    """By row: how far it may be off; no limit where it is not public."""
-    most = np.full(lattice.rows, FREE, np.int64)
+def rows_held(held: Sequence[tuple[tuple[int, ...], int]], lattice: Lattice) -> list[tuple[int, int]]:
+    """The rows of public totals, and their distances; a place without records is in no row."""
     order = np.argsort(lattice.position_key, kind="stable")
-    keys = lattice.position_key[order]
+    keys, found = lattice.position_key[order], []
     for place, distance in held:
         key = int(np.dot(np.array(place, np.int64), lattice.grid.strides))
         at = int(np.searchsorted(keys, key))
         if at < keys.size and keys[at] == key:
-            row = lattice.position_row[order[at]]
-            most[row] = min(int(most[row]), distance)
+            found.append((int(lattice.position_row[order[at]]), distance))
+    return found
+
+
+def most_off(held: Sequence[tuple[tuple[int, ...], int]], lattice: Lattice) -> IntArray:
+    """By row: how far it may be off; no limit where it is not public. What cannot be held is refused here, before anything is solved."""
+    most = np.full(lattice.rows, FREE, np.int64)
+    for row, distance in rows_held(held, lattice):
+        most[row] = min(int(most[row]), distance)
     if (lattice.sensitive & (most < np.maximum(lattice.up, lattice.down))).any():
         raise InputError(
             "A public total is sensitive itself: it cannot be protected and held at once.",
             hint="Leave it out, or declare its respondents' consent by other rules.",
         )
+    implied = told_together(most, lattice)
+    if implied:
+        raise InputError(
+            f"Public totals, added and subtracted, tell {implied} cells that must be protected: they cannot be held all at once.",
+            hint="Leave one of them out, such as the largest part of a total that is held too, or give them a distance (within).",
+        )
     return most
+
+
+def weighed(lattice: Lattice, most: IntArray) -> Lattice:
+    """The lattice with public totals as dear as they must be for directions to cancel in them."""
+    if (most >= FREE).all():
+        return lattice
+    return replace(lattice, weight=np.where(most < FREE, np.maximum(lattice.weight, TUNING.weight), lattice.weight))
+
+
+def told_together(most: IntArray, lattice: Lattice) -> int:
+    """How many sensitive rows are sums and differences of public totals, so that they cannot move by their level."""
+    public = np.flatnonzero(most < FREE)
+    if public.size < 2:
+        return 0
+    group, sizes, within = _groups(public, lattice)
+    start, item = lattice.leaves_of
+    found = 0
+    for row in np.flatnonzero(lattice.sensitive):
+        own = np.bincount(group[item[start[row] : start[row + 1]]], minlength=sizes.size)
+        if own[~within.any(axis=1)].any() or ((own > 0) & (own != sizes)).any():
+            continue
+        share, *_ = np.linalg.lstsq(within.astype(float), (own > 0).astype(float), rcond=None)
+        reached = np.abs(within @ share - (own > 0)).max(initial=0.0) < 1e-6
+        found += bool(reached and np.abs(share) @ most[public] < min(lattice.up[row], lattice.down[row]))
+    return found
+
+
+def _groups(public: IntArray, lattice: Lattice) -> tuple[IntArray, IntArray, BoolArray]:
+    """Leaf cells by the public totals that they are in: of each its group; of each group its size and its public totals."""
+    marks = np.zeros((lattice.leaves, public.size), np.bool_)
+    start, item = lattice.leaves_of
+    for place, row in enumerate(public):
+        marks[item[start[row] : start[row + 1]], place] = True
+    packed = np.packbits(marks, axis=1)
+    _, first, number, sizes = np.unique(packed, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    return number.reshape(-1).astype(np.int64), sizes.astype(np.int64), marks[first]

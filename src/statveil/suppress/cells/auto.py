@@ -8,14 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import BoolArray
+from statveil.core.arrays import BoolArray, FloatArray
 from statveil.suppress.cells.classes import ClassSystem, Need
 from statveil.suppress.cells.gate import breaches
 from statveil.suppress.cells.heuristic import Cover, Proof, construct, improve
 from statveil.suppress.cells.lower_bound import CutLoop
+from statveil.suppress.cells.methods.renew import renew
 
 MOST_ROUNDS = 20
 """Of looking for single respondents who can work something out. By judgement: two were needed."""
+FRUITLESS = 2
+"""Rounds of renewing without anything cheaper before the search ends. By judgement."""
+SEED = 1
 BOUND_SHARE = 0.45
 """Of the time, for the bound. By judgement."""
 
@@ -30,17 +34,18 @@ class PatternNews(NamedTuple):
     own: int = -1
 
 
-def finished(cover: Cover, send: Callable[[Any], None], stage: str) -> None:
-    """Repair, tell, improve, repair and tell again: what is told is always safe."""
+def finished(cover: Cover, send: Callable[[Any], None], stage: str, *, guide: FloatArray | None = None) -> None:
+    """Repair, tell, make cheaper, repair and tell again: what is told is always safe."""
     needs = repaired(cover, cover.system.needs)
     send(PatternNews(stage, cover.suppressed.copy(), dict(cover.proofs)))
-    for _ in range(3):
-        before = cover.cost
-        improve(cover, needs)
-        needs = repaired(cover, needs)
-        if cover.late or cover.cost >= before:
-            break
+    improve(cover, needs)
+    needs = repaired(cover, needs)
     send(PatternNews(f"{stage}, made cheaper", cover.suppressed.copy(), dict(cover.proofs)))
+    rng, fruitless = np.random.default_rng(SEED), 0
+    while fruitless < FRUITLESS and not cover.late:
+        fruitless = 0 if renew(cover, needs, rng, guide=guide) else fruitless + 1
+        needs = repaired(cover, needs)
+        send(PatternNews(f"{stage}, renewed", cover.suppressed.copy(), dict(cover.proofs)))
 
 
 def repaired(cover: Cover, needs: tuple[Need, ...], *, two: bool = True, other: bool = True) -> tuple[Need, ...]:
@@ -68,7 +73,7 @@ def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None])
     send(PatternNews("lower bound", bound=bound))
     cover = construct(system, began + seconds, np.maximum(1.0 - x, 0.02))
     cover.discount = np.ones(system.size)
-    finished(cover, send, "guided by the bound")
+    finished(cover, send, "guided by the bound", guide=np.maximum(1.0 - x, 0.05))
 
 
 def run_plain(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:

@@ -90,6 +90,13 @@ class Cover:
                 idle.append(number)
         return idle
 
+    def take_back(self, kept: list[tuple[Need, Proof]]) -> None:
+        """These witnesses again, in place of others."""
+        for need, proof in kept:
+            if need in self.proofs:
+                self.forget(need)
+            self.take(need, proof)
+
     def meet(self, need: Need, dearer: IntArray | None = None) -> None:
         """Suppress what the cheapest deviation for this need moves, and tick off what it shows."""
         found = self.cheapest(need, dearer)
@@ -206,7 +213,7 @@ def moved(proof: Proof) -> list[int]:
     return [int(each) for each in proof[0][np.flatnonzero(proof[1])]]
 
 
-def _entries(ends: IntArray, indices: IntArray, chosen: IntArray) -> IntArray:
+def _entries(ends: AnyArray, indices: AnyArray, chosen: IntArray) -> IntArray:
     """All entries of these rows of a sparse matrix (or columns)."""
     if not chosen.size:
         return np.zeros(0, dtype=np.int64)
@@ -246,14 +253,7 @@ def _give_up(cover: Cover, number: int, needs: tuple[Need, ...]) -> None:
             continue
         cover.meet(need, np.array([number]))
         if cover.cost >= cost or cover.suppressed[number]:
-            _take_back(cover, kept)
+            cover.take_back(kept)
             cover.suppressed = before
             return
         cover.tick(cover.proofs[need], tuple(users))
-
-
-def _take_back(cover: Cover, kept: list[tuple[Need, Proof]]) -> None:
-    for need, proof in kept:
-        if need in cover.proofs:
-            cover.forget(need)
-        cover.take(need, proof)

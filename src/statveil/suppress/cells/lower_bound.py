@@ -11,7 +11,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import bmat, csr_matrix
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
@@ -26,6 +26,8 @@ class BoundTuning(NamedTuple):
 
     rounds: int = 60
     violation: float = 1e-4
+    divisors: int = 12
+    """How many factors of a cut it is divided by."""
     nothing: float = 1e-9
     """A share of a class below this is none."""
     fine: int = 2**24
@@ -115,7 +117,7 @@ def _cut(system: ClassSystem, need: Need, whole: IntArray, denominator: int) -> 
     return CapacityCut(classes, factor // common, least // common)
 
 
-class _Part(NamedTuple):
+class _FlowPart(NamedTuple):
     """Classes that sums join with each other, those sums, and the needs among them, the largest first."""
 
     classes: IntArray
@@ -123,18 +125,36 @@ class _Part(NamedTuple):
     needs: list[Need]
 
 
-def _parts(system: ClassSystem, support: IntArray) -> list[_Part]:
+def _parts(system: ClassSystem, support: IntArray) -> list[_FlowPart]:
     """The parts into which the classes of a point fall; the targets of needs are always among them."""
-    matrix = csr_matrix(system.columns[:, support])
-    both = bmat([[None, matrix], [matrix.T, None]], format="csr")
-    _, label = connected_components(both, directed=False)
-    rows, of_class = label[: matrix.shape[0]], label[matrix.shape[0] :]
+    matrix = system.columns[:, support].tocoo()
+    count, size = matrix.shape[0], sum(matrix.shape)
+    graph = csr_matrix((np.ones(matrix.nnz), (matrix.row, count + matrix.col)), shape=(size, size))
+    _, label = connected_components(graph, directed=False)
+    rows, of_class = label[:count], label[count:]
     needs: dict[int, list[Need]] = {}
     place = np.full(system.size, -1, dtype=np.int64)
     place[support] = np.arange(support.size)
     for need in system.needs:
         needs.setdefault(int(of_class[place[need.target]]), []).append(need)
-    return [_Part(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in needs.items()]
+    return [_FlowPart(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in needs.items()]
+
+
+def rounded_up(cut: CapacityCut, x: FloatArray) -> CapacityCut | None:
+    """The cut divided by one of its factors and rounded up, which holds for whole x (Gomory 1958, Chvatal 1973); None where none is
+    broken by this point."""
+    if cut.least < 2 or not cut.factor.size or min(cut.factor) < 0:
+        return None
+    share = x[cut.classes]
+    best, worst = None, TUNING.violation
+    for part in sorted({int(each) for each in cut.factor[share > 0] if each > 1}, reverse=True)[: TUNING.divisors]:
+        factor = -(-cut.factor // part)
+        least = -(-cut.least // part)
+        whole = CapacityCut(cut.classes, np.minimum(factor, least), least)
+        short = whole.short(x)
+        if short > worst:
+            best, worst = whole, short
+    return best
 
 
 class CutLoop:
@@ -180,13 +200,18 @@ class CutLoop:
             if self.late:
                 break
             found += self._in_part(part, inside)
-        return _different(found)
+        rounded = [rounded_up(cut, inside) for cut in [*found, *self._tight(inside)]]
+        return _different([*found, *(cut for cut in rounded if cut is not None)])
 
-    def _in_part(self, part: _Part, inside: FloatArray) -> list[CapacityCut]:
+    def _tight(self, x: FloatArray) -> list[CapacityCut]:
+        """Cuts that the point meets with nothing to spare."""
+        return [cut for cut in self.cuts if cut.least > 1 and cut.short(x) > -TUNING.violation]
+
+    def _in_part(self, part: _FlowPart, inside: FloatArray) -> list[CapacityCut]:
         system, found = self.system, []
         matrix = csr_matrix(system.columns[:, part.classes])[part.rows]
         program = CapacityProgram(csr_matrix(matrix).astype(np.float64))
-        down, up, share = (each[part.classes] for each in (system.down, system.up, inside))
+        down, up, share = system.down[part.classes], system.up[part.classes], inside[part.classes]
         at = {int(number): place for place, number in enumerate(part.classes)}
         last = -1
         for need in part.needs:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from statveil.audit.patterns.pattern import PatternAudit
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
@@ -92,12 +93,13 @@ def cost_of(problem: SuppressionProblem, suppressed: BoolArray) -> float:
 
 def witness_holds(problem: SuppressionProblem, suppressed: BoolArray, witness: LevelWitness) -> bool:
     """Whether a witness shows what it says, in whole numbers without end: sums kept, nothing published moved, bounds kept at the level."""
-    move = np.zeros(problem.size, dtype=object)
-    move[witness.cells] = [int(each) for each in witness.move]
-    own = int(move[witness.cell]) * witness.sense
-    visible = ~(suppressed | problem.hidden)
-    if own <= 0 or move[visible].any() or not keeps_sums(problem.relations, move):
+    move = np.array([int(each) for each in witness.move], dtype=object)
+    own = int(sum(move[witness.cells == witness.cell])) * witness.sense
+    visible = ~(suppressed | problem.hidden)[witness.cells]
+    if own <= 0 or np.unique(witness.cells).size < move.size or move[visible].any():
+        return False
+    if not keeps_sums(csr_matrix(problem.columns[:, witness.cells]), move):
         return False
     value, lower, upper = (array[witness.cells].astype(object) for array in (problem.value, problem.lower, problem.upper))
-    scaled = np.array([int(each) * witness.level for each in witness.move], dtype=object)
+    scaled = move * witness.level
     return bool(((value - lower) * own >= -scaled).all() and ((upper - value) * own >= scaled).all())

@@ -7,9 +7,10 @@ a - lower_level or below, and some at a + upper_level or above (Fischetti and Sa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, BoolArray, IntArray
 from statveil.core.errors import InfeasibleProblem, InputError
@@ -82,6 +83,11 @@ class SuppressionProblem:
     @property
     def size(self) -> int:
         return int(self.value.size)
+
+    @cached_property
+    def columns(self) -> csc_matrix:
+        """The relations, cell by cell."""
+        return csc_matrix(self.relations)
 
 
 def keeps_sums(relations: csr_matrix, move: AnyArray) -> bool:

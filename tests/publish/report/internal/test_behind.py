@@ -15,6 +15,14 @@ from statveil.publish.report.internal.behind import cells_behind
 from statveil.publish.report.report import report_html
 from statveil.publish.utility import utility
 
+OVERLAPS = """() => [...document.querySelectorAll('.chart .role-axis-label')].flatMap(group => {
+  const shown = [...group.querySelectorAll('text')].filter(each => each.getAttribute('opacity') !== '0');
+  const boxes = shown.map(each => [each.textContent, each.getBoundingClientRect()]);
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+  return boxes.flatMap(([one, a], place) =>
+    boxes.slice(place + 1).filter(([, b]) => !apart(a, b)).map(([other]) => one + ' on ' + other)); })"""
+"""Labels of an axis that lie on one another."""
+
 
 def test_every_row_of_statistics_has_its_cells(village: Any) -> None:
     found = cells_behind(village, measure(village), utility(village))
@@ -47,7 +55,7 @@ def test_a_click_opens_the_cells_and_nothing_is_clipped_on_paper(make_release: A
     codes = [f"place {number:02}" for number in range(30)]
     trees = {"place": Hierarchy.flat(codes), "other": Hierarchy.flat([f"part {code}" for code in codes])}
     values = {(code, f"part {other}"): 1_000_000 + 37 * number for number, code in enumerate(codes) for other in codes}
-    release = make_release(trees, values, changes={(codes[0], f"part {codes[0]}"): 5}, sensitive=(1_000_000,))
+    release = make_release(trees, values, changes={(codes[0], f"part {codes[0]}"): 50_000}, sensitive=(1_000_000,))
     page_file = tmp_path / "report.html"
     page_file.write_text(report_html(release, "internal"), encoding="utf-8")
     with sync_api.sync_playwright() as playwright:
@@ -55,6 +63,9 @@ def test_a_click_opens_the_cells_and_nothing_is_clipped_on_paper(make_release: A
         page = browser.new_page(viewport={"width": 1009, "height": 700})  # the text width of a landscape sheet
         page.set_default_timeout(300_000)
         page.goto(page_file.as_uri())
+        page.wait_for_selector("#chart-distribution svg")
+        assert page.evaluate(OVERLAPS) == []
+        assert page.locator("details.how").count() == page.locator(".chart").count(), "each chart says how it is read"
         page.locator('tr[data-behind="sensitive cells"]').first.press("Enter")
         assert page.locator("tr.behind tbody tr").count() == 30
         page.emulate_media(media="print")

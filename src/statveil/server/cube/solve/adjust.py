@@ -26,6 +26,8 @@ class AdjustTuning(NamedTuple):
     """or by so many times its floor."""
     band: float = 0.025
     """A safe leaf cell stays so near to its dither, in parts of its largest contribution."""
+    spare: float = 0.02
+    """A public total must have at least so much room both ways, in parts of itself; else its safe leaf cells get more."""
     short: float = 10.0
     sensitive_weight: float = 0.02
     pace: float = 5.0
@@ -92,7 +94,7 @@ def adjust(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, li
     up = floors.up * np.where(limits.both | (limits.stored < 0), TUNING.again, 1)
     down = floors.least_down * np.where(limits.both | (limits.stored > 0), TUNING.again, 1)
     floor = np.where(sense > 0, up, np.maximum(floors.down, down))
-    low, high = _bounds(lattice, floors, movers, sense, floor, limits.least)
+    low, high = _widened(lattice, limits, *_bounds(lattice, floors, movers, sense, floor, limits.least))
     scale = np.maximum(lattice.magnitude, 1).astype(np.float64)
     weight = lattice.weight * np.where(lattice.sensitive, TUNING.sensitive_weight, 1.0)
     program = Program(
@@ -154,6 +156,21 @@ def _bounds(
     high = np.where(way > 0, far, np.where(way < 0, -own, safe_high))
     low = np.maximum(low, least - lattice.leaf_value)
     return low, np.maximum(low, high)
+
+
+def _widened(lattice: Lattice, limits: Limits, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where one firm's change is more than the others may make up for, as a public total wants, safe leaf cells may go further."""
+    public = limits.most < FREE
+    tight = public & ((lattice.sums(low) > -TUNING.spare * lattice.magnitude) | (lattice.sums(high) < TUNING.spare * lattice.magnitude))
+    if not tight.any():
+        return low, high
+    entry = np.repeat(np.arange(lattice.leaves), np.diff(lattice.rows_of.start))
+    inside = np.zeros(lattice.leaves, np.bool_)
+    inside[entry[tight[lattice.rows_of.item]]] = True
+    wide = inside & ((lattice.leaf_row < 0) | ~lattice.sensitive[np.maximum(lattice.leaf_row, 0)])
+    far = TUNING.share * lattice.leaf_magnitude
+    lower = np.maximum(np.minimum(low, -far), limits.least - lattice.leaf_value)
+    return np.where(wide, lower, low), np.where(wide, np.maximum(high, far), high)
 
 
 def _whole(change: FloatArray, low: FloatArray, high: FloatArray) -> IntArray:

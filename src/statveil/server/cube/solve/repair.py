@@ -14,6 +14,8 @@ import numpy as np
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.server.cube.lattice import Members
+from statveil.server.cube.public import FREE
+from statveil.server.cube.solve.held import Moving, held_of, hold
 
 
 class RepairTuning(NamedTuple):
@@ -55,6 +57,7 @@ def repair(rows_of: Members, leaves_of: Members, wanted: Wanted, change: IntArra
     _mend_all(state, wanted, low, high)
     _turn(state, wanted, ~wanted.stored & (_to_other(state, wanted) < floor - sense * moved))
     _mend_all(state, wanted, low, high)
+    _held(state, rows_of, leaves_of, wanted, change)
     for _ in range(TUNING.pushes):
         if not _push(state, wanted.least, wanted.cost):
             break
@@ -63,11 +66,26 @@ def repair(rows_of: Members, leaves_of: Members, wanted: Wanted, change: IntArra
     while _lift(state, wanted.up, wanted.cost):
         pass
     _mend_all(state, wanted, wanted.least, np.full(high.size, NO_LIMIT))
-    if (np.abs(moved) > wanted.most).any():
+    if not _held(state, rows_of, leaves_of, wanted, change):
         raise InputError(
             "The public totals cannot be held while all cells that need it are protected.", hint="Hold fewer of them, or within a distance."
         )
     return change, sense
+
+
+def _held(state: _State, rows_of: Members, leaves_of: Members, wanted: Wanted, change: IntArray) -> bool:
+    """Whether the public totals are held, after moves in pairs where they are not or keep others from being mended."""
+    off, short = (np.abs(state.moved) > wanted.most).any(), (state.sense * state.moved < state.floor).any()
+    if (wanted.most >= FREE).all() or not (off or short):
+        return not off
+    held = held_of(rows_of, wanted.most, int(FREE), wanted.cost)
+    far = np.maximum(wanted.high, np.abs(change)) + 1
+    for times in (1, 4, 16, 1024):
+        low, high = np.maximum(-times * far, wanted.least), times * far
+        moving = Moving(rows_of, state.moved, state.sense, state.floor, change, np.minimum(low, change), np.maximum(high, change))
+        if hold(held, moving, leaves_of, wanted.cost):
+            return True
+    return not (np.abs(state.moved) > wanted.most).any()
 
 
 def _to_other(state: _State, wanted: Wanted) -> IntArray:

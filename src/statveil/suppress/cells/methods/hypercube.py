@@ -42,7 +42,7 @@ def hypercube_pattern(problem: SuppressionProblem, shapes: tuple[GridShape, ...]
 
 
 @dataclass
-class _Score:
+class _CubeScores:
     """How good each cube is, by its opposite corner: its price (endless where a corner cannot be suppressed) and its width."""
 
     price: FloatArray
@@ -117,7 +117,7 @@ class _Cutter:
             new += [] if second is None else self._suppress(cells, place, second)
         return new
 
-    def _best(self, score: _Score, cell: int) -> tuple[int, ...] | None:
+    def _best(self, score: _CubeScores, cell: int) -> tuple[int, ...] | None:
         """The cheapest cube that is wide enough, for the widest demand that any meets."""
         for part in RELAXED:
             price = np.where(score.width >= part * self.wanted[cell], score.price, np.inf)
@@ -128,7 +128,7 @@ class _Cutter:
                 return tuple(int(each) for each in place)
         return None
 
-    def _scores(self, cells: IntArray, place: tuple[int, ...]) -> _Score:
+    def _scores(self, cells: IntArray, place: tuple[int, ...]) -> _CubeScores:
         """All cubes at once, by broadcasting over the places of the opposite corner; this corner's own lines are no opposite."""
         price, rising, falling = np.zeros(cells.shape), np.full(cells.shape, np.inf), np.full(cells.shape, np.inf)
         for turned in product((False, True), repeat=cells.ndim):
@@ -138,7 +138,7 @@ class _Cutter:
             price = price + self._prices(corner, turned, place)
         for axis, at in enumerate(place):
             price[(slice(None),) * axis + (at,)] = np.inf
-        return _Score(price, rising + falling)
+        return _CubeScores(price, rising + falling)
 
     def _rooms(self, corner: IntArray, sign: AnyArray) -> tuple[FloatArray, FloatArray]:
         """How far this corner lets the first one rise and fall."""

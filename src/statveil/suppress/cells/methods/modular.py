@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from statveil.core.arrays import BoolArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.core.errors import InfeasibleProblem, NoTableFound
 from statveil.suppress.cells.auto import repaired
 from statveil.suppress.cells.classes import classes_of
@@ -110,37 +110,33 @@ class _Modular:
 
     def _subproblem(self, table: SimpleTable, cells: IntArray, number: int, *, opened: bool) -> SuppressionProblem:
         """The cells of one simple table, with one more for each sum of two that too few respondents share."""
-        whole, value = self.problem, self.problem.value[cells]
-        matrix = _family_sums(table.cells, cells)
+        whole, value, hidden = self.problem, self.problem.value[cells], self.problem.hidden[cells]
+        matrix, (lower_level, upper_level) = _family_sums(table.cells, cells), self._levels(cells)
         taken, own = self.suppressed[cells], self.owner[cells] == number
-        narrow = [np.maximum(np.ceil(abs(1 - share) * np.abs(value)).astype(np.int64), 1) for share in self.options.margins]
-        down, up = value - whole.lower[cells], whole.upper[cells] - value
-        true = whole.primary[cells]
-        lower_level = np.where(true, whole.lower_level[cells], np.minimum(narrow[0], down))
-        upper_level = np.where(true, whole.upper_level[cells], np.minimum(narrow[1], up))
-        candidate = whole.candidate[cells] & ~taken & (own | opened)
-        cost = np.where(own, whole.cost[cells], np.minimum(whole.cost[cells], ENDLESS // (TUNING.opened * cells.size)) * TUNING.opened)
+        dear = np.minimum(whole.cost[cells], ENDLESS // (TUNING.opened * cells.size)) * TUNING.opened
         watched = self.options.two_singletons or self.options.singleton_and_other
         pairs = self._scarce_pairs(matrix, cells)
         extra = len(pairs)
-
-        def padded(array: IntArray | BoolArray, fill: object) -> IntArray:
-            return np.concatenate([array, np.full(extra, fill, dtype=array.dtype)])
-
-        sums = np.array([int(value[first] + value[second]) for first, second in pairs], dtype=np.int64)
         return SuppressionProblem(
             relations=_with_pairs(matrix, pairs),
-            value=np.concatenate([value, sums]),
-            lower=padded(whole.lower[cells], -ENDLESS),
-            upper=padded(whole.upper[cells], ENDLESS),
-            primary=np.asarray(padded(taken & ~whole.hidden[cells], True), dtype=np.bool_),
-            candidate=np.asarray(padded(candidate, False), dtype=np.bool_),
-            hidden=np.asarray(padded(whole.hidden[cells], False), dtype=np.bool_),
-            single=np.asarray(padded(whole.single[cells] & watched, False), dtype=np.bool_),
-            lower_level=padded(np.where(taken, lower_level, 0), 0),
-            upper_level=padded(np.where(taken, upper_level, 0), 1),
-            cost=padded(cost, COST_UNITS),
+            value=np.concatenate([value, np.array([int(value[one] + value[two]) for one, two in pairs], dtype=np.int64)]),
+            lower=_padded(whole.lower[cells], -ENDLESS, extra),
+            upper=_padded(whole.upper[cells], ENDLESS, extra),
+            primary=_padded(taken & ~hidden, True, extra),
+            candidate=_padded(whole.candidate[cells] & ~taken & (own | opened), False, extra),
+            hidden=_padded(hidden, False, extra),
+            single=_padded(whole.single[cells] & watched, False, extra),
+            lower_level=_padded(np.where(taken, lower_level, 0), 0, extra),
+            upper_level=_padded(np.where(taken, upper_level, 0), 1, extra),
+            cost=_padded(np.where(own, whole.cost[cells], dear), COST_UNITS, extra),
         )
+
+    def _levels(self, cells: IntArray) -> tuple[IntArray, IntArray]:
+        """Their own of sensitive cells, narrow ones of all others, as far as what is known beforehand leaves room."""
+        whole, value, true = self.problem, self.problem.value[cells], self.problem.primary[cells]
+        lower, upper = (np.maximum(np.ceil(abs(1 - share) * np.abs(value)).astype(np.int64), 1) for share in self.options.margins)
+        down, up = np.minimum(lower, value - whole.lower[cells]), np.minimum(upper, whole.upper[cells] - value)
+        return np.where(true, whole.lower_level[cells], down), np.where(true, whole.upper_level[cells], up)
 
     def _scarce_pairs(self, matrix: csr_matrix, cells: IntArray) -> list[tuple[int, int]]:
         """The only two sensitive cells of a sum, where together they have fewer respondents than the rule asks of a cell."""
@@ -174,6 +170,11 @@ def _family_sums(block: IntArray, cells: IntArray) -> csr_matrix:
     found.sum_duplicates()
     found.eliminate_zeros()
     return csr_matrix(found[np.diff(found.indptr) > 0], dtype=np.int64)
+
+
+def _padded(array: AnyArray, fill: int, extra: int) -> AnyArray:
+    """With so many more at its end."""
+    return np.concatenate([array, np.full(extra, fill, dtype=array.dtype)])
 
 
 def _with_pairs(matrix: csr_matrix, pairs: list[tuple[int, int]]) -> csr_matrix:
