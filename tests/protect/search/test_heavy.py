@@ -20,8 +20,8 @@ from tests.protect.search.stories import search_of
 @pytest.fixture
 def few_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is large and many here is small enough for a test."""
-    tuning = branch_and_bound.TUNING._replace(most_cells=50, most_dear_choices=12)
-    monkeypatch.setattr(branch_and_bound, "TUNING", tuning)
+    monkeypatch.setattr(choose, "TUNING", choose.TUNING._replace(dear_choices=12, cells_of_dear=(50, 60_000)))
+    monkeypatch.setattr(branch_and_bound, "TUNING", branch_and_bound.TUNING._replace(most_cells=50))
 
 
 def small_office(seed: int = 4) -> ProtectionProblem:
@@ -36,7 +36,7 @@ def test_an_offices_table_goes_to_the_teams_for_dear_cells_and_one_of_equal_cost
     assert choose.roles_for(problem) == ["cases", "program"]
     assert branch_and_bound.fits(problem)
     even = dataclasses.replace(problem, weight=1 / np.maximum(problem.upper_level, 1.0))
-    assert not branch_and_bound.costs_on_few(even)
+    assert not choose.costs_on_few(even)
     assert choose.roles_for(even) != ["cases", "program"]
 
 

@@ -37,10 +37,6 @@ class TreeTuning(NamedTuple):
 
     most_choices: int = 200
     most_cells: int = 3_000
-    most_dear_choices: int = 150
-    """Choices that carry nearly all that levels cost, up to which a larger table is worth a tree: 76 of 760 on an office's table."""
-    nearly_all: float = 0.999
-    most_cells_of_dear: int = 60_000
     slow_simplex: int = 3_000  # cells from which the root is solved by an interior point
     most_nodes: int = 4_000
     deepest: int = 200  # cases within cases
@@ -84,18 +80,10 @@ def prove_by_tree(search: Search) -> None:
 
 def fits(problem: ProtectionProblem) -> bool:
     """Whether a tree is worth its time: the table is small, or its costs lie on few cells."""
+    from statveil.protect.search.choose import costs_on_few
+
     small = problem.choices.size <= TUNING.most_choices and problem.size <= TUNING.most_cells
     return small or costs_on_few(problem)
-
-
-def costs_on_few(problem: ProtectionProblem) -> bool:
-    """Whether some dozens of many choices carry nearly all that levels cost, on a large table that programs can cope with."""
-    choice = problem.choices
-    if choice.size <= TUNING.most_dear_choices or not TUNING.most_cells < problem.size <= TUNING.most_cells_of_dear:
-        return False
-    cost = np.sort((problem.weight * np.minimum(problem.lower_level, problem.upper_level))[choice])[::-1]
-    dear = np.searchsorted(np.cumsum(cost), TUNING.nearly_all * cost.sum()) + 1
-    return bool(dear <= TUNING.most_dear_choices)
 
 
 class _Case(NamedTuple):

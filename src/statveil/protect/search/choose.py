@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.state import SIGN_TREES, Search
 
@@ -34,6 +36,10 @@ class ChooseTuning(NamedTuple):
     proof_alone_up_to: int = 12  # cells with a choice up to which nothing but a proof is needed
     proof_up_to: int = 250  # cells with a choice up to which branch and bound is worth a core
     dives_up_to: int = 800  # cells with a choice up to which a dive, a program at each step, is affordable
+    dear_choices: int = 150
+    """Choices that carry nearly all that levels cost, up to which a large table is worth a tree: 76 of 760 on an office's table."""
+    nearly_all: float = 0.999
+    cells_of_dear: tuple[int, int] = (3_000, 60_000)
     dives: int = 4  # in a row
     slow_program: int = 5_000  # cells from which one linear program may take seconds
     crowded: int = 50
@@ -63,6 +69,16 @@ def teams_for(problem: ProtectionProblem) -> list[tuple[str, dict[str, str]]]:
     return [("network", {"role": role}) for role in ("tables", "bound")] if apart else [("network", {})]
 
 
+def costs_on_few(problem: ProtectionProblem) -> bool:
+    """Whether some dozens of many choices carry nearly all that levels cost, on a large table that programs can cope with."""
+    choice, (fewest, most) = problem.choices, TUNING.cells_of_dear
+    if choice.size <= TUNING.dear_choices or not fewest < problem.size <= most:
+        return False
+    cost = np.sort((problem.weight * np.minimum(problem.lower_level, problem.upper_level))[choice])[::-1]
+    dear = np.searchsorted(np.cumsum(cost), TUNING.nearly_all * cost.sum()) + 1
+    return bool(dear <= TUNING.dear_choices)
+
+
 def _is_large_network(problem: ProtectionProblem) -> bool:
     """Whether the problem is a network with so many choices that no branch and bound would end."""
     choices = problem.choices.size
@@ -80,8 +96,6 @@ def roles_for(problem: ProtectionProblem) -> list[str]:
         return ["proof"]
     if problem.norm != "l1":
         return ["search", "blocks"]
-    from statveil.protect.bounds.branch_and_bound import costs_on_few
-
     if costs_on_few(problem):
         return ["cases", "program"]
     if choices <= TUNING.proof_up_to:
