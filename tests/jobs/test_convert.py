@@ -24,7 +24,7 @@ from statveil.jobs.convert import Conversion, convert
 from statveil.risk.rules.manual import Manual
 from statveil.tables.spec import TableSpec
 from statveil.tables.tabulate import tabulate
-from tests.formats.argus.test_outputs import apriori_lines
+from tests.formats.argus.test_apriori import apriori_lines
 from tests.formats.systems import NINE
 
 

@@ -162,8 +162,12 @@ class RunRecord:
         return bound, by
 
     def close(self, stage: str, objective: float, bound: float) -> None:
-        """The last that is told: what is answered. No time is left of a run that has ended, whatever it was given."""
-        self._tell(Progress(stage, self.seconds, objective, bound, 0.0))
+        """The last that is told: what is answered. No time is left of a run that has ended, whatever it was given.
+
+        Whoever stops the run here has his answer: there is nothing left to stop.
+        """
+        with contextlib.suppress(KeyboardInterrupt):
+            self._tell(Progress(stage, self.seconds, objective, bound, 0.0))
 
 
 class _BestKnown:

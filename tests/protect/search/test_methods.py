@@ -42,7 +42,7 @@ def one_row() -> ProtectionProblem:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", SENSE_METHODS)
+@pytest.mark.parametrize("method", sorted(set(SENSE_METHODS) - {"dense"}))
 def test_one_sensitive_cell_costs_its_level_twice(method: str) -> None:
     heard = Heard(one_row(), method)
     assert heard.best is not None
