@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from statveil.core.errors import OutOfTime
 from statveil.core.limits import Limits
 from statveil.protect import adjust, run_record, warm_up
 from statveil.protect.options import NO_LIMIT
+from statveil.protect.system import write_jj
 from statveil.solve.processes import Halt
 from statveil_lab.generators.random_tables import random_problem
 
@@ -34,6 +38,26 @@ def test_compiles_once_and_leaves_a_mark(fresh: Path, part: warm_up.KernelSet) -
     warm_up.make_ready(part, stages.append)
     assert stages == ["compiling, once after an installation"]
     assert [path.name for path in fresh.iterdir()] == [f"ready-{part}-1"]
+
+
+RUN = """
+import sys
+from statveil.cli import main
+sys.argv = ["statveil", "protect", *sys.argv[1:], "--seconds", "60", "--out", "table.sol"]
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_run_after_it_compiles_nothing_before_its_search(tmp_path: Path) -> None:
+    """Reading, presolve and parts that stand alone are compiled too: it took fifteen seconds of the first run."""
+    assert warm_up.make_ready("search", lambda _: None) is Halt.FINISHED
+    write_jj(warm_up._apart(), tmp_path / "table.jj")
+    told = {**os.environ, "NUMBA_DEBUG_CACHE": "1"}
+    done = subprocess.run([sys.executable, "-c", RUN, "table.jj"], cwd=tmp_path, env=told, capture_output=True, text=True, check=True)
+    assert "data loaded" in done.stdout
+    saved = [line for line in done.stdout.splitlines() if "data saved" in line]
+    assert [line for line in saved if "/formats/" in line or "/presolve/" in line] == []
 
 
 def test_what_was_kept_for_other_sources_is_forgotten_first(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:

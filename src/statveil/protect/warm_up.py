@@ -12,6 +12,7 @@ import hashlib
 import math
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -97,6 +98,7 @@ def compile_search(send: Callable[[object], None]) -> None:
     from statveil.protect.presolve.redundancy import independent_relations
     from statveil.protect.search.state import Search
 
+    _begin(_apart())
     detect(_example("unit"))
     independent_relations(_example("unit"))
     for role in ("proof", "search", "blocks"):
@@ -111,6 +113,18 @@ def compile_search(send: Callable[[object], None]) -> None:
         node = model.root()
         root = LiftedRoot(model, node, model.worth(node, node.relations, node.cuts, node.triangles))
         prove_by_signs(Search(_three_way(), Limits(seconds=1), 0, lambda _: None), root)
+
+
+def _begin(problem: ProtectionProblem) -> None:
+    """What a run does beside its search, in the user's own process: write and read a system, presolve it, solve what stands alone."""
+    from statveil.protect.presolve.components import components_of
+    from statveil.protect.presolve.reduce import reduce_problem
+    from statveil.protect.system import read_jj, write_jj
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "example.jj"
+        write_jj(problem, path)
+        components_of(reduce_problem(read_jj(path)).problem)
 
 
 def compile_keep(send: Callable[[object], None]) -> None:
@@ -131,6 +145,14 @@ def _example(weights: Literal["unit", "inverse"]) -> ProtectionProblem:
     tree = np.vstack([np.eye(20), groups == np.arange(4)[:, None], np.ones(20)])
     parts = np.vstack([np.hstack([tree[20:24], -np.eye(4), np.zeros((4, 1))]), [*np.zeros(20), *np.ones(4), -1]])
     return _sensitive(_additive([_ExampleDimension(tree, parts), _flat(5)]), every=5, weights=weights)
+
+
+def _apart() -> ProtectionProblem:
+    """Two sums that share no cell, and two cells that are the same."""
+    value = np.array([10, 20, 30, 60, 5, 7, 12, 40, 40], dtype=np.int64)
+    relations = np.zeros((3, value.size), dtype=np.int64)
+    relations[0, :4], relations[1, 4:7], relations[2, 7:] = (1, 1, 1, -1), (1, 1, -1), (1, -1)
+    return _sensitive((value, csr_matrix(relations)), every=4, weights="unit")
 
 
 def _three_way() -> ProtectionProblem:
