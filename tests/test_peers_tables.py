@@ -166,9 +166,12 @@ p = 20
 [limits]
 seconds = 30
 gap = 0.2
+[protection]
+attacks = "report"
 [output]
 formats = ["csv"]
 """
+"""Attacks are told: of two sensitive cells luck may give both away."""
 
 
 def test_us311_the_command_line_and_the_library_give_the_same_numbers(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def trace(before: pa.Table, after: pa.Table, fields: int) -> TracedFile:
     """`before` and `after` hold every record in the order of its file: w0, w1, ..., rest, amount."""
     values = tuple(tuple(_texts(before, after, place)) for place in range(fields))
     old, new = (np.array([_codes(side, place, values[place]) for place in range(fields)]) for side in (before, after))
-    rest = [side["rest"].to_numpy().astype(np.uint64) for side in (before, after)]
+    rest = [np.array([int(digest[:16], 16) for digest in side["rest"].to_pylist()], dtype=np.uint64) for side in (before, after)]
     origin, certain = _origins(old, new, *rest)
     known = origin >= 0
     amounts = [side["amount"].to_numpy().astype(np.int64) for side in (before, after)]
