@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import random
 import re
+import tomllib
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from typer.testing import CliRunner
@@ -59,6 +61,31 @@ def test_codes_that_look_like_missing_words_stay_and_are_told(tmp_path: Path) ->
     new_job(tmp_path / "lands.csv", tmp_path / "job.toml")
     assert read_job(tmp_path / "job.toml").parts.data.missing == []
     assert re.search(r"say so under missing:\n#   land: NA\n", (tmp_path / "job.toml").read_text(encoding="utf-8"))
+
+
+GAPS = "id,net sales,land\n" + "".join(f"{n},{'' if n % 5 == 0 else n + 0.5},{'' if n % 7 == 0 else 'AB'[n % 2]}\n" for n in range(70))
+
+
+@pytest.mark.parametrize("kind", ["table", "server"])
+def test_a_new_job_says_what_becomes_of_missing_values(kind: Literal["table", "server"], tmp_path: Path) -> None:
+    """A table refuses gaps in its columns: without this the first job of a file with one ended in an error."""
+    (tmp_path / "shops.csv").write_text(GAPS, encoding="utf-8")
+    new_job(tmp_path / "shops.csv", tmp_path / "job.toml", kind)
+    text = (tmp_path / "job.toml").read_text(encoding="utf-8")
+    assert "# net sales: 14 records without it are left out (where).\n# land: 10 missing codes are called unknown (derive).\n" in text
+    part = tomllib.loads(text)["data" if kind == "table" else "dataset"]
+    records = part if kind == "table" else part[0]
+    assert records["where"] == "`net sales` is not missing"
+    assert records["derive"] == {"land_known": "if_missing(land, 'unknown')"}
+
+
+def test_what_a_new_job_says_of_missing_values_can_be_tabulated(tmp_path: Path) -> None:
+    (tmp_path / "shops.csv").write_text(GAPS, encoding="utf-8")
+    new_job(tmp_path / "shops.csv", tmp_path / "job.toml")
+    data = read_job(tmp_path / "job.toml").parts.data.microdata(tmp_path / "shops.csv")
+    table = sv.tabulate(data, sv.TableSpec(dimensions={"land_known": None}, measure="net sales"))
+    assert table.records.sum() == 2 * 56, "each record in its land and in the total"
+    assert table.size == 4, "A, B, unknown and the total"
 
 
 @pytest.mark.slow

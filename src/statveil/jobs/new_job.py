@@ -251,8 +251,10 @@ def new_job(data: Path, target: Path, kind: Kind = "table") -> list[ColumnProfil
     usual = usual_words(records)
     missing, columns = _told_missing(data, usual, profile(records))
     content = _with_missing(_content(kind, os.path.relpath(data, target.parent), columns), missing)
+    gaps = _gaps(content, columns)
     doubtful = {name: words for name, words in usual.items() if name not in missing}
-    text = _HEADS[kind].format(target=target.name) + to_toml(content) + _columns_in_words(columns) + _doubts_in_words(doubtful)
+    head = _HEADS[kind].format(target=target.name) + gaps.in_words()
+    text = head + to_toml(_with_gaps_settled(content, gaps)) + _columns_in_words(columns) + _doubts_in_words(doubtful)
     write_new(target, text)
     return columns
 
@@ -278,6 +280,58 @@ def _with_missing(content: dict[str, object], missing: Mapping[str, list[str]]) 
     if "dataset" in content:
         return {**content, "dataset": [{**part, "missing": missing} for part in cast("list[dict[str, object]]", content["dataset"])]}
     return {**content, "data": {**cast("dict[str, object]", content["data"]), "missing": missing}}
+
+
+class Gaps(NamedTuple):
+    """Columns that the job uses and that have missing values, which a table may not have, with their numbers."""
+
+    amounts: dict[str, int]
+    codes: dict[str, int]
+
+    def settled(self, part: dict[str, object]) -> dict[str, object]:
+        """The part of the job that names the records: without an amount they are left out, missing codes get a name."""
+        where = " and ".join(f"{_in_expressions(name)} is not missing" for name in self.amounts)
+        derive = {_known(name): f"if_missing({_in_expressions(name)}, 'unknown')" for name in self.codes}
+        return {**part, **({"where": where} if where else {}), **({"derive": derive} if derive else {})}
+
+    def named(self, table: dict[str, object]) -> dict[str, object]:
+        dimensions = cast("dict[str, object]", table["dimensions"])
+        return {**table, "dimensions": {_known(name) if name in self.codes else name: tree for name, tree in dimensions.items()}}
+
+    def in_words(self) -> str:
+        lines = [f"# {name}: {number:,} records without it are left out (where)." for name, number in self.amounts.items()]
+        lines += [f"# {name}: {number:,} missing codes are called unknown (derive)." for name, number in self.codes.items()]
+        return "\n".join(lines) + "\n\n" if lines else ""
+
+
+def _gaps(content: dict[str, object], columns: Sequence[ColumnProfile]) -> Gaps:
+    if "fields" in content:
+        return Gaps({}, {})  # a safe file may have them
+    table = cast("list[dict[str, object]]", content["dataset"])[0] if "dataset" in content else cast("dict[str, object]", content["table"])
+    measures = table["measure"]
+    amounts = [each.get("column") for each in measures] if isinstance(measures, list) else [measures]
+    missing = {each.name: each.missing for each in columns if each.missing}
+    return Gaps(
+        {name: number for name, number in missing.items() if name in (*amounts, table.get("weight"))},
+        {name: number for name, number in missing.items() if name in cast("dict[str, object]", table["dimensions"])},
+    )
+
+
+def _with_gaps_settled(content: dict[str, object], gaps: Gaps) -> dict[str, object]:
+    if not any(gaps):
+        return content
+    if "dataset" in content:
+        return {**content, "dataset": [gaps.named(gaps.settled(part)) for part in cast("list[dict[str, object]]", content["dataset"])]}
+    data, table = (cast("dict[str, object]", content[name]) for name in ("data", "table"))
+    return {**content, "data": gaps.settled(data), "table": gaps.named(table)}
+
+
+def _known(name: str) -> str:
+    return f"{name}_known"
+
+
+def _in_expressions(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name}`"
 
 
 def _doubts_in_words(doubtful: Mapping[str, list[str]]) -> str:
