@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from statveil.audit.attacks.case import ReverseProblem, ReverseSolver
@@ -11,14 +13,23 @@ from statveil.core.limits import Limits
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
+from statveil.protect.warm_up import make_ready
+from statveil.solve.processes import Halt
 
 
-def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed: int = 0) -> ReverseSolver:
-    """Adjust with weights 1/x; a table that no adjustment is found for gives None."""
+def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed: int = 0, compiling: bool = True) -> ReverseSolver:
+    """Adjust with weights 1/x; a table that no adjustment is found for gives None.
+
+    What must be compiled after an installation is compiled beside the time, or within it where `compiling` is False.
+    """
 
     def solve(task: ReverseProblem) -> IntArray | None:
+        end = time.monotonic() + seconds
+        if not compiling and make_ready("search", lambda _: None, seconds=seconds) is not Halt.FINISHED:
+            return None
+        left = max(end - time.monotonic(), 0.1) if not compiling else seconds
         try:
-            found = adjust_problem(_problem(task), method=method, limits=Limits(seconds=seconds), seed=seed)
+            found = adjust_problem(_problem(task), method=method, limits=Limits(seconds=left), seed=seed)
         except StatveilError:
             return None
         return np.asarray(task.published.released + found.deviation, dtype=np.int64)
