@@ -207,6 +207,7 @@ def _move_relations(table, node, ahead):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=True, nogil=True)
 def _move_cuts(table, node, size_ahead):  # type: ignore[no-untyped-def]
+    """Prices of the cuts go up by what the sizes ahead leave lacking, and never below zero."""
     for cut in range(node.cuts.size):
         lacking = table.needs[cut]
         for at in range(table.cuts_at[cut], table.cuts_at[cut + 1]):

@@ -91,6 +91,7 @@ def _partners(uniform, window):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _less(tree, place):  # type: ignore[no-untyped-def]
+    """One rank less at `place`: a step of a Fenwick tree."""
     while place < tree.size:
         tree[place] -= 1
         place += place & -place
@@ -98,6 +99,7 @@ def _less(tree, place):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _upto(tree, place):  # type: ignore[no-untyped-def]
+    """How many ranks up to `place` are left, by the Fenwick tree."""
     found = 0
     while place > 0:
         found += tree[place]

@@ -104,6 +104,7 @@ def mdav(points, k):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _mean(at, n):  # type: ignore[no-untyped-def]
+    """The mean of the first n points."""
     found = np.zeros(at.shape[1])
     for place in range(n):
         for column in range(at.shape[1]):
@@ -113,6 +114,7 @@ def _mean(at, n):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def _distance(at, place, point):  # type: ignore[no-untyped-def]
+    """The squared distance of a point from the one at `place`."""
     found = 0.0
     for column in range(point.size):
         found += (at[place, column] - point[column]) ** 2
@@ -121,6 +123,7 @@ def _distance(at, place, point):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _farthest(at, n, point):  # type: ignore[no-untyped-def]
+    """Which of the first n points lies farthest from `point`."""
     best, far = 0, -1.0
     for place in range(n):
         distance = _distance(at, place, point)

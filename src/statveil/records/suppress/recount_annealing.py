@@ -102,6 +102,7 @@ def _in_doubt(shown, row, mask, doubt):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _price_of(mask, doubt, cost, danger, heat):  # type: ignore[no-untyped-def]
+    """What a mask of blanks costs: its values, the keys it leaves in danger, and the noise of the heat."""
     value, unsafe = 0.0, 0
     for unit in range(cost.size):
         if (mask >> unit) & 1:
@@ -114,6 +115,7 @@ def _price_of(mask, doubt, cost, danger, heat):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _hits_all(mask, required):  # type: ignore[no-untyped-def]
+    """Whether the mask blanks one value at least of each that is required."""
     for each in required:  # noqa: SIM110 - compiled
         if not each & mask:
             return False
@@ -163,6 +165,7 @@ def _sweep(order, danger, heat, shown, choices, units):  # type: ignore[no-untyp
 
 @njit(cache=True)
 def _sow(seed):  # type: ignore[no-untyped-def]
+    """Set the compiled code's own generator, which Python's seed does not reach."""
     np.random.seed(seed)
 
 

@@ -98,6 +98,7 @@ def _too_small(rows, row, moved):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
+    """What it costs that a row has moved so far: beyond its bound, short of its level, against its sign, or too small."""
     off = abs(moved)
     cost = off + tuning.beyond * off * off
     if off > tuning.within:

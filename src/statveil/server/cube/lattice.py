@@ -367,6 +367,7 @@ def _distinct(place, row, leaf, scratch):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _transposed(start, index, size):  # type: ignore[no-untyped-def]
+    """The same incidence the other way round: who names each of `size` things."""
     other, place = np.zeros(size + 1, np.int64), np.empty(index.size, np.int32)
     for each in index:
         other[each + 1] += 1
@@ -382,6 +383,7 @@ def _transposed(start, index, size):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _row_sums(start, index, of_leaves, rows):  # type: ignore[no-untyped-def]
+    """What the leaves add up to in every row."""
     found = np.zeros(rows, of_leaves.dtype)
     for leaf in range(start.size - 1):
         for at in range(start[leaf], start[leaf + 1]):

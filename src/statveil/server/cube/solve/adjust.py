@@ -66,6 +66,7 @@ def homes(lattice: Lattice) -> IntArray:
 
 @numba.njit(cache=True, nogil=True)
 def _homes(start, leaf, amount, row_start, row_item, leader, rows):  # type: ignore[no-untyped-def]
+    """For each row the leaf that holds most of its leader's amount, or -1."""
     home, most = np.full(rows, -1, np.int64), np.full(rows, -1, np.int64)
     for holding in range(start.size - 1):
         for pair in range(start[holding], start[holding + 1]):

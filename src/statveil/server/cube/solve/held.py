@@ -113,6 +113,7 @@ def _room(moving, leaf, direction, but):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _add(moving, leaf, amount):  # type: ignore[no-untyped-def]
+    """Move a leaf by an amount, and every row that it is in."""
     moving.change[leaf] += amount
     for at in range(moving.rows_of.start[leaf], moving.rows_of.start[leaf + 1]):
         moving.moved[moving.rows_of.item[at]] += amount

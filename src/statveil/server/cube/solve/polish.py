@@ -46,6 +46,7 @@ def polish(program: Program, floor: IntArray, limits: Limits, value: IntArray, c
 
 @numba.njit(cache=True, nogil=True)
 def _sweep(rows_of, program, kept, change):  # type: ignore[no-untyped-def]
+    """Once over all leaves: each goes where its rows cost least; tells how many have moved."""
     begin, item = rows_of.start, rows_of.item
     moved = np.zeros(kept.sense.size, np.int64)
     for leaf in range(change.size):

@@ -54,6 +54,7 @@ def solve_program(program: Program, start: FloatArray) -> FloatArray:
 
 @numba.njit(cache=True, nogil=True)
 def _pdhg(program, start, tuning):  # type: ignore[no-untyped-def]
+    """Primal and dual steps in turn; each stretch of `restart` steps begins at the mean of the one before."""
     begin, item, size = program.rows_of.start, program.rows_of.item, program.leaf_size
     x, step = np.minimum(np.maximum(start, program.low), program.high), _steps(program, tuning.primal)
     price, per_unit = np.zeros(program.size.size), np.zeros(program.size.size)
@@ -96,6 +97,7 @@ def _steps(program, primal):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _added(begin, item, x, rows):  # type: ignore[no-untyped-def]
+    """What the leaves add up to in every row."""
     found = np.zeros(rows)
     for leaf in range(x.size):
         for at in range(begin[leaf], begin[leaf + 1]):

@@ -120,6 +120,7 @@ class _State(NamedTuple):
 
 @numba.njit(cache=True, nogil=True)
 def _sums(start, index, change, rows):  # type: ignore[no-untyped-def]
+    """How far every row has moved by the changes of its leaves."""
     moved = np.zeros(rows, np.int64)
     for leaf in range(start.size - 1):
         for at in range(start[leaf], start[leaf + 1]):
@@ -143,6 +144,7 @@ def _room(state, leaf, direction, most):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _add(state, leaf, amount):  # type: ignore[no-untyped-def]
+    """Change a leaf by an amount, and move every row that it is in."""
     state.change[leaf] += amount
     for at in range(state.row_start[leaf], state.row_start[leaf + 1]):
         state.moved[state.row[at]] += amount

@@ -132,6 +132,7 @@ def _one_after_the_other(parts: Sequence[Members], rows: Sequence[int]) -> Membe
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def _row_cost(rows, row, moved):  # type: ignore[no-untyped-def]
+    """What a row costs where it has moved so far: its change, and what is lacking to its floor in its sense."""
     if rows.stored[row] >= 0 and (moved > 0 or rows.stored[row] > 0):
         return rows.cost[row] * abs(moved) + rows.short[row] * max(rows.up[row] - moved, 0.0)
     return rows.cost[row] * abs(moved) + rows.short[row] * max(rows.down[row] + moved, 0.0)
