@@ -10,24 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from statveil.data.hierarchy import Hierarchy
 from statveil.publish.formats import export
-from statveil.publish.read_back.compare import differences
 from statveil.publish.read_back.parquet_file import read_parquet
-
-MakeRelease = Callable[..., Any]
-
-
-@pytest.fixture
-def trade(make_release: MakeRelease) -> Any:
-    """From p and q to p and q: both dimensions have the same codes, so that only their names tell them apart."""
-    tree = Hierarchy.flat("pq")
-    return make_release({"from": tree, "to": tree}, {("p", "q"): 7, ("q", "p"): 5})
-
-
-def found(release: Any, read: Callable[..., Any], path: Path) -> list[str]:
-    [view] = release.protected.views
-    return differences(view, read(path, view, release.protected.decimals), release.protected).first
+from tests.publish.read_back.stories import found
 
 
 @pytest.mark.parametrize(

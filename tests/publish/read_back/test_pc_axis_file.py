@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from statveil.core.errors import FormatError
-from statveil.data.hierarchy import Hierarchy
 from statveil.publish.formats import export
-from statveil.publish.read_back.compare import differences
 from statveil.publish.read_back.pc_axis_file import read_pc_axis
-
-MakeRelease = Callable[..., Any]
-
-
-@pytest.fixture
-def trade(make_release: MakeRelease) -> Any:
-    """From p and q to p and q: both dimensions have the same codes, so that only their names tell them apart."""
-    tree = Hierarchy.flat("pq")
-    return make_release({"from": tree, "to": tree}, {("p", "q"): 7, ("q", "p"): 5})
-
-
-def found(release: Any, read: Callable[..., Any], path: Path) -> list[str]:
-    [view] = release.protected.views
-    return differences(view, read(path, view, release.protected.decimals), release.protected).first
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
+from tests.publish.read_back.stories import edit, found
 
 
 def test_dimensions_that_change_places_are_found_in_pc_axis(trade: Any, tmp_path: Path) -> None:

@@ -13,31 +13,14 @@ import pytest
 from statveil.core.errors import FormatError
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.formats import export
-from statveil.publish.read_back.compare import differences, table_shown
+from statveil.publish.read_back.compare import table_shown
 from statveil.publish.read_back.json_stat_file import read_json_stat_file
 from statveil.publish.read_back.pc_axis_file import read_pc_axis
 from statveil.publish.read_back.shown import exact_json, shown_grid
 from statveil.tables.table import UnionCell
+from tests.publish.read_back.stories import edit, found
 
 MakeRelease = Callable[..., Any]
-
-
-@pytest.fixture
-def trade(make_release: MakeRelease) -> Any:
-    """From p and q to p and q: both dimensions have the same codes, so that only their names tell them apart."""
-    tree = Hierarchy.flat("pq")
-    return make_release({"from": tree, "to": tree}, {("p", "q"): 7, ("q", "p"): 5})
-
-
-def found(release: Any, read: Callable[..., Any], path: Path) -> list[str]:
-    [view] = release.protected.views
-    return differences(view, read(path, view, release.protected.decimals), release.protected).first
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_too_few_numbers_have_no_place(trade: Any, tmp_path: Path) -> None:
