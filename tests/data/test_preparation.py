@@ -52,7 +52,7 @@ def test_the_report_says_what_became_of_the_records(file: Path) -> None:
     assert column_of(data, "twice") == ["20.00", "5.00"]
     assert data.prepared is not None
     assert data.prepared.in_words() == [
-        "country: 1 values were missing words",
+        "country: 1 value was a missing word",
         "income: 3 values were missing words",
         "income: read as a number",
         "twice: derived (number, 2 decimals), 0 missing",

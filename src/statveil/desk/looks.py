@@ -45,10 +45,12 @@ class Assessed(NamedTuple):
 
 
 class RecordColumns(NamedTuple):
-    """The columns as they look, and by column the words in it that often mean that a value is missing."""
+    """The columns of the records that are used, as they look; by column the words in it that often mean that a value is missing; and
+    what became of the records of the file."""
 
     profiles: list[ColumnProfile]
     doubtful: Mapping[str, list[str]]
+    told: list[str]
 
 
 class Looks:
@@ -66,7 +68,7 @@ class Looks:
 
         def look() -> RecordColumns:
             records = data.microdata(path)
-            return RecordColumns(profile(records), usual_words(records))
+            return RecordColumns(profile(records), usual_words(records), records.prepared.in_words() if records.prepared else [])
 
         found: RecordColumns = self._made(key, look)
         return found
