@@ -58,7 +58,8 @@ class PreparationReport:
     def in_words(self) -> list[str]:
         """One line for each thing that was done."""
         found = {name: count for name, count in self.missing.items() if count}
-        lines = [f"{name}: {count:,} {'value was a missing word' if count == 1 else 'values were missing words'}" for name, count in found.items()]
+        words = {1: "1 value was a missing word"}
+        lines = [f"{name}: {words.get(count, f'{count:,} values were missing words')}" for name, count in found.items()]
         if self.missing and not lines:
             lines = ["No value is one of the missing words."]
         lines += [f"{name}: read as a number" for name in self.numbers]
