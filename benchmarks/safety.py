@@ -1,8 +1,8 @@
 """What hiding costs and what attacks then learn: the demo and ten invented business tables, with levels drawn and as the rules say.
 
-    python benchmarks/safety.py [--seconds 20] [--seed 0] [--tables 10] [--json FILE]
+    python benchmarks/safety.py [--seconds 20] [--seed 0] [--tables 10] [--only 0 3 4] [--json FILE]
 
-Tables differ in size, tails, zeros, holdings, weights and decimals; `--seed` makes ten others.
+Table 0 is the demo. Tables differ in size, tails, zeros, holdings, weights and decimals; `--seed` makes ten others.
 Each is protected twice within the same limit.
 """
 
@@ -119,10 +119,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tables", type=int, default=10)
+    parser.add_argument("--only", type=int, nargs="+", help="these of them")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     rows = []
-    for number in range(asked.tables + 1):
+    for number in asked.only or range(asked.tables + 1):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             rng = np.random.default_rng([asked.seed, number])

@@ -73,7 +73,6 @@ ONE_TABLE = ("T01", "T08", "T11", "T12", "T13", "T14", "T18", "T19", "T27")
 MOST_POSITIONS = 20_000_000
 """Of a table with more, empty ones too, the attacks that compare tables are not made. By judgement."""
 TOO_LARGE = f"The table has more than {MOST_POSITIONS:,} positions."
-_WEIGHT = "\N{SYMBOL FOR NULL}weight"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,14 +240,12 @@ def _records(
     release: ReadRelease, dimensions: tuple[Dimension, ...], measures: Mapping[str, str | None], finest: int
 ) -> tuple[Register, dict[str, IntArray]]:
     """Who is where, and what each record adds to a cell: its value, times its weight where the table has weights."""
-    spec = release.specs[0]
-    columns = {**measures, **({} if spec.weight is None else {_WEIGHT: spec.weight})}
-    register, values, decimals = read_records(release.origin.data, dimensions, columns, holding=spec.holding)
-    weight, of_weight = np.ones(register.size, dtype=np.int64), 0
-    if spec.weight is not None:
-        of_weight = decimals[_WEIGHT] if spec.weight_decimals is None else min(decimals[_WEIGHT], spec.weight_decimals)
-        weight = np.rint(values[_WEIGHT] / 10 ** (decimals[_WEIGHT] - of_weight)).astype(np.int64)
-    return register, {name: values[name] * weight * 10 ** (finest - decimals[name] - of_weight) for name in measures}
+    trees = {dimension.name: list(dimension.trees) for dimension in dimensions}
+    specs = [
+        replace(release.specs[0], dimensions=trees, structural_zeros=(), measure=column, name=name) for name, column in measures.items()
+    ]
+    register, values, decimals = read_records(release.origin.data, dimensions, specs)
+    return register, {name: values[name] * 10 ** (finest - decimals[name]) for name in measures}
 
 
 def _shown(release: ReadRelease) -> list[tuple[TableSpec, View]]:

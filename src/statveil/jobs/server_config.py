@@ -104,6 +104,11 @@ class DatasetPart(DataPart, DimensionedPart):
     measure: Annotated[list[MeasurePart], Field(min_length=1)]
     rule: Annotated[list[ServedRulePart], Field(min_length=1)]
     holding: str | None = None
+    weight: str | None = None
+    """How many units each record stands for: what it has is multiplied by that, and counted as that many. A holding's contribution is
+    the weighted sum of its records; the minimum frequency counts the holdings that answered."""
+    weight_decimals: Annotated[int, Field(ge=0, le=6)] | None = None
+    """Weights are rounded to so many decimals; None: taken as they are, at most six."""
     label: str | None = None
     saved: dict[Name, str] = Field(default_factory=dict)
     mode: Mode = "cube"
@@ -129,12 +134,13 @@ class DatasetPart(DataPart, DimensionedPart):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         units = [self.unit] if isinstance(self.unit, str) else self.unit
-        private = {*units, self.holding, *(each.column for each in self.measure)}
+        private = {*units, self.holding, self.weight, *(each.column for each in self.measure)}
         faults = [
             (name in private, f"{name!r} names single respondents or their values and cannot be a dimension.") for name in self.dimensions
         ]
         faults += [(name not in self.dimensions, f"the filter {name!r} is not one of the dimensions.") for name in self.filters]
         faults += [(name not in self.dimensions, f"{name!r} of lowest is not one of the dimensions.") for name in self.lowest]
+        faults += [(self.weight_decimals is not None and self.weight is None, "weight_decimals needs weight.")]
         ids = [each.id for each in self.measure]
         faults += [(len(set(ids)) < len(ids), "two measures have the same id.")]
         faults += [(each.measure not in ids, f"public: there is no measure {each.measure!r}.") for each in self.public]
@@ -155,6 +161,11 @@ class DatasetPart(DataPart, DimensionedPart):
     @property
     def unit_columns(self) -> tuple[str, ...]:
         return (self.unit,) if isinstance(self.unit, str) else tuple(self.unit)
+
+    @property
+    def count_of_records(self) -> str | None:
+        """The measure that counts records, if there is one; with weights it estimates how many they stand for, and is an amount."""
+        return next((each.id for each in self.measure if each.count and self.weight is None), None)
 
     def rules(self) -> list[RespondentRule]:
         return [rule for part in self.rule if isinstance(rule := rule_of(part), RespondentRule)]

@@ -21,7 +21,7 @@ from statveil.data.queries.tabulation import read_all
 from statveil.jobs.server_config import DatasetPart, ServerConfig
 from statveil.risk.rules import PPercent
 from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.dataset import Dataset
+from statveil.server.engine.dataset import Dataset, part_spec
 from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 
@@ -66,7 +66,7 @@ def catalogue_of(dataset: Dataset, part: DatasetPart) -> Catalogue:
         dimensions=tuple(each.full for each in dataset.dimensions),
         measures=tuple(each.id for each in dataset.measures),
         filters=tuple(each.id for each in dataset.dimensions if each.filter),
-        counts=next((each.id for each in part.measure if each.count), None),
+        counts=part.count_of_records,
         percent=max((float(rule.p) for rule in rules), default=TUNING.usual_percent),
         populations=(),
     )
@@ -129,13 +129,13 @@ def _wandered(column: pa.ChunkedArray, steps: Sequence[float]) -> pa.Array:
 def truth_of(config: ServerConfig, part: DatasetPart, dataset: Dataset) -> Truth:
     """The values behind a data set, for scoring."""
     dimensions = catalogue_of(dataset, part).dimensions
-    measures = {each.id: each.column for each in part.measure}
-    register, values, decimals = read_records(config.microdata(part), dimensions, measures, holding=part.holding, order=part.unit_columns)
+    trees = {each.name: list(each.trees) for each in dimensions}
+    specs = [part_spec(part, each, trees) for each in part.measure]
+    register, values, decimals = read_records(config.microdata(part), dimensions, specs, order=part.unit_columns)
     for measure in dataset.measures:
         if measure.decimals != decimals[measure.id]:
             raise InputError(f"Measure {measure.id!r} is published with other decimals than its records have.")
-    counts = next((each.id for each in part.measure if each.count), None)
-    return Truth(register, values, part.rules(), counts=counts)
+    return Truth(register, values, part.rules(), counts=part.count_of_records)
 
 
 def dataset_part(config: ServerConfig, dataset: str | None) -> DatasetPart:

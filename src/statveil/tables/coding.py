@@ -9,7 +9,7 @@ from statveil.core.errors import HierarchyError, InputError
 from statveil.data.engines import Session
 from statveil.data.hierarchy import CHOOSE_TOTAL, DEFAULT_TOTAL, Hierarchy
 from statveil.data.microdata import Microdata
-from statveil.data.queries.columns import distinct_codes, units_or_one
+from statveil.data.queries.columns import distinct_codes, product, units_or_one
 from statveil.data.queries.tabulation import CodedRecords, CodeKeys, RecordFlag, ResponseUnits, keep_coded_records, sums_exceed
 from statveil.tables.columns import MEASURE_DECIMALS, CheckedColumns
 from statveil.tables.linked import Response
@@ -46,9 +46,7 @@ def settle_units(spec: TableSpec, responses: Sequence[Response], columns: Checke
     """The units of all responses of linked tables; all else they share, so that it is taken from one of them."""
     _check_decimals(spec)
     measure = finest_measure(responses, columns)
-    weight = columns.decimals(spec.weight)
-    if spec.weight_decimals is not None:
-        weight = min(weight, spec.weight_decimals)
+    weight = weight_decimals(spec, columns)
     # A table published with more decimals than its records have needs units as fine as that.
     finer = max(measure, (spec.decimals or 0) - weight)
     return TableUnits(
@@ -57,6 +55,11 @@ def settle_units(spec: TableSpec, responses: Sequence[Response], columns: Checke
         weight_decimals=weight,
         repeats=spec.weight is not None and spec.holding is None and spec.weight_policy == "units",
     )
+
+
+def weight_decimals(spec: TableSpec, columns: CheckedColumns) -> int:
+    found = columns.decimals(spec.weight)
+    return found if spec.weight_decimals is None else min(found, spec.weight_decimals)
 
 
 def finest_measure(responses: Sequence[Response], columns: CheckedColumns) -> int:
@@ -103,7 +106,7 @@ def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: Chec
     coded = CodedRecords(
         tables=[_code_keys(grid) for grid in layout.grids],
         holding=spec.holding,
-        weight=_weight_units(spec, columns, units) if spec.weight else None,
+        weight=_weight_units(spec, columns, units.weight_decimals) if spec.weight else None,
         responses=[
             ResponseUnits(
                 units_or_one(columns.number(each.measure), units.measure_decimals),
@@ -130,8 +133,16 @@ def _code_keys(grid: Grid) -> list[CodeKeys]:
     ]
 
 
-def _weight_units(spec: TableSpec, columns: CheckedColumns, units: TableUnits) -> str:
+def _weight_units(spec: TableSpec, columns: CheckedColumns, decimals: int) -> str:
     weight = columns.number(spec.weight)
-    if weight and spec.weight_decimals is not None and weight.decimals > units.weight_decimals:
-        return weight.rounded_units(units.weight_decimals)
-    return units_or_one(weight, units.weight_decimals)
+    return weight.rounded_units(decimals) if weight and weight.decimals > decimals else units_or_one(weight, decimals)
+
+
+def weighted_units(spec: TableSpec, columns: CheckedColumns) -> tuple[str, int]:
+    """What a record adds to its cell, weight x measure, as a query of whole units; and the decimals of these."""
+    measure = columns.decimals(spec.measure)
+    amount = units_or_one(columns.number(spec.measure), measure)
+    if spec.weight is None:
+        return amount, measure
+    weight = weight_decimals(spec, columns)
+    return product(_weight_units(spec, columns, weight), amount), measure + weight

@@ -12,34 +12,31 @@ from statveil.audit.attacks.attacker import TUNING, Attacker, Effort, Releases, 
 from statveil.audit.attacks.public import AnswerTable, Register, ReleasedSystem, TableRequest, TableServer
 from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.data.microdata import Microdata
-from statveil.data.queries.columns import units_or_one
 from statveil.data.queries.tabulation import read_coded
 from statveil.risk.assess import assess
 from statveil.risk.rules import MinimumFrequency, Rule
+from statveil.tables.coding import weighted_units
 from statveil.tables.columns import check_columns
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.table import Table
 
 
 def read_records(
-    data: Microdata, dimensions: Sequence[Dimension], measures: Mapping[str, str | None], *, holding: str | None, order: Sequence[str] = ()
+    data: Microdata, dimensions: Sequence[Dimension], specs: Sequence[TableSpec], *, order: Sequence[str] = ()
 ) -> tuple[Register, dict[str, IntArray], dict[str, int]]:
-    """The register, the values of each measure in units of its last decimal, and those decimals.
+    """The register, by the names of the tables what each record adds to a cell in units of the last decimal, and those decimals.
 
-    `measures` maps ids to columns (None: a count). Records come in the order of the columns `order`, if any are given.
+    The tables share holding and weight. Records come in the order of the columns `order`, if any are given.
     """
-    trees = {dimension.name: list(dimension.trees) for dimension in dimensions}
-    specs = [TableSpec(dimensions=trees, measure=name, holding=holding, name=each) for each, name in measures.items()]
     with data.engine.session() as session:
         columns = check_columns(session, data, specs)
-        numbers = {each: columns.number(name) for each, name in measures.items()}
-        amounts = [units_or_one(number, number.decimals if number else 0) for number in numbers.values()]
+        amounts = [weighted_units(spec, columns) for spec in specs]
         names = [each.name for each in dimensions]
-        found = read_coded(session, data.engine, names, amounts, owner=holding, order=order)
+        found = read_coded(session, data.engine, names, [each for each, _ in amounts], owner=specs[0].holding, order=order)
     places = {each.name: _places(found[f"code{place}"], each) for place, each in enumerate(dimensions)}
     owners: IntArray = found["owner"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
-    values = {each: found[f"amount{place}"].to_numpy().astype(np.int64) for place, each in enumerate(measures)}
-    return Register(dimensions, places, owners), values, {each: columns.decimals(name) for each, name in measures.items()}
+    values = {spec.name: found[f"amount{place}"].to_numpy().astype(np.int64) for place, spec in enumerate(specs)}
+    return Register(tuple(dimensions), places, owners), values, {spec.name: each for spec, (_, each) in zip(specs, amounts, strict=True)}
 
 
 def _places(codes: object, dimension: Dimension) -> IntArray:

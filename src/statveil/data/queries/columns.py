@@ -91,6 +91,11 @@ class NumberColumn:
         return f"TRY_CAST({whole} + {up} AS BIGINT)"
 
 
+def product(one: str, other: str) -> str:
+    """The product of two whole numbers; NULL when it does not fit."""
+    return f"TRY_CAST(CAST({one} AS DECIMAL(19, 0)) * CAST({other} AS DECIMAL(19, 0)) AS BIGINT)"
+
+
 def units_or_one(number: NumberColumn | None, decimals: int) -> str:
     """A number in units of 10**-decimals, or a one in them where there is no column."""
     return number.units(decimals) if number else f"CAST({10**decimals} AS BIGINT)"

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from statveil.core.arrays import IntArray
 from statveil.data.engines import Engine, Session, column, scalar_row
-from statveil.data.queries.columns import is_true, text_of
+from statveil.data.queries.columns import is_true, product, text_of
 
 
 class CodeKeys(NamedTuple):
@@ -125,7 +125,7 @@ def _with_products(source: str, engine: Engine, coded: CodedRecords) -> str:
 def _weighted(place: int, measure: str, rule: str, repeats: bool) -> list[str]:
     weighted = f"CAST(weight AS DECIMAL(19, 0)) * CAST({rule} AS DECIMAL(19, 0))"
     return [
-        f"TRY_CAST(CAST(weight AS DECIMAL(19, 0)) * CAST({measure} AS DECIMAL(19, 0)) AS BIGINT) AS value{place}",
+        f"{product('weight', measure)} AS value{place}",
         f"TRY_CAST({rule if repeats else weighted} AS BIGINT) AS amount{place}",
         f"TRY_CAST(abs({weighted}) AS BIGINT) AS mass{place}",
     ]

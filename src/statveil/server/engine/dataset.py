@@ -21,7 +21,6 @@ from statveil.core.secret import SecretKey
 from statveil.data.engines import Session
 from statveil.data.hierarchy import Hierarchy
 from statveil.data.microdata import Microdata
-from statveil.data.queries.columns import units_or_one
 from statveil.data.queries.tabulation import read_units
 from statveil.data.readers import read_labels
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
@@ -29,14 +28,15 @@ from statveil.risk.rules import MinimumFrequency
 from statveil.risk.rules.base import RespondentRule
 from statveil.server.engine.keyed import factors, space_of, unit_prints
 from statveil.server.engine.layout import ServedDimension, served_dimension
-from statveil.tables.coding import find_dimensions
+from statveil.tables.coding import find_dimensions, weighted_units
 from statveil.tables.columns import CheckedColumns, check_columns
-from statveil.tables.spec import Dimension, TableSpec
+from statveil.tables.spec import Dimension, TableSpec, Trees
 
 if TYPE_CHECKING:
     from statveil.server.cube.cube import AccuracyClass
 
 _NUMBERS_DO_NOT_DEPEND_ON = {"label", "saved", "filters", "file", "delimiter", "encoding", "decimal", "dimensions"}
+_OF_WEIGHTS = {"weight", "weight_decimals"}
 METHOD = "one cube of all dimensions"
 """How numbers are made from all that; a store of numbers that were made otherwise is refused."""
 
@@ -127,12 +127,13 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         name: dimension.trees(lambda file, total: Hierarchy.from_csv(config.path(file), total=total), partial(data.codes, name))
         for name, dimension in part.dimensions.items()
     }
-    specs = [TableSpec(dimensions=trees, measure=each.column, holding=part.holding, name=each.id) for each in part.measure]
+    specs = [part_spec(part, each, trees) for each in part.measure]
     with data.engine.session() as session:
         _check_units(data, part)
         columns = check_columns(session, data, specs)
         full = find_dimensions(session, data, specs[0], columns.records)
-        records = _Records(session, data, part, columns, key)
+        weighted = [weighted_units(spec, columns) for spec in specs]
+        records = _Records(session, data, part, [amount for amount, _ in weighted], key)
     words = read_labels(data.origin)
     found = [
         served_dimension(
@@ -150,7 +151,7 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
     leaf = np.stack([place if above is None else above[place] for place, (_, above) in zip(places, cuts, strict=True)])
     dimensions = tuple(each for each, _ in cuts)
     blocks = {
-        each.id: _block(key, part, each, columns, records=records, leaf=leaf, value=records.amounts[place])
+        each.id: _block(key, part, each, weighted[place][1], records=records, leaf=leaf, value=records.amounts[place])
         for place, each in enumerate(part.measure)
     }
     measures = {
@@ -161,6 +162,19 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
     }
     version = _version(key, part, columns, dimensions, records.prints)
     return ServedData(part=part, version=version, dimensions=dimensions, measures=measures, blocks=blocks)
+
+
+def part_spec(part: DatasetPart, measure: MeasurePart, trees: Mapping[str, Trees]) -> TableSpec:
+    """One measure of a dataset as a table by all its dimensions."""
+    return TableSpec(
+        dimensions=trees,
+        measure=measure.column,
+        holding=part.holding,
+        weight=part.weight,
+        weight_policy="contribution",
+        weight_decimals=part.weight_decimals,
+        name=measure.id,
+    )
 
 
 def labelled(dimension: Dimension, given: Mapping[str, str], of_values: Mapping[Any, str]) -> Dimension:
@@ -205,9 +219,7 @@ def _texts(column: pa.Array | pa.ChunkedArray) -> Iterator[str]:
 class _Records:
     """Ids, codes and amounts of the records in the order of their units: the order of the file decides nothing."""
 
-    def __init__(self, session: Session, data: Microdata, part: DatasetPart, columns: CheckedColumns, key: SecretKey) -> None:
-        numbers = [columns.number(each.column) for each in part.measure]
-        amounts = [units_or_one(number, number.decimals if number else 0) for number in numbers]
+    def __init__(self, session: Session, data: Microdata, part: DatasetPart, amounts: Sequence[str], key: SecretKey) -> None:
         answer = read_units(session, data.engine, list(part.dimensions), amounts, unit=part.unit_columns, holding=part.holding)
         units = answer["unit"]
         where = f"{data.origin}: %s in {' and '.join(part.unit_columns)}."
@@ -247,7 +259,7 @@ def _block(
     key: SecretKey,
     part: DatasetPart,
     measure: MeasurePart,
-    columns: CheckedColumns,
+    decimals: int,
     *,
     records: _Records,
     leaf: IntArray,
@@ -263,17 +275,16 @@ def _block(
     rules = part.rules()
     if measure.count:
         rules = [rule for rule in rules if isinstance(rule, MinimumFrequency)]
-    decimals = columns.decimals(measure.column)
-    smallest = _smallest(part, rules) if measure.count else 1
+    counts = measure.id == part.count_of_records
     return MeasureBlock(
         id=measure.id,
         label=measure.label or measure.id,
         unit=measure.unit,
         decimals=decimals,
-        counts=measure.count,
-        space=space_of(key, measure.id),
+        counts=counts,
+        space=space_of(key, measure.id, part.weight or ""),
         rules=rules,
-        smallest=smallest,
+        smallest=_smallest(part, rules) if counts else 1,
         start=frozen_array(start),
         leaf=frozen_array(leaf[:, order]),
         value=frozen_array(value),
@@ -293,7 +304,7 @@ def _smallest(part: DatasetPart, rules: Sequence[RespondentRule]) -> int:
 
 def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensions: Sequence[ServedDimension], prints: AnyArray) -> str:
     """What the numbers depend on: method, records, trees, rules and mode. Keyed, or guesses of records could be checked by it."""
-    chosen = part.model_dump(mode="json", exclude=_NUMBERS_DO_NOT_DEPEND_ON)
+    chosen = part.model_dump(mode="json", exclude=_NUMBERS_DO_NOT_DEPEND_ON | (set() if part.weight else _OF_WEIGHTS))
     trees = [[each.id, [dict(tree.parent) for tree in each.full.trees]] for each in dimensions]
     text = json.dumps([METHOD, chosen, trees, columns.input_hash], sort_keys=True)
     return key.digest("version", text.encode(), prints.tobytes(), size=16).hex()
