@@ -52,12 +52,14 @@ TUNING = FloorTuning()
 class Floors(NamedTuple):
     """By row, zero where it is not sensitive: how far it must go `up` or `down`, and how far down at least if that cannot be had.
 
-    What a safe leaf cell is drawn to is its `dither`, and other safe rows to their `target`.
+    `beyond`: how far down it must go to be past what the second contributor finds, zero where there is none. What a safe leaf cell is
+    drawn to is its `dither`, and other safe rows to their `target`.
     """
 
     up: IntArray
     down: IntArray
     least_down: IntArray
+    beyond: IntArray
     target: FloatArray
     dither: FloatArray
 
@@ -70,19 +72,20 @@ def draw_floors(key: SecretKey, block: MeasureBlock, lattice: Lattice) -> Floors
     rise = TUNING.permanent * own + (1 - TUNING.permanent) * drawn
     smallest = deepest(lattice)
     factor = 1.0 + np.where(smallest, TUNING.leaf_rise, TUNING.total_rise) * rise
-    up, least_down, down = (
-        np.maximum(np.ceil(level * factor).astype(np.int64), level)
-        for level in (lattice.up, lattice.down, second_misses(block, lattice, smallest & (lattice.leaf_row >= 0).all()))
-    )
+    beyond, little = second_misses(block, lattice)
+    up, least_down, beyond = (np.maximum(np.ceil(level * factor).astype(np.int64), level) for level in (lattice.up, lattice.down, beyond))
+    down = np.where((beyond > 0) & (little | (smallest & (lattice.leaf_row >= 0).all())), np.maximum(beyond, least_down), least_down)
     wander = np.where(lattice.sensitive, 0.0, 2 * uniform(key, block.space, "cube dither", content) - 1)
     first, most = lattice.top[:, 0], np.array(TUNING.most_target)[np.minimum(lattice.dimensions, len(TUNING.most_target) - 1)]
     shown, row = lattice.leaf_row >= 0, np.maximum(lattice.leaf_row, 0)
     target = np.where(smallest & shown.all(), 0.0, wander * np.minimum(TUNING.target * first, most * lattice.magnitude))
-    return Floors(up, down, np.where(smallest, down, least_down), target, np.where(shown, TUNING.dither * (wander * first)[row], 0.0))
+    dither = np.where(shown, TUNING.dither * (wander * first)[row], 0.0)
+    return Floors(up, down, np.where(smallest, down, least_down), beyond, target, dither)
 
 
-def second_misses(block: MeasureBlock, lattice: Lattice, smallest: BoolArray) -> IntArray:
-    """Levels downward at which the second contributor, subtracting its own, misses the first by p% as well (T13).
+def second_misses(block: MeasureBlock, lattice: Lattice) -> tuple[IntArray, BoolArray]:
+    """Levels downward at which the second contributor, subtracting its own, misses the first by p% as well (T13); and where they cost
+    little.
 
     It computes x - x2 = x1 + rest + change. A fall near the rest would make that right, so that it must be passed by p% of x1. Totals
     need not fall so far where the rest is large: that would cost more than all else.
@@ -90,8 +93,8 @@ def second_misses(block: MeasureBlock, lattice: Lattice, smallest: BoolArray) ->
     p = max((Fraction(str(rule.p)) for rule in block.rules if isinstance(rule, PPercent)), default=TUNING.percent)
     first, rest = lattice.top[:, 0], lattice.magnitude - lattice.top[:, 0] - lattice.top[:, 1]
     own = share(first, p / 100)
-    wanted = (lattice.down > 0) & (lattice.respondents > 2) & (smallest | (rest <= TUNING.rest * own))
-    return np.where(wanted, np.maximum(lattice.down, own + rest), lattice.down)
+    asked = (lattice.down > 0) & (lattice.respondents > 2)
+    return np.where(asked, np.maximum(lattice.down, own + rest), 0), rest <= TUNING.rest * own
 
 
 def deepest(lattice: Lattice) -> BoolArray:

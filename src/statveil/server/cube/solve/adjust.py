@@ -34,6 +34,8 @@ class AdjustTuning(NamedTuple):
     """How quickly prices of sensitive rows move; others move by their weight."""
     leading: float = 3.0
     """A row whose first holding has so many times what the second has goes its way: when others leave, it need not turn."""
+    seconds: float = 0.1
+    """The share of sensitive rows of three or more in which the second contributor may come near the first: chance brings a few."""
     again: int = 4
     """A row that was published in the other sense before moves by so many floors, so that no average over editions is near."""
 
@@ -127,8 +129,22 @@ def adjust(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, li
         cost=cost,
     )
     change, sense = repair(lattice.rows_of, lattice.leaves_of, wanted, change)
-    floor = np.where(sense > 0, up, down)
+    further = _past_the_second(lattice, floors, down, lattice.sums(change))
+    if (further > down).any():
+        change, sense = repair(lattice.rows_of, lattice.leaves_of, wanted._replace(sense=sense, down=further), change)
+    kept = np.maximum(down, floors.beyond)
+    floor = np.where(sense > 0, up, np.where(-lattice.sums(change) >= kept, kept, down))
     return polish(program._replace(sense=sense, floor=floor.astype(np.float64)), floor, limits, lattice.leaf_value, change)
+
+
+def _past_the_second(lattice: Lattice, floors: Floors, down: IntArray, moved: IntArray) -> IntArray:
+    """How far down rows must be, where too many fell just to what the second contributor finds: those that cost least go past it."""
+    near = np.flatnonzero((moved < 0) & (-moved < floors.beyond))
+    excess = near.size - int(TUNING.seconds * np.count_nonzero(floors.beyond))
+    cost = (lattice.weight * (floors.beyond + moved) / np.maximum(lattice.magnitude, 1))[near]
+    found, chosen = down.copy(), near[np.argsort(cost, kind="stable")[: max(excess, 0)]]
+    found[chosen] = np.maximum(floors.beyond, down)[chosen]
+    return found
 
 
 def _senses(lattice: Lattice, floors: Floors, first: FloatArray, limits: Limits) -> IntArray:
