@@ -9,7 +9,7 @@ import pytest
 
 from statveil.core.errors import InputError, UnknownColumn
 from statveil.data.microdata import Microdata
-from statveil.data.preparation import usual_words
+from statveil.data.preparation import doubtful_words, usual_words
 from statveil.data.queries.tabulation import read_all
 from statveil.data.readers import read_microdata
 from statveil.tables.spec import TableSpec
@@ -139,3 +139,20 @@ def test_two_decimal_marks_are_refused(tmp_path: Path) -> None:
 
 def test_usual_words_are_found(file: Path) -> None:
     assert usual_words(read_microdata(file)) == {"country": ["NA"], "income": ["NA"]}
+
+
+def test_words_among_numbers_and_codes_below_zero_are_doubtful() -> None:
+    """Amounts with two kinds of words, one of them unusual; codes with -9; losses, where -9 is an amount; and codes that are words."""
+    amounts = [*(f"{each},5" for each in range(20)), "NA", "k.A."]
+    columns = {
+        "amount": amounts,
+        "job": [*["vet", "cook"] * 10, "-9", "-9"],
+        "loss": [*(str(-each) for each in range(20)), "-9", "-9"],
+        "name": [f"{each} Street" for each in range(22)],
+    }
+    assert doubtful_words(read_microdata(pa.table(columns))) == {"amount": ["NA", "k.A."], "job": ["-9"]}
+
+
+def test_many_different_words_among_numbers_are_texts_and_not_told() -> None:
+    values = [*(str(each) for each in range(30)), *(f"house {each}" for each in range(10))]
+    assert doubtful_words(read_microdata(pa.table({"number": values}))) == {}

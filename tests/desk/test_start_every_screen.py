@@ -25,12 +25,15 @@ pytestmark = pytest.mark.slow
 
 LOOKS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 PICTURED = (1280, "light")
+OPEN = "[%22Total%22,%22N%22,%22N1%22,%22N2%22,%22C%22,%22C1%22,%22C2%22,%22S%22,%22S1%22,%22S2%22]"
+"""Every region open: more columns than a window holds."""
 TABLE_SCREENS = {
     "data": "/",
     "table": "/table",
     "risk": "/risk",
     "cell": "/risk?cell=9",
     "branches": "/risk?rows=industry&columns=region",
+    "wide": f"/risk?rows=industry&columns=region&open_columns={OPEN}",
     "protect": "/protect",
     "run": "/runs/0001",
     "compare": "/runs/0002",

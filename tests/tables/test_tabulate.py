@@ -265,6 +265,13 @@ def test_two_decimal_marks_in_one_column_are_refused(tmp_path: Path) -> None:
         tabulate(read_microdata(path), TableSpec(dimensions={"stad": None}, measure="omzet"))
 
 
+def test_the_points_of_a_word_are_no_decimal_marks(tmp_path: Path) -> None:
+    path = tmp_path / "firms.csv"
+    path.write_text("stad;omzet\na;1,5\nb;k.A.\n")
+    with pytest.raises(InputError, match="'omzet' has one value that is not a number, in line 3"):
+        tabulate(read_microdata(path), TableSpec(dimensions={"stad": None}, measure="omzet"))
+
+
 def test_a_header_without_records_is_an_empty_table(tmp_path: Path) -> None:
     path = tmp_path / "firms.csv"
     path.write_text("town,turnover,weight,owner\n")

@@ -15,12 +15,25 @@ from statveil.data.expressions.tree import Expression, columns_in
 from statveil.data.microdata import Microdata
 from statveil.data.prepared import DerivedColumn, MissingWords, PreparationReport, PreparedWishes
 from statveil.data.queries.expressions import Meaning, Translator, as_column, within
-from statveil.data.queries.preparation import GivenTexts, ReadColumns, cleaned_column, count_conditions, missing_counts, words_found
+from statveil.data.queries.preparation import (
+    GivenTexts,
+    ReadColumns,
+    cleaned_column,
+    codes_below_zero,
+    count_conditions,
+    missing_counts,
+    words_among_numbers,
+    words_found,
+)
 
 EVERY_COLUMN = "*"
 """In `missing`, stands for all columns that are not named."""
 USUAL_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", ".", "?", "-")
 """Words that mean a missing value wherever they stand among numbers."""
+USUAL_CODES = ("-9", "-99", "-999")
+"""Codes that often mean a missing value where nothing else is below zero."""
+FEW_WORDS = 5
+"""Different words among numbers up to which they are told. By judgement."""
 
 
 def prepare_records(data: Microdata, wishes: PreparedWishes) -> Microdata:
@@ -43,6 +56,16 @@ def usual_words(data: Microdata) -> dict[str, list[str]]:
     with data.engine.session() as session:
         found = words_found(session, data.engine, USUAL_WORDS)
     return {name: words for name, words in zip(data.columns, found, strict=True) if words}
+
+
+def doubtful_words(data: Microdata) -> dict[str, list[str]]:
+    """By column, what may mean that a value is missing: usual words, the few words among numbers, codes below zero. A person decides."""
+    with data.engine.session() as session:
+        usual = words_found(session, data.engine, USUAL_WORDS)
+        among = words_among_numbers(session, data.engine, FEW_WORDS)
+        codes = codes_below_zero(session, data.engine, USUAL_CODES)
+    found = {name: list(dict.fromkeys([*usual[at], *among.get(name, []), *codes[at]])) for at, name in enumerate(data.columns)}
+    return {name: words for name, words in found.items() if words}
 
 
 def _missing_words(data: Microdata, asked: MissingWords) -> dict[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from statveil.core.errors import InputError
 from statveil.desk.forms import Words, number, word
+from statveil.jobs.new_job import in_expressions
 from statveil.jobs.schema import RULE_TYPES
 
 RULE_FIELDS: Mapping[str, Mapping[str, int]] = {
@@ -40,6 +41,22 @@ def with_records(content: dict[str, Any], form: Words) -> dict[str, Any]:
         data.pop("missing", None)
     data |= {"where": word(form, "where")} if word(form, "where") else {}
     return {**content, "data": data}
+
+
+def with_missing_words(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """These words mean a missing value in this column, beside those that did so before."""
+    name, data = word(form, "column"), content.get("data", {})
+    before = data.get("missing", [])
+    by_column = dict(before) if isinstance(before, Mapping) else {"*": before} if before else {}
+    words = dict.fromkeys([*by_column.get(name, by_column.get("*", [])), *form.get("word", [])])
+    return {**content, "data": {**data, "missing": {**by_column, name: list(words)}}}
+
+
+def with_complete(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """Only records that have a value in this column."""
+    data = content.get("data", {})
+    asked = f"{in_expressions(word(form, 'column'))} is not missing"
+    return {**content, "data": {**data, "where": f"({data['where']}) and {asked}" if data.get("where") else asked}}
 
 
 def with_table(content: dict[str, Any], form: Words) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from statveil.core.errors import InputError
 from statveil.core.toml import to_toml
 from statveil.data.microdata import ColumnProfile, Microdata, profile
-from statveil.data.preparation import usual_words
+from statveil.data.preparation import doubtful_words
 from statveil.desk.project import Project
 from statveil.jobs.record_job import FileJob, check_file_job, read_file_job
 from statveil.jobs.records.explore import RecodingExplorer
@@ -45,7 +45,7 @@ class Assessed(NamedTuple):
 
 
 class RecordColumns(NamedTuple):
-    """The columns of the records that are used, as they look; by column the words in it that often mean that a value is missing; and
+    """The columns of the records that are used, as they look; by column the words in it that may mean that a value is missing; and
     what became of the records of the file."""
 
     profiles: list[ColumnProfile]
@@ -68,7 +68,7 @@ class Looks:
 
         def look() -> RecordColumns:
             records = data.microdata(path)
-            return RecordColumns(profile(records), usual_words(records), records.prepared.in_words() if records.prepared else [])
+            return RecordColumns(profile(records), doubtful_words(records), records.prepared.in_words() if records.prepared else [])
 
         found: RecordColumns = self._made(key, look)
         return found

@@ -13,7 +13,7 @@ from statveil.core.errors import InputError
 from statveil.core.limits import known
 from statveil.core.toml import to_toml
 from statveil.data.microdata import ColumnProfile, profile
-from statveil.data.preparation import usual_words
+from statveil.data.preparation import doubtful_words, usual_words
 from statveil.data.readers import read_microdata
 
 TEMPLATE = """\
@@ -240,6 +240,8 @@ class Roles(NamedTuple):
     weight: str | None
     holding: str | None
     unit: str | None
+    identifiers: list[str]
+    """Columns that name single records or persons; the holding is none of them."""
     ages: list[ColumnProfile]
     """Ages and years that look like amounts: children's have one digit, others two."""
 
@@ -252,7 +254,7 @@ def new_job(data: Path, target: Path, kind: Kind = "table") -> list[ColumnProfil
     missing, columns = _told_missing(data, usual, profile(records))
     content = _with_missing(_content(kind, os.path.relpath(data, target.parent), columns), missing)
     gaps = _gaps(content, columns)
-    doubtful = {name: words for name, words in usual.items() if name not in missing}
+    doubtful = {name: words for name, words in doubtful_words(records).items() if name not in missing}
     head = _HEADS[kind].format(target=target.name) + gaps.in_words()
     text = head + to_toml(_with_gaps_settled(content, gaps)) + _columns_in_words(columns) + _doubts_in_words(doubtful)
     write_new(target, text)
@@ -290,8 +292,8 @@ class Gaps(NamedTuple):
 
     def settled(self, part: dict[str, object]) -> dict[str, object]:
         """The part of the job that names the records: without an amount they are left out, missing codes get a name."""
-        where = " and ".join(f"{_in_expressions(name)} is not missing" for name in self.amounts)
-        derive = {_known(name): f"if_missing({_in_expressions(name)}, 'unknown')" for name in self.codes}
+        where = " and ".join(f"{in_expressions(name)} is not missing" for name in self.amounts)
+        derive = {_known(name): f"if_missing({in_expressions(name)}, 'unknown')" for name in self.codes}
         return {**part, **({"where": where} if where else {}), **({"derive": derive} if derive else {})}
 
     def named(self, table: dict[str, object]) -> dict[str, object]:
@@ -330,7 +332,7 @@ def _known(name: str) -> str:
     return f"{name}_known"
 
 
-def _in_expressions(name: str) -> str:
+def in_expressions(name: str) -> str:
     return name if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name}`"
 
 
@@ -346,9 +348,10 @@ def roles_of(columns: Sequence[ColumnProfile]) -> Roles:
     codes = [each for each in columns if each.look == "code" and each.distinct > 1 and each.name not in (holding, weight)]
     codes = [each for each in codes if each.distinct <= SHOWN.codes] or codes
     amounts = sorted((each for each in columns if each.look == "number" and each.name != weight), key=lambda each: -each.distinct)
-    unit = next((each.name for each in columns if each.look == "identifier" and each.name != holding), None)
+    identifiers = [each.name for each in columns if each.look == "identifier" and each.name != holding]
     ages = [each for each in amounts if _is_age(each)]
-    return Roles(sorted(codes, key=lambda each: each.distinct), [each.name for each in amounts], weight, holding, unit, ages)
+    codes = sorted(codes, key=lambda each: each.distinct)
+    return Roles(codes, [each.name for each in amounts], weight, holding, next(iter(identifiers), None), identifiers, ages)
 
 
 def _named(columns: Sequence[ColumnProfile], words: Sequence[str]) -> str | None:
@@ -371,7 +374,7 @@ def _table(file: str, roles: Roles) -> dict[str, object]:
 def _records(file: str, roles: Roles) -> dict[str, object]:
     likely = sorted(roles.dimensions, key=lambda each: (not _is_age(each), not _words_of(each) & PERSONAL))
     fields: dict[str, object] = {each.name: _menu(each) for each in (*likely[: SHOWN.keys], *roles.ages)}
-    dropped = [name for name in (roles.unit,) if name is not None]
+    dropped = [name for name in roles.identifiers if name not in fields]
     return {
         "data": {"file": file},
         "fields": fields,

@@ -38,6 +38,13 @@ def test_a_job_for_records_names_codes_and_drops_the_id(people: Path, tmp_path: 
     assert job.parts.output.drop == ["id"]
 
 
+def test_a_job_for_records_drops_every_column_that_names_persons(tmp_path: Path) -> None:
+    rows = "\n".join(f"P{n},Name {n},{'mf'[n % 2]},{'abc'[n % 3]}" for n in range(60))
+    (tmp_path / "p.csv").write_text(f"id,name,sex,town\n{rows}\n", encoding="utf-8")
+    assert run("new", tmp_path / "p.csv", "--kind", "records", "--out", tmp_path / "r.toml").exit_code == 0
+    assert read_file_job(tmp_path / "r.toml").parts.output.drop == ["id", "name"]
+
+
 def test_key_fields_are_what_is_known_of_persons_before_what_has_few_codes(tmp_path: Path) -> None:
     """Ten yes-or-no columns of benefits are no better keys for having two codes each."""
     names = [f"REC{letter}" for letter in "ABCDEFGHIJ"]

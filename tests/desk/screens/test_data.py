@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from statveil.core.toml import read_toml
 from tests.desk.stories import client, opened, post
 
 
@@ -48,6 +49,24 @@ def test_missing_words_by_column_stay_when_a_condition_is_added(tmp_path: Path) 
     assert "one missing value" in desk.get("/risk").text
     assert post(desk, "/data/records", missing="", where="turnover is not missing") == 303
     assert "one missing value" not in desk.get("/risk").text
+
+
+def test_one_click_makes_words_missing_and_another_leaves_these_records_out(tmp_path: Path) -> None:
+    desk = client(tmp_path)
+    text = "region,size,turnover\n" + "".join(f"R{each % 3},{each % 2},{each * 7.5}\n" for each in range(60)) + "R1,-9,NA\nR2,1,k.A.\n"
+    desk.post("/data/add", files={"file": ("gaps.csv", text)})
+    assert post(desk, "/data/open", name="data/gaps.csv") == 303
+    page = desk.get("/").text
+    assert 'aria-label="These words of turnover mean missing"' in page
+    assert 'aria-label="These words of size mean missing"' in page
+    assert post(desk, "/data/missing", column="turnover", word=["NA", "k.A."]) == 303
+    assert post(desk, "/data/complete", column="turnover") == 303
+    assert post(desk, "/data/missing", column="size", word="-9") == 303
+    data = client(tmp_path).get("/").text
+    assert "60 of 62 records kept" in data
+    assert read_toml(tmp_path / "job.toml", start_from="").content["data"]["missing"] == {"turnover": ["NA", "k.A."], "size": ["-9"]}
+    assert post(desk, "/table", measure="turnover", dimension=["region"]) == 303
+    assert desk.get("/risk").status_code == 200
 
 
 def test_a_condition_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from statveil.jobs.table_job import read_job
-from tests.desk.stories import TABLE, opened, post, state, tabulated
+from tests.desk.stories import SHOPS, TABLE, opened, post, state, tabulated
 
 
 def test_the_form_writes_what_the_library_reads(tmp_path: Path) -> None:
@@ -49,3 +49,18 @@ def test_a_code_that_the_tree_lacks_is_named(tmp_path: Path) -> None:
     page = desk.get("/table")
     assert page.status_code == 200
     assert "S1" in page.text.partition('role="alert"')[2].partition("</div>")[0]
+
+
+def test_a_table_that_cannot_be_made_yet_keeps_what_was_chosen_and_says_why(tmp_path: Path) -> None:
+    desk = opened(tmp_path)
+    (tmp_path / "data" / "shops.csv").write_text(SHOPS + "N1,food,k.A.\n")
+    answer = desk.post("/table", data={**TABLE, "state": state(desk)})
+    assert answer.headers["location"] == "/table"
+    page = desk.get("/table").text
+    told = page.partition('role="alert"')[2].partition("</div>")[0]
+    assert "turnover&#39; has one value that is not a number" in told
+    assert str(tmp_path) not in told, "files are named from the project's folder on"
+    assert '<option value="file" selected>' in page
+    asked = desk.get("/risk")
+    assert asked.status_code == 422
+    assert "Nothing was changed" not in asked.text, "nothing was to be changed"

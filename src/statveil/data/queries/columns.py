@@ -120,7 +120,9 @@ def is_no_flag(engine: Engine, name: str) -> str:
 
 
 def has_mark(engine: Engine, name: str, mark: DecimalMark) -> str:
-    return f"contains({text_of(engine, name)}, '{mark}')"
+    """Whether a value that has digits has this mark: the points of a word such as k.A. are none."""
+    text = text_of(engine, name)
+    return f"(contains({text}, '{mark}') AND whole_match({text}, '.*[0-9].*'))"
 
 
 def count_marks(session: Session, engine: Engine, names: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -11,6 +11,7 @@ from statveil.data.queries.columns import NumberColumn
 from statveil.data.queries.expressions import MOST_DECIMALS, ReadNumber, quoted
 
 _LARGEST_UNITS = 10**18
+_NUMBER = "[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?"
 
 
 class GivenTexts(Mapping[str, str]):
@@ -55,6 +56,28 @@ def words_found(session: Session, engine: Engine, words: Sequence[str]) -> list[
     return [
         [word for (at, word), count in zip(places, counts, strict=True) if at == place and count] for place in range(len(engine.columns))
     ]
+
+
+def words_among_numbers(session: Session, engine: Engine, most: int) -> dict[str, list[str]]:
+    """By column whose values are numbers for the greater part, the words that are none; columns with more than so many are left out."""
+    texts = [f"trimmed({engine.text(name)})" for name in engine.columns]
+    numbers = [f"whole_match({text}, '{_NUMBER}')" for text in texts]
+    conditions = [each for text, number in zip(texts, numbers, strict=True) for each in (number, f"{text} <> '' AND NOT {number}")]
+    counts = count_conditions(session, conditions)
+    found = {}
+    for place, name in enumerate(engine.columns):
+        if counts[2 * place] > counts[2 * place + 1] > 0:
+            rows = session.query(f"SELECT DISTINCT {texts[place]} AS word FROM records WHERE {conditions[2 * place + 1]} LIMIT {most + 1}")
+            found[name] = sorted(rows["word"].to_pylist())
+    return {name: words for name, words in found.items() if len(words) <= most}
+
+
+def codes_below_zero(session: Session, engine: Engine, codes: Sequence[str]) -> list[list[str]]:
+    """Which of these codes each column holds; none of a column with other values below zero, where they are amounts."""
+    others = [f"trimmed({engine.text(name)}) LIKE '-_%' AND NOT {is_word(engine, name, codes)}" for name in engine.columns]
+    amounts = count_conditions(session, others)
+    found = words_found(session, engine, codes)
+    return [[] if count else words for count, words in zip(amounts, found, strict=True)]
 
 
 def count_conditions(session: Session, conditions: Sequence[str]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from statveil.core.limits import known
 from statveil.core.secret import new_key_file
 from statveil.data.microdata import profile
 from statveil.desk import edits
-from statveil.desk.forms import Given, Words, word
+from statveil.desk.forms import Form, Given, Words, word
 from statveil.desk.project import JobStep, Project
 from statveil.desk.screens.page import Desk, back, step_of, who
 from statveil.desk.serving.dataset import first_dataset, with_records_of_dataset
@@ -23,6 +23,7 @@ from statveil.jobs.demo.demo import write_inputs
 from statveil.jobs.new_job import KINDS, Kind, new_job
 
 EXAMPLE_RECORDS = 8_000
+Edit = Callable[[dict[str, Any], Words], dict[str, Any]]
 SECRET = "secret.key"
 """The key of a server lies in the project, where only its owner reads it."""
 
@@ -65,13 +66,25 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/data/records")
     def change_records(request: Request, form: Given) -> Response:
-        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
-            new = with_records(content, form)
-            profile(desk.looks.microdata(new))  # a condition that cannot be read is said now
-            return new
+        return _change_records(desk, request, form, edits.with_records, "the records used")
 
-        project.change(changed, step_of(request, form, "the records used"))
-        return back("/")
+    @app.post("/data/missing")
+    def make_missing(request: Request, form: Given) -> Response:
+        return _change_records(desk, request, form, edits.with_missing_words, f"missing words of {word(form, 'column')}")
+
+    @app.post("/data/complete")
+    def leave_out(request: Request, form: Given) -> Response:
+        return _change_records(desk, request, form, edits.with_complete, f"only with {word(form, 'column')}")
+
+
+def _change_records(desk: Desk, request: Request, form: Form, edit: Edit, words: str) -> Response:
+    def changed(content: dict[str, Any]) -> Mapping[str, Any]:
+        new = with_records(content, form, edit)
+        profile(desk.looks.microdata(new))  # a condition that cannot be read is said now
+        return new
+
+    desk.project.change(changed, step_of(request, form, words))
+    return back("/")
 
 
 def data_of(content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -79,10 +92,11 @@ def data_of(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return first_dataset(content) if "dataset" in content else dict(content.get("data", {}))
 
 
-def with_records(content: dict[str, Any], form: Words) -> dict[str, Any]:
+def with_records(content: dict[str, Any], form: Words, edit: Edit) -> dict[str, Any]:
+    """The content with its records edited, wherever it names them."""
     if "dataset" not in content:
-        return edits.with_records(content, form)
-    asked = edits.with_records({"data": first_dataset(content)}, form)["data"]
+        return edit(content, form)
+    asked = edit({"data": first_dataset(content)}, form)["data"]
     return with_records_of_dataset(content, asked)
 
 

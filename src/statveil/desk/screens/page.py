@@ -12,6 +12,7 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from statveil.core.errors import StatveilError
 from statveil.desk import runs
 from statveil.desk.access import person_of
 from statveil.desk.forms import Words, word
@@ -91,7 +92,15 @@ class Desk:
     def problem(self, request: Request, message: str, hint: str, *, status: int) -> Response:
         if person_of(request.scope) is None:
             return HTMLResponse(render("sign_in.html", wrong=message), status_code=status)
-        return self.page(request, "problem.html", status=status, message=message, hint=hint)
+        asked = request.method == "GET"
+        return self.page(request, "problem.html", status=status, message=self._short(message), hint=self._short(hint), asked=asked)
+
+    def said(self, error: StatveilError) -> str:
+        return self._short(str(error))
+
+    def _short(self, words: str) -> str:
+        """Files of the project without the folder that it lies in."""
+        return words.replace(f"{self.project.folder}/", "")
 
     def checked(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """The content, if a job can be made of it: what is wrong is said before anything is changed."""

@@ -49,7 +49,7 @@ def add(app: FastAPI, desk: Desk) -> None:
     @app.post("/table")
     def change_table(request: Request, form: Given) -> Response:
         project.change(lambda content: desk.checked(edits.with_table(content, form)), step_of(request, form, "the table"))
-        return back("/risk")
+        return back("/table" if _trees(desk, {})[1] else "/risk")  # what is chosen stays, and what is wrong with it is said there
 
 
 def _trees(desk: Desk, asked: Words) -> tuple[list[DrawnTree], str]:
@@ -58,5 +58,5 @@ def _trees(desk: Desk, asked: Words) -> tuple[list[DrawnTree], str]:
         content = edits.with_table(desk.project.content, asked) if asked else None
         dimensions = desk.looks.assessed(content).table.views[0].dimensions
     except StatveilError as error:
-        return [], str(error)
+        return [], desk.said(error)
     return [DrawnTree(each.name, headings(each, each.codes, most=SHOWN), len(each.codes)) for each in dimensions], ""

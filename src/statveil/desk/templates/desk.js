@@ -15,7 +15,7 @@ async function swap(address, ids) {
 // A run that is under way: ask where it stands until it has ended.
 async function follow() {
   if (!document.querySelector("[data-live]")) return;
-  try { await swap(location.href, ["live"]); } catch { /* the desk is closed: ask again */ }
+  try { await swap(location.href, ["live", "history"]); } catch { /* the desk is closed: ask again */ }
   setTimeout(follow, 1000);
 }
 setTimeout(follow, 1000);

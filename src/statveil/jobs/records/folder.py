@@ -111,7 +111,7 @@ def figures(release: FileRelease) -> dict[str, Any]:
         "attacks": {each.name: {"value": each.value, "limit": each.limit, "passed": each.passed} for each in release.attacks},
         "audit": {
             "passed": release.audit.passed,
-            "checks": [{"name": c.name, "checked": c.checked, "faults": c.faults} for c in release.audit.checks],
+            "checks": [{"name": c.name, "words": c.words, "checked": c.checked, "faults": c.faults} for c in release.audit.checks],
         },
         "software": {"statveil": VERSION},
     }
