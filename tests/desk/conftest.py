@@ -51,6 +51,16 @@ def browser_page(address: str, **how: Any) -> Iterator[Any]:
         browser.close()
 
 
+def faults(page: Any) -> list[str]:
+    """What axe-core finds on the page as it stands, and whether it is wider than its window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes with axe-playwright-python")
+    found = axe.Axe().run(page).response["violations"]
+    words = [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:200]}" for each in found for node in each["nodes"]]
+    width = page.viewport_size["width"]
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    return [*words, *([f"{wide} px wide in {width}"] if wide > width else [])]
+
+
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     with desk_process(tmp_path / "project") as (where, _):

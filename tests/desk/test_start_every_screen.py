@@ -15,7 +15,7 @@ import pytest
 from statveil.core.audit_log import AuditLog
 from statveil.desk.people import invite
 from statveil.jobs.server_config import read_config
-from tests.desk.conftest import browser_page, desk_process
+from tests.desk.conftest import browser_page, desk_process, faults
 from tests.desk.screens.test_keys import village
 from tests.desk.screens.test_protect import ended
 from tests.desk.screens.test_server import valley
@@ -34,7 +34,9 @@ TABLE_SCREENS = {
     "cell": "/risk?cell=9",
     "branches": "/risk?rows=industry&columns=region",
     "wide": f"/risk?rows=industry&columns=region&open_columns={OPEN}",
+    "list": "/risk?only=sensitive&cell=9",
     "protect": "/protect",
+    "before-after": "/runs/0001/map?only=sensitive&cell=9",
     "run": "/runs/0001",
     "compare": "/runs/0002",
     "log": "/log",
@@ -112,16 +114,6 @@ def _approved(folder: Path) -> Path:
 def look(request: pytest.FixtureRequest) -> tuple[int, str]:
     found: tuple[int, str] = request.param
     return found
-
-
-def faults(page: Any) -> list[str]:
-    """What axe-core finds on the page as it stands, and whether it is wider than its window."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes with axe-playwright-python")
-    found = axe.Axe().run(page).response["violations"]
-    words = [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:200]}" for each in found for node in each["nodes"]]
-    width = page.viewport_size["width"]
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    return [*words, *([f"{wide} px wide in {width}"] if wide > width else [])]
 
 
 def look_at(page: Any, screens: dict[str, str], look: tuple[int, str]) -> dict[str, list[str]]:

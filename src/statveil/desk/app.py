@@ -11,7 +11,7 @@ from statveil.core.errors import StatveilError
 from statveil.desk.access import LOCAL, DeskDoor
 from statveil.desk.people import People
 from statveil.desk.project import Project
-from statveil.desk.screens import compare, data, dataset, keys, protect, record_risk, risk, server, sign_in, table
+from statveil.desk.screens import before_after, compare, data, dataset, keys, protect, record_risk, risk, server, sign_in, table
 from statveil.desk.screens.page import Desk
 
 LARGEST = 256 << 20
@@ -23,7 +23,7 @@ def desk_application(
 ) -> DeskDoor:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     desk = Desk(Project(folder), people)
-    for screen in (sign_in, data, table, keys, record_risk, risk, compare, protect, dataset, server):
+    for screen in (sign_in, data, table, keys, record_risk, risk, before_after, compare, protect, dataset, server):
         screen.add(app, desk)
     _explain_errors(app, desk)
     return DeskDoor(application=app, people=people, largest=largest, hosts=hosts, secure=secure)

@@ -13,6 +13,7 @@ from statveil.core.errors import InputError
 from statveil.core.toml import to_toml
 from statveil.data.microdata import ColumnProfile, Microdata, profile
 from statveil.data.preparation import doubtful_words
+from statveil.desk.maps.released import Released, read_released
 from statveil.desk.project import Project
 from statveil.jobs.record_job import FileJob, check_file_job, read_file_job
 from statveil.jobs.records.explore import RecodingExplorer
@@ -26,7 +27,7 @@ from statveil.risk.assess import assess
 from statveil.risk.levels import TUNING as LEVELS
 from statveil.risk.rules import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
-from statveil.tables.table import Table
+from statveil.tables.table import Table, View
 
 ELSE = "Open the records for what you want to make on the first screen."
 KEPT = 5
@@ -89,6 +90,11 @@ class Looks:
         lists = tuple(_as_it_is(job.path(rule["file"])) for rule in job.content["rule"] if "file" in rule)
         asked = json.dumps(job.content["rule"], default=str)
         return Assessed(job, table, self._made(("found", *key, asked, lists), lambda: assess(table, rules)))
+
+    def released(self, path: Path, table: Table, view: View) -> Released:
+        """What a run wrote for this view of its table."""
+        found: Released = self._made(("released", _as_it_is(path), view.name), lambda: read_released(path, table, view))
+        return found
 
     def job(self, content: Mapping[str, Any] | None = None) -> TableJob:
         """The job as the library reads it: what is wrong with it is said in the same words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -133,3 +134,35 @@ def test_a_second_window_is_told_that_the_job_moved_on(tmp_path: Path) -> None:
     answer = desk.post("/rules", data={"state": old, "place": "0", "type": "p-percent", "p": "5"})
     assert answer.status_code == 409
     assert "changed meanwhile" in answer.text
+
+
+def test_a_card_tells_the_figure_of_every_rule_and_the_sums_the_cell_is_in(tmp_path: Path) -> None:
+    """900 of 970 is one shop's; the two others have 70, of which the larger knows its own 40."""
+    desk = tabulated(tmp_path)
+    page = desk.get("/risk", params={"cell": cell_of(tmp_path, region="N1", trade="food")}).text.partition('id="card"')[2]
+    assert "<dt>p% rule, p = 10</dt><dd>finds it: the rest is 3.33% of the target; at least 10% asked</dd>" in page
+    assert "<dt>minimum frequency rule, n = 3</dt><dd>does not: 3 of at least 3 respondents</dd>" in page
+    assert ">region: one of 2 parts of North</a>" in page
+    assert ">trade: one of 2 parts of Total</a>" in page
+    above = desk.get("/risk", params={"cell": cell_of(tmp_path, region="N", trade="food")}).text.partition('id="card"')[2]
+    assert "<dt>region</dt><dd>N: North</dd>" in above
+    assert "region: the sum of N1, N2" in above
+
+
+def test_the_list_leads_to_cells_behind_closed_branches(tmp_path: Path) -> None:
+    desk = tabulated(tmp_path)
+    _, found = by_the_library(tmp_path)
+    page = desk.get("/risk", params={"only": "sensitive"}).text.partition('id="found"')[2]
+    assert page.startswith(f">Cells that are sensitive: {int(found.sensitive.sum())}</h2>")
+    link = next(each for each in re.findall(r'href="(/risk[^"]*)#card">N1<', page))
+    shown = desk.get(link.replace("&amp;", "&")).text
+    assert 'class="sensitive chosen"' in shown, "the branch that leads to it is open"
+    assert 'id="found"' in shown, "the list stays"
+
+
+@pytest.mark.parametrize("only", ["p% rule, p = 10", "frozen", "no such rule"])
+def test_a_list_holds_what_was_asked_for(tmp_path: Path, only: str) -> None:
+    desk = tabulated(tmp_path)
+    _, found = by_the_library(tmp_path)
+    wanted = int(found.reasons[only].sum()) if only in found.reasons else 0
+    assert f": {wanted}</h2>" in desk.get("/risk", params={"only": only}).text

@@ -11,6 +11,7 @@ import pytest
 from statveil.core.errors import RuleError
 from statveil.risk.assess import assess
 from statveil.risk.rules import Dominance, MinimumFrequency, PPercent, PriorPosterior, Request, ZeroRule, contributions_needed
+from statveil.risk.rules.base import RespondentRule
 from tests.reference.rules import Respondent
 from tests.risk.cells import firms, table_of, without_respondents
 from tests.risk.rules.stories import levels
@@ -140,3 +141,20 @@ def test_parameters_are_checked_at_the_door(make, message):
 def test_parameters_may_be_fractions_and_numpy_numbers():
     assert levels([firms(300)], PPercent(Fraction(1, 3))) == levels([firms(300)], PPercent("1/3")) == [(1, 1)]
     assert levels([firms(10, 10)], MinimumFrequency(np.int64(3), level=np.float64(12.5))) == [(3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "cell", "words"),
+    [
+        (PPercent(10), firms(80, 15, 5), "the rest is 6.25% of the target; at least 10% asked"),
+        (PPercent(10, coalition=2), firms(80, 15, 5), "the rest is 0% of the target; at least 10% asked"),
+        (PriorPosterior(10, 50), firms(80, 15, 5), "the rest is 6.25% of the target; at least 20% asked"),
+        (Dominance(2, 90), firms(60, 35, 5), "the 2 largest have 95%; up to 90% allowed"),
+        (MinimumFrequency(3), firms(60, 35), "2 of at least 3 respondents"),
+        (PPercent(10), firms(0), "nobody to protect"),
+        (Dominance(1, 70), firms(0), "the largest has 0%; up to 70% allowed"),
+        (ZeroRule(5), firms(0), ""),
+    ],
+)
+def test_a_rule_tells_what_it_measures_at_a_cell(rule: RespondentRule, cell: object, words: str) -> None:
+    assert rule.figure(table_of([cell]), 0) == words

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError, StatveilError
 from statveil.desk.forms import Given
-from statveil.desk.risk_map import headings
+from statveil.desk.maps.risk_map import headings
 from statveil.desk.screens.page import Desk, back, step_of
 from statveil.desk.screens.table import SHOWN, DrawnTree
 from statveil.desk.serving.dataset import COUNT, KEPT, as_table, first_dataset, with_dataset

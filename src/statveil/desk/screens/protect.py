@@ -10,6 +10,7 @@ from statveil.core.errors import InputError
 from statveil.desk import approvals, edits, runs
 from statveil.desk.decisions import decisions_of
 from statveil.desk.forms import Given, word
+from statveil.desk.screens.before_after import job_of
 from statveil.desk.screens.compare import FIGURES, PAGES, figures_page
 from statveil.desk.screens.page import Desk, back, step_of, who
 from statveil.desk.work.kinds import methods
@@ -69,19 +70,13 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
             approval=approval,
             public=public,
             published=approvals.published(project) == id_,
-            decisions=decisions_of(project, _job_of(desk, run)),
+            decisions=decisions_of(project, job_of(desk, run)),
         )
 
     @app.post("/runs/{id_}/stop")
     def stop(request: Request, id_: str) -> Response:
         runs.stop(project, id_, who(request))
         return back(f"/runs/{id_}")
-
-
-def _job_of(desk: Desk, run: runs.DeskRun) -> dict[str, object]:
-    from statveil.core.toml import read_toml
-
-    return read_toml(desk.project.state_file(int(run.asked["state"])), start_from="").content
 
 
 def _add_reports(app: FastAPI, desk: Desk) -> None:

@@ -14,7 +14,8 @@ from statveil.desk import edits
 from statveil.desk.decisions import STATUSES, Decision, decisions_of, with_decision
 from statveil.desk.forms import Form, Given, word
 from statveil.desk.looks import Assessed
-from statveil.desk.risk_map import TUNING, Place, card, labels_of, risk_map
+from statveil.desk.maps.cards import card, listed_cells, sums_of
+from statveil.desk.maps.risk_map import TUNING, Place, labels_of, place_of, risk_map
 from statveil.desk.screens.page import Desk, back, step_of, who
 from statveil.tables.table import View, in_words
 
@@ -50,28 +51,50 @@ def _risk(desk: Desk, request: Request) -> Response:
     asked = request.query_params
     content = _tried(desk, asked)
     assessed = desk.looks.assessed(content)
-    view = _view(assessed, asked.get("view", ""))
-    place = _place(view, asked)
-    cell = int(asked["cell"]) if asked.get("cell", "").isascii() and asked.get("cell", "").isdigit() else -1
+    shown = looked_at(assessed, asked, "/risk")
+    view, place = shown["view"], shown["place"]
     return desk.page(
         request,
         "risk.html",
-        views=[each.name for each in assessed.table.views],
-        view=view,
-        place=place,
+        **shown,
         map=risk_map(assessed.table, assessed.found, view, place),
-        tuning=TUNING,
         counts=assessed.counts(),
         rules=desk.project.content.get("rule", []),
         rule_fields=edits.RULE_FIELDS,
         rule_words=edits.RULE_WORDS,
         decisions=decisions_of(desk.project, desk.project.content),
         statuses=STATUSES,
-        cell=cell,
-        card=card(assessed.table, assessed.found, view, cell) if cell in view.cell else None,
         here=str(request.url.query),
-        link=lambda **changed: address(view, place, **changed),
     )
+
+
+def looked_at(assessed: Assessed, asked: Mapping[str, str], screen: str) -> dict[str, Any]:
+    """What every map shows beside its cells: the part that is asked for, the list, the card of a cell, and how to go on from there."""
+    table, found = assessed.table, assessed.found
+    view = _view(assessed, asked.get("view", ""))
+    place, cell, only = _place(view, asked), _cell(view, asked.get("cell", "")), asked.get("only", "")
+    kept = {"only": only} if only else {}
+    listed, all_listed = listed_cells(table, found, view, only)
+    return {
+        "views": [each.name for each in table.views],
+        "view": view,
+        "place": place,
+        "tuning": TUNING,
+        "only": only,
+        "lists": ["sensitive", *found.reasons, *(["frozen"] if found.frozen.any() else [])],
+        "listed": listed,
+        "all_listed": all_listed,
+        "cell": cell,
+        "card": card(table, found, view, cell, assessed.job.rules()) if cell >= 0 else None,
+        "sums": sums_of(view, cell) if cell >= 0 else [],
+        "link": lambda **changed: address(screen, view, place, **{**kept, **changed}),
+        "to_cell": lambda other: address(screen, view, place_of(view, other, place), cell=other, **kept),
+    }
+
+
+def _cell(view: View, text: str) -> int:
+    """The number of the cell whose card is asked for, if the view has it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 and int(text) in view.cell else -1
 
 
 def _tried(desk: Desk, asked: Mapping[str, str]) -> dict[str, Any] | None:
@@ -139,7 +162,7 @@ def _whole(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 
-def address(view: View, place: Place, **changed: Any) -> str:
+def address(screen: str, view: View, place: Place, **changed: Any) -> str:
     """The address of the same map with something changed; `turn_row` and `turn_column` open what is closed and close what is open."""
     rows, columns = set(place.open_rows), set(place.open_columns)
     rows ^= {changed.pop("turn_row")} if "turn_row" in changed else set()
@@ -148,4 +171,4 @@ def address(view: View, place: Place, **changed: Any) -> str:
     asked |= {"open_rows": json.dumps(sorted(rows)), "open_columns": json.dumps(sorted(columns))}
     asked |= {f"at {name}": code for name, code in place.at.items()}
     pages = {name: start for name, start in (("first_row", place.first_row), ("first_column", place.first_column)) if start}
-    return "/risk?" + urlencode({**asked, **pages, **changed})
+    return f"{screen}?" + urlencode({**asked, **pages, **changed})

@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request, Response
 from statveil.core.errors import InputError, StatveilError
 from statveil.desk import edits
 from statveil.desk.forms import Given, Words
-from statveil.desk.risk_map import MapHeading, headings
+from statveil.desk.maps.risk_map import MapHeading, headings
 from statveil.desk.screens.page import Desk, back, step_of
 
 SHOWN, OPEN = 200, 40

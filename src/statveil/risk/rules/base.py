@@ -165,6 +165,10 @@ class RespondentRule(ABC):
             )
         return self._find(table)
 
+    def figure(self, table: Table, cell: int) -> str:
+        """What the rule measures at a cell beside what it asks, in words: confidential. Empty where it measures nothing."""
+        return ""
+
     @abstractmethod
     def _find(self, table: Table) -> Finding: ...
 
@@ -191,13 +195,26 @@ def against(coalition: int) -> str:
     return "" if coalition == 1 else f", coalition of {coalition}"
 
 
-def too_close(table: Table, ratio: Fraction, coalition: int, lower_factor: Number) -> Finding:
-    """Cells whose rest is less than ratio x target: the p% and the (p, q) rule."""
+def target_and_rest(table: Table, coalition: int) -> tuple[IntArray, IntArray]:
+    """Of each cell the target's contribution, and what is left without the target and the largest others."""
     target = np.maximum(table.largest_unwaived, 0)
     largest = table.top[:, :coalition].sum(axis=1)
     next_largest = table.top[:, coalition]
     others = np.where(target >= next_largest, largest + next_largest - target, largest)
-    rest = table.magnitude - target - others
+    return target, table.magnitude - target - others
+
+
+def rest_in_words(table: Table, cell: int, coalition: int, asked: Fraction) -> str:
+    """How well the rest hides the target: the figure of the p% and the (p, q) rule."""
+    target, rest = (int(each[cell]) for each in target_and_rest(table, coalition))
+    if not target:
+        return "nobody to protect"
+    return f"the rest is {100 * rest / target:.3g}% of the target; at least {float(asked):.3g}% asked"
+
+
+def too_close(table: Table, ratio: Fraction, coalition: int, lower_factor: Number) -> Finding:
+    """Cells whose rest is less than ratio x target: the p% and the (p, q) rule."""
+    target, rest = target_and_rest(table, coalition)
     excess = times(target, ratio.numerator) - times(rest, ratio.denominator)
     return excess_finding(table, np.where(has_target(table), excess, 0), ratio.denominator, lower_factor)
 

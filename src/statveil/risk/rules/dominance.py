@@ -38,6 +38,11 @@ class Dominance(RespondentRule):
     def contributions_needed(self) -> int:
         return self.n
 
+    def figure(self, table: Table, cell: int) -> str:
+        share = 100 * int(table.top[cell, : self.n].sum()) / max(int(table.magnitude[cell]), 1)
+        largest = "the largest has" if self.n == 1 else f"the {self.n} largest have"
+        return f"{largest} {share:.3g}%; up to {self.k}% allowed"
+
     def _find(self, table: Table) -> Finding:
         part = Fraction(str(self.k)) / 100
         largest = table.top[:, : self.n].sum(axis=1)

@@ -33,6 +33,9 @@ class MinimumFrequency(RespondentRule):
     def words(self) -> str:
         return f"minimum frequency rule, n = {self.n}"
 
+    def figure(self, table: Table, cell: int) -> str:
+        return f"{int(table.frequency[cell]) / 10**table.frequency_scale:g} of at least {self.n} respondents"
+
     def _find(self, table: Table) -> Finding:
         unsafe = (table.frequency > 0) & fewer_than(table, self.n) & has_target(table)
         return percent_of_value(table, np.flatnonzero(unsafe), self.level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from statveil.risk.rules.base import Finding, Number, RespondentRule, above, against, too_close, whole
+from statveil.risk.rules.base import Finding, Number, RespondentRule, above, against, rest_in_words, too_close, whole
 from statveil.tables.table import Table
 
 
@@ -37,6 +37,9 @@ class PPercent(RespondentRule):
     @property
     def contributions_needed(self) -> int:
         return self.coalition + 1
+
+    def figure(self, table: Table, cell: int) -> str:
+        return rest_in_words(table, cell, self.coalition, Fraction(str(self.p)))
 
     def _find(self, table: Table) -> Finding:
         return too_close(table, Fraction(str(self.p)) / 100, self.coalition, self.lower_factor)

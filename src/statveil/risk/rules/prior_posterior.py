@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from statveil.core.errors import RuleError
-from statveil.risk.rules.base import Finding, Number, RespondentRule, above, against, too_close, whole
+from statveil.risk.rules.base import Finding, Number, RespondentRule, above, against, rest_in_words, too_close, whole
 from statveil.tables.table import Table
 
 
@@ -37,6 +37,9 @@ class PriorPosterior(RespondentRule):
     @property
     def contributions_needed(self) -> int:
         return self.coalition + 1
+
+    def figure(self, table: Table, cell: int) -> str:
+        return rest_in_words(table, cell, self.coalition, 100 * Fraction(str(self.p)) / Fraction(str(self.q)))
 
     def _find(self, table: Table) -> Finding:
         ratio = Fraction(str(self.p)) / Fraction(str(self.q))

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from statveil.core.api_keys import Role
+from tests.desk.conftest import faults
 from tests.server.live import Served
 
 pytestmark = pytest.mark.slow
@@ -261,6 +262,31 @@ def test_no_column_is_cut_off_and_no_label_lies_on_another(page, width: int, lev
             page.click("#columns-after")
             assert page.evaluate(INSIDE)["table"] <= 1
         assert page.locator("#table thead th.number").last.is_visible(), "every column can be reached"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_core_finds_nothing_on_any_page_for_readers(page, width: int, colours: str):
+    page.set_viewport_size({"width": width, "height": 860})
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+    addresses = (
+        "/",
+        "/?search=food",
+        "/?search=nothing-of-the-kind",
+        PAGE,
+        ASKED,
+        f"{PAGE}?asked=true&measure=turnover",
+        "/docs",
+        "/datasets/none",
+    )
+    found = {address: (page.goto(address), faults(page))[1] for address in addresses}
+    page.goto(ASKED)
+    page.wait_for_selector(".chart svg")
+    found["a table with its chart"] = faults(page)
+    page.context.clear_cookies()
+    page.goto("/login")
+    found["/login"] = faults(page)
+    assert {address: words for address, words in found.items() if words} == {}
 
 
 def contrast(one: tuple[int, ...], other: tuple[int, ...]) -> float:

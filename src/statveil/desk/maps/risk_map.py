@@ -1,14 +1,15 @@
-"""The risk map: two dimensions of a table as opened and closed trees, the others held at a code; and the card of a cell."""
+"""The risk map: two dimensions of a table as opened and closed trees, the others held at a code."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from statveil.publish.formats.numbers import grouped, percent
+from statveil.core.arrays import IntArray
+from statveil.publish.formats.numbers import grouped
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.positions import Grid
 from statveil.tables.spec import Dimension
@@ -42,6 +43,8 @@ class MapCell(NamedTuple):
     value: str
     status: str
     why: str
+    after: str = ""
+    """What a run released in its place, and by how much that differs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,8 @@ class RiskMap(NamedTuple):
     all_columns: int
 
 
-def risk_map(table: Table, found: Sensitivity, view: View, place: Place) -> RiskMap:
+def risk_map(table: Table, found: Sensitivity, view: View, place: Place, *, after: Callable[[int], str] | None = None) -> RiskMap:
+    """What shows at this place; `after` tells what was released in place of a cell."""
     dimensions = {dimension.name: dimension for dimension in view.dimensions}
     rows = headings(dimensions[place.rows], place.open_rows)
     alone = place.columns == place.rows
@@ -75,9 +79,10 @@ def risk_map(table: Table, found: Sensitivity, view: View, place: Place) -> Risk
     if not alone:
         shown_columns = _with_below(shown_columns, view, place.columns, found)
     cells = _cells(view, place, [each.code for each in shown_rows], [each.code for each in shown_columns])
-    return RiskMap(
-        shown_rows, shown_columns, [[_shown(table, found, cell) for cell in line] for line in cells.tolist()], len(rows), len(columns)
-    )
+    shown = [[_shown(table, found, cell) for cell in line] for line in cells.tolist()]
+    if after is not None:
+        shown = [[each._replace(after=after(each.cell)) if each.cell >= 0 else each for each in line] for line in shown]
+    return RiskMap(shown_rows, shown_columns, shown, len(rows), len(columns))
 
 
 def headings(dimension: Dimension, opened: Collection[str], *, most: int | None = None) -> list[MapHeading]:
@@ -116,7 +121,7 @@ def _descendants(dimension: Dimension, code: str) -> set[str]:
     return found
 
 
-def _cells(view: View, place: Place, rows: Sequence[str], columns: Sequence[str]) -> np.ndarray:
+def _cells(view: View, place: Place, rows: Sequence[str], columns: Sequence[str]) -> IntArray:
     """The number of the cell at each position shown; -1 where it is empty."""
     wanted = np.zeros((len(rows), len(columns), len(view.dimensions)), dtype=np.int64)
     for axis, dimension in enumerate(view.dimensions):
@@ -126,11 +131,15 @@ def _cells(view: View, place: Place, rows: Sequence[str], columns: Sequence[str]
             wanted[:, :, axis] = np.array([dimension.position[code] for code in columns])[None, :]
         else:
             wanted[:, :, axis] = dimension.position.get(place.at.get(dimension.name, dimension.total), 0)
+    return cells_at(view, wanted.reshape(-1, len(view.dimensions))).reshape(len(rows), len(columns))
+
+
+def cells_at(view: View, coordinates: IntArray) -> IntArray:
+    """The number of the cell at each of these positions; -1 where it is empty."""
     grid = Grid(dimensions=view.dimensions)
-    keys, asked = grid.keys(view.coordinates), grid.keys(wanted.reshape(-1, len(view.dimensions)))
+    keys, asked = grid.keys(view.coordinates), grid.keys(coordinates)
     spot = np.minimum(np.searchsorted(keys, asked), max(keys.size - 1, 0))
-    cells = np.where(keys[spot] == asked, view.cell[spot], -1) if keys.size else np.full(asked.shape, -1)
-    return np.asarray(cells).reshape(len(rows), len(columns))
+    return np.asarray(np.where(keys[spot] == asked, view.cell[spot], -1) if keys.size else np.full(asked.shape, -1))
 
 
 def _shown(table: Table, found: Sensitivity, cell: int) -> MapCell:
@@ -148,19 +157,32 @@ def labels_of(view: View, cell: int) -> dict[str, str]:
     return {each.name: each.codes[code] for each, code in zip(view.dimensions, view.coordinates[row], strict=True)}
 
 
-def card(table: Table, found: Sensitivity, view: View, cell: int) -> dict[str, str]:
-    """All that is known of a cell, in words. Confidential."""
-    magnitude = int(table.magnitude[cell])
-    shares = [percent(int(each) / magnitude) for each in table.top[cell] if each > 0 and magnitude]
-    sensitive = bool(found.sensitive[cell])
-    levels = [grouped(int(level[cell]), table.scale) for level in (found.lower_level, found.upper_level)]
-    return {
-        **labels_of(view, cell),
-        "value": grouped(int(table.value[cell]), table.scale),
-        "records": f"{int(table.records[cell]):,}",
-        "respondents": f"{int(table.respondents[cell]):,}",
-        "shares of the largest": ", ".join(shares[:3]) or "none",
-        "status": "sensitive" if sensitive else "frozen" if found.frozen[cell] else "safe",
-        "why": "; ".join(found.reasons_of(cell)) or "no rule finds it",
-        "must move by": f"{levels[0]} down or {levels[1]} up, at least" if sensitive else "nothing",
-    }
+def place_of(view: View, cell: int, place: Place) -> Place:
+    """The same map where this cell shows: the branches that lead to it open, the other dimensions at its codes."""
+    codes, dimensions = labels_of(view, cell), {dimension.name: dimension for dimension in view.dimensions}
+    rows, columns = dimensions[place.rows], dimensions[place.columns]
+    open_rows, open_columns = place.open_rows | _above(rows, codes[rows.name]), place.open_columns | _above(columns, codes[columns.name])
+    return replace(
+        place,
+        open_rows=open_rows,
+        open_columns=open_columns,
+        at={name: code for name, code in codes.items() if name not in (place.rows, place.columns)},
+        first_row=_page_of(rows, open_rows, codes[rows.name], TUNING.rows),
+        first_column=0 if columns is rows else _page_of(columns, open_columns, codes[columns.name], TUNING.columns),
+    )
+
+
+def _above(dimension: Dimension, code: str) -> set[str]:
+    """All that a code is part of, in every tree."""
+    found, waiting = set[str](), [code]
+    while waiting:
+        child = waiting.pop()
+        fresh = {tree.parent[child] for tree in dimension.trees if child in tree.parent} - found
+        found |= fresh
+        waiting.extend(fresh)
+    return found
+
+
+def _page_of(dimension: Dimension, opened: Collection[str], code: str, size: int) -> int:
+    codes = [each.code for each in headings(dimension, opened)]
+    return codes.index(code) // size * size
