@@ -1,8 +1,9 @@
 """Cell suppression measured: `csplib FOLDER` on linear systems, `random` on small tables of four kinds with a judge of
-their own, `office` on an invented office's table.
+their own, `small` beside trying every set of cells, `office` on an invented office's table.
 
 python benchmarks/suppression.py csplib FOLDER --seconds 60 --only table7
-python benchmarks/suppression.py random --tables 500 --method modular
+python benchmarks/suppression.py random --seed 7 --tables 500 --method modular
+python benchmarks/suppression.py small --seed 7 --tables 100
 python benchmarks/suppression.py office --seed 1 --cost unit --seconds 120 --codes 45,80 --inner 12,30
 """
 
@@ -23,10 +24,12 @@ from statveil.formats.system import read_system
 from statveil.suppress.cells.build import problem_of_system
 from statveil.suppress.cells.methods.shape import shape_of_parents
 from statveil.suppress.cells.options import COSTS, Cost, SuppressionOptions
+from statveil.suppress.cells.problem import COST_UNITS
 from statveil.suppress.cells.suppress import suppress_cells
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.reference.suppression import is_safe
+from tests.reference.suppression import cheapest_pattern, disclosures
+from tests.suppress.cells.stories import random_grid
 
 from statveil_lab.generators.office import OfficeShape, draw_tree, office_system
 
@@ -56,25 +59,44 @@ def csplib(folder: Path, names: list[str], seconds: float, method: str) -> None:
             print(f"| {told} | {time.monotonic() - began:.1f} |", flush=True)
 
 
-def random_tables(count: int, seconds: float, method: str) -> None:
-    """Safe by the reference's linear programs, kind by kind; what is refused is counted.
+def random_tables(numbers: range, seed: int, seconds: float, method: str) -> None:
+    """Judged by the reference's linear programs, kind by kind; what is refused is counted.
 
     The problem of a method that hides exact values only has no levels, and is judged as such.
     """
     tally: dict[str, list[int]] = {}
-    for seed in range(count):
-        kind = ("2-D", "3-D", "hierarchical", "linked")[seed % 4]
-        made, refused, breached = tally.setdefault(kind, [0, 0, 0])
-        table = _table(kind, np.random.default_rng(seed))
+    for number in numbers:
+        kind = ("2-D", "3-D", "hierarchical", "linked")[number % 4]
+        told = tally.setdefault(kind, [0, 0, 0, 0])
+        table = _table(kind, np.random.default_rng([seed, number]))
         sensitivity = sv.rules.assess(table, [sv.MinimumFrequency(3), sv.PPercent(15)])
         try:
             found = suppress_cells(table, sensitivity, method, limits=sv.Limits(seconds=seconds))
         except (sv.InputError, sv.InfeasibleProblem, sv.NoTableFound, sv.AuditFailed):
-            tally[kind] = [made, refused + 1, breached]
+            told[1] += 1
             continue
-        tally[kind] = [made + 1, refused, breached + (not is_safe(found.problem, found.suppressed))]
-    for kind, (made, refused, breached) in tally.items():
-        print(f"{kind}: {made} patterns, {refused} refused, {breached} not safe by the reference")
+        exact, narrow = disclosures(found.problem, found.suppressed)
+        tally[kind] = [told[0] + 1, told[1], told[2] + exact, told[3] + narrow]
+    for kind, (made, refused, exact, narrow) in tally.items():
+        told = f"{made} patterns, {refused} refused, {exact} cells known exactly, {narrow} too closely"
+        print(f"{method}, {numbers}, {kind}: {told}", flush=True)
+
+
+def small_tables(numbers: range, seed: int, seconds: float) -> None:
+    """`optimal` and `auto` beside trying every set of cells, on tables small enough for that."""
+    same = refused = above = worse = 0
+    for number in numbers:
+        problem = random_grid(np.random.default_rng([seed, number]))
+        least = cheapest_pattern(problem)
+        if least is None:
+            refused += 1
+            continue
+        best, quick = (suppress_cells(problem, None, method, limits=sv.Limits(seconds=seconds)) for method in ("optimal", "auto"))
+        same += best.cost * COST_UNITS == least == best.certified_bound * COST_UNITS
+        above += max(best.certified_bound, quick.certified_bound) * COST_UNITS > least
+        worse += quick.cost * COST_UNITS > least
+    tables = f"{len(numbers) - refused} tables with a pattern ({refused} have none)"
+    print(f"{numbers}: {tables}, optimal and proved: {same}; bounds above: {above}; auto worse: {worse}")
 
 
 def office(shape: OfficeShape, seed: int, cost: str, seconds: float, methods: list[str]) -> None:
@@ -116,12 +138,13 @@ def _table(kind: str, rng: np.random.Generator) -> sv.Table:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["csplib", "random", "office"])
+    parser.add_argument("what", choices=["csplib", "random", "small", "office"])
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--method", default="auto")
     parser.add_argument("--tables", type=int, default=500)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--codes", default="117,225")
     parser.add_argument("--inner", default="30,95")
     parser.add_argument("--cost", default="unit")
@@ -132,5 +155,7 @@ if __name__ == "__main__":
     elif given.what == "office":
         codes, inner = (tuple(int(each) for each in words.split(",")) for words in (given.codes, given.inner))
         office(OfficeShape(codes=codes, inner=inner), given.seed, given.cost, given.seconds, given.method.split(","))
+    elif given.what == "small":
+        small_tables(range(given.first, given.first + given.tables), given.seed, given.seconds)
     else:
-        random_tables(given.tables, given.seconds, given.method)
+        random_tables(range(given.first, given.first + given.tables), given.seed, given.seconds, given.method)

@@ -12,18 +12,30 @@ from statveil.suppress.cells.problem import ENDLESS, SuppressionProblem
 
 def is_safe(problem: SuppressionProblem, suppressed) -> bool:
     """Whether every sensitive cell can be as far from its value as its levels ask, for one who sees all other cells."""
+    return disclosures(problem, suppressed) == (0, 0)
+
+
+def disclosures(problem: SuppressionProblem, suppressed) -> tuple[int, int]:
+    """How many sensitive cells such a reader knows exactly, and of how many more he knows more than their levels allow."""
     matrix = problem.relations.toarray().astype(float)
     fixed = ~(suppressed | problem.hidden)
     low = np.where(fixed, 0, np.maximum(problem.lower, -(10**9)) - problem.value)
     high = np.where(fixed, 0, np.where(problem.upper >= ENDLESS, 10**9, problem.upper) - problem.value)
-    for cell in np.flatnonzero(problem.primary):
-        for sense, level in ((1, problem.upper_level[cell]), (-1, problem.lower_level[cell])):
-            cost = np.zeros(problem.size)
-            cost[cell] = -sense
-            end = linprog(cost, A_eq=matrix, b_eq=np.zeros(matrix.shape[0]), bounds=np.stack([low, high], axis=1))
-            if not suppressed[cell] or end.status != 0 or -end.fun < level - 1e-6:
-                return False
-    return True
+    exact = narrow = 0
+    for cell in np.flatnonzero(problem.primary).tolist():
+        down, up = (_farthest(matrix, low, high, cell, sense) for sense in (-1, 1))
+        shown = not suppressed[cell] or max(down, up) < 1e-6
+        exact += shown
+        narrow += not shown and (down < problem.lower_level[cell] - 1e-6 or up < problem.upper_level[cell] - 1e-6)
+    return exact, narrow
+
+
+def _farthest(matrix, low, high, cell: int, sense: int) -> float:
+    """How far a cell can go; nowhere where the solver finds no end."""
+    cost = np.zeros(low.size)
+    cost[cell] = -sense
+    end = linprog(cost, A_eq=matrix, b_eq=np.zeros(matrix.shape[0]), bounds=np.stack([low, high], axis=1))
+    return -end.fun if end.status == 0 else 0.0
 
 
 def cheapest_pattern(problem: SuppressionProblem) -> int | None:

@@ -80,6 +80,25 @@ def test_costs_of_the_table_decide_which_cells_go(batch: Batch, village: Path) -
     assert ("Total", "Total") not in by_value
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ["m", "ML"])
+def test_what_is_suppressed_already_stays_so_and_helps(batch: Batch, village: Path, action: str) -> None:
+    """A cell that a run without the word publishes."""
+    run_batch(batch(RULE, "<SUPPRESS> OPT(1,1)", *OUT), settings=QUICK)
+    chosen = next(codes for codes, status in statuses(village / "out.txt").items() if status is ArgusStatus.SAFE and "Total" not in codes)
+    (village / "known.hst").write_text(",".join([*(f'"{code}"' for code in chosen), action]) + "\n", encoding="utf-8")
+    run_batch(batch(RULE, '<APRIORI> "known.hst",1,",",0,0', "<SUPPRESS> opt(1,1)", *OUT), settings=QUICK)
+    assert statuses(village / "out.txt")[chosen].secondary
+    public = {line.codes: line for line in read_code_value(village / "public.txt", dimensions=2)}
+    assert public[chosen].withheld
+
+
+def test_what_is_suppressed_already_means_nothing_to_an_adjustment(batch: Batch, village: Path) -> None:
+    (village / "known.hst").write_text('"1","ba",m\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"known.hst, line 1: the action m \(secondary suppression\) before CTA is not done"):
+        run_batch(batch(RULE, '<APRIORI> "known.hst",1,",",0,0', "<SUPPRESS> CTA(1)", *OUT))
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [

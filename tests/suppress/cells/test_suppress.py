@@ -39,6 +39,19 @@ def test_optimal_is_what_trying_everything_finds_and_no_bound_is_above_it(seed):
     assert is_safe(problem, quick.suppressed)
 
 
+def test_what_is_suppressed_already_costs_nothing_and_stays():
+    """Of three partners two are given: one is left to choose."""
+    problem = grid(INNER, {4: 4})
+    given = np.zeros(problem.size, dtype=bool)
+    given[[0, 1]] = True
+    found = suppress_cells(problem, None, "optimal", already=given)
+    assert found.cost == 1.0
+    assert (found.secondary & given).sum() == 2
+    assert found.secondary.sum() == 3
+    with pytest.raises(sv.InputError, match="must be published"):
+        suppress_cells(grid(INNER, {4: 4}, frozen=(0,)), None, already=given)
+
+
 def test_a_respondent_who_is_alone_does_not_recover_another():
     lone = grid(INNER, {0: 4, 1: 10}, single=(0,))
     found = suppress_cells(lone, None, "auto")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 
 import statveil as sv
 from statveil.core.errors import InputError, NoTableFound
+from statveil.suppress.rounding import round_table as rounding
 from statveil.suppress.rounding.problem import rounding_problem
 from statveil.suppress.rounding.round_table import RoundingSearch, round_table
 from statveil.tables.table import Table
@@ -65,9 +69,30 @@ def test_a_tree_of_codes_is_rounded_on_every_level() -> None:
 
 
 def test_where_no_table_within_a_base_is_found_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RoundingSearch, "run", lambda _: None)
+    monkeypatch.setattr(rounding, "run_isolated", lambda *_, **__: None)
     with pytest.raises(NoTableFound):
         round_table(grid((2, 2), [1, 2, 3, 4]), 3, most_steps=1)
+
+
+def test_a_search_that_is_stopped_leaves_what_it_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its table is audited; without its cases nothing is claimed of how good it is."""
+
+    def stopped(calls: Any, *, seconds: float, on_message: Callable[[Any], None]) -> None:
+        ((_, (problem, _)),) = calls
+        heard: list[Any] = []
+        RoundingSearch(problem, time.monotonic() + 60, heard.append).run()
+        on_message(next(each for each in heard if not isinstance(each, tuple)))
+
+    monkeypatch.setattr(rounding, "run_isolated", stopped)
+    rounded = round_table(grid((2, 2), [1, 2, 3, 4]), 3)
+    assert rounded.audit.passed
+    assert rounded.bound == 0 < rounded.cost
+    assert not rounded.proved
+
+
+def test_a_limit_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="seconds must be a positive number"):
+        round_table(grid((2, 2), [1, 2, 3, 4]), 3, seconds=0)
 
 
 @pytest.mark.parametrize(("base", "steps"), [(0, 0), (2.5, 0), (3, -1)])

@@ -37,7 +37,7 @@ from statveil.formats.argus.trees import read_recoding
 from statveil.jobs.batch.recode import Recoder
 from statveil.jobs.batch.rounding_wish import rounding_wish
 from statveil.jobs.batch.rules import RuleSet, rule_set
-from statveil.jobs.batch.suppression_wish import LINKABLE, suppression_ask
+from statveil.jobs.batch.suppression_wish import BY_WORD, LINKABLE, suppression_ask
 
 FORMATS = {1: "CSV", 2: "pivot", 3: "code-value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
 INTERMEDIATE = 5
@@ -327,9 +327,6 @@ class _Planner:
         if self._protected_by(command.table):
             raise command.line.fault("the table is protected already", hint="APRIORI comes before SUPPRESS.")
         lines = read_apriori(file, separator=command.separator, dimensions=len(table.spec.dimensions))
-        for said in lines:
-            if said.action in (Action.SECONDARY, Action.SECONDARY_MANUAL) and said.line:
-                raise refused(said.line, f"the action {said.action} (secondary suppression)", hint="An adjusted table has none.")
         self.open.steps.append(AprioriStep(table=command.table, lines=lines, command=command))
 
     def _recode(self, command: Recode) -> None:
@@ -358,7 +355,19 @@ class _Planner:
                 f"SUPPRESS {command.method}(0) (all tables linked) of ready or recoded tables",
                 hint="Shared cells are found by their records: open the records, recoded before. Or protect each table by its number.",
             )
-        self.open.steps.append(SuppressStep(tables=tuple(table.number for table in tables), command=command))
+        step = SuppressStep(tables=tuple(table.number for table in tables), command=command)
+        if command.method not in BY_WORD:
+            self._refuse_secondary(step)
+        self.open.steps.append(step)
+
+    def _refuse_secondary(self, step: SuppressStep) -> None:
+        """Cells that an a-priori file says are suppressed already mean nothing to a method that suppresses none."""
+        for apriori in self.open.steps:
+            if isinstance(apriori, AprioriStep) and apriori.table in step.tables:
+                for said in apriori.lines:
+                    if said.action in (Action.SECONDARY, Action.SECONDARY_MANUAL) and said.line:
+                        words = f"the action {said.action} (secondary suppression) before {step.command.method}"
+                        raise refused(said.line, words, hint="Only GH, MOD, OPT and NET suppress cells.")
 
     def _write(self, command: WriteTable) -> None:
         if command.format == 7:

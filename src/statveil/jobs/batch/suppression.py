@@ -20,7 +20,11 @@ def suppressed(
 ) -> CellSuppression:
     """The pattern of all the tables as one."""
     table, sensitivity = link(tables, suppressing=True)
-    return suppress_cells(table, sensitivity, method, options=options, limits=limits, on_progress=on_progress)
+    already = np.zeros(table.size, dtype=np.bool_)
+    for view, ready in zip(table.views, tables, strict=True):
+        if ready.suppressed is not None:
+            np.logical_or.at(already, view.cell, ready.suppressed[ready.table.views[0].cell])
+    return suppress_cells(table, sensitivity, method, options=options, already=already, limits=limits, on_progress=on_progress)
 
 
 def secondary_parts(found: CellSuppression, tables: Sequence[ReadyTable]) -> list[BoolArray]:

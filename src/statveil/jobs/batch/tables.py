@@ -34,6 +34,7 @@ from statveil.tables.tabulate import tabulate
 
 _FROM = {Action.SAFE: ArgusStatus.PROTECTED, Action.UNSAFE: ArgusStatus.UNSAFE_MANUAL, Action.PROTECTED: ArgusStatus.SAFE_MANUAL}
 """The last status from which each change is allowed."""
+_SUPPRESSED = {Action.SECONDARY: ArgusStatus.SECONDARY, Action.SECONDARY_MANUAL: ArgusStatus.SECONDARY_MANUAL}
 _TO = {Action.SAFE: ArgusStatus.SAFE_MANUAL, Action.UNSAFE: ArgusStatus.UNSAFE_MANUAL, Action.PROTECTED: ArgusStatus.PROTECTED}
 _WORDS = {Action.SAFE: "safe", Action.UNSAFE: "sensitive", Action.PROTECTED: "frozen"}
 
@@ -51,7 +52,8 @@ def decide(ready: ReadyTable, lines: Sequence[Apriori], *, ignore_errors: bool, 
             raise _fault(said, fault)
         if fault:
             faults.append(_fault(said, fault).message)
-    return replace(ready, said=decisions.statements()), faults
+    hidden = decisions.suppressed if ready.suppressed is None else ready.suppressed | decisions.suppressed
+    return replace(ready, said=decisions.statements(), suppressed=hidden if hidden.any() else None), faults
 
 
 def _fault(said: Apriori, words: str) -> FormatError:
@@ -65,6 +67,7 @@ class _AprioriDecisions:
         self.table, self.expand = ready.table, expand
         self.status = ready.statuses.copy()
         self.said: dict[int, ManualCell] = {}
+        self.suppressed: BoolArray = np.zeros(ready.table.size, dtype=np.bool_)
         self.names: dict[int, list[Mapping[str, str]]] = {}
         """All labels by which a cell was declared safe."""
         for said in ready.said:
@@ -97,6 +100,10 @@ class _AprioriDecisions:
             if not status.unsafe:
                 return "protection levels are for unsafe cells"
             self._say(cell, replace(known, status="sensitive", lower=said.amounts[0], upper=said.amounts[1]))
+        elif said.action in _SUPPRESSED:
+            if status not in (ArgusStatus.SAFE, ArgusStatus.SAFE_MANUAL):
+                return f"a cell of status {int(status)} cannot become {said.action}"
+            self.suppressed[cell], self.status[cell] = True, _SUPPRESSED[said.action]
         elif status > _FROM[said.action]:
             return f"a cell of status {int(status)} cannot become {said.action}"
         else:
@@ -140,6 +147,7 @@ class ReadyTable:
 
     `said` is the office's word on single cells so far, `waived` the cells of missing codes that MIS(1) calls safe; `cost` is what a
     unit's change of each cell costs, None by the default. `secondary`: cells that are suppressed so that no unsafe one can be worked out.
+    `suppressed`: what an a-priori file says is suppressed already.
     """
 
     plan: TablePlan
@@ -152,6 +160,7 @@ class ReadyTable:
     waived: tuple[ManualCell, ...] = field(default=(), repr=False)
     cost: FloatArray | None = field(default=None, repr=False)
     secondary: BoolArray | None = field(default=None, repr=False)
+    suppressed: BoolArray | None = field(default=None, repr=False)
 
     @property
     def margin(self) -> Decimal | Fraction:
@@ -200,10 +209,11 @@ class ReadyTable:
         ranked = sorted(self.plan.rules.all, key=status_of, reverse=True)
         for rule in ranked:
             status[sensitivity.reasons.get(rule.words, np.zeros(0, bool)).nonzero()[0]] = int(status_of(rule))
-        if self.secondary is not None:
-            manual = status == ArgusStatus.SAFE_MANUAL
-            status[self.secondary] = int(ArgusStatus.SECONDARY)
-            status[self.secondary & manual] = int(ArgusStatus.SECONDARY_MANUAL)
+        for secondary in (self.suppressed, self.secondary):
+            if secondary is not None:
+                manual = secondary & (status == ArgusStatus.SAFE_MANUAL)
+                status[secondary & (status == ArgusStatus.SAFE)] = int(ArgusStatus.SECONDARY)
+                status[manual] = int(ArgusStatus.SECONDARY_MANUAL)
         return status
 
 

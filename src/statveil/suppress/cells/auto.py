@@ -12,16 +12,37 @@ from statveil.core.arrays import BoolArray, FloatArray
 from statveil.suppress.cells.classes import ClassSystem, Need
 from statveil.suppress.cells.gate import breaches
 from statveil.suppress.cells.heuristic import Cover, Proof, construct, improve
-from statveil.suppress.cells.lower_bound import CutLoop
+from statveil.suppress.cells.lower_bound import CutLoop, in_proportion
+from statveil.suppress.cells.methods.covering import cheap_cover, cut_rows
 from statveil.suppress.cells.methods.renew import renew
+from statveil.suppress.cells.problem import COST_UNITS
 
-MOST_ROUNDS = 20
-"""Of looking for single respondents who can work something out. By judgement: two were needed."""
-FRUITLESS = 2
-"""Rounds of renewing without anything cheaper before the search ends. By judgement."""
 SEED = 1
-BOUND_SHARE = 0.45
-"""Of the time, for the bound. By judgement."""
+
+
+class AutoTuning(NamedTuple):
+    """By judgement."""
+
+    repairs: int = 20
+    """Rounds of looking for single respondents who can work something out: two were needed."""
+    fruitless: int = 2
+    """Rounds of renewing without anything cheaper before the search ends."""
+    first_bound: float = 0.2
+    """Of the time, when the team that is guided by it ends its bound."""
+    covers: float = 0.5
+    """When that team ends its search for cheap points of the cuts."""
+    whole_bound: float = 0.7
+    """When the other team ends its bound."""
+    worth_a_start: float = 0.3
+    """The share of a class in the bound's point from which on it is chosen at first."""
+    most_covers: int = 200
+    cover_steps: int = 2
+    """Of one search, for each class."""
+    nested: int = 4
+    """Cuts of one need at once, of points in whole numbers."""
+
+
+TUNING = AutoTuning()
 
 
 class PatternNews(NamedTuple):
@@ -34,15 +55,17 @@ class PatternNews(NamedTuple):
     own: int = -1
 
 
-def finished(cover: Cover, send: Callable[[Any], None], stage: str, *, guide: FloatArray | None = None) -> None:
-    """Repair, tell, make cheaper, repair and tell again: what is told is always safe."""
-    needs = repaired(cover, cover.system.needs)
+def finished(
+    cover: Cover, send: Callable[[Any], None], stage: str, *, needs: tuple[Need, ...] = (), guide: FloatArray | None = None
+) -> None:
+    """Repair, tell, make cheaper, repair and tell again: what is told is always safe. needs: those that were met so far."""
+    needs = repaired(cover, needs or cover.system.needs)
     send(PatternNews(stage, cover.suppressed.copy(), dict(cover.proofs)))
     improve(cover, needs)
     needs = repaired(cover, needs)
     send(PatternNews(f"{stage}, made cheaper", cover.suppressed.copy(), dict(cover.proofs)))
     rng, fruitless = np.random.default_rng(SEED), 0
-    while fruitless < FRUITLESS and not cover.late:
+    while fruitless < TUNING.fruitless and not cover.late:
         fruitless = 0 if renew(cover, needs, rng, guide=guide) else fruitless + 1
         needs = repaired(cover, needs)
         send(PatternNews(f"{stage}, renewed", cover.suppressed.copy(), dict(cover.proofs)))
@@ -55,7 +78,7 @@ def repaired(cover: Cover, needs: tuple[Need, ...], *, two: bool = True, other: 
     """
     if not cover.system.single.any():
         return needs
-    for _ in range(MOST_ROUNDS):
+    for _ in range(TUNING.repairs):
         found = (need for need in breaches(cover.system, cover.suppressed) if (two if cover.system.single[need.target] else other))
         new = tuple(need for need in found if need not in cover.proofs)
         if not new:
@@ -66,18 +89,49 @@ def repaired(cover: Cover, needs: tuple[Need, ...], *, two: bool = True, other: 
 
 
 def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:
-    """Bound first; its point says which classes are wanted anyway."""
+    """A first bound; its cuts say which patterns are worth a look, and its point which classes are wanted anyway."""
     began = time.monotonic()
-    loop = CutLoop(system, began + BOUND_SHARE * seconds)
-    bound, x = loop.root()
-    send(PatternNews("lower bound", bound=bound))
-    cover = construct(system, began + seconds, np.maximum(1.0 - x, 0.02))
+    loop = CutLoop(system, began + TUNING.first_bound * seconds)
+    x = _bounded(loop, send)
+    loop.deadline = began + TUNING.covers * seconds
+    cover = Cover(system, began + seconds)
+    cover.suppressed, cover.discount = covered(loop, x), np.maximum(1.0 - x, 0.02)
+    cover.meet_within(system.needs)
+    cover.meet_all(system.needs)
+    cover.drop_unused()
     cover.discount = np.ones(system.size)
     finished(cover, send, "guided by the bound", guide=np.maximum(1.0 - x, 0.05))
 
 
+def _bounded(loop: CutLoop, send: Callable[[Any], None]) -> FloatArray:
+    """The point of the bound, which is told round by round."""
+    return loop.root(lambda bound: send(PatternNews("lower bound", bound=bound)))[1]
+
+
+def covered(loop: CutLoop, x: FloatArray) -> BoolArray:
+    """Cheap points of the cuts, each asked for further cuts that it breaks, until it breaks none or the time is up; the last of them."""
+    system, cuts = loop.system, [*loop.cuts, *loop.spare]
+    cost, steps = system.cost / COST_UNITS, TUNING.cover_steps * system.size
+    chosen = np.asarray(x > TUNING.worth_a_start)
+    loop.nested = TUNING.nested
+    for number in range(TUNING.most_covers):
+        least = np.array([float(cut.least > 0) for cut in cuts])
+        chosen = cheap_cover(cut_rows(in_proportion(cuts, system.size), least), cost, chosen, system.free, steps=steps, seed=SEED + number)
+        new = [] if loop.late else loop.separate(chosen.astype(np.float64))
+        if not new:
+            break
+        cuts += new
+    return chosen
+
+
 def run_plain(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:
-    finished(construct(system, time.monotonic() + seconds), send, "cheapest deviations")
+    """A pattern at once, then the bound as far as it goes, and what time is left for making the pattern cheaper."""
+    began = time.monotonic()
+    cover = construct(system, began + seconds)
+    needs = repaired(cover, system.needs)
+    send(PatternNews("cheapest deviations", cover.suppressed.copy(), dict(cover.proofs)))
+    _bounded(CutLoop(system, began + TUNING.whole_bound * seconds), send)
+    finished(cover, send, "cheapest deviations", needs=needs)
 
 
 def run_repair(

@@ -18,6 +18,7 @@ from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import NoTableFound
 from statveil.solve.highs import CirculationProgram
 from statveil.suppress.cells.classes import ClassSystem, Need
+from statveil.suppress.cells.lower_bound import FlowPart, parts_of
 from statveil.suppress.cells.witnesses import holds, in_whole_numbers, shown_by
 
 Proof = tuple[IntArray, AnyArray]
@@ -120,9 +121,9 @@ class Cover:
         for stretch, prices in ((1.0, price), (1.0 + 1e-6, price), (1.0, flat), (1.0 + 1e-6, flat)):
             amount = need.sense * need.amount * stretch
             deviation = self.program.cheapest(need.target, amount, prices, still=still, seconds=TUNING.program_seconds)
-            whole = None if deviation is None else in_whole_numbers(self.system.columns, deviation)
-            if whole is not None and holds(self.system, np.ones(self.system.size, dtype=np.bool_), need, *whole):
-                return whole
+            found = None if deviation is None else self._believed(need, np.arange(self.system.size), deviation)
+            if found is not None:
+                return found
         raise NoTableFound(
             "No pattern was found that protects a sensitive cell to its level, whatever is suppressed; that there is none is not proved.",
             hint="Free frozen cells, widen what is known beforehand, or lower the level.",
@@ -140,11 +141,7 @@ class Cover:
         deviation = program.cheapest(at[need.target], need.sense * need.amount, here, still=still, seconds=TUNING.program_seconds)
         if deviation is None:
             return None
-        full = np.zeros(self.system.size)
-        full[near] = deviation
-        whole = in_whole_numbers(self.system.columns, full)
-        good = whole is not None and holds(self.system, np.ones(self.system.size, dtype=np.bool_), need, *whole)
-        return whole if good else None
+        return self._believed(need, near, deviation)
 
     def _neighbours(self, target: int, price: FloatArray, hops: int, most: int) -> IntArray:
         """Classes at most so many sums away; where they are too many, the cheapest of the last ones."""
@@ -195,6 +192,34 @@ class Cover:
                 self.meet(need)
                 found = self.proofs[need]
                 self.tick(found, tuple(each for number in moved(found) for each in by_target.get(number, ())))
+
+    def meet_within(self, needs: tuple[Need, ...]) -> None:
+        """Find witnesses among the suppressed classes, as cheap ones as there are; needs without one stay open."""
+        for part in parts_of(self.system, np.flatnonzero(self.suppressed), needs):
+            rows = csr_matrix(csr_matrix(self.system.columns[:, part.classes])[part.rows])
+            program = CirculationProgram(rows.astype(np.float64), self.room[0][part.classes], self.room[1][part.classes])
+            for need in part.needs:
+                if need not in self.proofs:
+                    self._meet_in(part, program, need)
+
+    def _meet_in(self, part: FlowPart, program: CirculationProgram, need: Need) -> None:
+        price = self._prices(need.amount, part.classes)[part.classes]
+        price = np.where(self.system.free[part.classes], TUNING.next_to_nothing, price / np.median(price))
+        at = int(np.flatnonzero(part.classes == need.target)[0])
+        still = np.flatnonzero(np.isin(part.classes, need.known))
+        deviation = program.cheapest(at, need.sense * need.amount, price, still=still, seconds=TUNING.program_seconds)
+        found = None if deviation is None else self._believed(need, part.classes, deviation)
+        if found is not None:
+            self.take(need, found)
+            self.tick(found, tuple(part.needs))
+
+    def _believed(self, need: Need, classes: IntArray, deviation: FloatArray) -> Proof | None:
+        """The deviation of these classes in whole numbers; None where it shows the need in none."""
+        full = np.zeros(self.system.size)
+        full[classes] = deviation
+        whole = in_whole_numbers(self.system.columns, full)
+        good = whole is not None and holds(self.system, np.ones(self.system.size, dtype=np.bool_), need, *whole)
+        return whole if good else None
 
     def drop_unused(self) -> None:
         """Publish what no witness moves."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
@@ -34,6 +35,10 @@ class BoundTuning(NamedTuple):
     """Multipliers of cuts are whole multiples of 1/fine."""
     price: float = 1e4
     """Of buying a cut off, beside the cost of everything."""
+    creep: float = 1e-5
+    """The share that classes beside a part count for at least: of cuts that are broken alike the one of fewer classes is found."""
+    widest: int = 6_000
+    """Classes of a part and beside it up to which that is done: programs take the longer for it."""
     seconds: float = 30.0
 
 
@@ -97,15 +102,13 @@ def bound_of(
     return max(0, -(-total // (fine * step)) * step)
 
 
-def cut_of(system: ClassSystem, need: Need, duals: FloatArray) -> list[CapacityCut]:
-    """The cuts of these multipliers, with either sign: both hold."""
+def cut_of(system: ClassSystem, need: Need, duals: FloatArray) -> CapacityCut | None:
+    """The cut of these multipliers, without the classes that are suppressed anyway: what they cannot add is what the others must, and none
+    of those counts for more than that. None where they add enough."""
     denominator = next((d for d in _DENOMINATORS if np.abs(duals * d - np.rint(duals * d)).max(initial=0.0) < 1e-6), _DENOMINATORS[-1])
-    whole = np.rint(duals * denominator).astype(np.int64)
-    return [_cut(system, need, sign * whole, denominator) for sign in (1, -1)]
-
-
-def _cut(system: ClassSystem, need: Need, whole: IntArray, denominator: int) -> CapacityCut:
-    rate = -np.asarray(system.relations.T @ whole, dtype=np.int64)
+    rows = np.flatnonzero(duals)
+    whole = np.rint(duals[rows] * denominator).astype(np.int64)
+    rate = -np.asarray(system.relations[rows].T @ whole, dtype=np.int64)
     rate[need.target] += denominator * need.sense
     classes = np.flatnonzero(rate)
     down, up = system.down[classes].astype(object), system.up[classes].astype(object)
@@ -113,11 +116,27 @@ def _cut(system: ClassSystem, need: Need, whole: IntArray, denominator: int) -> 
     most = np.where(rate[classes] > 0, own * up, -own * down)
     least = denominator * need.amount
     factor = np.minimum(most, least)
+    given = system.free[classes]
+    least -= int(factor[given].sum())
+    if least <= 0:
+        return None
+    factor = np.minimum(factor[~given], least)
     common = math.gcd(least, *(int(each) for each in factor))
-    return CapacityCut(classes, factor // common, least // common)
+    return CapacityCut(classes[~given], factor // common, least // common)
 
 
-class _FlowPart(NamedTuple):
+def in_proportion(cuts: list[CapacityCut], size: int) -> csr_matrix:
+    """Cuts as rows, in shares of what they ask for, so that every right-hand side is one or zero."""
+    if not cuts:
+        return csr_matrix((0, size))
+    entries = [cut.factor.astype(np.float64) / max(cut.least, 1) for cut in cuts]
+    ends = np.cumsum([0, *(cut.classes.size for cut in cuts)])
+    rows = csr_matrix((np.concatenate(entries), np.concatenate([cut.classes for cut in cuts]), ends), shape=(len(cuts), size))
+    rows.sort_indices()
+    return rows
+
+
+class FlowPart(NamedTuple):
     """Classes that sums join with each other, those sums, and the needs among them, the largest first."""
 
     classes: IntArray
@@ -125,19 +144,19 @@ class _FlowPart(NamedTuple):
     needs: list[Need]
 
 
-def _parts(system: ClassSystem, support: IntArray) -> list[_FlowPart]:
+def parts_of(system: ClassSystem, support: IntArray, needs: Iterable[Need]) -> list[FlowPart]:
     """The parts into which the classes of a point fall; the targets of needs are always among them."""
     matrix = system.columns[:, support].tocoo()
     count, size = matrix.shape[0], sum(matrix.shape)
     graph = csr_matrix((np.ones(matrix.nnz), (matrix.row, count + matrix.col)), shape=(size, size))
     _, label = connected_components(graph, directed=False)
     rows, of_class = label[:count], label[count:]
-    needs: dict[int, list[Need]] = {}
+    of_part: dict[int, list[Need]] = {}
     place = np.full(system.size, -1, dtype=np.int64)
     place[support] = np.arange(support.size)
-    for need in system.needs:
-        needs.setdefault(int(of_class[place[need.target]]), []).append(need)
-    return [_FlowPart(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in needs.items()]
+    for need in needs:
+        of_part.setdefault(int(of_class[place[need.target]]), []).append(need)
+    return [FlowPart(support[of_class == number], np.flatnonzero(rows == number), each) for number, each in of_part.items()]
 
 
 def rounded_up(cut: CapacityCut, x: FloatArray) -> CapacityCut | None:
@@ -166,22 +185,23 @@ class CutLoop:
         self.scale = max(1.0, float(system.cost.max(initial=1)))
         total = float(system.cost.sum()) / self.scale
         self.covering = CoveringProgram(system.cost / self.scale, price=TUNING.price * (1.0 + total))
-        self.add(partner_cuts(system))
+        self.spare = partner_cuts(system)
+        """Cuts that join the program where a point breaks them: most never do."""
+        self._spare_rows = in_proportion(self.spare, system.size)
+        self._spare_least = np.array([float(cut.least > 0) for cut in self.spare])
+        self.nested = 1
+        """Cuts of one need at once."""
+        self.met: set[Need] = set()
+        """Needs that the last points met, and that are not asked about while others break cuts."""
 
     @property
     def late(self) -> bool:
         return time.monotonic() > self.deadline
 
     def add(self, cuts: list[CapacityCut]) -> None:
-        """Rows in proportion, so that the right-hand side is one or zero."""
-        size = self.system.size + 1
-        entries, places, ends = [], [], [0]
-        for cut in cuts:
-            entries.append(np.append(cut.factor.astype(np.float64) / max(cut.least, 1), 1.0))
-            places.append(np.append(cut.classes, size - 1))
-            ends.append(ends[-1] + cut.classes.size + 1)
         if cuts:
-            rows = csr_matrix((np.concatenate(entries), np.concatenate(places), np.array(ends)), shape=(len(cuts), size))
+            bought = csr_matrix(np.ones((len(cuts), 1)))
+            rows = csr_matrix(hstack([in_proportion(cuts, self.system.size), bought], format="csr"))
             rows.sort_indices()
             self.covering.add(rows, np.array([float(cut.least > 0) for cut in cuts]))
         self.cuts += cuts
@@ -195,46 +215,57 @@ class CutLoop:
         """Cuts that this point breaks. Where a class has no share of the point nothing can flow: what is left falls into parts."""
         inside = np.clip(x, 0.0, 1.0)
         inside[inside < TUNING.nothing] = 0.0
-        found: list[CapacityCut] = []
-        for part in _parts(self.system, np.flatnonzero(inside)):
-            if self.late:
-                break
-            found += self._in_part(part, inside)
+        found = self._spare_cuts(inside)
+        flows = self._of_flows(inside, self.met)
+        if not flows and self.met:
+            flows = self._of_flows(inside, set())
+        found += flows
         rounded = [rounded_up(cut, inside) for cut in [*found, *self._tight(inside)]]
         return _different([*found, *(cut for cut in rounded if cut is not None)])
+
+    def _spare_cuts(self, x: FloatArray) -> list[CapacityCut]:
+        """Those that this point breaks, which are spare no longer."""
+        if not self.spare:
+            return []
+        broken = self._spare_least - self._spare_rows @ x > TUNING.violation
+        found = [self.spare[at] for at in np.flatnonzero(broken).tolist()]
+        self.spare = [self.spare[at] for at in np.flatnonzero(~broken).tolist()]
+        self._spare_rows, self._spare_least = self._spare_rows[~broken], self._spare_least[~broken]
+        return found
+
+    def _of_flows(self, x: FloatArray, passed: set[Need]) -> list[CapacityCut]:
+        """One cut for each need that this point does not meet, but for those passed over."""
+        found: list[CapacityCut] = []
+        for part in parts_of(self.system, np.flatnonzero(x), (need for need in self.system.needs if need not in passed)):
+            if self.late:
+                break
+            beside = np.union1d(part.classes, self.system.relations[part.rows].indices).astype(np.int64)
+            found += self._in_part(part._replace(classes=beside) if beside.size <= TUNING.widest else part, x)
+        return found
 
     def _tight(self, x: FloatArray) -> list[CapacityCut]:
         """Cuts that the point meets with nothing to spare."""
         return [cut for cut in self.cuts if cut.least > 1 and cut.short(x) > -TUNING.violation]
 
-    def _in_part(self, part: _FlowPart, inside: FloatArray) -> list[CapacityCut]:
-        system, found = self.system, []
-        matrix = csr_matrix(system.columns[:, part.classes])[part.rows]
-        program = CapacityProgram(csr_matrix(matrix).astype(np.float64))
-        down, up, share = system.down[part.classes], system.up[part.classes], inside[part.classes]
-        at = {int(number): place for place, number in enumerate(part.classes)}
-        last = -1
+    def _in_part(self, part: FlowPart, inside: FloatArray) -> list[CapacityCut]:
+        flows, found = _PartFlows(self.system, part, inside), list[CapacityCut]()
+        done, shown = set[int](), set[Need]()
         for need in part.needs:
             if self.late:
                 break
-            if need.amount != last:
-                low, high = (np.minimum(each.astype(np.float64), need.amount) * share for each in (down, up))
-                program.capacities(-low, high)
-                last = need.amount
-            ends = (0.0, float(need.amount)) if need.sense > 0 else (-float(need.amount), 0.0)
-            place = at[need.target]
-            ended = program.farthest(place, need.sense, most=ends, seconds=TUNING.seconds)
-            if ended is None or need.sense * ended[0][place] >= need.amount * (1 - 1e-7):
+            if need.target in done or need in shown:  # a cut of the other sense is most often the same
                 continue
-            duals = np.zeros(system.relations.shape[0])
-            duals[part.rows] = ended[1]
-            best = max(cut_of(system, need, duals), key=lambda cut: cut.short(inside))
-            if best.short(inside) > TUNING.violation:
-                found.append(best)
+            self.met.discard(need)
+            asked = flows.ask(need, self.nested)
+            found += asked.cuts
+            if asked.cuts:
+                done.add(need.target)
+            shown |= asked.shown
+            self.met |= asked.shown
         return found
 
-    def root(self) -> tuple[int, FloatArray]:
-        """The bound of the linear program with all cuts found in time, and its point."""
+    def root(self, tell: Callable[[int], object] = lambda _: None) -> tuple[int, FloatArray]:
+        """The bound of the linear program with all cuts found in time, and its point; tell hears of each bound."""
         lower, upper = self.system.free.astype(np.float64), np.ones(self.system.size)
         best, x = 0, lower
         for _ in range(TUNING.rounds):
@@ -243,11 +274,79 @@ class CutLoop:
                 break
             x = found[0]
             best = max(best, bound_of(self.system, self.cuts, found[1]))
+            tell(best)
             new = [] if self.late else self.separate(x)
             if not new:
                 break
             self.add(new)
         return best, x
+
+
+class _Asked(NamedTuple):
+    """What a need's flow told: cuts that the point breaks, or needs that it meets."""
+
+    cuts: list[CapacityCut]
+    shown: set[Need]
+
+
+class _PartFlows:
+    """How far the targets of needs can go in one part, where each class carries no more than its share of the point."""
+
+    def __init__(self, system: ClassSystem, part: FlowPart, inside: FloatArray) -> None:
+        self.system, self.part, self.inside = system, part, inside
+        matrix = csr_matrix(csr_matrix(system.columns[:, part.classes])[part.rows])
+        self.program = CapacityProgram(matrix.astype(np.float64))
+        self.room = tuple(each[part.classes].astype(np.float64) for each in (system.down, system.up))
+        self.share = np.maximum(inside[part.classes], TUNING.creep)
+        self.at = {int(number): place for place, number in enumerate(part.classes)}
+        self.named = dict[int, list[Need]]()
+        for need in part.needs:
+            self.named.setdefault(self.at[need.target], []).append(need)
+        self.set: tuple[int, bytes] = (-1, b"")
+
+    def ask(self, need: Need, nested: int) -> _Asked:
+        """Up to so many cuts, each found where those before it are taken to be met (nested cuts of Koch and Martin 1998)."""
+        share, cuts = self.share, list[CapacityCut]()
+        for _ in range(nested):
+            ended = self._farthest(need, share)
+            if ended is None:
+                break
+            if need.sense * ended[0][self.at[need.target]] >= need.amount * (1 - 1e-7):
+                return _Asked(cuts, set() if cuts else {need} | self._shown_too(ended[0]))
+            cut = self._cut(need, ended[1])
+            if cut is None or cut.short(self.inside) <= TUNING.violation:
+                break
+            cuts.append(cut)
+            share = share.copy()
+            share[[self.at[number] for number in cut.classes.tolist() if number in self.at]] = 1.0
+        return _Asked(cuts, set())
+
+    def _farthest(self, need: Need, share: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        wanted = (need.amount, share.tobytes())
+        if wanted != self.set:
+            low, high = (np.minimum(each, need.amount) * share for each in self.room)
+            self.program.capacities(-low, high)
+            self.set = wanted
+        ends = (0.0, float(need.amount)) if need.sense > 0 else (-float(need.amount), 0.0)
+        return self.program.farthest(self.at[need.target], need.sense, most=ends, seconds=TUNING.seconds)
+
+    def _cut(self, need: Need, multipliers: FloatArray) -> CapacityCut | None:
+        duals = np.zeros(self.system.relations.shape[0])
+        duals[self.part.rows] = -multipliers
+        return cut_of(self.system, need, duals)
+
+    def _shown_too(self, flow: FloatArray) -> set[Need]:
+        """Needs that this flow, or a multiple of it, meets too: of classes that carry as much of it as any, beside their share."""
+        moved = np.flatnonzero(np.abs(flow) > TUNING.nothing * max(1.0, float(np.abs(flow).max(initial=0.0))))
+        here, part = flow[moved], self.share[moved]
+        most = float((np.abs(here) / part).max(initial=0.0)) * (1 - 1e-9)
+        found = set[Need]()
+        for turn in (1, -1):
+            there = np.where(here * turn > 0, self.room[1][moved], self.room[0][moved]) * part
+            longest = float((there / np.abs(here)).min(initial=np.inf)) * (1 + 1e-9)
+            for place, own in zip(moved.tolist(), (here * turn).tolist(), strict=True):
+                found |= {need for need in self.named.get(place, ()) if need.sense * own >= most and need.amount <= longest * abs(own)}
+        return found
 
 
 def _different(cuts: list[CapacityCut]) -> list[CapacityCut]:

@@ -6,7 +6,7 @@ a - lower_level or below, and some at a + upper_level or above (Fischetti and Sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -83,6 +83,14 @@ class SuppressionProblem:
     @property
     def size(self) -> int:
         return int(self.value.size)
+
+    def with_suppressed(self, cells: BoolArray) -> SuppressionProblem:
+        """These are suppressed already; a cell that must be published cannot be."""
+        if cells.shape != self.value.shape:
+            raise InputError("What is suppressed already must have one entry per cell.")
+        if (cells & ~(self.candidate | self.primary | self.hidden)).any():
+            raise InputError("A cell that must be published is to be suppressed already.", hint="Frozen cells and zeros are published.")
+        return replace(self, hidden=self.hidden | (cells & ~self.primary), candidate=self.candidate & ~cells)
 
     @cached_property
     def columns(self) -> csc_matrix:

@@ -60,6 +60,7 @@ def suppress_cells(
     *,
     options: SuppressionOptions | None = None,
     readers: Sequence[KnowingReader] = (),
+    already: BoolArray | None = None,
     limits: Limits | None = None,
     on_progress: OnProgress | None = None,
 ) -> CellSuppression:
@@ -69,6 +70,7 @@ def suppress_cells(
         until its bound meets its pattern; `hypercube`, `modular` and `network` by their own rules, mended where these leave something open;
         `elimination`, which keeps sensitive cells from being known exactly and promises nothing of intervals.
     readers: respondents, holdings or coalitions who know part of the table; sensitive cells of others are kept from them too.
+    already: cells that are suppressed in any case, at no cost, because somebody decided so: secondary ones of the answer.
     options, limits, on_progress: what cells cost and what readers know; when to stop; whom to tell.
 
     Every pattern passes the independent audit of docs/audit.md, or none is answered.
@@ -88,11 +90,14 @@ def suppress_cells(
     check_kind("limits", limits, Limits)
     known("method", method, METHOD_NAMES)
     problem = _problem(source, sensitivity, options, shaped=method in BY_TABLES)
+    if already is not None:
+        problem = problem.with_suppressed(already)
     check_method(problem, method)
     if method in EXACT_ONLY:
         problem = _without_levels(problem, readers)
     sums = sums_of(source) if isinstance(source, Table) else None
-    run = _SuppressionRun(problem, _Asked(method, options, limits, tuple(readers), sums), on_progress)
+    given = np.zeros_like(problem.primary) if already is None else already & ~problem.primary
+    run = _SuppressionRun(problem, _Asked(method, options, limits, tuple(readers), sums, given), on_progress)
     return run.answer()
 
 
@@ -125,6 +130,7 @@ class _Asked(NamedTuple):
     limits: Limits
     readers: tuple[KnowingReader, ...]
     sums: csr_matrix | None
+    already: BoolArray
 
 
 class _SuppressionRun:
@@ -185,7 +191,8 @@ class _SuppressionRun:
                 hint="Free frozen cells near sensitive ones, or ask for less.",
             )
         self.best = None
-        run_isolated([(run_repair, (self.system, suppressed, proofs, new))], seconds=self.asked.limits.seconds, on_message=self._hear)
+        left = max(self.asked.limits.seconds - (time.monotonic() - self.began), TUNING.grace)
+        run_isolated([(run_repair, (self.system, suppressed, proofs, new))], seconds=left, on_message=self._hear)
         if self.best is None:
             raise OutOfTime("The time was up before a pattern was mended.", hint="Give more time. Nothing was released.")
 
@@ -202,7 +209,7 @@ class _SuppressionRun:
         cost, certified = cost_of(problem, suppressed), self.bound / COST_UNITS
         return CellSuppression(
             primary=problem.primary.copy(),
-            secondary=suppressed & ~problem.primary,
+            secondary=(suppressed | asked.already) & ~problem.primary,
             cost=cost,
             certified_bound=min(certified, cost),
             ending=Ending.OPTIMAL if cost <= certified else Ending.FEASIBLE,

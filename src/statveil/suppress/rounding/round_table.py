@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from statveil.audit.classical.rounding import RoundingAsked, RoundingCase, Round
 from statveil.audit.report import AuditReport
 from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed, NoTableFound
+from statveil.core.limits import Limits
+from statveil.solve.processes import run_isolated
 from statveil.suppress.rounding.problem import RoundingProblem, rounding_problem
 from statveil.suppress.rounding.programs import TUNING as PROGRAMS
 from statveil.suppress.rounding.programs import is_whole, relaxed, whole
@@ -25,6 +28,12 @@ class RoundingTuning(NamedTuple):
     most_proved: int = 3_000
     """Cells up to which a proof by cases is tried."""
     most_cases: int = 400
+    search_share: float = 0.85
+    """Of the time; the rest is for the audit and the proof."""
+    try_share: float = 0.5
+    """Of what is left, for a distance where a longer one may be tried after it."""
+    grace: float = 0.5
+    """Seconds a search may overrun before it is ended."""
     most_steps: int = 4
     """How many bases further than one a cell may be sent where no closer table was found."""
 
@@ -77,25 +86,50 @@ def round_table(table: Table, base: int, *, zero_restricted: bool = True, most_s
     >>> sorted(rounded.released.tolist()), rounded.proved
     ([3, 9, 12], True)
     """
-    end = time.monotonic() + seconds
-    for steps in range(min(most_steps, TUNING.most_steps) + 1):
+    seconds = Limits(seconds=seconds).seconds  # refused where it is none
+    end = time.monotonic() + TUNING.search_share * seconds
+    most = min(most_steps, TUNING.most_steps)
+    for steps in range(most + 1):
         problem = rounding_problem(table, base, zero_restricted=zero_restricted, steps=steps)
-        search = RoundingSearch(problem, end)
-        z = search.run()
-        if z is not None:
-            return _audited(table, problem, search, z, RoundingAsked(base=int(base), zero_restricted=zero_restricted, steps=steps))
+        heard = _Heard(problem)
+        left = max((end - time.monotonic()) * (1.0 if steps == most else TUNING.try_share), 0.1)
+        run_isolated([(search_rounding, (problem, left))], seconds=left + TUNING.grace, on_message=heard.take)
+        if heard.best is not None:
+            return _audited(table, heard, RoundingAsked(base=int(base), zero_restricted=zero_restricted, steps=steps))
     raise NoTableFound(
         f"No additive table was found within {most_steps + 1} bases of every cell.",
         hint="Allow more steps (most_steps), do without zero restriction, or take more time.",
     )
 
 
-def _audited(table: Table, problem: RoundingProblem, search: RoundingSearch, z: IntArray, asked: RoundingAsked) -> RoundedTable:
+class _Heard:
+    """The cheapest table that the search told, and the last list of cases: of one that was stopped too."""
+
+    def __init__(self, problem: RoundingProblem) -> None:
+        self.problem = problem
+        self.best: IntArray | None = None
+        self.cases: tuple[RoundingCase, ...] = ()
+
+    def take(self, news: IntArray | tuple[RoundingCase, ...]) -> None:
+        if isinstance(news, tuple):
+            self.cases = news
+        elif self.problem.accepts(news):
+            self.best = news
+
+
+def search_rounding(problem: RoundingProblem, seconds: float, send: Callable[[Any], None]) -> None:
+    """In a process of its own, because a solver does not always keep its time: tables as they are found, and the cases of the proof."""
+    RoundingSearch(problem, time.monotonic() + seconds, send).run()
+
+
+def _audited(table: Table, heard: _Heard, asked: RoundingAsked) -> RoundedTable:
+    problem, z = heard.problem, heard.best
+    assert z is not None
     released = problem.released(z) // 10 ** (table.scale - table.decimals)
     report = audit_rounding(table, released, asked)
     if not report.passed:
         raise AuditFailed("The audit of the rounded table found faults.", hint=str(report))
-    proof = RoundingProof(relations=problem.relations, scale=PROGRAMS.scale, cases=tuple(search.cases))
+    proof = RoundingProof(relations=problem.relations, scale=PROGRAMS.scale, cases=heard.cases)
     bound = min(proved_bound(table, asked, proof), problem.cost(z)) if proof.cases else 0
     return RoundedTable(released=released, asked=asked, cost=problem.cost(z), bound=bound, audit=report, proof=proof)
 
@@ -114,8 +148,8 @@ class OpenCase:
 class RoundingSearch:
     """Branch and bound on the relaxation, of large tables its root alone; cases carry the multipliers that prove them."""
 
-    def __init__(self, problem: RoundingProblem, end: float) -> None:
-        self.problem, self.end = problem, end
+    def __init__(self, problem: RoundingProblem, end: float, send: Callable[[Any], None] = lambda _: None) -> None:
+        self.problem, self.end, self.send = problem, end, send
         self.best: IntArray | None = None
         self.open: list[OpenCase] = []
         self.made = 0
@@ -126,10 +160,12 @@ class RoundingSearch:
 
     def run(self) -> IntArray | None:
         self._solve(())
+        self.send(tuple(self.cases))
         if self.best is None and self._left() > 0:
             self._offer(self._near_the_relaxation())
         if self.problem.value.size <= TUNING.most_proved:
             self._branch()
+            self.send(tuple(self.cases))
         return self.best
 
     def _left(self) -> float:
@@ -171,6 +207,7 @@ class RoundingSearch:
     def _offer(self, z: IntArray | None) -> None:
         if z is not None and self.problem.accepts(z) and (self.best is None or self.problem.cost(z) < self.problem.cost(self.best)):
             self.best = z
+            self.send(z)
 
     def _near_the_relaxation(self) -> IntArray | None:
         """What the relaxation left whole stays, the rest is settled in whole numbers; where that is impossible, all is."""
