@@ -11,6 +11,7 @@ from itertools import combinations, product
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_matrix
 
 Record = tuple[str | None, ...]
 
@@ -84,9 +85,12 @@ class PlainFile:
         """Whether the combination of this record's values is unsafe, counted in these records."""
         if any(shown[f] is None for f in places):
             return False
-        own = self.members(records, shown, places)
+        return not self.allowed(self.members(records, shown, places))
+
+    def allowed(self, own: Sequence[int]) -> bool:
+        """Whether these records may share a combination; nobody may."""
         values, weights = [self.values[n] for n in own], [self.weights[n] for n in own]
-        return len(own) < self.threshold or self.model.breaks(values, self.values, weights)
+        return not own or not (len(own) < self.threshold or self.model.breaks(values, self.values, weights))
 
     def loss(self, shown: Record) -> float:
         """-log(1 - risk), the risk being the largest of all combinations shown, counted in the file as it is."""
@@ -145,12 +149,41 @@ def least_recounted(file: PlainFile) -> float:
     return best
 
 
+def least_recounted_by_program(file: PlainFile) -> float:
+    """The same by an integer program: of each cell one set of its records shows it, and only sets that obey threshold and model exist."""
+    columns = [(number, shown, price) for number, record in enumerate(file.records) for shown, price in file.masks(record)]
+    cells = {(places, tuple(record[f] for f in places)) for record in file.records for places in file.tables}
+    rows, low, entries = 0, list[float](), list[tuple[int, int, float]]()
+    for number in range(len(file.records)):
+        entries += [(rows, column, 1.0) for column, (own, _, _) in enumerate(columns) if own == number]
+        rows, low = rows + 1, [*low, 1.0]
+    size = len(columns)
+    for places, code in sorted((each for each in cells if None not in each[1]), key=str):
+        own = [number for number, record in enumerate(file.records) if tuple(record[f] for f in places) == code]
+        chosen = [each for size_ in range(len(own) + 1) for each in combinations(own, size_) if file.allowed(each)]
+        entries += [(rows, size + place, 1.0) for place in range(len(chosen))]
+        for row, number in enumerate(own, start=rows + 1):
+            entries += [(row, size + place, 1.0) for place, each in enumerate(chosen) if number in each]
+            entries += [(row, column, -1.0) for column, (mine, shown, _) in enumerate(columns)
+                        if mine == number and all(shown[f] is not None for f in places)]  # fmt: skip
+        rows, low, size = rows + 1 + len(own), [*low, 1.0, *[0.0] * len(own)], size + len(chosen)
+    row, column, value = zip(*entries, strict=True)
+    cost = np.zeros(size)
+    cost[: len(columns)] = [price for *_, price in columns]
+    held = LinearConstraint(csr_matrix((value, (row, column)), shape=(rows, size)), low, low)
+    found = milp(cost, integrality=np.ones(size), bounds=Bounds(0, 1), constraints=held)
+    assert found.success
+    return float(found.fun)
+
+
 def least_with_recoding(
     file: PlainFile, menus: Sequence[Sequence[tuple[float, Callable[[str], str]]]], price: Callable[[PlainFile], float]
 ) -> float:
     """The least of recoding and blanks; a menu has the cost of each way to write its field, and that way."""
     best = math.inf
-    for levels in product(*menus):
+    for levels in sorted(product(*menus), key=lambda each: sum(cost for cost, _ in each)):
+        if sum(cost for cost, _ in levels) >= best:
+            break
         written = [tuple(None if v is None else way(v) for v, (_, way) in zip(record, levels, strict=True)) for record in file.records]
         best = min(best, sum(cost for cost, _ in levels) + price(_replaced(file, written)))
     return best

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,9 +32,16 @@ from statveil.data.queries.keys import (
     total_units,
 )
 from statveil.records.keys import KeyVariables
-from statveil.records.models import ModelJudge, SensitiveColumn, necessary_models
+from statveil.records.models import IndividualRisk, ModelJudge, SensitiveColumn, necessary_models
 from statveil.records.recode.recodings import Resolved, number_of, resolve
 
+
+class CodingTuning(NamedTuple):
+    most_told: int = 50_000
+    """Different keys up to which they are told apart by what risk models look at: by judgement."""
+
+
+TUNING = CodingTuning()
 UNKNOWN = -1
 MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "<na>", "n.a.", "nan", "null", "nil", "none", "missing", "?", ".", "-", "--", "*"})
 """Texts, in small letters and without blanks around them, that often mean a missing value."""
@@ -55,6 +63,13 @@ class RecodingLevel:
         return len(self.values)
 
 
+class ToldApart(NamedTuple):
+    """Columns by which equal keys are told apart: costs and weights as numbers, and what risk models are about as texts."""
+
+    numbers: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CodedFile:
     """The different keys of a file. `codes[field, key]` is the place of a value in `values[field]`, or UNKNOWN."""
@@ -70,8 +85,11 @@ class CodedFile:
     """What a blank of cost 1 costs in all records of the key."""
     missing_as: tuple[str | None, ...]
     """Of each field, the word that stands for a missing value, which is the last of its `values`; None where missing is no category."""
+    told: ToldApart
     numbers: IntArray
-    """By which equal keys are told apart, one row for each of `distinguishing_columns(keys)`: what one record has, in units of 10**-6."""
+    """One row for each of `told.numbers`: what one record of a key has, in units of 10**-6,"""
+    texts: Sequence[pa.Array]
+    """and for each of `told.values`: the text of each key."""
     households: Households | None
     sensitive: Mapping[str, SensitiveColumn]
     """What the keys hold of the columns that risk models are about."""
@@ -83,6 +101,11 @@ class CodedFile:
             return None
         unit = WEIGHT_UNIT if self.keys.weight else 1
         return ModelJudge(models=self.keys.judged, count=self.count, weight=self.weight, unit=unit, columns=self.sensitive)
+
+    @property
+    def judged_apart(self) -> bool:
+        """Whether all records of a key are alike in what risk models look at."""
+        return set(self.keys.sensitive) <= set(self.told.values)
 
     @property
     def records(self) -> int:
@@ -120,15 +143,18 @@ class Households:
     key: IntArray
 
 
-def distinguishing_columns(keys: KeyVariables) -> list[str]:
-    """Columns of costs and weights by which equal keys are told apart: where a key's records may be blanked in different ways.
+def distinguishing_columns(keys: KeyVariables, *, judged: bool = True) -> ToldApart:
+    """Columns by which equal keys are told apart: where a key's records may be blanked in different ways.
 
-    Rule `original` alone blanks all records of a key alike, and needs no more than their sums.
+    Rule `original` alone blanks all records of a key alike, and needs no more than their sums. Under `recount` it matters to risk models
+    (`judged`) which record of a key is blanked.
     """
     moved = keys.rule != "original" or bool(keys.caps) or keys.candidates > 0
+    judged = judged and keys.rule == "recount" and bool(keys.judged)
     cost = [keys.record_cost] if keys.record_cost and (moved or keys.household) else []
-    weight = [keys.weight] if keys.weight and keys.counting == "weights" and moved else []
-    return list(dict.fromkeys([*cost, *weight]))
+    risky = judged and any(isinstance(model, IndividualRisk) for model in keys.judged)
+    weight = [keys.weight] if keys.weight and ((keys.counting == "weights" and moved) or risky) else []
+    return ToldApart(tuple(dict.fromkeys([*cost, *weight])), keys.sensitive if judged else ())
 
 
 def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) -> CodedFile:
@@ -137,34 +163,40 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
     data.require(wanted)
     data.require([*(name for group in keys.linked for name in group), *keys.sensitive])
     with data.engine.session() as session:
-        told = distinguishing_columns(keys) if distinguish else []
-        key = record_key(data, keys, told)
+        told = distinguishing_columns(keys) if distinguish else ToldApart()
         _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
-        found = count_keys(session, key)
+        found = count_keys(session, record_key(data, keys, told))
+        if found.num_rows > TUNING.most_told and told != distinguishing_columns(keys, judged=False):
+            told = distinguishing_columns(keys, judged=False)
+            found = count_keys(session, record_key(data, keys, told))
+        key = record_key(data, keys, told)
         members = count_members(session, key) if keys.household else None
         held = {name: count_values(session, key, name) for name in keys.sensitive}
     if not found.num_rows:
         raise InputError(f"{data.origin} has no records.", hint="There is nothing to protect.")
     values, levels, missing_as, codes = _coded(found, keys)
-    numbers = _numbers(found, told)
-    order = np.lexsort((*numbers[::-1], *codes[::-1])) if told else key_order(codes, [len(each) for each in values])
+    numbers, texts = _numbers(found, told), [found[f"v{place}"].combine_chunks() for place in range(len(told.values))]
+    ranks = [np.asarray(pc.rank(text, tiebreaker="dense"), dtype=np.int64) for text in texts]
+    order = np.lexsort((*ranks, *numbers[::-1], *codes[::-1])) if any(told) else key_order(codes, [len(each) for each in values])
     count = _whole(found["records"])[order]
     weight = _whole(found["weight"])[order] if keys.weight else count
     mass = _whole(found["cost"])[order] / WEIGHT_UNIT if keys.record_cost else count.astype(np.float64)
     codes, numbers = np.ascontiguousarray(codes[:, order]), numbers[:, order]
+    texts = [text.take(pa.array(order)) for text in texts]
     coded = CodedFile(keys=keys, values=values, levels=levels, codes=codes, count=count, weight=weight, mass=mass, missing_as=missing_as,
-                      numbers=numbers, households=None, sensitive={})  # fmt: skip
+                      told=told, numbers=numbers, texts=texts, households=None, sensitive={})  # fmt: skip
     homes = None if members is None else _households(members, coded)
     return replace(coded, households=homes, sensitive={name: _sensitive_column(found, coded) for name, found in held.items()})
 
 
-def record_key(data: Microdata, keys: KeyVariables, told: Sequence[str] = ()) -> RecordKey:
+def record_key(data: Microdata, keys: KeyVariables, told: ToldApart = ToldApart()) -> RecordKey:  # noqa: B008 - a tuple
     """The key as queries read it, equal keys told apart by the columns `told`."""
     return RecordKey(
         data=data,
         fields=keys.names,
         missing=keys.missing_codes,
-        numbers=told,
+        numbers=told.numbers,
+        values=told.values,
         weight=keys.weight,
         cost=keys.record_cost,
         household=keys.household,
@@ -193,8 +225,9 @@ def _whole(column_: pa.ChunkedArray) -> IntArray:
     return np.asarray(column_.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _numbers(found: pa.Table, told: Sequence[str]) -> IntArray:
-    return np.array([_whole(found[f"n{place}"]) for place in range(len(told))], dtype=np.int64).reshape(len(told), found.num_rows)
+def _numbers(found: pa.Table, told: ToldApart) -> IntArray:
+    rows = [_whole(found[f"n{place}"]) for place in range(len(told.numbers))]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), found.num_rows)
 
 
 def _coded(
@@ -284,8 +317,12 @@ def _households(members: pa.Table, coded: CodedFile) -> Households:
 def _keys_of(found: pa.Table, coded: CodedFile) -> IntArray:
     """The key of each row of an answer."""
     codes = np.stack([codes_of(found[f"k{place}"].combine_chunks(), coded, place) for place in range(len(coded.values))])
-    told = [f"n{place}" for place in range(len(coded.numbers))]
-    return key_places(np.concatenate([coded.codes, coded.numbers]), np.concatenate([codes, _numbers(found, told)]))
+    ours, theirs = [coded.codes, coded.numbers], [codes, _numbers(found, coded.told)]
+    for place, text in enumerate(coded.texts):
+        distinct = pc.unique(text)
+        ours.append(pc.index_in(text, value_set=distinct).to_numpy()[None])
+        theirs.append(pc.index_in(found[f"v{place}"].combine_chunks(), value_set=distinct).to_numpy()[None])
+    return key_places(np.concatenate(ours), np.concatenate(theirs))
 
 
 def _sensitive_column(found: pa.Table, coded: CodedFile) -> SensitiveColumn:

@@ -4,15 +4,18 @@ A combination breaks a model by what its records hold; it is then unsafe like on
 covers both. Proofs lean on what holds whichever records join or leave a combination: with fewer records there are no more different
 values, and the risk of each is no lower. Entropy, recursion and closeness can go either way, so that bounds count of them only what they
 imply (`necessary`).
+
+The shares that a model allows are a convex set, so that a combination that breaks it is cut off by a line (`Cut`) that all allowed ones
+respect, whatever records join or leave: programs that choose who shows what add such lines where they are needed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +24,23 @@ from statveil.core.errors import InputError
 
 SLACK = 1e-12
 """Of sums and logarithms in floating point, where a limit is just reached; the audit decides such cases in whole numbers."""
+CLEAR = 1e-9
+"""What is more than such errors."""
+TOLERANCE = 1e-6
+"""A solver takes less for nothing."""
+
+
+class Cut(NamedTuple):
+    """Every combination that obeys a model holds records whose `value`s sum to `least` or more, unless it holds none."""
+
+    value: FloatArray
+    least: float
+
+    @property
+    def scaled(self) -> Cut:
+        """With values of up to 1: a solver takes small ones for nothing."""
+        largest = float(np.abs(self.value).max(initial=0.0))
+        return Cut(self.value / largest, self.least / largest) if largest > 0 else self
 
 
 @dataclass(frozen=True)
@@ -40,6 +60,11 @@ class DistinctDiversity:
 
     def broken(self, cells: CellValues) -> BoolArray:
         return np.asarray(cells.different < self.least)
+
+    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
+        """That cuts off a combination with so many records of each value, if it breaks the model."""
+        absent = number <= 0
+        return Cut(absent.astype(np.float64), self.least - float((~absent).sum()))
 
     def __str__(self) -> str:
         return f"at least {self.least} different values of {self.column}"
@@ -62,6 +87,17 @@ class EntropyDiversity:
 
     def broken(self, cells: CellValues) -> BoolArray:
         return np.asarray(cells.entropy < math.log(self.least) - SLACK)
+
+    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
+        """The entropy of shares p is at most -sum p log q, whatever q (Gibbs): of some between these and equal ones, what cuts deepest."""
+        own, even = number / number.sum(), np.full(number.size, 1.0 / number.size)
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            q = (1 - middle) * own + middle * even
+            low, high = (middle, high) if -float(q @ np.log(q)) < math.log(self.least) else (low, middle)
+        found = [Cut(-np.log((1 - part) * own + part * even) - math.log(self.least), 0.0).scaled for part in high * 0.5 ** np.arange(20)]
+        return min(found, key=lambda cut: float(cut.value @ number))
 
     def __str__(self) -> str:
         return f"the entropy of {self.column} at least that of {self.least:g} equally frequent values"
@@ -87,6 +123,14 @@ class RecursiveDiversity:
     def broken(self, cells: CellValues) -> BoolArray:
         first, rest = cells.commonest, cells.from_place(self.least)
         return np.asarray(first >= self.c * rest - SLACK * first)
+
+    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
+        """No value is as common as c times all but any l - 1 others: the commonest here, and those that are rarest here."""
+        order = np.argsort(-number, kind="stable")
+        value = np.zeros(number.size)
+        value[order[self.least - 1 :]] = self.c
+        value[order[0]] -= 1.0
+        return Cut(value, _least_above_zero(self.c, int(column.records.sum())))
 
     def __str__(self) -> str:
         return f"the commonest value of {self.column} rarer than {self.c:g} times those from the {self.least}. commonest on"
@@ -114,6 +158,15 @@ class Closeness:
     def broken(self, cells: CellValues) -> BoolArray:
         return np.asarray(cells.distance > self.most + SLACK)
 
+    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
+        """The distance is a sum of absolute values: each with the sign that it has here, they sum to no more."""
+        shares = number / number.sum(), column.share
+        own, every = (np.cumsum(each)[:-1] for each in shares) if column.ordered else shares
+        sign = np.sign(own - every)
+        limit = self.most * sign.size if column.ordered else 2 * self.most
+        of_value = np.append(np.cumsum(sign[::-1])[::-1], 0.0) if column.ordered else sign
+        return Cut(limit + float(sign @ every) - of_value, 0.0)
+
     def __str__(self) -> str:
         return f"the shares of {self.column} within {self.most:g} of those in the file"
 
@@ -131,6 +184,27 @@ class IndividualRisk:
     @property
     def necessary(self) -> RiskModel | None:
         return self
+
+    def cut(self, records: int, weight: float, own: FloatArray) -> Cut:
+        """Below the weights that 1, 2, ... records need: the line, by a record and by a weight of 1, that is furthest above this one.
+
+        `own` are the weights of all records that there are. From 1/most records on any weight will do: a falling line stays below."""
+        count = np.arange(1, min(own.size, max(math.ceil(1 / self.most), records) + 1) + 1)
+        needed = np.maximum(np.minimum(self._least_weight(count), 2 * own.sum()), count * own.min())
+        others = count != records
+        falls = np.append(np.maximum((needed[records - 1] - needed[others]) / (count[others] - records), 0.0), 0.0)
+        least = (needed + falls[:, None] * count).min(axis=1)
+        best = int(np.argmax(least - falls * records))
+        return Cut(np.array([falls[best], 1.0]), float(least[best]))
+
+    def _least_weight(self, count: IntArray) -> FloatArray:
+        """The weight that so many records need together, or a little less; 0 where any will do."""
+        low, high = count.astype(np.float64), count * 1e12
+        for _ in range(100):
+            middle = np.sqrt(low * high)
+            risky = benedetti_franconi(count, middle) > self.most + SLACK
+            low, high = np.where(risky, middle, low), np.where(risky, high, middle)
+        return np.where(benedetti_franconi(count, count.astype(np.float64)) > self.most + SLACK, low, 0.0)
 
     def __str__(self) -> str:
         return f"the risk of a record at most {self.most:g}"
@@ -151,6 +225,13 @@ RiskModel = DiversityModel | IndividualRisk | HouseholdRisk
 MODELS: Mapping[str, type[RiskModel]] = {
     each.kind: each for each in (DistinctDiversity, EntropyDiversity, RecursiveDiversity, Closeness, IndividualRisk, HouseholdRisk)
 }
+
+
+def _least_above_zero(c: float, most: int) -> float:
+    """The least that c times a whole number up to `most` exceeds one before it."""
+    times = c * np.arange(1, most + 1)
+    above = times - (np.ceil(times) - 1)
+    return float(above[above > CLEAR * times].min(initial=1.0))
 
 
 def _check(fits: bool, words: str) -> None:
@@ -305,6 +386,38 @@ class ModelJudge:
                 bad = model.broken(held[model.column])
             found[here] |= bad[dense[here]]
         return found
+
+    def of_rows(self, key: IntArray, records: IntArray) -> ModelJudge:
+        """For rows of so many records of a key each; all records of a key are alike."""
+        columns = {name: self._of_rows(name, key, records) for name in self.columns}
+        return replace(self, count=records, weight=self.weight[key] // self.count[key] * records, columns=columns)
+
+    def _of_rows(self, name: str, key: IntArray, records: IntArray) -> SensitiveColumn:
+        return SensitiveColumn(key=np.arange(key.size), value=self.values[name][key], records=records, ordered=self.columns[name].ordered)
+
+    @cached_property
+    def values(self) -> dict[str, IntArray]:
+        """Of each key, where all its records are alike."""
+        found = {name: np.zeros(self.count.size, dtype=np.int64) for name in self.columns}
+        for name, column in self.columns.items():
+            found[name][column.key] = column.value
+        return found
+
+    def cuts(self, key: IntArray, records: IntArray, members: IntArray) -> list[Cut]:
+        """That cut off a combination shown by so many records of each key; of each of the keys that may show it, a record's value."""
+        found = [self._cut(model, key, records, members).scaled for model in self.models]
+        place = np.searchsorted(members, key)
+        return [cut for cut in found if cut.value[place] @ records < cut.least - TOLERANCE]
+
+    def _cut(self, model: RiskModel, key: IntArray, records: IntArray, members: IntArray) -> Cut:
+        if not isinstance(model, IndividualRisk):
+            column = self.columns[model.column]
+            number = np.bincount(self.values[model.column][key], weights=records, minlength=column.share.size).astype(np.float64)
+            cut = model.cut(number, column)
+            return Cut(cut.value[self.values[model.column][members]], cut.least)
+        weight = self.weight / self.count / self.unit
+        cut = model.cut(int(records.sum()), float(weight[key] @ records), np.repeat(weight[members], self.count[members]))
+        return Cut(cut.value[0] + cut.value[1] * weight[members], cut.least)
 
     def risks(self, cell: IntArray) -> FloatArray:
         """The individual risk that a cell gives its keys; 0 where there is no cell."""

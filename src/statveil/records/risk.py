@@ -332,7 +332,7 @@ class Risk(NamedTuple):
 
 def classes_before(coded: CodedFile) -> KeyClasses:
     """Keys that are told apart by their numbers only are one class."""
-    if not len(coded.numbers):
+    if not any(coded.told):
         return KeyClasses(codes=coded.codes, count=coded.count, weight=coded.weight / WEIGHT_UNIT if coded.keys.weight else None)
     distinct, inverse = np.unique(coded.codes, axis=1, return_inverse=True)
     count = np.bincount(inverse.ravel(), weights=coded.count).astype(np.int64)

@@ -19,20 +19,23 @@ WEIGHT_DECIMALS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class RecordKey:
-    """The columns of a key. Queries call its fields k0, k1, ..., the numbers that tell equal keys apart n0, n1, ..., the household home."""
+    """The columns of a key. Queries call its fields k0, k1, ..., the numbers that tell equal keys apart n0, n1, ..., the texts that do
+    v0, v1, ..., the household home."""
 
     data: Microdata
     fields: Sequence[str]
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Codes of each field that mean missing."""
     numbers: Sequence[str] = ()
+    values: Sequence[str] = ()
     weight: str | None = None
     cost: str | None = None
     household: str | None = None
 
     @property
     def names(self) -> list[str]:
-        return [*(f"k{place}" for place in range(len(self.fields))), *(f"n{place}" for place in range(len(self.numbers)))]
+        kinds = {"k": self.fields, "n": self.numbers, "v": self.values}
+        return [f"{letter}{place}" for letter, columns in kinds.items() for place in range(len(columns))]
 
     def text(self, name: str) -> str:
         """A field as text, or NULL where it is missing. Codes that a user calls missing are; 9 means 9.0 where a column holds numbers."""
@@ -51,8 +54,10 @@ class RecordKey:
         return [f"{self.text(name)} AS k{place}" for place, name in enumerate(self.fields)]
 
     @property
-    def units(self) -> list[str]:
-        return [f"{_units(self.data, name)} AS n{place}" for place, name in enumerate(self.numbers)]
+    def told(self) -> list[str]:
+        """By which equal keys are told apart."""
+        numbers = [f"{_units(self.data, name)} AS n{place}" for place, name in enumerate(self.numbers)]
+        return [*numbers, *(f"{_value(self.data, name)} AS v{place}" for place, name in enumerate(self.values))]
 
     @property
     def home(self) -> list[str]:
@@ -64,13 +69,18 @@ def _units(data: Microdata, name: str) -> str:
     return NumberColumn.of(data, name).units(WEIGHT_DECIMALS)
 
 
+def _value(data: Microdata, name: str) -> str:
+    """A column as text, empty where it is missing."""
+    return f"coalesce({text_of(data.engine, name)}, '')"
+
+
 def count_keys(session: Session, key: RecordKey) -> pa.Table:
     """Each different key with its records, and the sums of their weights and costs where there are any."""
-    raw = ", ".join(dict.fromkeys(column(key.data.engine, name) for name in (*key.fields, *key.numbers)))
+    raw = ", ".join(dict.fromkeys(column(key.data.engine, name) for name in (*key.fields, *key.numbers, *key.values)))
     summed = {label: name for label, name in (("weight", key.weight), ("cost", key.cost)) if name}
     sums = ["count(*) AS records", *(f"sum({_units(key.data, name)}) AS {label}" for label, name in summed.items())]
     inner = f"SELECT {raw}, {', '.join(sums)} FROM records GROUP BY {raw}"
-    outer = f"SELECT {', '.join([*key.texts, *key.units, 'records', *summed])} FROM ({inner})"
+    outer = f"SELECT {', '.join([*key.texts, *key.told, 'records', *summed])} FROM ({inner})"
     totals = [f"CAST(sum({label}) AS BIGINT) AS {label}" for label in ("records", *summed)]
     names = ", ".join(key.names)
     return session.query(f"SELECT {names}, {', '.join(totals)} FROM ({outer}) GROUP BY {names}")
@@ -79,14 +89,14 @@ def count_keys(session: Session, key: RecordKey) -> pa.Table:
 def count_members(session: Session, key: RecordKey) -> pa.Table:
     """Each different key of each household with its records."""
     names = ", ".join(["home", *key.names])
-    rows = f"SELECT {', '.join([*key.home, *key.texts, *key.units])} FROM records"
+    rows = f"SELECT {', '.join([*key.home, *key.texts, *key.told])} FROM records"
     return session.query(f"SELECT {names}, count(*) AS records FROM ({rows}) GROUP BY {names}")
 
 
 def count_values(session: Session, key: RecordKey, sensitive: str) -> pa.Table:
     """Each different key with each `value` of another column, empty where it is missing, and how many records have them."""
-    value = f"coalesce({text_of(key.data.engine, sensitive)}, '') AS value"
-    return session.query(f"SELECT {', '.join([*key.texts, *key.units, value])}, count(*) AS records FROM records GROUP BY ALL")
+    value = f"{_value(key.data, sensitive)} AS value"
+    return session.query(f"SELECT {', '.join([*key.texts, *key.told, value])}, count(*) AS records FROM records GROUP BY ALL")
 
 
 def no_amount(data: Microdata, name: str) -> str:
@@ -115,7 +125,7 @@ def records_by_risk(session: Session, key: RecordKey, risks: pa.Table, columns: 
     """Every record with these columns and what `risks` tells of its key, and `homes` of its household, most risky first."""
     session.lend("risks", risks)
     fields = key.names[: len(key.fields)]
-    told = [name for name in risks.column_names if not re.fullmatch(r"[kn][0-9]+", name)]
+    told = [name for name in risks.column_names if not re.fullmatch(r"[knv][0-9]+", name)]
     same = " AND ".join(f"r.{name} IS NOT DISTINCT FROM u.{name}" for name in fields)
     wanted = [f"r.{column(key.data.engine, name)}" for name in columns]
     measures, joined = [f"u.{name}" for name in told], f"(SELECT *, {', '.join([*key.texts, *key.home])} FROM records) r"

@@ -71,10 +71,10 @@ class ReleasedRecords(NamedTuple):
 
 def released_records(session: Session, key: RecordKey, columns: Sequence[ReleasedColumn], *, secret: int) -> ReleasedRecords:
     """The records with these columns; `secret` decides which records of a key that is blanked in part get the blanks."""
-    keyed = f"SELECT *, {', '.join([*key.texts, *key.units, *key.home])} FROM records"
+    keyed = f"SELECT *, {', '.join([*key.texts, *key.told, *key.home])} FROM records"
     same = " AND ".join(
         [f"r.k{place} IS NOT DISTINCT FROM b.k{place}" for place in range(len(key.fields))]
-        + [f"r.n{place} = b.n{place}" for place in range(len(key.numbers))]
+        + [f"r.{name} = b.{name}" for name in key.names[len(key.fields) :]]
         + ["r.home = b.home"] * len(key.home)
     )
     masked = f"SELECT r.*, coalesce(b.mask, 0) AS mask FROM ({keyed}) r LEFT JOIN whole_keys b ON {same}"

@@ -36,6 +36,7 @@ class RecodingBoxSearch:
     boxes: int = 0
     _least_leaf: float = np.inf
     """The least bound of a recoding that was priced: where prices are not exact, the proof cannot go beyond it."""
+    _offered: set[Levels] = field(default_factory=set)
     _joins: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
     def run(self) -> bool:
@@ -70,6 +71,9 @@ class RecodingBoxSearch:
             heapq.heappush(waiting, (bound, self.boxes, box))
 
     def offer(self, levels: Levels) -> None:
+        if levels in self._offered:  # later, with less time, its bound would be lower
+            return
+        self._offered.add(levels)
         value, least = self.leaf(levels)
         self._least_leaf = min(self._least_leaf, least)
         if value < self.value:

@@ -41,22 +41,24 @@ class Rows:
     """Rows of a linear program, collected one by one."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[int, int, float]] = []
+        self.columns: list[IntArray] = []
+        self.values: list[FloatArray] = []
         self.lower: list[float] = []
         self.upper: list[float] = []
 
-    def add(self, columns: Sequence[int] | IntArray, values: Sequence[float], lower: float, upper: float) -> None:
-        row = len(self.lower)
-        self.entries += [(row, int(column), float(value)) for column, value in zip(columns, values, strict=True)]
+    def add(self, columns: Sequence[int] | IntArray, values: Sequence[float] | FloatArray, lower: float, upper: float) -> None:
+        self.columns.append(np.asarray(columns, dtype=np.int64))
+        self.values.append(np.asarray(values, dtype=np.float64))
         self.lower.append(lower)
         self.upper.append(upper)
 
     def model(self, cost: FloatArray, upper: FloatArray) -> LinearModel:
-        rows, columns, values = (np.array(part) for part in zip(*self.entries, strict=True))
+        rows = np.repeat(np.arange(len(self.columns)), [each.size for each in self.columns])
+        columns, values = np.concatenate(self.columns), np.concatenate(self.values)
         shape = (len(self.lower), cost.size)
         return LinearModel(
             cost=cost,
-            matrix=csr_matrix((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape),
+            matrix=csr_matrix((values, (rows, columns)), shape=shape),
             row_lower=np.array(self.lower),
             row_upper=np.array(self.upper),
             lower=np.zeros(cost.size),

@@ -254,7 +254,7 @@ def _kinds_of_homes(homes: Households, kind_of: IntArray) -> _HouseholdKinds:
 
 
 def solve_jointly(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> JointBlanks | None:
-    """The optimum under the rule; None where the program grows too large, or finds nothing in time once it has grown.
+    """The optimum under the rule; None where the program grows too large, or under `recount` finds nothing in time.
 
     Without caps a program that is too large from the beginning is not tried either: there are other ways.
     """
@@ -268,7 +268,7 @@ def solve_jointly(problem: SuppressionProblem, patterns: Words, *, seconds: floa
         try:
             step = program.solve(seconds=max(0.1, deadline - time.monotonic()), small=bool(grown or not coded.keys.caps))
         except OutOfTime:
-            if not grown:
+            if coded.keys.rule == "original":
                 raise
             return None
         if step is None:

@@ -83,6 +83,14 @@ class RecountBlanks(NamedTuple):
     """Components in which an answer of equal cost and lower second cost may exist."""
 
 
+class CellCut(NamedTuple):
+    """What a cell holds if it is open: the sum of `value` over the records that show it is `least` or more."""
+
+    value: dict[int, float]
+    """Of a record of each key that has the cell."""
+    least: float
+
+
 class _KeyKind(NamedTuple):
     """Keys that are alike: the same sets to hit, the same cells in doubt, the same mass of a record."""
 
@@ -107,6 +115,7 @@ class DoubtfulCells:
         self.problem, self.most_keys = problem, most_keys
         self.members: dict[Cell, list[int]] = {}
         self.doubts: dict[int, list[Cell]] = {}
+        self.cuts: dict[Cell, list[CellCut]] = {}
         self.too_many = False
         """Whether more keys than `most_keys` are in doubt: then they are no longer noted one by one."""
 
@@ -206,21 +215,28 @@ class RecountProgram(DoubtfulCells):
         for number, kind in enumerate(kinds):
             for cell in kind.cells:
                 owners.setdefault(cell, []).append(number)
-        for place, (table, own) in enumerate(cells):
-            threshold, every = self.problem.coded.tables[table][1], list[int]()
-            for number in owners[table, own]:
+        for place, cell in enumerate(cells):
+            shown = {}
+            for number in owners[cell]:
                 columns = np.arange(begin[number], begin[number + 1])
-                shown = columns[masks[columns] & self.problem.table_masks[table] == 0]
-                if shown.size:
-                    rows.add([*shown, masks.size + place], [1.0] * shown.size + [-float(sizes[number])], -np.inf, 0)
-                    every += shown.tolist()
-            rows.add([*every, masks.size + place], [1.0] * len(every) + [-float(threshold)], 0, np.inf)
+                shown[number] = columns[masks[columns] & self.problem.table_masks[cell[0]] == 0].tolist()
+                if shown[number]:
+                    rows.add([*shown[number], masks.size + place], [1.0] * len(shown[number]) + [-float(sizes[number])], -np.inf, 0)
+            self._bind(rows, cell, masks.size + place, {kinds[number].keys[0]: columns for number, columns in shown.items()})
         mass = np.array([self.problem.record_mass[kind.keys[0]] for kind in kinds])
         first, second = (
             np.concatenate([cost * mass[owner], np.zeros(len(cells))])
             for cost in (self.problem.units_cost(masks), self.problem.tie_cost(masks))
         )
         return rows.model(first, np.concatenate([sizes[owner], np.ones(len(cells))]).astype(np.float64)), second
+
+    def _bind(self, rows: Rows, cell: Cell, is_open: int, shown: dict[int, list[int]]) -> None:
+        """A cell that is open holds enough; `shown` are the columns that show it, by a key of their kind."""
+        threshold = CellCut(dict.fromkeys(shown, 1.0), float(self.problem.coded.tables[cell[0]][1]))
+        every, size = [column for columns in shown.values() for column in columns], [len(columns) for columns in shown.values()]
+        for cut in (threshold, *self.cuts.get(cell, ())):
+            values = np.append(np.repeat([cut.value[key] for key in shown], size), -cut.least)
+            rows.add([*every, is_open], values, 0, np.inf)
 
     def dealt(self, kinds: Sequence[_KeyKind], found: ProgramAnswer) -> list[tuple[int, int, int]]:
         """The numbers of each kind given to its keys in order: rows of key, units and records."""
@@ -282,7 +298,7 @@ def recount_exactly(
     best = None if small and begun else _annealed(program, free, began + share * seconds, cool=not quick)
     bound = _price(program, free)
     if begun:
-        rows, bound, safe = _grown(program, free, deadline - TUNING.mending * seconds, ties=False)
+        rows, bound, safe = grown(program, free, deadline - TUNING.mending * seconds, ties=False)
         if safe:
             rows, open_ties = _with_ties_settled(program, rows, deadline) if ties else (rows, len(program.components()))
             return RecountBlanks(*rows, bound=bound, cells=len(program.members), open_ties=open_ties)
@@ -321,7 +337,7 @@ def _released(problem: SuppressionProblem, rows: Blanked) -> tuple[IntArray, Int
     return problem.blanked(key, problem.fields_of(units)), row_amount(problem, key, records)
 
 
-def _grown(program: RecountProgram, rows: Blanked, deadline: float, *, ties: bool) -> tuple[Blanked, float, bool]:
+def grown(program: RecountProgram, rows: Blanked, deadline: float, *, ties: bool) -> tuple[Blanked, float, bool]:
     """Let cells enter and solve again until a recount finds nothing: the rows, the bound on their cost, and whether they are safe."""
     bound = _price(program, (np.arange(program.problem.coded.size), program.free, program.problem.coded.count))
     for _ in range(TUNING.rounds):
@@ -344,7 +360,7 @@ def _with_ties_settled(program: RecountProgram, rows: Blanked, deadline: float) 
     step = _solve(program, deadline, ties=True)
     if step is None:
         return rows, len(parts)
-    better, _, safe = _grown(program, step[0], deadline, ties=True)
+    better, _, safe = grown(program, step[0], deadline, ties=True)
     if not safe or _price(program, better) > _price(program, rows) * (1 + SAME_COST) or _second(program, better) > _second(program, rows):
         return rows, len(parts)
     return better, sum(not program.settled[cells].found.settled for _, cells in program.components())

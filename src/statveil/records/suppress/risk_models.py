@@ -6,7 +6,9 @@ the combinations that it still shows, counted in the original file. With the hou
 blanks: cheaper or less risky than all others; fronts are added member by member, and what another sum beats in both is dropped. Only
 households that their own cheapest blanks leave too risky are looked at. The answer is the optimum.
 
-Under `recount`, blanks are added in rounds as without models; some are needless afterwards and are taken back.
+Under `recount` the growing program counts what combinations hold, not records alone: where it leaves one that breaks a model, a cut enters
+that every combination which obeys the model respects. Where the program does not come to its end, blanks are added in rounds as without
+models; some are needless afterwards and are taken back.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.records.frequencies import Words
-from statveil.records.models import SLACK, HouseholdRisk, ModelJudge
+from statveil.records.models import SLACK, HouseholdRisk, IndividualRisk, ModelJudge
 from statveil.records.suppress.joint_program import cover_households, shared_units
-from statveil.records.suppress.problem import SuppressionProblem, known_only
-from statveil.records.suppress.recount import DoubtfulCells
+from statveil.records.suppress.problem import SuppressionProblem, known_only, merged
+from statveil.records.suppress.recount import Cell, CellCut, DoubtfulCells, RecountBlanks, RecountProgram, grown
 from statveil.records.suppress.recount_rounds import alike_rows
 
 
@@ -154,6 +156,50 @@ def _front_of(choices: Sequence[_Choice]) -> list[_Choice]:
         if not found or choice.loss < found[-1].loss:
             found.append(choice)
     return found
+
+
+class ModelProgram(RecountProgram):
+    """The growing program under risk models; keys are told apart by all that models look at.
+
+    Patterns are those that stay unsafe whatever is blanked elsewhere.
+    """
+
+    def __init__(self, problem: SuppressionProblem, patterns: Words) -> None:
+        super().__init__(problem, patterns)
+        judge = problem.coded.judge
+        assert judge is not None
+        self.judge = judge
+        risky = any(isinstance(model, IndividualRisk) for model in judge.models)
+        alike = np.stack([self.kind, *([judge.weight // judge.count] if risky else []), *judge.values.values()])
+        _, first, kind = np.unique(alike, axis=1, return_index=True, return_inverse=True)
+        self.required, self.kind = [self.required[number] for number in self.kind[first]], kind.ravel()
+
+    def enter(self, key: IntArray, units: IntArray, records: IntArray) -> int:
+        """Add the cells that these rows leave with too few records or breaking a model, and the cuts that forbid it; how many."""
+        found, judge = super().enter(key, units, records), self.judge.of_rows(key, records)
+        for number, mask in enumerate(self.problem.table_masks):
+            own = self.cells[number][key]
+            shown = np.where(units & mask == 0, own, -1)
+            broken = np.unique(shown[judge.broken(shown)])
+            if broken.size and not self.too_many:
+                self._enter(number, broken)
+                found += sum(self._cut((number, int(cell)), key, np.where(shown == cell, records, 0)) for cell in broken)
+        return found
+
+    def _cut(self, cell: Cell, key: IntArray, records: IntArray) -> int:
+        """Cut off what a cell holds; answers of before are void."""
+        here, members = np.flatnonzero(records), np.array(self.members[cell], dtype=np.int64)
+        for cut in self.judge.cuts(key[here], records[here], members):
+            self.cuts.setdefault(cell, []).append(CellCut(dict(zip(members.tolist(), cut.value.tolist(), strict=True)), cut.least))
+        self.solved = {cells: each for cells, each in self.solved.items() if cell not in cells}
+        return 1
+
+
+def models_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> tuple[RecountBlanks, bool]:
+    """The optimum under `recount` and risk models, or rows that are not safe yet, with a bound; and whether they are safe."""
+    coded, program = problem.coded, ModelProgram(problem, patterns)
+    rows, bound, safe = grown(program, (np.arange(coded.size), program.free, coded.count), time.monotonic() + seconds, ties=False)
+    return RecountBlanks(*merged(*rows), bound=bound, cells=len(program.members), open_ties=1), safe
 
 
 def take_back_judged(problem: SuppressionProblem, units: IntArray, *, seconds: float) -> IntArray:

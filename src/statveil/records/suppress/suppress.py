@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import IntArray
+from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.core.limits import Ending, Limits, check_seed
 from statveil.data.microdata import Microdata
@@ -19,18 +19,31 @@ from statveil.records.keys import KeyVariables
 from statveil.records.suppress import wildcard
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.decoys import add_decoys
+from statveil.records.suppress.integer_programs import SAME_COST
 from statveil.records.suppress.joint_program import JointBlanks, JointProgram, cover_households, solve_jointly
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
-from statveil.records.suppress.recount import recount_exactly
+from statveil.records.suppress.recount import RecountBlanks, recount_exactly
 from statveil.records.suppress.recount_rounds import add_rounds, take_back
-from statveil.records.suppress.risk_models import cover_risky_households, household_limit, take_back_judged
+from statveil.records.suppress.risk_models import cover_risky_households, household_limit, models_exactly, take_back_judged
 from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 
 
 class SuppressTuning(NamedTuple):
     thinned: int = 200_000
-    """Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`: by judgement."""
+    """Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`,"""
+    cuts: float = 0.8
+    """share of the programs' time that the one with cuts may take before that for thresholds,"""
+    program: float = 0.4
+    """of the time that the integer program of caps may take before prices are tried,"""
+    attempts: int = 4
+    """of those that are tried then, how many may hold the caps,"""
+    pricing: float = 0.5
+    """share of the time left in which they are looked for,"""
+    dearer: tuple[float, float] = (1.1, 20.0)
+    """times which blanks become dearer from one to the next, at least and at most,"""
+    dearest: float = 1e6
+    """and what one costs at the most: by judgement."""
 
 
 TUNING = SuppressTuning()
@@ -75,7 +88,7 @@ def fewest_blanks(
     patterns = problem.patterns()
     floor = original_bound(problem, _lasting(problem, patterns))
     if coded.keys.caps:
-        return _under_caps(problem, patterns, floor, limits)
+        return _under_caps(problem, patterns, floor, limits, quick=quick)
     if coded.households is not None:
         return _in_households(problem, patterns, floor, limits, quick=quick)
     return _by_rule(problem, patterns, floor, limits, quick=quick, ties=ties)
@@ -126,24 +139,38 @@ def _recounted_blanks(
 
 
 def _recounted_under_models(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
-    """The integer program counts records, not what they hold: its optimum is a bound, and one of two starts of rounds of blanks, from
-    which needless ones are taken back. The cheaper is the answer, and the optimum where it costs no more than the bound. `quick`: rounds
+    """By the integer program with cuts; where it does not come to its end, its bound, and one of several starts of rounds of blanks, from
+    which needless ones are taken back. The cheapest is the answer, and the optimum where it costs no more than the bound. `quick`: rounds
     alone."""
-    keys, key, records = problem.coded.keys, np.arange(problem.coded.size), problem.coded.count
-    settled = tuple(model for model in keys.models if model not in keys.judged)
-    plain = problem_of(replace(problem.coded, keys=replace(keys, models=settled)), problem.levels, problem.maps)
-    exact = None if quick else recount_exactly(plain, _lasting(problem, patterns), seconds=limits.seconds / 2, ties=False)
-    starts, bound = [problem.covers(patterns)], floor
-    if exact is not None:
+    key, records, deadline = np.arange(problem.coded.size), problem.coded.count, time.monotonic() + limits.seconds
+    starts, bound, found = [problem.covers(patterns)], floor, list[Suppression]()
+    for exact, safe in () if quick else _by_programs(problem, _lasting(problem, patterns), seconds=limits.seconds / 2):
+        bound = max(bound, exact.bound)
+        if safe:
+            rows, notes = (exact.key, problem.fields_of(exact.units), exact.records), {"cells in doubt": exact.cells}
+            return _suppression(problem, rows, bound=bound, open_ties=1, notes=notes)
         together = np.zeros_like(key)
-        np.bitwise_or.at(together, exact.key, exact.units)  # which records of a key hold what is not known: all are blanked alike
-        starts, bound = [*starts, together], max(floor, exact.bound)
-    found = []
-    for start in starts:
+        np.bitwise_or.at(together, exact.key, exact.units)  # records of a key may be judged alike only if they are blanked alike
+        starts.append(together)
+    for number, start in enumerate(starts):
         units, rounds = add_rounds(problem, key, start, records)
-        units = units if quick else take_back_judged(problem, units, seconds=limits.seconds / 4)
+        left = (deadline - time.monotonic()) / (len(starts) - number)
+        units = units if quick else take_back_judged(problem, units, seconds=left)
         found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound, rounds=tuple(rounds), open_ties=1))
     return min(found, key=lambda each: (round(each.cost, 9), each.second_cost))
+
+
+def _by_programs(problem: SuppressionProblem, lasting: Words, *, seconds: float) -> Iterator[tuple[RecountBlanks, bool]]:
+    """What the program with cuts finds, where all records of a key are alike (safe or not); what the one for thresholds does."""
+    if problem.coded.judged_apart:
+        yield models_exactly(problem, lasting, seconds=TUNING.cuts * seconds)
+        seconds *= 1 - TUNING.cuts
+    keys = problem.coded.keys
+    settled = tuple(model for model in keys.models if model not in keys.judged)
+    plain = problem_of(replace(problem.coded, keys=replace(keys, models=settled)), problem.levels, problem.maps)
+    found = recount_exactly(plain, lasting, seconds=seconds, ties=False)
+    if found is not None:
+        yield found, False
 
 
 def _as_wildcards(problem: SuppressionProblem, patterns: Words, limits: Limits, *, quick: bool, ties: bool) -> Suppression:
@@ -201,11 +228,94 @@ def _told(open_ties: int, notes: Mapping[str, int]) -> dict[str, int]:
     return {**notes, **({"ties left open": open_ties} if open_ties else {})}
 
 
-def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits) -> Suppression:
-    """Caps by an integer program that grows where a recount asks for it; in rounds where it grows too large."""
-    rounded = problem.coded.keys.rule == "recount"
-    found = solve_jointly(problem, patterns, seconds=limits.seconds / (2 if rounded else 1))
-    return _by_program(problem, found, floor) if found is not None else _capped_in_rounds(problem, patterns, floor, limits.seconds / 2)
+def _under_caps(problem: SuppressionProblem, patterns: Words, floor: float, limits: Limits, *, quick: bool) -> Suppression:
+    """Caps by an integer program that grows where a recount asks for it; by prices where it grows too large, and in rounds at last.
+
+    `quick` does without the program where a recount would make it grow.
+    """
+    deadline, coded = time.monotonic() + limits.seconds, problem.coded
+    grows = coded.keys.rule == "recount"
+    priced = grows and coded.households is None
+    seconds = limits.seconds * (TUNING.program if grows else 1)
+    found = None if quick and priced else solve_jointly(problem, patterns, seconds=seconds)
+    if found is not None:
+        return _by_program(problem, found, floor)
+    kept = _capped_by_prices(problem, patterns, floor, deadline, quick=quick) if priced else None
+    return kept or _capped_in_rounds(problem, patterns, floor, deadline)
+
+
+def _capped_by_prices(problem: SuppressionProblem, patterns: Words, floor: float, deadline: float, *, quick: bool) -> Suppression | None:
+    """Blanks of capped fields are made dearer until good blanks keep the caps, and then the best are looked for at these prices.
+
+    Where no blanks within the caps could cost as much as all cost at these prices, there are none.
+    """
+    found, began = list[Suppression](), time.monotonic()
+    prices, fails, holds = problem.field_cost, problem.field_cost, None
+    while len(found) < TUNING.attempts and time.monotonic() < began + TUNING.pricing * (deadline - began):
+        one = _at_prices(problem, patterns, prices, floor, deadline, quick=True)
+        if one is None:
+            return None
+        times = _times_dearer(problem, one)
+        if times is None:
+            found, holds = [*found, one], prices
+        else:
+            fails = prices
+        before, prices = prices, np.sqrt(fails * holds) if holds is not None else _dearer(prices, times)
+        if np.array_equal(prices, before):
+            break
+    found += [] if quick else _best_at_prices(problem, patterns, prices if holds is None else holds, floor, deadline)
+    best = min(found, key=lambda each: each.cost, default=None)
+    return best and replace(best, bound=min(best.cost, max(each.bound for each in found)))
+
+
+def _best_at_prices(problem: SuppressionProblem, patterns: Words, prices: FloatArray, floor: float, deadline: float) -> list[Suppression]:
+    """The best in half of the time left, and at dearer prices in the other half where it does not hold the caps: those that do."""
+    middle = (time.monotonic() + deadline) / 2
+    for end in (middle, deadline):
+        one = _at_prices(problem, patterns, prices, floor, end, quick=False)
+        times = None if one is None else _times_dearer(problem, one)
+        if one is None or times is None:
+            return [] if one is None else [one]
+        prices = _dearer(prices, times)
+    return []
+
+
+def _dearer(prices: FloatArray, times: FloatArray | None) -> FloatArray:
+    return prices if times is None else np.minimum(prices * times, TUNING.dearest)
+
+
+def _times_dearer(problem: SuppressionProblem, found: Suppression) -> FloatArray | None:
+    """How much dearer each field's blanks become where caps do not hold; None where they do."""
+    caps, blanks = problem.coded.keys.caps, found.blanks
+    over = [blanks[name] / max(1, caps[name]) if blanks[name] > caps.get(name, blanks[name]) else 0.0 for name in problem.coded.keys.names]
+    least, most = TUNING.dearer
+    return np.array([min(most, max(least, each)) if each else 1.0 for each in over]) if any(over) else None
+
+
+def _at_prices(
+    problem: SuppressionProblem, patterns: Words, prices: FloatArray, floor: float, deadline: float, *, quick: bool
+) -> Suppression | None:
+    """Blanks without caps at these prices of a field's blank; None where there is no time or the file is too large."""
+    coded, seconds = problem.coded, deadline - time.monotonic()
+    costs = dict(zip(coded.keys.names, prices.tolist(), strict=True))
+    own = problem_of(replace(coded, keys=replace(coded.keys, costs=costs, caps={})), problem.levels, problem.maps)
+    exact = recount_exactly(own, patterns, seconds=seconds, ties=False, quick=quick) if seconds > 0 else None
+    if exact is None:
+        return None
+    bound = max(floor, _without_prices(problem, own, exact.bound))
+    return _suppression(problem, (exact.key, problem.fields_of(exact.units), exact.records), bound=bound, open_ties=1)
+
+
+def _without_prices(problem: SuppressionProblem, priced: SuppressionProblem, bound: float) -> float:
+    """A bound on blanks within the caps at their own prices; refused where not even all of them are worth it."""
+    coded, more = problem.coded, priced.field_cost - problem.field_cost
+    if coded.keys.record_cost or coded.keys.linked:
+        return 0.0  # a cap counts records, and each of them must cost the same
+    caps = np.array([float(coded.keys.caps.get(name, 0)) for name in coded.keys.names])
+    least = bound - float(more @ caps)
+    if least > float(problem.field_cost.sum()) * coded.records * (1 + SAME_COST):
+        raise InfeasibleProblem("No choice of blanks obeys the rule and the caps.", hint="Raise the caps, or allow more recodings.")
+    return least
 
 
 def _by_program(problem: SuppressionProblem, found: JointBlanks, floor: float) -> Suppression:
@@ -213,10 +323,9 @@ def _by_program(problem: SuppressionProblem, found: JointBlanks, floor: float) -
     return _suppression(problem, rows, bound=max(floor, found.bound), rounds=found.rounds, open_ties=int(not found.settled))
 
 
-def _capped_in_rounds(problem: SuppressionProblem, patterns: Words, floor: float, seconds: float) -> Suppression:
+def _capped_in_rounds(problem: SuppressionProblem, patterns: Words, floor: float, deadline: float) -> Suppression:
     """What a recount finds is added to what the keys need, until it finds nothing or the caps are used up: that proves nothing then."""
     required, rounds, bound = patterns.copy(), list[int](), floor
-    deadline = time.monotonic() + seconds
     while True:
         try:
             step = JointProgram(problem, required).solve(seconds=max(0.1, deadline - time.monotonic()), small=False)

@@ -29,7 +29,7 @@ from statveil.data.queries.safe_file import (
     released_records,
 )
 from statveil.data.readers import read_labels
-from statveil.records.coding import CodedFile, distinguishing_columns, record_key
+from statveil.records.coding import CodedFile, record_key
 from statveil.records.plan import FilePlan
 from statveil.records.suppress.problem import merged
 from statveil.records.write.content import LARGEST_WHOLE, TUNING, FileContent
@@ -147,13 +147,14 @@ def key_columns(coded: CodedFile, key: IntArray) -> dict[str, pa.Array]:
         words = pa.array(values if coded.missing_as[place] is None else [*values[:-1], None], pa.string())
         code = coded.codes[place, key]
         columns[f"k{place}"] = words.take(pa.array(code, mask=code < 0))
-    return columns | {f"n{place}": pa.array(row[key]) for place, row in enumerate(coded.numbers)}
+    columns |= {f"n{place}": pa.array(row[key]) for place, row in enumerate(coded.numbers)}
+    return columns | {f"v{place}": text.take(pa.array(key)) for place, text in enumerate(coded.texts)}
 
 
 def _released(
     session: Session, data: Microdata, plan: FilePlan, names: Sequence[str], *, texts: frozenset[str], secret: int
 ) -> ReleasedRecords:
-    key = record_key(data, plan.keys, distinguishing_columns(plan.keys))
+    key = record_key(data, plan.keys, plan.coded.told)
     columns = [_released_column(plan, name, as_text=name in texts) for name in names]
     return released_records(session, key, columns, secret=secret)
 
