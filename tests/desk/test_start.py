@@ -134,7 +134,7 @@ def test_raw_records_become_an_approved_release_with_nothing_but_clicks(page: An
     assert Path(coming.value.path()).read_bytes() == again["turnover.csv"]
     assert contents(tmp_path / "project" / "release" / "public") == again
     assert page.complaints == []
-    assert officer.acts <= 30
+    assert officer.acts <= 25
 
 
 @pytest.mark.slow
@@ -178,7 +178,7 @@ def test_persons_become_a_published_safe_file_though_the_desk_is_killed_on_the_w
         officer.approve_and_publish(invite(folder, "Ben", "approver"))
         page.wait_for_selector("text=All files (zip)")
         assert page.complaints == []
-        assert acts + officer.acts <= 28
+        assert acts + officer.acts <= 26
     safe = contents(folder / "release" / "public")
     assert safe == by_the_command_line(folder / "job.toml", tmp_path / "again")
     assert not [name for name in safe.values() if b"P11," in name], "no name of a person is published"
