@@ -5,17 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from statveil.core.arrays import IntArray
 from statveil.core.limits import Limits
+from statveil.protect.bounds.copy_model import CopyModel, Worth
+from statveil.protect.bounds.copy_steps import CopyNode
+from statveil.protect.bounds.lifted import LiftedRoot
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search.local import anneal, dive, flips, ising, walk
 from statveil.protect.search.papers import sat
-from statveil.protect.search.state import Search, SearchNews
+from statveil.protect.search.state import BoundProof, Search, SearchNews
 from statveil_lab.generators.random_tables import random_problem
 from statveil_lab.tables import linked_problem
 from tests.protect.problems import problem_of
@@ -129,3 +135,17 @@ def test_squares_are_searched_by_two_teams() -> None:
         tables = [found for found in heard if found.deviation is not None]
         assert tables[0].stage == "balancing senses"
         assert tables[-1].stage in ("polishing senses", "reopening neighbourhoods")
+
+
+def test_no_tree_helps_where_only_lifting_does_and_signs_are_too_many() -> None:
+    """What a bound of 112 beside cuts of 100 says, with 61 signs and with 60; beside cuts of 111 a tree of cuts may still close the gap."""
+
+    def lifted(signs: int, cuts: float) -> LiftedRoot:
+        known = BoundProof(csr_matrix((0, 1)), np.zeros(0), np.zeros(1), cuts, np.zeros(0), np.zeros(0), np.zeros(0))
+        model = SimpleNamespace(cells=np.arange(signs), known=known)
+        return LiftedRoot(cast("CopyModel", model), cast("CopyNode", None), Worth(112.0, 112.0, 1.0, *[np.zeros(0)] * 4))
+
+    assert choose.no_tree_helps(lifted(61, 100.0))
+    assert not choose.no_tree_helps(lifted(60, 100.0))
+    assert not choose.no_tree_helps(lifted(61, 111.0))
+    assert not choose.no_tree_helps(None)

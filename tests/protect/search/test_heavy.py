@@ -7,10 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from statveil.core.limits import Limits
 from statveil.protect.bounds import branch_and_bound
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose, exact, heavy
+from statveil.protect.search.state import Search
 from statveil.protect.system import problem_of
 from statveil_lab.generators.office import OfficeShape, office_system
 from tests.protect.problems import problem_of as small_problem
@@ -51,6 +53,16 @@ def test_both_teams_end_with_the_same_optimum_and_cases_prove_it() -> None:
     assert cases.objective == pytest.approx(program.objective, rel=1e-9)
     assert cases.proved == pytest.approx(cases.objective, rel=1e-3)
     assert program.proved < cases.proved, "a solver's bound is a claim"
+
+
+@pytest.mark.usefixtures("few_are_few")
+@pytest.mark.parametrize(("role", "own"), [("cases", "proving by cases"), ("program", "the whole program")])
+def test_flips_come_before_the_team_s_own_work(role: str, own: str) -> None:
+    heard: list[str] = []
+    search = Search(small_office(), Limits(seconds=60), 0, lambda news: heard.append(news.stage))
+    choose.run(search, role=role)
+    stages = list(dict.fromkeys(heard))
+    assert stages.index("flipping senses") < stages.index(own)
 
 
 def far_reaching() -> ProtectionProblem:

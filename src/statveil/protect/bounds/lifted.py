@@ -24,8 +24,8 @@ class LiftedTuning(NamedTuple):
     steps: int = 50  # between looks at the bound and the clock
     hopeless: float = 1.002  # times the bound so far: what the relaxation must promise after `looks` looks to go on
     looks: int = 6
-    patience: int = 8  # looks in a row that raise the bound by less than `settled`
-    settled: float = 2e-4
+    patience: int = 16  # looks in a row that raise the bound by less than `settled`: half as many left hier16 at 61,999 of some 62,070
+    settled: float = 1e-4
     draws: int = 512  # of senses from the products
     priced: int = 4  # of them, those that leave the least imbalance
 
@@ -39,6 +39,10 @@ class LiftedRoot(NamedTuple):
     model: CopyModel
     node: CopyNode
     worth: Worth
+
+    def far(self, times: float) -> bool:
+        """Whether the bound is beyond so many times that of the cuts."""
+        return self.worth.bound > times * self.model.known.bound
 
 
 def bound_by_copies(search: Search) -> LiftedRoot | None:

@@ -39,6 +39,8 @@ class ChooseTuning(NamedTuple):
     dear_choices: int = 150
     """Choices that carry nearly all that levels cost, up to which a large table is worth a tree: 76 of 760 on an office's table."""
     nearly_all: float = 0.999
+    dear_flips: int = 60
+    """Rounds of flips before anything else on such a table: they bring all up from 8.86e16 to 6.87e16 in 1 s on an office's table."""
     cells_of_dear: tuple[int, int] = (3_000, 60_000)
     dives: int = 4  # in a row
     slow_program: int = 5_000  # cells from which one linear program may take seconds
@@ -50,6 +52,10 @@ class ChooseTuning(NamedTuple):
     moves: int = 500_000  # of parts in the first of the two rounds of a turn
     few_rounds: int = 10
     """Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time."""
+    first_flips: int = 20
+    """Rounds of flips on senses from the products of signs: 200 took 40 of 60 s on hier16, and brought 16 of 76,292."""
+    lifted_far: float = 1.02
+    """Times the bound of cuts: where lifting brings more, but signs are too many for its tree, no other tree comes up to it."""
     kicks: int = 25  # of the best senses in a row that bring nothing: then the search goes on to something else
     idle_turns: int = 12  # of the search team in a row that bring nothing: then it ends
 
@@ -124,7 +130,7 @@ def run(search: Search, *, role: str = "proof") -> None:
         start_lifted(search, lifted)
     if role in ("cases", "program"):
         settle_dear_cells(search, role)
-    elif role == "proof":
+    elif role == "proof" and not no_tree_helps(lifted):
         prove(search, lifted)
     elif role == "blocks":
         reopen(search)
@@ -132,15 +138,29 @@ def run(search: Search, *, role: str = "proof") -> None:
         improve(search)
 
 
-def settle_dear_cells(search: Search, role: str) -> None:
-    """The work of both teams on a table whose costs lie on few cells; what time is left goes to the search's members."""
-    from statveil.protect.search import exact, heavy
+def no_tree_helps(lifted: LiftedRoot | None) -> bool:
+    """Whether only lifting brings the bound up, and signs are too many for a tree of it: then both teams search, from different seeds."""
+    return lifted is not None and lifted.model.cells.size > SIGN_TREES.most_copies and lifted.far(TUNING.lifted_far)
 
+
+def settle_dear_cells(search: Search, role: str) -> None:
+    """The work of both teams on a table whose costs lie on few cells; what time is left goes to the search's members.
+
+    Flips come first: there their programs take a tenth of a second, and a tree or a solver that begins at a good table leaves more out.
+    """
+    from statveil.protect.search import exact, heavy
+    from statveil.protect.search.local import flips
+
+    if search.best is not None:
+        search.enter("flipping senses")
+        flips.flip_while_better(search, search.problem.senses_of(search.best), rounds=TUNING.dear_flips)
     if role == "cases":
         exact.solve_exactly(search)
     else:
         heavy.solve_program(search)
     if not search.done:
+        search.enter("flipping senses")
+        flips.kick(search, patience=TUNING.kicks)
         improve(search)
 
 
@@ -185,7 +205,7 @@ def start_lifted(search: Search, lifted: LiftedRoot) -> None:
     draw_senses(search, lifted)
     if search.best is not None and not search.done:
         search.enter("flipping senses")
-        flips.flip_while_better(search, search.problem.senses_of(search.best))
+        flips.flip_while_better(search, search.problem.senses_of(search.best), rounds=TUNING.first_flips)
 
 
 def prove(search: Search, lifted: LiftedRoot | None) -> None:

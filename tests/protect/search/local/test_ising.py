@@ -63,4 +63,30 @@ def test_where_starts_bring_nothing_the_tries_soon_end(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(search, "try_senses", in_vain)
     ising.polish(search, restarts=24, patience=150)
-    assert len(tried) == ising.TUNING.starts_in_vain + 150 // ising.TUNING.hopeless
+    assert len(tried) <= ising.TUNING.starts_in_vain + 150 // ising.TUNING.hopeless
+
+
+def test_senses_are_priced_once_near_the_best_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = search_of(two_by_two())
+    search.try_senses(search.problem.all_up())
+    near: list[bytes] = []
+    monkeypatch.setattr(search, "try_senses", lambda senses: near.append(senses.tobytes()) or False)
+    ising.polish(search, restarts=0, patience=150)
+    assert 0 < len(near) == len(set(near))
+
+
+def test_around_a_table_cells_that_move_already_absorb_more() -> None:
+    """Two sums of two, levels 5. The first moves by 50, 45 more than it must, against 50: with 5 to soften, 50 + 55; the other just by 5,
+    against 5: 5 + 10. An imbalance in the first costs 15/105 of the same in the other."""
+    problem = problem_of([100] * 4, [[1, 1, 0, 0], [0, 0, 1, 1]], levels={0: 5, 2: 5}, rhs=np.array([200, 200]))
+    plain, around = ising.ising_form(problem), ising.form_around(problem, np.array([50, -50, 5, -5]))
+    assert plain.couple[0, 0] == pytest.approx(plain.couple[1, 1])
+    assert around.couple[0, 0] / around.couple[1, 1] == pytest.approx(15 / 105, rel=1e-6)
+
+
+def test_tries_near_the_best_table_bring_it_down() -> None:
+    search = search_of(reduce_problem(linked_problem(2, seed=0)).problem)
+    search.try_senses(search.problem.all_up())
+    before = search.objective
+    ising.polish(search, restarts=0, patience=50)
+    assert search.objective < before

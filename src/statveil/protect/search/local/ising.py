@@ -3,10 +3,14 @@
 With every sensitive cell at its level, z = middle + half * s, the relations are out by d(s) = r - A_S z. The other cells (and
 overshoot) absorb d at a least weighted square cost d' G+ d with G = A W^-1 A', a quadratic form in the signs s. It is cheap to
 anneal and close to the truth; each state found is then priced by one linear program.
+
+Near a good table the form is closer to it still: with W divided by how far each cell moves beyond what its sense forces, half of the
+square cost and half of that distance are never below the sum of distances, and touch it at that table (Lawson 1961).
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -43,8 +47,16 @@ class IsingTuning(NamedTuple):
     cold: float = 1e-3  # where annealing ends
     block: int = 1_024  # moves at one temperature
     reach: float = 5.0  # times the starting heat: the most that a flip may cost for a mate to be tried with it
-    temperatures: tuple[float, ...] = (0.05, 0.2, 0.5)
+    temperatures: tuple[float, ...] = (0.2, 0.5, 1.0)
     """Starting heat of the tries from the best senses, as a share of the mean flip; they take turns."""
+    softness: float = 1.0
+    """Of the form around the best table, in median levels, added to each cell's distance: with it hier16 came to 71,816 in 9 s of one
+    processor, with 0.3 to 72,392 and with 3 to 72,362 in 14 s (benchmarks/RESULTS.md, the form around the best table)."""
+    warmer: float = 1.1  # heat of the tries, after one that led to senses tried before
+    cooler: float = 0.9  # and after one that led to new ones
+    least_warmth: float = 0.25
+    most_warmth: float = 5.0
+    known: float = 0.1  # of a try in vain: what one is that led to senses tried before, and cost no program
     starts_in_vain: int = 8  # cold starts in vain after which no more are made, if none before brought anything
     hopeless: int = 5  # by what patience is then divided
 
@@ -157,18 +169,42 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     """
     problem, before = search.problem, search.objective
     form = ising_form(problem, search.program.parts)
-    idle = turn = 0
+    idle = 0
     for number in range(restarts):
         if search.done or (idle >= TUNING.starts_in_vain and search.objective == before):
             break
         idle = 0 if search.try_senses(_fresh(search, form, number)) else idle + 1
     patience = patience if search.objective < before else patience // TUNING.hopeless
-    idle = 0
+    _try_near_best(search, form, patience)
+
+
+def _try_near_best(search: Search, plain: IsingForm, patience: int) -> None:
+    """Tries from the best senses, on the form around the best table: warmer while they lead to senses known, cooler after new ones."""
+    problem, form, base = search.problem, plain, None
+    around = problem.norm == "l1" and plain.cells.size < TUNING.large
+    tried: set[bytes] = set()
+    idle, turn, warmth = 0.0, 0, 1.0
     while search.best is not None and idle < patience and not search.done:
+        if around and base is not search.best:
+            base = search.best
+            form = form_around(problem, base, search.program.parts)
+        heat = warmth * TUNING.temperatures[turn % len(TUNING.temperatures)]
         signs = problem.senses_of(search.best)[form.cells].astype(np.float64)
-        heat = TUNING.temperatures[turn % len(TUNING.temperatures)]
-        better = search.try_senses(_annealed(search, form, signs, TUNING.sweeps_from_best, heat))
-        idle, turn = 0 if better else idle + 1, turn + 1
+        senses = _annealed(search, form, signs, TUNING.sweeps_from_best, heat)
+        word = np.packbits(senses[form.cells] > 0).tobytes()
+        new = word not in tried
+        tried.add(word)
+        better = new and search.try_senses(senses)
+        warmth = max(warmth * TUNING.cooler, TUNING.least_warmth) if new else min(warmth * TUNING.warmer, TUNING.most_warmth)
+        idle, turn = 0.0 if better else idle + (1.0 if new else TUNING.known), turn + 1
+
+
+def form_around(problem: ProtectionProblem, deviation: IntArray, parts: CellParts | None = None) -> IsingForm:
+    """The form whose square cost is the sum of distances at this table, and close to it nearby."""
+    forced = np.where(problem.sensitive, np.where(deviation > 0, problem.up.low, problem.down.high), 0)
+    level = (problem.lower_level + problem.upper_level)[problem.sensitive] / 2
+    beyond = np.abs(deviation - forced) + TUNING.softness * max(float(np.median(level)), 1.0)
+    return ising_form(dataclasses.replace(problem, weight=problem.weight / beyond), parts)
 
 
 def _fresh(search: Search, form: IsingForm, number: int) -> IntArray:
