@@ -300,16 +300,14 @@ class _Evaluation:
         return own | {group for row in rows for group in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()}
 
     def _leaf(self, node: Multipliers, ranges: DeviationRanges) -> int:
-        constant, over, under = self._terms(node, ranges, 0)
+        constant, over, under = self._terms(node, self._cuts(node, ranges), ranges)
         return constant + _sum_of_least(over, under, ranges.up, ranges.down, ranges.rest)
 
-    def _terms(self, node: Multipliers, ranges: DeviationRanges, pull: AnyArray | int) -> tuple[int, AnyArray, AnyArray]:
-        """What is there anyway, and the least cost of each group where it is up, and where it is down; `pull` is another one on its
-        size."""
+    def _terms(self, node: Multipliers, cuts: tuple[AnyArray, int], ranges: DeviationRanges) -> tuple[int, AnyArray, AnyArray]:
+        """What is there anyway, and the least cost of each group where it is up, and where it is down. `cuts`: pull and constant."""
         factors = _gathered(len(self.right), node.relations, node.factors)
         alpha = exact_product(self.columns, factors)
-        beta, constant = self._cuts(node, ranges)
-        beta = beta + pull
+        beta, constant = cuts
         constant += sum(factor * self.right[row] for row, factor in zip(node.relations, node.factors, strict=True))
         least = self._least_squares if self.implied.squared else self._least_sizes
         over = least(ranges.up, ranges.rise, ranges.top, beta + alpha)
@@ -317,15 +315,22 @@ class _Evaluation:
         return self.implied.fixed_cost + constant, over, under
 
     def _copies(self, node: Copies, ranges: DeviationRanges, ties: Ties) -> int:
-        """A leaf with copies (`audit.lifting.copies`): what groups cost whose sign is known relative to a copy's depends on that sign."""
+        """A leaf with copies (`audit.lifting.copies`). How far a sign moves its group at the least differs by the sign, which costs a pair
+        of signs; taken for the lesser of the two it costs none. Both are true, and either may prove more."""
+        if len(node.cells) * self.width > TUNING.most_copies:
+            raise AuditFailed("The certificate is refused: it has too many copies.")
+        even, cuts = ranges.even, self._cuts(node.plain, ranges)
+        same = np.array_equal(even.rise, ranges.rise) and np.array_equal(even.fall, ranges.fall)
+        return max([self._signed(node, cuts, each, ties) for each in ([ranges] if same else [ranges, even])])
+
+    def _signed(self, node: Copies, cuts: tuple[AnyArray, int], ranges: DeviationRanges, ties: Ties) -> int:
+        """What groups cost whose sign is known relative to a copy's depends on that sign."""
         from statveil.audit.lifting.copies import left_of, pulls_of
 
         cells = list(node.cells)
-        if len(cells) * self.width > TUNING.most_copies:
-            raise AuditFailed("The certificate is refused: it has too many copies.")
         names = (self.implied.group[cells], self.implied.sign[cells])
         asked = pulls_of(node, self.columns, self.right, names, ranges, ties)
-        constant, over, under = self._terms(node.plain, ranges, -asked.slope)
+        constant, over, under = self._terms(node.plain, (cuts[0] - asked.slope, cuts[1]), ranges)
         known, up, down = asked.copy >= 0, ranges.up, ranges.down
         others = [each & ~known for each in (up, down, ranges.rest)]
         total = 2 * (constant + _sum_of_least(over, under, *others))

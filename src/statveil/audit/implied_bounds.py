@@ -102,6 +102,14 @@ class DeviationRanges:
         sizes = np.minimum(np.where(self.down, -self.fall, ENDLESS), np.where(self.up, self.rise, ENDLESS))
         return np.where(self.rest, 0, sizes)
 
+    @property
+    def even(self) -> DeviationRanges:
+        """Wider ranges: what may go both ways has the nearer of its two ends on both sides."""
+        both = self.up & self.down
+        near = np.minimum(self.rise, -self.fall)
+        fall, rise = np.where(both, -near, self.fall), np.where(both, near, self.rise)
+        return DeviationRanges(bottom=self.bottom, fall=fall, rise=rise, top=self.top, rest=self.rest)
+
     def within(self, low: IntArray, high: IntArray) -> DeviationRanges:
         return DeviationRanges(
             bottom=np.maximum(self.bottom, low),

@@ -58,9 +58,33 @@ def test_signs_of_several_relations_together_prove_more() -> None:
 def test_never_above_the_best_there_is(problem: ProtectionProblem) -> None:
     if not reduce_problem(problem).feasible or (best := cheapest_cost(problem)) == float("inf") or best == 0:
         return
-    certified = bounds_of(problem, worth=best + 1)[2]
+    _, copies, certified = bounds_of(problem, worth=best + 1)
     assert certified is not None
     assert certified.bound <= best * (1 + 1e-9)
+    assert copies <= best * (1 + 1e-6)
+
+
+@pytest.mark.slow
+def test_a_cell_that_must_move_without_being_sensitive_has_no_sign_to_multiply() -> None:
+    """A search that believes a bound above the best there is stops before it has found that."""
+    problem = three_way()
+    pushed = np.flatnonzero(~problem.sensitive)[::5]
+    lower = problem.lower.copy()
+    lower[pushed] = problem.value[pushed] + 9
+    problem = replace(problem, lower=lower)
+    _, copies, certified = bounds_of(problem)
+    assert certified is not None
+    assert copies <= certified.bound * (1 + 1e-6)
+
+
+@pytest.mark.slow
+def test_levels_that_differ_by_sense_cost_the_certificate_nothing() -> None:
+    """The relaxation takes the lesser level for both senses; a checker that knows no better than to tell them apart proves less."""
+    problem = three_way(seed=3)
+    cuts, copies, certified = bounds_of(replace(problem, upper_level=problem.upper_level * 2))
+    assert copies > 1.01 * cuts
+    assert certified is not None
+    assert certified.bound >= copies * (1 - 1e-4)
 
 
 def test_two_signs_are_not_worth_their_copies() -> None:

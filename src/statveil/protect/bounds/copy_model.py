@@ -78,7 +78,7 @@ class CopyModel:
         """None where there are too few signs to multiply, or too many copies to hold."""
         if problem.norm != "l1" or known is None:
             return None
-        least = least_sizes(problem).astype(np.float64)
+        least = np.where(problem.sensitive, least_sizes(problem), 0).astype(np.float64)  # who has no copy counts with its whole size
         cells = np.flatnonzero(problem.sensitive & (least > 0))
         if cells.size < TUNING.fewest_copies or cells.size * max(problem.size, problem.rhs.size) > TUNING.most_entries:
             return None
