@@ -23,6 +23,7 @@ from statveil.risk.levels import (
     STEPS,
     TUNING,
     draw_levels,
+    lift_counts,
     lift_tiny,
     opponents,
     raise_levels,
@@ -81,6 +82,65 @@ def test_the_key_of_the_floors_is_their_own_or_the_offices_or_none(monkeypatch: 
     monkeypatch.setenv("STATVEIL_KEY", "6f" * 32)
     office = with_key(Floors(cap=2), make=False)
     assert (office.cap, office.key.fingerprint if office.key else None) == (2, OTHER.fingerprint)
+
+
+# Small counts.
+
+
+def people(**towns: int) -> pd.DataFrame:
+    return pd.DataFrame({"town": [town for town, count in towns.items() for _ in range(count)]})
+
+
+def of_towns(frame: pd.DataFrame, **how: str) -> Table:
+    return tabulate(sv.read_microdata(frame), sv.TableSpec(dimensions={"town": None}, **how))
+
+
+def test_no_count_below_the_smallest_safe_one_comes_of_a_sensitive_one() -> None:
+    """Of one, two and three persons nobody may say from the release that they are so few; of four and more they are no rule's matter."""
+    table = of_towns(people(a=1, b=2, c=3, d=4, e=30))
+    rules = [MinimumFrequency(4)]
+    found = assess(table, rules)
+    raised = lift_counts(table, found, found, rules, None)
+    assert [levels_of(raised, at(table, town)) for town in "abc"] == [(1, 3), (2, 2), (3, 1)]  # down to nothing is no way to go
+    assert [int(raised.minimum[at(table, town)]) for town in "de"] == [4, 4]
+
+
+def test_a_large_sensitive_count_may_fall_but_not_below_that() -> None:
+    table = of_towns(people(a=9, b=30))
+    found = judged(table, {at(table, "a"): 2})
+    raised = lift_counts(table, found, found, [], None)
+    assert levels_of(raised, at(table, "a")) == (2, 2)
+    assert int(raised.minimum[at(table, "a")]) == TUNING.small_count
+
+
+def test_a_count_that_the_rules_let_out_stays_free() -> None:
+    table = of_towns(people(a=2, b=30))
+    found = judged(table, {})
+    assert int(lift_counts(table, found, found, [], None).minimum[at(table, "a")]) == -UNBOUNDED
+
+
+def test_weighted_counts_are_counts_and_amounts_are_not() -> None:
+    frame = people(a=2, b=30).assign(weight=1, sales=7)
+    weighted = of_towns(frame, weight="weight")
+    found = judged(weighted, {at(weighted, "a"): 1})
+    assert levels_of(lift_counts(weighted, found, found, [], None), at(weighted, "a")) == (2, 1)
+    sales = of_towns(frame, measure="sales")
+    found = judged(sales, {at(sales, "a"): 1})
+    assert levels_of(lift_counts(sales, found, found, [MinimumFrequency(4)], KEY), at(sales, "a")) == (1, 1)
+
+
+def test_what_a_small_count_rises_to_says_nothing_of_it() -> None:
+    """Of one, two and three persons each released count from four to seven comes as often: drawn by the key and the codes alone."""
+    towns = {f"t{number}": 1 + number % 3 for number in range(600)}
+    table, rules = of_towns(people(**towns)), [MinimumFrequency(4)]
+    raised = raise_levels(table, assess(table, rules), rules, Floors(key=KEY, coalitions=False))
+    cells = np.array([at(table, town) for town in towns])
+    released = (table.value + raised.upper_level)[cells]
+    assert (table.value - raised.lower_level)[cells].max() == 0  # none can fall
+    for count in (1, 2, 3):
+        told = released[np.array(list(towns.values())) == count]
+        assert np.unique(told).tolist() == [4, 5, 6, 7]
+        assert np.bincount(told)[4:].min() > 30
 
 
 def test_levels_as_given_stay_as_they_are() -> None:

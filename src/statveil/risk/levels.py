@@ -1,8 +1,9 @@
 """Levels that hide: what the rules ask, raised until a reader who thinks learns no more from a release than one who does not.
 
-Four steps, each only ever raising a level (docs/safety.md says against whom; docs/threats.md has the attacks):
+Steps that only ever raise a level (docs/safety.md says against whom; docs/threats.md has the attacks):
 
 - a sensitive cell of zero or next to nothing moves by as much as its neighbours are large (T17, T27);
+- of counts, what is sensitive is published at the smallest safe count or above, and nothing is moved below that (T24);
 - every level is multiplied by 1 + u, u secret and uniform up to a cap, drawn by the office's key from the cell's leading respondent: a
   search for the least change leaves most cells exactly at their level, and with the level the truth would be told but for the sign (T11,
   T12). Uniform, because of all laws with the same mean it leaves the best guess the least chance;
@@ -26,7 +27,7 @@ from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.core.errors import InputError
 from statveil.core.floors import Floors
 from statveil.core.secret import SecretKey, office_key
-from statveil.risk.rules import PPercent, Rule
+from statveil.risk.rules import MinimumFrequency, PPercent, Rule
 from statveil.risk.rules.base import LIMIT, RespondentRule, ceiling, product, share
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.relations import relations
@@ -42,6 +43,8 @@ class LevelTuning(NamedTuple):
     """A cell is next to nothing below this share of that quantile."""
     fewest: int = 3
     """Neighbours needed; with fewer, all cells of the same level are asked."""
+    small_count: int = 3
+    """The least count that may come of a sensitive one where no minimum frequency rule asks for more: what T24 looks for."""
     contributions: int = 8
     """Largest contributions known of each cell; of smaller ones it is known that they are no larger."""
     percent: int = 10
@@ -66,8 +69,11 @@ def raise_levels(table: Table, found: Sensitivity, rules: Sequence[Rule], floors
     """The levels of the rules, raised as the floors ask; a key is needed where they are drawn."""
     if floors.tiny:
         found = lift_tiny(table, found)
-    if floors.scheme == "drawn":
+    before, drawn = found, floors.scheme == "drawn"
+    if drawn:
         found = draw_levels(table, found, floors.cap, floors.key)
+    if floors.tiny:
+        found = lift_counts(table, before, found, rules, floors.key if drawn else None)
     if floors.coalitions:
         found = withstand_coalitions(table, found, *opponents(rules))
     return found
@@ -94,6 +100,40 @@ def lift_tiny(table: Table, found: Sensitivity) -> Sensitivity:
     rising = _beside_rising_zeros(table, found)
     lower[rising] = np.maximum(lower[rising], np.abs(table.value[rising]) + 1)
     return replace(found, lower_level=frozen_array(lower), upper_level=frozen_array(upper))
+
+
+def lift_counts(table: Table, found: Sensitivity, raised: Sensitivity, rules: Sequence[Rule], key: SecretKey | None) -> Sensitivity:
+    """Keep counts below the smallest safe one out of the release: a published 2 would tell that the truth is about that.
+
+    What is sensitive and cannot fall that far rises to a count between the smallest safe one and twice that, drawn by the key from the
+    cell's codes alone (without a key: to the smallest). Levels of one or two units, multiplied and rounded, would tell the truth. Nothing
+    else may be moved below the smallest safe count. `found`: the levels before they were drawn.
+    """
+    asked = [rule.n for rule in rules if isinstance(rule, MinimumFrequency)]
+    least = max(TUNING.small_count, *asked, 0) * 10**table.scale
+    positive = _counts(table) & (table.value > 0)
+    rising = np.flatnonzero(positive & found.sensitive & (table.value - found.lower_level < least))
+    lower, upper, minimum = raised.lower_level.copy(), raised.upper_level.copy(), raised.minimum.copy()
+    target = np.full(rising.size, least)
+    if key is not None:
+        target += np.array([_drawn(key, "count", name) % least for name in _by_codes(table, rising)], dtype=np.int64)
+    lower[rising] = np.maximum(found.lower_level, table.value)[rising]
+    upper[rising] = np.maximum(found.upper_level[rising], target - table.value[rising])
+    staying = positive & (table.value >= least)
+    staying[rising] = False
+    minimum[staying] = np.maximum(minimum, least)[staying]
+    lower, upper, minimum = (frozen_array(array) for array in (lower, upper, minimum))
+    return replace(raised, lower_level=lower, upper_level=upper, minimum=minimum)
+
+
+def _counts(table: Table) -> BoolArray:
+    """Cells of views whose every number is that of its records, or the sum of their weights: counts, whatever the measure is called."""
+    records = table.records.astype(object) * 10**table.scale == table.value
+    weights = table.frequency.astype(object) * 10**table.scale == table.value.astype(object) * 10**table.frequency_scale
+    found = np.zeros(table.size, dtype=np.bool_)
+    for view in table.views:
+        found[view.cell] |= bool(records[view.cell].all() or weights[view.cell].all())
+    return found
 
 
 def still_standing_out(table: Table, found: Sensitivity, released: IntArray) -> IntArray:
@@ -184,11 +224,15 @@ def _who_draws(table: Table, cells: IntArray) -> AnyArray:
     """What each cell's factor is drawn from: its leader, or where it has none its codes, totals left out."""
     found = np.zeros(cells.size, dtype=np.uint64) if table.leader is None else table.leader[cells].copy()
     nobody = np.flatnonzero(found == 0)
-    codes = _codes_of(table, set(cells[nobody].tolist()))
-    for each in nobody.tolist():
-        told = codes.get(int(cells[each]), f"set {cells[each]}")
-        found[each] = int.from_bytes(blake2b(told.encode(), digest_size=8).digest(), "little")
+    found[nobody] = _by_codes(table, cells[nobody])
     return found
+
+
+def _by_codes(table: Table, cells: IntArray) -> list[int]:
+    """A number that names each cell by its codes, totals left out."""
+    codes = _codes_of(table, set(cells.tolist()))
+    told = [codes.get(cell, f"set {cell}") for cell in cells.tolist()]
+    return [int.from_bytes(blake2b(each.encode(), digest_size=8).digest(), "little") for each in told]
 
 
 def _codes_of(table: Table, cells: set[int]) -> dict[int, str]:
