@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,5 +43,4 @@ def _place(target: Path) -> Iterator[Path]:
     try:
         yield folder / target.name
     finally:
-        (folder / target.name).unlink(missing_ok=True)
-        folder.rmdir()
+        shutil.rmtree(folder)

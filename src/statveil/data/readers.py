@@ -124,6 +124,13 @@ def _in_spark(source: str | PathLike[str] | Any, decimal: DecimalMark | None) ->
     return _from_spark(spark_parquet(str(source)), str(source), decimal)
 
 
+def read_written_folder(folder: Path, data: Microdata) -> Microdata:
+    """Parquet files that the engine of these records wrote, read by it again."""
+    if isinstance(data.engine, DuckEngine):
+        return read_microdata(folder, engine=data.engine.settings)
+    return _from_spark(spark_parquet(f"file://{folder.resolve()}"), str(folder), None)
+
+
 def _as_it_comes(
     source: str | PathLike[str] | Any, delimiter: str | None, encoding: str | None, decimal: DecimalMark | None, settings: DuckDB
 ) -> Microdata:

@@ -19,12 +19,13 @@ from statveil.audit.perturbed import PerturbationStatement, audit_perturbed
 from statveil.audit.report import AuditReport, Check
 from statveil.core.arrays import BoolArray
 from statveil.core.atomic import check_targets, written_together
-from statveil.core.errors import AuditFailed, InputError
+from statveil.core.errors import AuditFailed
 from statveil.core.limits import known
+from statveil.core.provenance import sha256
 from statveil.core.show import FrameExports
 from statveil.data.microdata import Microdata
 from statveil.data.queries.whole_records import all_records
-from statveil.data.readers import read_microdata
+from statveil.data.readers import read_microdata, read_written_folder
 from statveil.data.textfiles import require_file
 from statveil.publish.audited_file import AuditedFile, EarlierReleases
 from statveil.publish.formats.files import write_bytes
@@ -100,7 +101,7 @@ class FileRelease(AuditedFile, FrameExports):
 
     def to_arrow(self) -> pa.Table:
         """The safe file as it lies there, all that was published; refused if it is not the file any more that was audited."""
-        if not self.path.is_file() or _hash(self.path) != self.file_hash:
+        if not self.path.exists() or _hash(self.path) != self.file_hash:
             raise AuditFailed(f"{self.path} is not the file that was audited.", hint="Write it again with apply_plan.")
         return all_records(read_microdata(self.path, **_as_written(self.path)))
 
@@ -166,7 +167,8 @@ def apply_plan(
     """Write the safe file, audit what was written, and put it in place only if the audit passed.
 
     data: the records, or what `sv.perturb.perturb_records` made of them. plan: made of them by `plan_recoding`.
-    to: where; its ending decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata).
+    to: where; its ending decides the format: .csv, .parquet, .sav (SPSS), .dta (Stata). A name without an ending is a folder of Parquet
+        files, which the engine writes: from records in Spark, its executors.
     drop: columns to leave out. key: the secret of the shuffle.
     sensitive: columns whose diversity within classes the report tells.
     earlier: safe files of the same records that are out already.
@@ -204,8 +206,6 @@ def write_release(data: Microdata | PerturbedRecords, plan: FilePlan, target: Pa
     known("way with attacks", how.attacks, ("report", "refuse"))
     perturbed = data if isinstance(data, PerturbedRecords) else None
     data = data.data if isinstance(data, PerturbedRecords) else data
-    if not data.engine.releases_files:
-        raise InputError("Safe files are not written from records in Spark.", hint="Write the records to Parquet files, and read those.")
     refuse_keys(perturbed.columns if perturbed else (), plan.keys, how.drop)
     refuse_unfit_names(target, [name for name in data.columns if name not in how.drop])
     check_targets([target], sources=[Path(data.origin)])
@@ -224,7 +224,7 @@ def write_release(data: Microdata | PerturbedRecords, plan: FilePlan, target: Pa
         how.tell("writing")
         write_safe_file(data, plan, place, drop=how.drop, key=how.key)
         how.tell("auditing")
-        written = read_microdata(place, **_as_written(place))
+        written = _read_back(place, data)
         found = audit_file(data, written, statement_of(plan, how.drop))
         return FileRelease(
             path=target,
@@ -268,6 +268,11 @@ def _against_earlier(new: Microdata, earlier: EarlierReleases, fields: Sequence[
     if faults and waiver:
         words, findings, faults = f"{words} (waived)", (f"{faults:,} values, waived: {waiver}", *findings), 0
     return Check(name="earlier", words=words, checked=len(compared) - len(apart), faults=faults, findings=findings)
+
+
+def _read_back(place: Path, data: Microdata) -> Microdata:
+    """The file anew; a folder by the engine that wrote it, so that its records stay where they are."""
+    return read_written_folder(place, data) if place.is_dir() else read_microdata(place, **_as_written(place))
 
 
 def _as_written(place: Path) -> dict[str, Any]:
@@ -319,5 +324,8 @@ def _promised(model: RiskModel, keys: KeyVariables) -> PromisedModel:
 
 
 def _hash(path: Path) -> str:
+    """Of a folder, the hash of its files' names and hashes."""
+    if path.is_dir():
+        return sha256("".join(f"{each.name} {_hash(each)}\n" for each in sorted(path.iterdir())).encode())
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

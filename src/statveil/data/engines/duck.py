@@ -7,11 +7,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from statveil.core.errors import EngineFailed, FormatError, InputError, StatveilError
 from statveil.data.engines.protocol import RecordView, column, internal_name, scalar_row
@@ -19,6 +21,10 @@ from statveil.data.engines.settings import DuckDB
 
 _WHOLE_TYPES = "('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER', 'UBIGINT')"
 _LOW_BITS = "18446744073709551615::UHUGEINT"
+_WRITTEN_ROWS = 1 << 17
+_HALF_UP = "((2 * abs(a) + abs(b)) // (2 * nullif(abs(b), 0)))"
+_HALVED = f"(2 * abs(a) + abs(b)) % (2 * nullif(abs(b), 0)) = 0 AND {_HALF_UP} % 2 = 1"
+_DIGITS = "lpad(CAST(abs(units) AS STRING), greatest(length(CAST(abs(units) AS STRING)), decimals + 1)::INTEGER, '0')"
 _WORDS = {
     "trimmed(t)": "trim(t)",
     "whole_match(t, pattern)": "regexp_full_match(t, pattern)",
@@ -27,11 +33,15 @@ _WORDS = {
     "digest_high(d)": "(d >> 64)::UBIGINT",
     "hex_number(digits)": "CAST('0x' || digits AS BIGINT)",
     "byte_length(t)": "strlen(t)",
+    "double_text(x)": "CAST(x AS STRING)",
     "hex_text(digits)": "decode(unhex(digits))",
     "lowered(t)": "lower(t)",
     "uppered(t)": "upper(t)",
     "whole(x)": "CAST(x AS HUGEINT)",
-    "quotient(a, b)": "(a // b)",
+    "rounded(a, b)": "CASE WHEN (a < 0) <> (b < 0) THEN -1 ELSE 1 END * (" + _HALF_UP + f" - CASE WHEN {_HALVED} THEN 1 ELSE 0 END)",
+    "decimal_text(units, decimals, mark)": (
+        f"CASE WHEN units < 0 THEN '-' ELSE '' END || left({_DIGITS}, length({_DIGITS}) - decimals) || mark || right({_DIGITS}, decimals)"
+    ),
 }
 
 
@@ -48,7 +58,6 @@ class DuckEngine:
     """Whatever must live as long as the records: a temporary copy of the file."""
     view: RecordView | None = None
     settings: DuckDB = field(default_factory=DuckDB)
-    releases_files: bool = True
 
     @contextmanager
     def session(self) -> Iterator[DuckSession]:
@@ -132,6 +141,16 @@ class DuckSession:
         groups = ", ".join(by)
         return self.query(f"SELECT {groups}, unnest(max({value}, {count})) AS largest FROM {name} GROUP BY {groups}")
 
+    def write_folder(self, sql: str, order: Sequence[str], names: Sequence[str], folder: Path) -> None:
+        listed = ", ".join(order)
+        batches = self.batches(f"SELECT * EXCLUDE ({listed}) FROM ({sql}) ORDER BY {listed}", rows=_WRITTEN_ROWS)
+        folder.mkdir()
+        kinds = self.query(f"SELECT * EXCLUDE ({listed}) FROM ({sql}) LIMIT 0").schema
+        schema = pa.schema([field.with_name(name) for field, name in zip(kinds, names, strict=True)])
+        with pq.ParquetWriter(folder / "part-00000.parquet", schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_table(pa.Table.from_batches([batch]).rename_columns(names).cast(schema))
+
     def lend(self, name: str, table: pa.Table) -> None:
         self.connection.register(name, table)
 
@@ -181,6 +200,16 @@ def engine_over_arrow(table: pa.Table, *, origin: str) -> DuckEngine:
 def counting_session() -> AbstractContextManager[DuckSession]:
     """A session without records: for counts on tables of this process."""
     return engine_over_arrow(pa.table({"nothing": pa.array([], pa.int64())}), origin="The count").session()
+
+
+@cache
+def other_case(word: str) -> tuple[str, str]:
+    """The letters that DuckDB's `lower` or `upper` turns into others, and these, place by place."""
+    letters = pa.table({"a": [chr(number) for number in range(1, 0x110000) if not 0xD800 <= number < 0xE000]})
+    with duckdb.connect() as connection:
+        connection.register("letters", letters)
+        pairs = connection.sql(f"SELECT a, {word}(a) AS b FROM letters WHERE a <> b ORDER BY a").fetchall()
+    return "".join(a for a, _ in pairs), "".join(b for _, b in pairs)
 
 
 @contextmanager

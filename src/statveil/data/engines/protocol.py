@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -20,16 +21,15 @@ WORDS = {
     "digest_high": "the same of its last eight bytes",
     "hex_number": "at most 15 hexadecimal digits as a whole number",
     "byte_length": "the length of a text in UTF-8",
+    "double_text": "a number of floating point as text, in the fewest digits that mean it",
     "hex_text": "the text whose UTF-8 these hexadecimal digits are",
-}
-"""Functions that an engine must define, with what they are."""
-EXPRESSION_WORDS = {
     "lowered": "a text in lower case, letter by letter",
     "uppered": "the same in upper case",
     "whole": "a whole number in a type that holds all up to 2**126",
-    "quotient": "one whole number of zero or more divided by another, without the rest",
+    "rounded": "one whole number divided by another, to the nearest whole number, a half to the even one; missing where it divides by zero",
+    "decimal_text": "units of a tenth, a hundredth, ... (so many decimals, one at least) as text with this decimal mark",
 }
-"""Those of expressions (`where`, `derive`), which run on DuckDB only."""
+"""Functions that an engine must define, with what they are."""
 
 
 class Session(Protocol):
@@ -58,6 +58,10 @@ class Session(Protocol):
         """The answer in so many parts, each in the order of `by`; rows that agree there come together, and equal values of two answers
         in parts of the same place. `by` is a whole number of zero or more where texts are numbered."""
 
+    def write_folder(self, sql: str, order: Sequence[str], names: Sequence[str], folder: Path) -> None:
+        """Have the engine write the answer as Parquet files of a new folder, in the order of these columns, which are left out; the
+        others get these names."""
+
     def lend(self, name: str, table: pa.Table) -> None:
         """Give a table of ours to later queries."""
 
@@ -79,10 +83,6 @@ class RecordView(NamedTuple):
 class Engine(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
-
-    @property
-    def releases_files(self) -> bool:
-        """Whether safe files are written from records here."""
 
     def session(self) -> AbstractContextManager[Session]:
         """A session whose table `records` holds the records."""

@@ -14,15 +14,17 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from statveil.core.errors import BackendMissing, EngineFailed, InputError
+from statveil.data.engines.duck import other_case
 from statveil.data.engines.protocol import RecordView, column, internal_name
 
 _SPACES = "".join(map(chr, [0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000]))
@@ -32,7 +34,8 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FLOATING = ("float", "double")
 
 
-_FLOATING_TEXT = "statveil_floating_text"
+_FLOATING_TEXT, _ROUNDED = "statveil_floating_text", "statveil_rounded"
+_SIGN_AND_DIGITS = "^(-?)0*([0-9]+)([0-9]{{{}}})$"
 
 
 def _low_first(digits: str, start: int) -> str:
@@ -41,16 +44,58 @@ def _low_first(digits: str, start: int) -> str:
     return f"CAST(conv(concat({swapped}), 16, 10) AS DECIMAL(20, 0))"
 
 
-_WORDS = {
-    "trimmed": ("t STRING", "STRING", f"trim(BOTH '{_SPACES}' FROM t)"),
-    "whole_match": ("t STRING, pattern STRING", "BOOLEAN", "regexp_like(t, concat('^(?:', pattern, ')', chr(92), 'z'))"),
-    "digest": ("t STRING", "STRING", "md5(CAST(t AS BINARY))"),
-    "digest_low": ("d STRING", "DECIMAL(20, 0)", _low_first("d", 1)),
-    "digest_high": ("d STRING", "DECIMAL(20, 0)", _low_first("d", 17)),
-    "hex_number": ("digits STRING", "BIGINT", "CAST(conv(digits, 16, 10) AS BIGINT)"),
-    "byte_length": ("t STRING", "INT", "octet_length(t)"),
-    "hex_text": ("digits STRING", "STRING", "decode(unhex(digits), 'UTF-8')"),
+def _decimal_text(units: str, decimals: str, mark: str) -> str:
+    """Zeros are put before the digits and taken away again, as far as there is one left before the mark."""
+    filled = f"regexp_replace(CAST({units} AS STRING), '^(-?)', '$1{'0' * (int(decimals) + 1)}')"
+    return f"regexp_replace({filled}, '{_SIGN_AND_DIGITS.format(int(decimals))}', concat('$1$2', {mark}, '$3'))"
+
+
+def _translated(word: str) -> Callable[[str], str]:
+    return lambda text: "translate({}, '{}', '{}')".format(text, *other_case(word))
+
+
+_WORDS: dict[str, Callable[..., str]] = {
+    "trimmed": lambda text: f"trim(BOTH '{_SPACES}' FROM {text})",
+    "whole_match": lambda text, pattern: f"regexp_like({text}, concat('^(?:', {pattern}, ')', chr(92), 'z'))",
+    "digest": lambda text: f"md5(CAST({text} AS BINARY))",
+    "digest_low": lambda digest: _low_first(digest, 1),
+    "digest_high": lambda digest: _low_first(digest, 17),
+    "hex_number": lambda digits: f"CAST(conv({digits}, 16, 10) AS BIGINT)",
+    "byte_length": lambda text: f"octet_length({text})",
+    "double_text": lambda number: f"{_FLOATING_TEXT}({number}, false)",
+    "hex_text": lambda digits: f"decode(unhex({digits}), 'UTF-8')",
+    "whole": lambda number: f"CAST({number} AS DECIMAL(38, 0))",
+    "lowered": _translated("lower"),
+    "uppered": _translated("upper"),
+    "rounded": lambda above, below: f"{_ROUNDED}({above}, {below})",
+    "decimal_text": _decimal_text,
 }
+"""What the words are in Spark's own: written into the query, because a function of SQL for each takes Spark long to plan."""
+
+
+def in_sparks_words(query: str) -> str:
+    """The query with each word of ours replaced; words within words are found as the search goes on where the last one stood."""
+    word = re.compile(rf"\b({'|'.join(_WORDS)})\(")
+    found = word.search(query)
+    while found:
+        arguments, end = _arguments(query, found.end())
+        query = query[: found.start()] + _WORDS[found[1]](*arguments) + query[end:]
+        found = word.search(query, found.start())
+    return query
+
+
+def _arguments(query: str, start: int) -> tuple[list[str], int]:
+    """The arguments of the call whose bracket opens before `start`, and where the call ends."""
+    depth, arguments, begin = 1, list[str](), start
+    for sign in re.finditer(r"'[^']*'|[(),]", query[start:]):
+        depth += (sign[0] == "(") - (sign[0] == ")")
+        place = start + sign.start()
+        if depth == 0 or (depth == 1 and sign[0] == ","):
+            arguments.append(query[begin:place].strip())
+            begin = place + 1
+        if depth == 0:
+            return arguments, place + 1
+    raise ValueError("a bracket is not closed")
 
 
 def is_spark_frame(frame: Any) -> bool:
@@ -82,13 +127,13 @@ class SparkEngine:
     origin: str
     frame: Any
     kinds: tuple[str, ...]
-    releases_files: bool = False
+    view: RecordView | None = None
 
     @contextmanager
     def session(self) -> Iterator[SparkRecords]:
         session = SparkRecords(spark=self.frame.sparkSession, origin=self.origin)
         try:
-            session.start(self.frame)
+            session.start(self.frame, self.view)
             yield session
         finally:
             session.close()
@@ -112,10 +157,9 @@ class SparkEngine:
         return "a row that has no number in Spark"
 
     def viewed(self, columns: tuple[str, ...], view: RecordView) -> SparkEngine:
-        raise InputError(
-            f"{self.origin}: missing words, where and derive are not there for records in Spark.",
-            hint="Prepare the frame with Spark first.",
-        )
+        shown = replace(self, columns=columns, view=view)
+        with shown.session() as session:
+            return replace(shown, kinds=session.kinds())
 
 
 @dataclass(kw_only=True, repr=False)
@@ -127,12 +171,20 @@ class SparkRecords:
     numbers_texts: bool = False
     _views: dict[str, str] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
-    _defined: set[str] = field(default_factory=set)
     _mark: str = field(default_factory=lambda: f"statveil_{uuid.uuid4().hex}")
 
-    def start(self, frame: Any) -> None:
+    def start(self, frame: Any, view: RecordView | None) -> None:
         with _in_our_words(self.origin):
-            self._name("records", frame)
+            self._name("records" if view is None else "source", frame)
+            if view is not None:
+                cleaned = ", ".join(f"{each} AS {internal_name(index)}" for index, each in enumerate(view.cleaned))
+                derived = "".join(f", {each} AS {internal_name(index)}" for index, each in enumerate(view.derived, len(view.cleaned)))
+                self.view("records", f"SELECT *{derived} FROM (SELECT {cleaned} FROM source) WHERE {view.kept}")
+
+    def kinds(self) -> tuple[str, ...]:
+        """The types of the records' columns, in Spark's words."""
+        with _in_our_words(self.origin):
+            return tuple(kind for _, kind in self._frame("SELECT * FROM records").dtypes)
 
     def query(self, sql: str) -> pa.Table:
         with _in_our_words(self.origin):
@@ -171,6 +223,22 @@ class SparkRecords:
         ranked = f"SELECT {groups}, {value} AS largest, {place} FROM {name}"
         return self.query(f"SELECT {groups}, largest FROM ({ranked}) WHERE place <= {count}")
 
+    def write_folder(self, sql: str, order: Sequence[str], names: Sequence[str], folder: Path) -> None:
+        """By the executors: records do not come to this process. Where they lie says no more than their digests do."""
+        with _in_our_words(self.origin):
+            parts = int(self.spark.conf.get("spark.sql.shuffle.partitions"))
+            dealt = self._frame(sql).repartition(parts, *order).sortWithinPartitions(*order)
+            dealt.drop(*order).toDF(*names).write.parquet(f"file://{folder.resolve()}")
+        written = sorted(folder.glob("part-*.parquet"))
+        if not written:
+            raise EngineFailed(
+                f"{self.origin}: Spark wrote no file that this process sees.", hint="Choose a folder that all machines share."
+            )
+        for place, part in enumerate(written):
+            part.rename(folder / f"part-{place:05}.parquet")
+        for other in set(folder.iterdir()) - set(folder.glob("part-?????.parquet")):
+            other.unlink()
+
     def lend(self, name: str, table: pa.Table) -> None:
         with _in_our_words(self.origin):
             self._name(name, self.spark.createDataFrame(table))
@@ -190,21 +258,30 @@ class SparkRecords:
         frame.createOrReplaceTempView(self._views[name])
 
     def _frame(self, sql: str) -> Any:
-        """The query with the tables that it names put before it, and words under names that no function of the user's has."""
-        for word in set(_WORDS) - self._defined:
-            if f"{word}(" in sql:
-                self._define(word)
+        """The query in Spark's words, with the tables that it names put before it."""
+        sql = in_sparks_words(sql)
         if _FLOATING_TEXT in sql:
             self.spark.udf.register(_FLOATING_TEXT, _floating_text(), "string")
-        sql = re.sub(rf"\b({'|'.join(_WORDS)})\(", r"statveil_\1(", sql)
+        if _ROUNDED in sql:
+            self.spark.udf.register(_ROUNDED, _rounded(), "decimal(38, 0)")
         named = [name for name in self._views if re.search(rf"\b{name}\b", sql)]
         tables = ", ".join(f"{name} AS (SELECT * FROM {self._views[name]})" for name in named)
         return self.spark.sql(f"WITH {tables} {sql}" if tables else sql)
 
-    def _define(self, word: str) -> None:
-        self._defined.add(word)
-        given, answer, meaning = _WORDS[word]
-        self.spark.sql(f"CREATE OR REPLACE TEMPORARY FUNCTION statveil_{word}({given}) RETURNS {answer} RETURN {meaning}")
+
+def _rounded() -> Callable[[Any, Any], Any]:
+    """Spark's own division of whole numbers ends at 64 bits."""
+
+    def rounded(above: Any, below: Any) -> Any:
+        from decimal import Decimal
+
+        if above is None or not below:
+            return None
+        size, rest = divmod(2 * abs(int(above)) + abs(int(below)), 2 * abs(int(below)))
+        size -= not rest and size % 2
+        return Decimal(-size if (above < 0) != (below < 0) else size)
+
+    return rounded
 
 
 def _floating_text() -> Callable[[Any, bool], str | None]:

@@ -6,6 +6,7 @@ out beforehand from the largest number of each column, and what might not fit is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, NoReturn, cast
@@ -29,7 +30,9 @@ from statveil.data.prepared import Kind
 MOST_DECIMALS = 9
 LARGEST = 2**126
 LONGEST_QUERY = 100_000
-"""Characters; a rounded quotient repeats its parts, and one within another does so many times."""
+"""Characters. By judgement, as is the next."""
+MOST_WRITTEN_OUT = 3
+"""Rounded quotients and numbers written as text within each other: an engine repeats the parts of each some times."""
 _TEXT_WORDS = {"lower": "lowered", "trim": "trimmed", "upper": "uppered"}
 _ARTICLES = {"number": "a number", "text": "a text", "truth": "true or false"}
 
@@ -85,7 +88,7 @@ class Translator:
         raise InputError(f"{self.key}: {words}", hint=hint)
 
     def _fits(self, found: Meaning) -> Meaning:
-        if len(found.query) > LONGEST_QUERY:
+        if len(found.query) > LONGEST_QUERY or _written_out(found.query) > MOST_WRITTEN_OUT:
             self._refuse("too many expressions within each other.", "Split it, or round once at the end.")
         if found.kind == "number" and (found.largest >= LARGEST or found.decimals > 2 * MOST_DECIMALS):
             self._refuse("numbers may become too large to be exact.", "Round factors first: round(x, 2).")
@@ -257,11 +260,20 @@ class Translator:
         up, down = 10 ** (decimals + below.decimals), 10**above.decimals
         top = self._fits(Meaning("number", f"({above.query} * whole({up}))", 0, 2 * above.largest * up))
         bottom = self._fits(Meaning("number", f"({below.query} * whole({down}))", 0, 2 * below.largest * down))
-        whole, rest = f"quotient(abs({top.query}), nullif(abs({bottom.query}), 0))", f"(abs({top.query}) % nullif(abs({bottom.query}), 0))"
-        over = f"(2 * {rest} > abs({bottom.query}) OR (2 * {rest} = abs({bottom.query}) AND {whole} % 2 = 1))"
-        size = f"({whole} + CASE WHEN {over} THEN 1 ELSE 0 END)"
-        query = f"(CASE WHEN ({top.query} < 0) <> ({bottom.query} < 0) THEN -{size} ELSE {size} END)"
+        query = f"rounded({top.query}, {bottom.query})"
         return self._fits(Meaning("number", query, decimals, above.largest * up + 1))
+
+
+def _written_out(query: str) -> int:
+    """How many words that repeat their parts lie within each other; texts are in hexadecimal digits, so that each bracket is one."""
+    deepest, opened = 0, list[bool]()
+    for found in re.finditer(r"(rounded|decimal_text)?\(|\)", query):
+        if found[0] == ")":
+            opened.pop()
+        else:
+            opened.append(found[1] is not None)
+            deepest = max(deepest, sum(opened))
+    return deepest
 
 
 def replace_query(meaning: Meaning, query: str) -> Meaning:
@@ -287,8 +299,4 @@ def written(meaning: Meaning, mark: str) -> str:
         return meaning.query
     if not meaning.decimals:
         return f"CAST({meaning.query} AS STRING)"
-    units, decimals = meaning.query, meaning.decimals
-    digits = f"CAST(abs({units}) AS STRING)"
-    filled = f"lpad({digits}, CAST(greatest(length({digits}), {decimals + 1}) AS INTEGER), '0')"
-    sign = f"CASE WHEN {units} < 0 THEN '-' ELSE '' END"
-    return f"({sign} || left({filled}, CAST(length({filled}) - {decimals} AS INTEGER)) || '{mark}' || right({filled}, {decimals}))"
+    return f"decimal_text({meaning.query}, {meaning.decimals}, '{mark}')"

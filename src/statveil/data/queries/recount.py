@@ -140,9 +140,9 @@ class FileRecords:
         if self._ending not in (".sav", ".dta"):
             return f"NULLIF({text}, '')" if self._ending == ".csv" else text
         if name in self._short_floats:
-            return f"CAST(CAST({found} AS DOUBLE) AS STRING)"
+            return f"double_text(CAST({found} AS DOUBLE))"
         number = f"TRY_CAST({text} AS DOUBLE)"
-        return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} AS STRING) ELSE NULLIF(rtrim({text}, ' '), '') END"
+        return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN double_text({number}) ELSE {_without_blanks(text)} END"
 
     def _found(self, name: str) -> str:
         """A watched value as text; NULL where it is missing."""
@@ -340,4 +340,9 @@ def _canonical(data: Microdata, name: str) -> str:
     """A value as text that all formats agree on: '1.0', '1' and the number 1 are the same, and so are an empty text and a missing one."""
     text = f"CAST({column(data.engine, name)} AS STRING)"
     number = f"TRY_CAST({text} AS DOUBLE)"
-    return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN CAST({number} + 0.0 AS STRING) ELSE NULLIF(rtrim({text}, ' '), '') END"
+    return f"CASE WHEN abs({number}) <= {LARGEST_WHOLE} THEN double_text({number} + 0.0) ELSE {_without_blanks(text)} END"
+
+
+def _without_blanks(text: str) -> str:
+    """Without those at its end, which formats of fixed width cannot tell; missing where nothing is left."""
+    return f"NULLIF(trim(TRAILING ' ' FROM {text}), '')"

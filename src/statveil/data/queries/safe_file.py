@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -64,9 +65,20 @@ class ReleasedRecords(NamedTuple):
 
     def shuffled(self, secrets: tuple[int, int], *, rows: int) -> Iterator[pa.RecordBatch]:
         """All records in the order of keyed digests of what they show."""
-        shown = [f"o{place}" for place in range(len(self.columns))]
-        order = ", ".join(keyed_digest(secret, [f"CAST({each} AS STRING)" for each in shown]) for secret in secrets)
+        shown, order = self._shown(), ", ".join(self._digests(secrets))
         return self.session.batches(f"SELECT {', '.join(shown)} FROM ({self.rows}) ORDER BY {order}", rows=rows)
+
+    def write_folder(self, secrets: tuple[int, int], folder: Path) -> None:
+        """The same as Parquet files of a folder, which the engine writes."""
+        places = [f"{digest} AS place{number}" for number, digest in enumerate(self._digests(secrets))]
+        answer = f"SELECT {', '.join([*self._shown(), *places])} FROM ({self.rows})"
+        self.session.write_folder(answer, [f"place{number}" for number in range(len(places))], self.columns, folder)
+
+    def _shown(self) -> list[str]:
+        return [f"o{place}" for place in range(len(self.columns))]
+
+    def _digests(self, secrets: tuple[int, int]) -> list[str]:
+        return [keyed_digest(secret, [f"CAST({each} AS STRING)" for each in self._shown()]) for secret in secrets]
 
 
 def released_records(session: Session, key: RecordKey, columns: Sequence[ReleasedColumn], *, secret: int) -> ReleasedRecords:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from statveil.core.errors import InputError
 from statveil.core.limits import OnProgress, Progress
 from statveil.jobs.record_job import FileJob
 from statveil.jobs.records.perturbation import perturbed_records
@@ -25,7 +26,7 @@ from statveil.publish.audited_file import EarlierReleases
 from statveil.publish.file_release import FileRelease, WritingOptions, write_release
 from statveil.records.perturb.perturb import refuse_keys
 from statveil.records.plan import plan_recoding
-from statveil.records.write.safe_file import format_of
+from statveil.records.write.safe_file import FOLDER, format_of
 from statveil.version import VERSION
 
 JOB, MAPPING, CERTIFICATE = "job.toml", "internal/mapping.csv", "certificate.json"
@@ -45,7 +46,8 @@ def anonymise_to_folder(job: FileJob, folder: Path, *, force: bool = False, on_p
     """Plan, write, audit and report; the folder appears only when all of that went well."""
     output, recoding = job.parts.output, job.parts.recoding
     name = Path(output.file).name
-    format_of(Path(name))
+    if format_of(Path(name)) == FOLDER:
+        raise InputError(f"{name}: a file needs an ending.", hint="Example: safe.csv.")
     with staged(folder, force=force) as place:
         started, clock = datetime.now(UTC), time.monotonic()
 

@@ -37,16 +37,23 @@ from statveil.records.write.spss import refuse_spss_names, write_spss
 from statveil.records.write.stata import refuse_stata_names, write_stata
 
 FIXED_WIDTH = ("spss", "stata")
+FOLDER = "folder"
 
 
 def write_safe_file(data: Microdata, plan: FilePlan, path: Path, *, drop: Sequence[str] = (), key: str | None = None) -> None:
-    """Write the safe file; `drop` names columns to leave out, `key` is the secret of the shuffle (by default made from the seed)."""
+    """Write the safe file, or have the engine write a folder of Parquet files where the path has no ending.
+
+    drop: columns to leave out. key: the secret of the shuffle, by default made from the seed.
+    """
     _check_drop(data, plan, drop)
     names = [name for name in data.columns if name not in drop]
     secrets, format_ = _secrets(plan, key), format_of(path)
     with data.engine.session() as session:
         _lend_plan(session, data, plan)
         plain = _released(session, data, plan, names, texts=frozenset(), secret=secrets[0])
+        if format_ == FOLDER:
+            plain.write_folder(secrets, path)
+            return
         released = _released(session, data, plan, names, texts=_texts(data, format_, plain), secret=secrets[0])
         content = _content(plan, released, read_labels(data.origin), measured=format_ in FIXED_WIDTH)
         write_batches(path, released.shuffled(secrets, rows=TUNING.rows), content)
@@ -205,9 +212,9 @@ def write_parquet(path: Path, tables: Iterable[pa.Table], content: FileContent) 
 
 
 def format_of(path: Path) -> str:
-    known = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".sav": "spss", ".dta": "stata"}
+    known = {"": FOLDER, ".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".sav": "spss", ".dta": "stata"}
     if path.suffix.lower() not in known:
-        raise InputError(f"{path.name}: unknown ending.", hint=f"Known: {', '.join(known)}.")
+        raise InputError(f"{path.name}: unknown ending.", hint=f"Known: {', '.join(filter(None, known))}.")
     found = known[path.suffix.lower()]
     if found in ("spss", "stata") and not find_spec("pyreadstat"):
         raise BackendMissing("To audit an SPSS or Stata file, the package pyreadstat must read it.", hint="pip install 'statveil[stats]'")
