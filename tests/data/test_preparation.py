@@ -156,3 +156,11 @@ def test_words_among_numbers_and_codes_below_zero_are_doubtful() -> None:
 def test_many_different_words_among_numbers_are_texts_and_not_told() -> None:
     values = [*(str(each) for each in range(30)), *(f"house {each}" for each in range(10))]
     assert doubtful_words(read_microdata(pa.table({"number": values}))) == {}
+
+
+def test_what_was_prepared_is_shown_in_lines(file: Path) -> None:
+    data = read_microdata(file, missing=["NA"], where="income is not missing")
+    assert data.prepared is not None
+    assert repr(data.prepared).splitlines()[0] == f"Preparation (confidential): {data.prepared.kept} of {data.prepared.read} records kept"
+    assert "income: 2 values were missing words" in repr(data.prepared)
+    assert "<li>income: 2 values were missing words</li>" in data._repr_html_()

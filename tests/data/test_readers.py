@@ -166,7 +166,7 @@ def test_an_unknown_column_is_answered_with_the_known_ones() -> None:
 
 
 def test_microdata_does_not_show_itself() -> None:
-    assert repr(read_microdata(pa.table(FRAME))) == "Microdata('The frame', 2 columns)"
+    assert repr(read_microdata(pa.table(FRAME))) == "Microdata (confidential): The frame, 2 columns\n  columns: code, turnover"
 
 
 @pytest.mark.parametrize(

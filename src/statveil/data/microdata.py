@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any, Literal, NamedTuple
 
 from statveil.core.errors import UnknownColumn
+from statveil.core.show import ShortDisplay, counted
 from statveil.data.engines import Engine, column
 from statveil.data.prepared import PreparationReport, PreparedWishes
 
@@ -20,6 +22,8 @@ class ProfileTuning(NamedTuple):
     """Share of a column's values that must read as numbers."""
     few: int = 20
     """A column of whole numbers with no more different ones is taken for codes; so is one of the same width throughout."""
+    shown: int = 100
+    """Characters of the names of columns that `repr` shows."""
     identifying: float = 0.98
     """Share of different values from which a column of codes is taken for an identifier."""
 
@@ -81,7 +85,7 @@ DecimalMark = Literal[".", ","]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Microdata:
+class Microdata(ShortDisplay):
     """Records behind an engine, read when a table asks for them.
 
     `decimal` is the mark in numbers written as text; None takes a comma in columns that use commas and no points. `delimiter` and
@@ -119,5 +123,9 @@ class Microdata:
             found = session.query(f"SELECT DISTINCT {self.engine.text(name)} AS code FROM records WHERE {place} IS NOT NULL ORDER BY code")
         return [str(code) for code in found["code"].to_pylist()]
 
-    def __repr__(self) -> str:
-        return f"Microdata({self.origin!r}, {len(self.columns)} columns)"
+    def _headline(self) -> str:
+        return f"Microdata (confidential): {self.origin}, {counted(len(self.columns), 'column')}"
+
+    def _facts(self) -> list[str]:
+        names = shorten(", ".join(self.columns), TUNING.shown, placeholder=" ...")
+        return [f"columns: {names}", *(self.prepared.in_words() if self.prepared else ())]

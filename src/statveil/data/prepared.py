@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from statveil.core.show import ShortDisplay, counted
+
 MissingWords = Sequence[str] | Mapping[str, Sequence[str]]
 Kind = Literal["number", "text", "truth"]
 
@@ -41,8 +43,8 @@ class DerivedColumn(NamedTuple):
     missing: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class PreparationReport:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PreparationReport(ShortDisplay):
     """What became of the records. Counts of the office's own data: not for publication.
 
     read, kept: records that came, and that met the condition. missing: by column how many values were one of its missing words.
@@ -55,8 +57,18 @@ class PreparationReport:
     derived: tuple[DerivedColumn, ...]
     numbers: tuple[str, ...]
 
+    def _headline(self) -> str:
+        return f"Preparation (confidential): {self.kept:,} of {counted(self.read, 'record')} kept"
+
+    def _facts(self) -> list[str]:
+        return self._steps()
+
     def in_words(self) -> list[str]:
         """One line for each thing that was done."""
+        dropped = self.read - self.kept
+        return [*self._steps(), f"{self.kept:,} of {self.read:,} records kept"] if dropped else self._steps()
+
+    def _steps(self) -> list[str]:
         found = {name: count for name, count in self.missing.items() if count}
         words = {1: "1 value was a missing word"}
         lines = [f"{name}: {words.get(count, f'{count:,} values were missing words')}" for name, count in found.items()]
@@ -66,5 +78,4 @@ class PreparationReport:
         for each in self.derived:
             shape = f"{each.kind}, {each.decimals} decimals" if each.kind == "number" else each.kind
             lines.append(f"{each.name}: derived ({shape}), {each.missing:,} missing")
-        dropped = self.read - self.kept
-        return [*lines, f"{self.kept:,} of {self.read:,} records kept"] if dropped else lines
+        return lines
