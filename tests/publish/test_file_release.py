@@ -63,6 +63,19 @@ def test_every_format_passes_its_audit(data: sv.Microdata, tmp_path: Path, endin
     assert sv.read_microdata(release.path).columns == (*NAMES, "income")
 
 
+def test_a_name_without_an_ending_is_a_folder_of_the_same_records(data: sv.Microdata, tmp_path: Path) -> None:
+    plan = sv.plan_recoding(data, keys())
+    one, other = (sv.apply_plan(data, plan, tmp_path / name) for name in ("safe.parquet", "safe"))
+    assert [file.name for file in other.path.iterdir()] == ["part-00000.parquet"]
+    assert other.audit.passed
+    assert other.to_arrow().equals(one.to_arrow())
+    with pytest.raises(sv.errors.InputError, match="cannot be written"):
+        sv.apply_plan(data, plan, tmp_path / "safe")
+    (other.path / "part-00001.parquet").write_bytes(one.path.read_bytes())
+    with pytest.raises(sv.errors.AuditFailed, match="is not the file that was audited"):
+        other.to_arrow()
+
+
 def test_types_of_other_columns_stay(data: sv.Microdata, tmp_path: Path) -> None:
     release = sv.apply_plan(data, sv.plan_recoding(data, keys()), tmp_path / "safe.parquet")
     assert pq.read_schema(release.path).field("income").type == pa.int64()
