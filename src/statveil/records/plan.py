@@ -15,6 +15,7 @@ from statveil.core.errors import InfeasibleProblem, OutOfTime
 from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_seed, known
 from statveil.data.microdata import Microdata
 from statveil.records.coding import CodedFile, code_file, level_of, narrowed
+from statveil.records.frequencies import Words
 from statveil.records.keys import KeyVariables
 from statveil.records.loss import FileLoss, loss_of
 from statveil.records.plan_frames import InternalPlan
@@ -39,6 +40,8 @@ class PlanningTuning(NamedTuple):
     """Share of the time in which a search looks for recodings, at most."""
     leaf: float = 0.5
     """Share of the time left that one recoding's blanks may take while others wait."""
+    recounts: float = 6.0
+    """Under `recount` what is kept for the blanks is so many times what counting the file takes, where that is more."""
     instant: float = 0.2
     """Seconds below which no integer program is begun."""
 
@@ -181,6 +184,8 @@ class _Planning:
         self.stage, self.best, self.bound = "start", math.inf, 0.0
         self.found: dict[tuple[Levels, bool, bool], Suppression | None] = {}
         self.open: set[Levels] = set()
+        self.counting = 0.0
+        """Seconds that counting all combinations took."""
 
     def stopped(self) -> bool:
         """Whether the time of the search is up; a little is kept for the blanks."""
@@ -202,7 +207,17 @@ class _Planning:
 
     def _searched(self) -> bool:
         """Whether the time to look for recodings is up: bound and blanks take the rest."""
-        return self.seconds_left <= (1 - TUNING.search) * self.limits.seconds
+        return self.seconds_left <= max((1 - TUNING.search) * self.limits.seconds, self._for_blanks)
+
+    @property
+    def _for_blanks(self) -> float:
+        """What rounds of recounts will take at the least; on a busy machine they take longer, as the first count did."""
+        return TUNING.recounts * self.counting if self.coded.keys.rule == "recount" else 0.0
+
+    def _count(self, levels: Levels) -> None:
+        began = time.monotonic()
+        self.evaluator.blanks(levels)
+        self.counting = time.monotonic() - began
 
     def price(self, levels: Levels) -> float:
         """Recoding plus blanks; under `recount` the blanks of `original`, which are nearly as many, and good ones for caps and the like."""
@@ -236,13 +251,18 @@ class _Planning:
         if asked not in self.found:
             limits = Limits(seconds=left, gap=self.limits.gap)
             try:
-                self.found[asked] = fewest_blanks(self.coded, levels, limits=limits, maps=self.evaluator.maps, quick=asked[1], ties=ties)
+                self.found[asked] = fewest_blanks(self.coded, levels, limits=limits, maps=self.evaluator.maps, quick=asked[1],
+                                                  ties=ties, patterns=self._known_patterns(levels))  # fmt: skip
             except InfeasibleProblem:
                 self.found[asked] = None
             except OutOfTime:
                 self.found[asked] = None
                 self.open.add(levels)
         return self.found[asked]
+
+    def _known_patterns(self, levels: Levels) -> Words | None:
+        """What the evaluator has counted already."""
+        return self.evaluator.patterns(levels).copy() if levels in self.evaluator.seen else None
 
     def settled(self, levels: Levels) -> Suppression | None:
         """The best blanks known of a recoding, with ties settled where that can be done in time."""
@@ -267,11 +287,12 @@ class _Planning:
 
     def by_boxes(self, start: Levels, method: str, *, facts: Mapping[str, Any] | None = None) -> FilePlan:
         self.tell("improvement")
+        self._count(start)
         space = self.space(self.price if self.coded.keys.rule == "wildcard" else self.evaluator.cost)
         iterative_improvement(space, start)
         search = self._boxes(lambda levels: self._leaf(levels, search.value), on_bound=lambda bound: self.tell(bound=bound))
         first = space.best or start  # none where nothing that was priced obeys the rule
-        least = 0.0 if self.plain else self._cheap_bound(self._least(first))  # before blanks that may take all the time
+        least = 0.0 if self.plain else self._cheap_bound(self._least(first), blanks_follow=True)  # before blanks that may take all the time
         search.offer(first)
         self.tell("boxes", best=search.value)
         proved = search.run()
@@ -307,11 +328,12 @@ class _Planning:
         problem = self.evaluator.problem
         return float(problem.field_cost.min() * problem.record_mass.min())
 
-    def _cheap_bound(self, value: float) -> float:
+    def _cheap_bound(self, value: float, *, blanks_follow: bool = False) -> float:
         """A bound on every plan, from boxes of recodings and what is known of single ones: what any method can say of its answer."""
         search = self._boxes(lambda levels: (math.inf, self._least_known(levels)), on_bound=lambda _bound: None)
         search.value, search.most_boxes = value, TUNING.bounding_boxes
-        search.stopped = lambda: self.seconds_left < -0.5 * TUNING.reserve * self.limits.seconds  # most boxes were looked at before
+        least = self._for_blanks if blanks_follow and self._for_blanks else -0.5 * TUNING.reserve * self.limits.seconds
+        search.stopped = lambda: self.seconds_left < least  # most boxes were looked at before
         search.run()
         return search.bound or self._least_step(value)
 
@@ -384,7 +406,8 @@ class _Planning:
         Whatever the method proves, boxes may prove more; its bounds, eqs 4 to 7, say nothing where blanks help other records.
         """
         bound = 0.0 if self.coded.keys.rule == "wildcard" or self._judged_again else bound
-        bound = max(bound, 0.0 if levels is None or self.plain else self._cheap_bound(self._least(levels)))  # while there is time
+        if levels is not None and not self.plain:
+            bound = max(bound, self._cheap_bound(self._least(levels), blanks_follow=True))  # while there is time
         levels = self._no_worse_than_blanks(levels)
         found = None if levels is None else self.settled(levels)
         if levels is None or found is None:

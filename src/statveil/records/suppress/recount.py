@@ -318,7 +318,8 @@ def _in_reach(program: RecountProgram, seconds: float) -> bool:
 def _annealed(program: RecountProgram, rows: Blanked, deadline: float, *, cool: bool) -> Blanked:
     """Safe rows near these. Of large files a recount takes its time: what is needed for the last ones is kept."""
     began = time.monotonic()
-    if not program.problem.patterns(*_released(program.problem, rows)).any():
+    unsafe: Words | None = program.problem.patterns(*_released(program.problem, rows))
+    if unsafe is not None and not unsafe.any():
         return rows
     recount = time.monotonic() - began
     settled = deadline - TUNING.recounts_after * recount
@@ -326,9 +327,9 @@ def _annealed(program: RecountProgram, rows: Blanked, deadline: float, *, cool: 
         annealing = RecountAnnealing(program.problem, rows, program.required, program.kind, program.cells)
         if cool:
             annealing.cool(settled - TUNING.settling * max(0.0, settled - time.monotonic()))
-        rows = annealing.settle(lambda: time.monotonic() > settled)
-    key, units, records = merged(*rows)
-    units, _ = add_rounds(program.problem, key, units, records)
+        rows, unsafe = merged(*annealing.settle(lambda: time.monotonic() > settled)), None
+    key, units, records = rows
+    units, _ = add_rounds(program.problem, key, units, records, unsafe)
     return key, take_back(program.problem, key, units, records, stopped=lambda: time.monotonic() > deadline), records
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from statveil.core.arrays import IntArray
-from statveil.records.frequencies import distinct_patterns
+from statveil.records.frequencies import Words, distinct_patterns
 from statveil.records.suppress.covers import cheapest_covers
 from statveil.records.suppress.problem import SuppressionProblem, row_amount
 
@@ -28,13 +28,17 @@ class RecountRoundsTuning(NamedTuple):
 TUNING = RecountRoundsTuning()
 
 
-def add_rounds(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray) -> tuple[IntArray, list[int]]:
-    """Add blanks until a recount is safe; the masks of units, and the blanked rows after each round."""
+def add_rounds(
+    problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray, unsafe: Words | None = None
+) -> tuple[IntArray, list[int]]:
+    """Add blanks until a recount is safe; the masks of units, and the blanked rows after each round. `unsafe`: what the first one says."""
     rounds: list[int] = []
     while True:
         masks = problem.fields_of(units)
         rounds.append(int((np.bitwise_count(masks) * records).sum()))
-        patterns = problem.patterns(problem.blanked(key, masks), row_amount(problem, key, records))
+        again = unsafe is None or len(rounds) > 1
+        patterns = problem.patterns(problem.blanked(key, masks), row_amount(problem, key, records)) if again else unsafe
+        assert patterns is not None
         bad = np.flatnonzero(patterns.any(axis=1))
         if not bad.size:
             return units, rounds

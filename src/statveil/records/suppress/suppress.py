@@ -78,14 +78,16 @@ def with_candidates(found: Suppression, *, seed: int) -> Suppression:
 
 
 def fewest_blanks(
-    coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, maps: LevelMaps | None = None, quick: bool = False, ties: bool = True
-) -> Suppression:
+    coded: CodedFile, levels: tuple[int, ...], *, limits: Limits, maps: LevelMaps | None = None, quick: bool = False, ties: bool = True,
+    patterns: Words | None = None,
+) -> Suppression:  # fmt: skip
     """The blanks that the rule needs; `quick` is content with good ones where the best take an integer program without end.
 
-    Without `ties`, those between records that hang together may be left open: where only the cost is wanted.
+    Without `ties`, those between records that hang together may be left open: where only the cost is wanted. `patterns`: what is unsafe,
+    where that is known.
     """
     problem = problem_of(coded, levels, maps)
-    patterns = problem.patterns()
+    patterns = problem.patterns() if patterns is None else patterns
     floor = original_bound(problem, _lasting(problem, patterns))
     if coded.keys.caps:
         return _under_caps(problem, patterns, floor, limits, quick=quick)
