@@ -11,6 +11,8 @@ import pytest
 import statveil as sv
 from statveil.records import plan as plan_module
 from statveil.records.coding import code_file
+from statveil.records.recode.branch_and_bound import RecodingBoxSearch
+from statveil.records.recode.evaluate import Evaluator
 from statveil.records.recode.local_search import RecodingSpace, annealing, tabu
 from statveil.records.suppress import integer_programs, wildcard_bound
 from tests.records.stories import halves, microdata, random_records, released
@@ -45,6 +47,27 @@ def test_without_time_there_is_a_safe_plan_with_a_bound(rule: str, method: str) 
     plan = sv.plan_recoding(coded, method=method, limits=sv.Limits(seconds=1e-6))
     assert unsafe(*released(plan), tables_up_to(4, 3, 3), rule) == 0
     assert 0 < plan.bound <= plan.cost
+
+
+@pytest.mark.parametrize(("rule", "kept"), [("original", False), ("recount", True)])
+def test_where_counting_is_slow_the_search_leaves_time_for_recounts(rule: str, kept: bool) -> None:
+    """600,000 records ended 3 s after their 10 on a busy machine, where each recount took two seconds."""
+    planning = plan_module._Planning(
+        code_file(microdata(ROWS), keys(rule=rule)), sv.Limits(seconds=60), 0, None, plan_module.time.monotonic()
+    )
+    assert not planning._searched()
+    planning.counting = 11.0
+    assert planning._searched() == kept
+
+
+def test_a_recoding_is_priced_once() -> None:
+    """Priced again when its time was up, it had a lower bound, which the proof could not go beyond."""
+    evaluator, bounds = Evaluator(coded=code_file(microdata(ROWS), sv.KeyVariables(fields=dict.fromkeys("abcd")))), [4.0, 2.0]
+    search = RecodingBoxSearch(evaluator=evaluator, leaf=lambda _levels: (5.0, bounds.pop(0)), blanks=lambda _levels: 1.0,
+                               stopped=lambda: False, on_bound=lambda _bound: None)  # fmt: skip
+    search.offer((0, 0, 0, 0))
+    assert search.run()
+    assert (search.value, search.bound, bounds) == (5.0, 4.0, [2.0])
 
 
 def test_the_time_of_reading_counts(monkeypatch: pytest.MonkeyPatch) -> None:
