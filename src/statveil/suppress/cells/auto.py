@@ -27,12 +27,14 @@ class AutoTuning(NamedTuple):
     """Rounds of looking for single respondents who can work something out: two were needed."""
     fruitless: int = 2
     """Rounds of renewing without anything cheaper before the search ends."""
-    first_bound: float = 0.2
-    """Of the time, when the team that is guided by it ends its bound."""
+    first_bound: float = 0.25
+    """Of the time, when the bound ends in systems of few classes: there its cuts are a better start."""
     covers: float = 0.5
-    """When that team ends its search for cheap points of the cuts."""
+    """When the search for cheap points of its cuts ends there."""
+    most_classes: int = 6_000
+    """Of a system of few classes."""
     whole_bound: float = 0.7
-    """When the other team ends its bound."""
+    """Of the time, when the bound of others ends."""
     worth_a_start: float = 0.3
     """The share of a class in the bound's point from which on it is chosen at first."""
     most_covers: int = 200
@@ -55,20 +57,18 @@ class PatternNews(NamedTuple):
     own: int = -1
 
 
-def finished(
-    cover: Cover, send: Callable[[Any], None], stage: str, *, needs: tuple[Need, ...] = (), guide: FloatArray | None = None
-) -> None:
-    """Repair, tell, make cheaper, repair and tell again: what is told is always safe. needs: those that were met so far."""
-    needs = repaired(cover, needs or cover.system.needs)
+def finished(cover: Cover, send: Callable[[Any], None], stage: str, *, seed: int, guide: FloatArray | None = None) -> None:
+    """Repair, tell, make cheaper, repair and tell again: what is told is always safe."""
+    needs = repaired(cover, cover.system.needs)
     send(PatternNews(stage, cover.suppressed.copy(), dict(cover.proofs)))
-    improve(cover, needs)
-    needs = repaired(cover, needs)
-    send(PatternNews(f"{stage}, made cheaper", cover.suppressed.copy(), dict(cover.proofs)))
-    rng, fruitless = np.random.default_rng(SEED), 0
+    rng, fruitless = np.random.default_rng(seed), 0
     while fruitless < TUNING.fruitless and not cover.late:
         fruitless = 0 if renew(cover, needs, rng, guide=guide) else fruitless + 1
         needs = repaired(cover, needs)
         send(PatternNews(f"{stage}, renewed", cover.suppressed.copy(), dict(cover.proofs)))
+    improve(cover, needs)
+    needs = repaired(cover, needs)
+    send(PatternNews(f"{stage}, made cheaper", cover.suppressed.copy(), dict(cover.proofs)))
 
 
 def repaired(cover: Cover, needs: tuple[Need, ...], *, two: bool = True, other: bool = True) -> tuple[Need, ...]:
@@ -89,18 +89,20 @@ def repaired(cover: Cover, needs: tuple[Need, ...], *, two: bool = True, other: 
 
 
 def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:
-    """A first bound; its cuts say which patterns are worth a look, and its point which classes are wanted anyway."""
-    began = time.monotonic()
-    loop = CutLoop(system, began + TUNING.first_bound * seconds)
+    """The bound first; its cuts say which patterns are worth a look, and its point which classes are wanted anyway."""
+    began, small = time.monotonic(), system.size <= TUNING.most_classes
+    loop = CutLoop(system, began + (TUNING.first_bound if small else TUNING.whole_bound) * seconds)
     x = _bounded(loop, send)
-    loop.deadline = began + TUNING.covers * seconds
     cover = Cover(system, began + seconds)
-    cover.suppressed, cover.discount = covered(loop, x), np.maximum(1.0 - x, 0.02)
-    cover.meet_within(system.needs)
+    cover.discount = np.maximum(1.0 - x, 0.02)
+    if small:
+        loop.deadline = began + TUNING.covers * seconds
+        cover.suppressed = covered(loop, x)
+        cover.meet_within(system.needs)
     cover.meet_all(system.needs)
     cover.drop_unused()
     cover.discount = np.ones(system.size)
-    finished(cover, send, "guided by the bound", guide=np.maximum(1.0 - x, 0.05))
+    finished(cover, send, "guided by the bound", seed=SEED + 1, guide=np.maximum(1.0 - x, 0.05))
 
 
 def _bounded(loop: CutLoop, send: Callable[[Any], None]) -> FloatArray:
@@ -125,13 +127,10 @@ def covered(loop: CutLoop, x: FloatArray) -> BoolArray:
 
 
 def run_plain(system: ClassSystem, seconds: float, send: Callable[[Any], None]) -> None:
-    """A pattern at once, then the bound as far as it goes, and what time is left for making the pattern cheaper."""
-    began = time.monotonic()
-    cover = construct(system, began + seconds)
-    needs = repaired(cover, system.needs)
-    send(PatternNews("cheapest deviations", cover.suppressed.copy(), dict(cover.proofs)))
-    _bounded(CutLoop(system, began + TUNING.whole_bound * seconds), send)
-    finished(cover, send, "cheapest deviations", needs=needs)
+    """A pattern at once, and all the time for making it cheaper; where that ends early, the bound."""
+    deadline = time.monotonic() + seconds
+    finished(construct(system, deadline), send, "cheapest deviations", seed=SEED)
+    _bounded(CutLoop(system, deadline), send)
 
 
 def run_repair(

@@ -35,7 +35,7 @@ class HeuristicTuning(NamedTuple):
     """The same where all other prices are one: the last resort."""
     largest: float = 2.0**53
     program_seconds: float = 60.0
-    near: tuple[tuple[int, int], ...] = ((2, 400), (3, 1500), (6, 6000))
+    near: tuple[tuple[int, int], ...] = ((3, 1500), (6, 6000))
     """How far round a class a deviation is looked for first, in sums, and how many classes at most; then in all of them."""
 
 
@@ -146,16 +146,18 @@ class Cover:
     def _neighbours(self, target: int, price: FloatArray, hops: int, most: int) -> IntArray:
         """Classes at most so many sums away; where they are too many, the cheapest of the last ones."""
         matrix, columns = self.system.relations, self.system.columns
-        inside = np.array([target], dtype=np.int64)
-        frontier = inside
+        inside, frontier = np.zeros(self.system.size, dtype=np.bool_), np.array([target], dtype=np.int64)
+        inside[target] = True
         for _ in range(hops):
-            rows = np.unique(_entries(columns.indptr, columns.indices, frontier))
-            frontier = np.setdiff1d(_entries(matrix.indptr, matrix.indices, rows), inside)
-            room = most - inside.size
+            rows, beside = np.zeros(matrix.shape[0], dtype=np.bool_), np.zeros(self.system.size, dtype=np.bool_)
+            rows[_entries(columns.indptr, columns.indices, frontier)] = True
+            beside[_entries(matrix.indptr, matrix.indices, np.flatnonzero(rows))] = True
+            frontier = np.flatnonzero(beside & ~inside)
+            room = most - int(np.count_nonzero(inside))
             if frontier.size > room:
                 frontier = frontier[np.argsort(price[frontier], kind="stable")[:room]]
-            inside = np.union1d(inside, frontier)
-        return inside
+            inside[frontier] = True
+        return np.flatnonzero(inside)
 
     def _prices(self, amount: int, dearer: IntArray | None) -> FloatArray:
         """Cost per unit of deviation: the whole cost where the need or all of the class is moved."""
@@ -240,9 +242,9 @@ def moved(proof: Proof) -> list[int]:
 
 def _entries(ends: AnyArray, indices: AnyArray, chosen: IntArray) -> IntArray:
     """All entries of these rows of a sparse matrix (or columns)."""
-    if not chosen.size:
-        return np.zeros(0, dtype=np.int64)
-    return np.concatenate([indices[ends[each] : ends[each + 1]] for each in chosen.tolist()]).astype(np.int64)
+    first, count = ends[chosen].astype(np.int64), (ends[chosen + 1] - ends[chosen]).astype(np.int64)
+    step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return np.asarray(indices[np.repeat(first, count) + step], dtype=np.int64)
 
 
 def construct(system: ClassSystem, deadline: float, discount: FloatArray | None = None) -> Cover:
