@@ -131,6 +131,21 @@ def test_partitions_and_the_order_of_records_do_not_matter(spark: Any) -> None:
     assert_same_table(first, tabulate(both(spark, shuffled, partitions=7)[1], spec))
 
 
+def test_a_session_that_does_not_stop_at_overflows_gives_the_same(spark: Any) -> None:
+    in_duck, in_spark = both(spark, firms(200, seed=12))
+    spec = sv.TableSpec(dimensions={"area": AREAS, "trade": None}, measure="sales", weight="weight")
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        assert_same_table(tabulate(in_duck, spec), tabulate(in_spark, spec))
+        with pytest.raises(InputError, match="too large to be added up exactly"):
+            tabulate(
+                both(spark, pa.table({"area": ["a", "a"], "sales": [2**62, 2**62]}))[1],
+                sv.TableSpec(dimensions={"area": None}, measure="sales"),
+            )
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+
+
 def test_a_release_from_spark_has_the_bytes_of_one_from_duckdb(spark: Any, tmp_path: Path) -> None:
     spec = sv.TableSpec(dimensions={"area": AREAS, "trade": None}, measure="sales", holding="owner")
     texts = []
