@@ -75,16 +75,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
-def test_the_python_in_the_readme_uses_names_that_exist() -> None:
-    import statveil as sv
-
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert code is not None
-    compile(code[1], "README.md", "exec")
-    for name in re.findall(r"\bsv\.(\w+)", code[1]):
-        assert hasattr(sv, name), name
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["demo", "test", "test-quick", "lint", "docs", "bench", "clean"])
 def test_make_knows_its_targets(target: str) -> None:

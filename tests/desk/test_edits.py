@@ -72,3 +72,11 @@ def test_methods_that_a_job_can_ask_for() -> None:
 def test_limits_change_beside_what_is_there() -> None:
     found = edits.with_protection(JOB, {"seconds": ["30"], "norm": ["l2"]})
     assert (found["limits"], found["protection"]) == ({"seconds": 30, "gap": 0.02}, {"norm": "l2"})
+
+
+def test_settings_that_the_job_says_already_are_none_to_write() -> None:
+    usual = {name: [str(value)] for name, value in edits.USUAL.items()}
+    assert edits.as_set(JOB, usual)
+    assert edits.as_set(JOB, {})
+    assert not edits.as_set(JOB, {**usual, "seconds": ["7"]})
+    assert not edits.as_set({**JOB, "protection": {"norm": "l2"}}, usual)

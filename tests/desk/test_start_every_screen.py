@@ -31,17 +31,19 @@ TABLE_SCREENS = {
     "data": "/",
     "table": "/table",
     "risk": "/risk",
-    "cell": "/risk?cell=9",
+    "cell": "/risk?only=sensitive",
     "branches": "/risk?rows=industry&columns=region",
     "wide": f"/risk?rows=industry&columns=region&open_columns={OPEN}",
     "list": "/risk?only=sensitive&cell=9",
     "protect": "/protect",
-    "before-after": "/runs/0001/map?only=sensitive&cell=9",
+    "before-after": "/runs/0001/map?only=sensitive",
     "run": "/runs/0001",
     "compare": "/runs/0002",
     "log": "/log",
     "problem": "/nothing",
 }
+OF_A_LISTED_CELL = ("cell", "before-after")
+"""Screens of the cell that the list leads to."""
 SERVER_SCREENS = {
     "server-data": "/",
     "server-dataset": "/dataset",
@@ -120,6 +122,9 @@ def look_at(page: Any, screens: dict[str, str], look: tuple[int, str]) -> dict[s
     found = {}
     for name, path in screens.items():
         page.goto(path)
+        if name in OF_A_LISTED_CELL:
+            page.click("#found + div tbody a >> nth=2")
+            page.wait_for_load_state("load")
         found[name] = faults(page)
         keep_picture(page, name, look)
     return {name: words for name, words in found.items() if words}
@@ -127,6 +132,7 @@ def look_at(page: Any, screens: dict[str, str], look: tuple[int, str]) -> dict[s
 
 def keep_picture(page: Any, name: str, look: tuple[int, str]) -> None:
     folder = os.environ.get("STATVEIL_SCREENSHOTS")
+    page.evaluate("scrollTo(0, 0)")
     if folder and look == PICTURED:
         page.screenshot(path=Path(folder) / f"{name}.png")
     if folder and os.environ.get("STATVEIL_SCREENSHOTS_ALL"):
@@ -154,6 +160,18 @@ def test_no_screen_of_a_safe_file_has_a_fault(file_project: Path, look: tuple[in
 
 def test_no_screen_of_a_server_has_a_fault(server_project: Path, look: tuple[int, str]) -> None:
     assert seen(server_project, SERVER_SCREENS, look) == {}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_report_has_a_fault(table_project: Path, file_project: Path, width: int) -> None:
+    """What opens by a click is a button, what scrolls is reached by keys, nothing is wider than its window."""
+    for folder, names in ((table_project, ("report", "public-report")), (file_project, ("report",))):
+        with desk_process(folder) as (address, _), browser_page(address, viewport={"width": width, "height": 860}) as page:
+            page.goto(address)
+            for name in names:
+                page.goto(f"/runs/0001/{name}")
+                page.wait_for_load_state("networkidle")
+                assert faults(page) == [], name
 
 
 def test_an_empty_desk_has_no_fault(tmp_path: Path, look: tuple[int, str]) -> None:

@@ -113,6 +113,21 @@ def without_rule(content: dict[str, Any], form: Words) -> dict[str, Any]:
     return {**content, "rule": [rule for at, rule in enumerate(content.get("rule", [])) if str(at) != place]}
 
 
+USUAL = {"norm": "l1", "weights": "inverse", "method": "auto", "attacks": "refuse", "seconds": 60}
+"""How a job protects that says nothing of it."""
+
+
+def protection_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that have a form, as they are or as they usually are."""
+    told = {**content.get("protection", {}), **content.get("limits", {})}
+    return {name: told.get(name, usual) for name, usual in USUAL.items()}
+
+
+def as_set(content: Mapping[str, Any], form: Words) -> bool:
+    """Whether the form of the settings says what the job says already."""
+    return all(word(form, name) in ("", str(now)) for name, now in protection_of(content).items())
+
+
 def with_protection(content: dict[str, Any], form: Words) -> dict[str, Any]:
     if "dataset" in content:
         raise InputError("A server has no such settings.")

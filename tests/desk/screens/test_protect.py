@@ -179,3 +179,15 @@ def test_a_job_without_a_safe_table_says_why_in_the_words_of_the_command_line(tm
     page = ended(desk, tmp_path)
     assert "Run 0001: failed" in page
     assert "No safe table" in page or "no safe table" in page
+
+
+def test_a_run_takes_the_settings_that_stand_beside_its_button(tmp_path: Path) -> None:
+    """Nobody has to set them first; those that the job has already are no step of it."""
+    desk = tabulated(tmp_path)
+    before = (tmp_path / "job.toml").read_bytes()
+    assert post(desk, "/protect/settings", seconds="60", norm="l1", method="auto") == 303
+    assert (tmp_path / "job.toml").read_bytes() == before
+    assert post(desk, "/runs", seconds="7", norm="l2", weights="inverse", method="auto", attacks="refuse") == 303
+    job = read_job(tmp_path / "job.toml")
+    assert (job.parts.limits.seconds, job.parts.protection.norm) == (7, "l2")
+    assert "norm l2" in ended(desk, tmp_path)

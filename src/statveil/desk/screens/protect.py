@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request, Response
 from statveil.core.errors import InputError
 from statveil.desk import approvals, edits, runs
 from statveil.desk.decisions import decisions_of
-from statveil.desk.forms import Given, word
+from statveil.desk.forms import Form, Given, word
 from statveil.desk.screens.before_after import job_of
 from statveil.desk.screens.compare import FIGURES, PAGES, figures_page
 from statveil.desk.screens.page import Desk, back, step_of, who
@@ -37,15 +37,14 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
         content = project.content
         if desk.looks.serves:
             return desk.page(request, "evaluate.html", runs=runs.runs(project))
-        chosen = {**content.get("protection", {}), "seconds": content.get("limits", {}).get("seconds", 60)}
+        chosen = edits.protection_of(content)
         return desk.page(
             request, "protect.html", runs=runs.runs(project), chosen=chosen, published=approvals.published(project), methods=methods()
         )
 
     @app.post("/protect/settings")
     def settings(request: Request, form: Given) -> Response:
-        step = step_of(request, form, "how to protect")
-        project.change(lambda content: desk.checked(edits.with_protection(content, form)), step)
+        _set(desk, request, form)
         return back("/protect")
 
     @app.post("/runs")
@@ -55,7 +54,7 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
             raise InputError("A server is measured and prepared, not run.", hint="The screen Evaluate has a button for each.")
         if not desk.looks.holds_records:
             desk.looks.assessed()  # what is wrong with the table is said now
-        return back(f"/runs/{runs.start(project, who(request), state=word(form, 'state'))}")
+        return back(f"/runs/{runs.start(project, who(request), state=_set(desk, request, form))}")
 
     @app.get("/runs/{id_}")
     def one_run(request: Request, id_: str) -> Response:
@@ -77,6 +76,14 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
     def stop(request: Request, id_: str) -> Response:
         runs.stop(project, id_, who(request))
         return back(f"/runs/{id_}")
+
+
+def _set(desk: Desk, request: Request, form: Form) -> str:
+    """Settings that differ from those of the job are a step of it; the state of the job that the form is then meant for."""
+    if edits.as_set(desk.project.content, form):
+        return word(form, "state")
+    desk.project.change(lambda content: desk.checked(edits.with_protection(content, form)), step_of(request, form, "how to protect"))
+    return desk.project.state
 
 
 def _add_reports(app: FastAPI, desk: Desk) -> None:

@@ -65,6 +65,10 @@ document.addEventListener("keydown", (event) => {
   if (next) next.focus();
 });
 
+// The cell whose card is open may stand beyond the edge of a wide map.
+const chosen = document.querySelector(".map td.chosen");
+if (chosen) chosen.scrollIntoView({ block: "nearest", inline: "center" });
+
 // A file that is dropped is added as if it had been chosen.
 const field = document.getElementById("file");
 if (field) {

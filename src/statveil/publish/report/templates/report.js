@@ -305,9 +305,11 @@
   function behind(row) {
     const found = page.behind.sets[row.dataset.behind];
     if (!found || !found.all) return;
+    const opener = make("button", { "class": "opener", type: "button", "aria-expanded": "false" });
     const toggle = function () {
       const next = row.nextElementSibling, open = next && next.classList.contains("behind");
-      row.setAttribute("aria-expanded", String(!open));
+      row.classList.toggle("open", !open);
+      opener.setAttribute("aria-expanded", String(!open));
       if (open) { next.remove(); return; }
       const line = make("tr", { "class": "behind" }), holder = make("td", { colspan: row.cells.length });
       const count = found.all.toLocaleString("en"), part = found.cells.length < found.all;
@@ -317,10 +319,9 @@
       row.after(line);
     };
     row.classList.add("opens");
-    row.setAttribute("tabindex", "0");
-    row.setAttribute("aria-expanded", "false");
+    opener.append.apply(opener, row.cells[0].childNodes);
+    row.cells[0].append(opener);
     row.addEventListener("click", toggle);
-    row.addEventListener("keydown", function (event) { if (event.key === "Enter") toggle(); });
   }
 
   if (page.behind) document.querySelectorAll("tr[data-behind]").forEach(behind);
