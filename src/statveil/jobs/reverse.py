@@ -16,9 +16,12 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.warm_up import make_ready
 from statveil.solve.processes import Halt
 
+SHORT = 0.8
+"""Share of the time after which a search that found nothing had not enough of it. By judgement."""
+
 
 def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed: int = 0, compiling: bool = True) -> ReverseSolver:
-    """Adjust with weights 1/x; a table that no adjustment is found for gives None.
+    """Adjust with weights 1/x; a table that no adjustment is found for gives None, and so does one for which the time was too short.
 
     What must be compiled after an installation is compiled beside the time, or within it where `compiling` is False.
     """
@@ -31,6 +34,8 @@ def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed
         try:
             found = adjust_problem(_problem(task), method=method, limits=Limits(seconds=left), seed=seed)
         except StatveilError:
+            return None
+        if len(found.trace) < 2 and found.seconds > SHORT * left:  # the time ended with the table that is there before any search
             return None
         return np.asarray(task.published.released + found.deviation, dtype=np.int64)
 
