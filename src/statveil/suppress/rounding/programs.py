@@ -3,6 +3,7 @@ floor, the step from floor to ceiling, steps above."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +48,20 @@ def relaxed(problem: RoundingProblem, low: IntArray, high: IntArray, *, seconds:
     return RelaxedTable(None if slack > TUNING.near_whole else z, multipliers)
 
 
-def whole(problem: RoundingProblem, low: IntArray, high: IntArray, *, seconds: float) -> IntArray | None:
-    """A rounded table by branch and bound; None where none was found. What it says is checked in integers."""
-    found = solve(_model(problem, low, high, elastic=False, whole=True), seconds=seconds)
-    if found.x is None:
-        return None
-    z = np.rint(_steps(found.x, problem.value.size)[0]).astype(np.int64)
-    return z if problem.accepts(z) else None
+def whole(problem: RoundingProblem, low: IntArray, high: IntArray, offer: Callable[[IntArray], object], *, seconds: float) -> bool:
+    """Rounded tables by branch and bound, each offered as it is found, because the solver may not end in time; whether there was one."""
+    found = list[IntArray]()
+
+    def heard(x: FloatArray, _bound: float) -> None:
+        z = np.rint(_steps(x, problem.value.size)[0]).astype(np.int64)
+        if problem.accepts(z):
+            found.append(z)
+            offer(z)
+
+    last = solve(_model(problem, low, high, elastic=False, whole=True), seconds=seconds, on_incumbent=heard)
+    if last.x is not None:
+        heard(last.x, last.bound)
+    return bool(found)
 
 
 def is_whole(z: FloatArray) -> BoolArray:

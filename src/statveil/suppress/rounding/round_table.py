@@ -15,7 +15,7 @@ from statveil.audit.report import AuditReport
 from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed, NoTableFound
 from statveil.core.limits import Limits
-from statveil.solve.processes import run_isolated
+from statveil.solve.processes import Call, run_isolated
 from statveil.suppress.rounding.problem import RoundingProblem, rounding_problem
 from statveil.suppress.rounding.programs import TUNING as PROGRAMS
 from statveil.suppress.rounding.programs import is_whole, relaxed, whole
@@ -30,7 +30,7 @@ class RoundingTuning(NamedTuple):
     most_cases: int = 400
     search_share: float = 0.85
     """Of the time; the rest is for the audit and the proof."""
-    try_share: float = 0.5
+    try_share: float = 0.7
     """Of what is left, for a distance where a longer one may be tried after it."""
     grace: float = 0.5
     """Seconds a search may overrun before it is ended."""
@@ -93,7 +93,10 @@ def round_table(table: Table, base: int, *, zero_restricted: bool = True, most_s
         problem = rounding_problem(table, base, zero_restricted=zero_restricted, steps=steps)
         heard = _Heard(problem)
         left = max((end - time.monotonic()) * (1.0 if steps == most else TUNING.try_share), 0.1)
-        run_isolated([(search_rounding, (problem, left))], seconds=left + TUNING.grace, on_message=heard.take)
+        teams: list[Call] = [(search_rounding, (problem, left))]
+        if problem.value.size > TUNING.most_proved:
+            teams.append((search_whole, (problem, left)))
+        run_isolated(teams, seconds=left + TUNING.grace, on_message=heard.take)
         if heard.best is not None:
             return _audited(table, heard, RoundingAsked(base=int(base), zero_restricted=zero_restricted, steps=steps))
     raise NoTableFound(
@@ -113,13 +116,22 @@ class _Heard:
     def take(self, news: IntArray | tuple[RoundingCase, ...]) -> None:
         if isinstance(news, tuple):
             self.cases = news
-        elif self.problem.accepts(news):
+        elif self.problem.accepts(news) and (self.best is None or self._rank(news) < self._rank(self.best)):
             self.best = news
+
+    def _rank(self, z: IntArray) -> tuple[int, bytes]:
+        """The cheaper one; of equals the same whichever team spoke first."""
+        return self.problem.cost(z), z.tobytes()
 
 
 def search_rounding(problem: RoundingProblem, seconds: float, send: Callable[[Any], None]) -> None:
     """In a process of its own, because a solver does not always keep its time: tables as they are found, and the cases of the proof."""
     RoundingSearch(problem, time.monotonic() + seconds, send).run()
+
+
+def search_whole(problem: RoundingProblem, seconds: float, send: Callable[[Any], None]) -> None:
+    """Beside it, of large tables: tables at once, by the whole program, which says little of how good they are."""
+    whole(problem, problem.low, problem.high, send, seconds=seconds)
 
 
 def _audited(table: Table, heard: _Heard, asked: RoundingAsked) -> RoundedTable:
@@ -162,7 +174,7 @@ class RoundingSearch:
         self._solve(())
         self.send(tuple(self.cases))
         if self.best is None and self._left() > 0:
-            self._offer(self._near_the_relaxation())
+            self._near_the_relaxation()
         if self.problem.value.size <= TUNING.most_proved:
             self._branch()
             self.send(tuple(self.cases))
@@ -209,14 +221,15 @@ class RoundingSearch:
             self.best = z
             self.send(z)
 
-    def _near_the_relaxation(self) -> IntArray | None:
+    def _near_the_relaxation(self) -> None:
         """What the relaxation left whole stays, the rest is settled in whole numbers; where that is impossible, all is."""
         low, high = self._bounds(())
-        if not hasattr(self, "relaxation"):
-            return whole(self.problem, low, high, seconds=self._left())
-        settled, z = is_whole(self.relaxation), np.rint(self.relaxation).astype(np.int64)
-        found = whole(self.problem, np.where(settled, z, low), np.where(settled, z, high), seconds=self._left() / 2)
-        return whole(self.problem, low, high, seconds=max(self._left(), 0.1)) if found is None else found
+        if hasattr(self, "relaxation"):
+            settled, z = is_whole(self.relaxation), np.rint(self.relaxation).astype(np.int64)
+            near = np.where(settled, z, low), np.where(settled, z, high)
+            if whole(self.problem, *near, self._offer, seconds=self._left() / 4):
+                return
+        whole(self.problem, low, high, self._offer, seconds=max(self._left(), 0.1))
 
     def _branch(self) -> None:
         """Best first, until the bound of every case meets the best table."""
