@@ -71,6 +71,8 @@ def test_a_name_without_an_ending_is_a_folder_of_the_same_records(data: sv.Micro
     assert other.to_arrow().equals(one.to_arrow())
     with pytest.raises(sv.errors.InputError, match="cannot be written"):
         sv.apply_plan(data, plan, tmp_path / "safe")
+    again = sv.apply_plan(data, plan, tmp_path / "again.csv", earlier=[other.path])
+    assert [check.checked for check in again.audit.checks if check.name == "earlier"] == [1]
     (other.path / "part-00001.parquet").write_bytes(one.path.read_bytes())
     with pytest.raises(sv.errors.AuditFailed, match="is not the file that was audited"):
         other.to_arrow()

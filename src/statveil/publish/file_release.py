@@ -210,8 +210,9 @@ def write_release(data: Microdata | PerturbedRecords, plan: FilePlan, target: Pa
     refuse_unfit_names(target, [name for name in data.columns if name not in how.drop])
     check_targets([target], sources=[Path(data.origin)])
     data.require(how.sensitive)
-    for path in how.earlier.files:
-        require_file(Path(path))
+    for path in map(Path, how.earlier.files):
+        if not path.is_dir():
+            require_file(path)
     how.tell("attacking")
     attacked = attack_file(exposed(plan))
     if how.attacks == "refuse" and not all(each.passed for each in attacked):
