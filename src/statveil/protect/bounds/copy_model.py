@@ -39,6 +39,8 @@ class CopyTuning(NamedTuple):
     idle: float = 1e-6  # multiplier of a triangle below which it is dropped
     coarse: int = 14  # bits of the largest multiplier of a copy where few will do
     fine: int = 24  # and else
+    shrinks: tuple[float, ...] = (1.0, 1 - 1e-4, 1 - 1e-3, 1 - 4e-3)  # of multipliers of few digits, until they fit
+    inexact: float = 2e-6  # relative distance from fitting that is rounding of single precision
 
 
 TUNING = CopyTuning()
@@ -187,13 +189,19 @@ class CopyModel:
         return heads
 
     def _whole(self, node: CopyNode, worth: Worth, enough: float) -> tuple[IntArray, int]:
-        """Multipliers of relations as whole numbers: 16 bits each if they prove `enough`, and 32 where they do not."""
+        """Multipliers of relations as whole numbers: 16 bits each if they prove `enough`, and 32 where they do not.
+
+        They must fit as they are written: a pull that rounding took past a cell's cost would count for as far as the cell can move.
+        """
         factors = worth.relations * (worth.fits * self.row_scale)[:, np.newaxis]
         places = -math.frexp(float(np.abs(factors).max(initial=1e-9)))[1]
-        coarse = np.rint(np.ldexp(factors, places + TUNING.coarse))
-        scaled = _single(np.ldexp(coarse, -places - TUNING.coarse) / (worth.fits * self.row_scale)[:, np.newaxis])
-        if self.worth(node, scaled, worth.cuts, worth.triangles).bound >= enough:
-            return coarse.astype(np.int16), places + TUNING.coarse
+        cuts, triangles = _single(worth.cuts * worth.fits), _single(worth.triangles * worth.fits)
+        for shrink in TUNING.shrinks:
+            coarse = np.rint(np.ldexp(factors * shrink, places + TUNING.coarse))
+            written = _single(np.ldexp(coarse, -places - TUNING.coarse) / self.row_scale[:, np.newaxis])
+            found = self.worth(node, written, cuts, triangles)
+            if found.fits >= 1 - TUNING.inexact and found.bound >= enough:
+                return coarse.astype(np.int16), places + TUNING.coarse
         return np.rint(np.ldexp(factors, places + TUNING.fine)).astype(np.int32), places + TUNING.fine
 
 
