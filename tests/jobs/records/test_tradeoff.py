@@ -74,6 +74,8 @@ def test_a_front_of_wildcards_or_of_one_point_is_refused() -> None:
     with pytest.raises(sv.InputError, match="points"):
         sv.recode.tradeoff_file(data, sv.KeyVariables(fields={"age": None}), points=1)
     front = sv.recode.tradeoff_file(data, sv.KeyVariables(fields={"age": None}, threshold=2, order=1))
+    assert repr(front).startswith("FileTradeoff(1 points, 1 proved, ")
+    assert repr(front.points[0]).endswith("blanks, proved)")
     with pytest.raises(sv.InputError, match="no point 2"):
         front.plan(2)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
@@ -23,7 +23,7 @@ SEARCH = 0.7
 """Share of the time for the search, at most; the rest is for the blanks of the points."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FileTradeoffPoint:
     """A recoding with its blanks. `proved`: these are the fewest, and no recoding that loses less by recoding has so few."""
 
@@ -35,6 +35,10 @@ class FileTradeoffPoint:
     proved: bool
     loss: FileLoss
 
+    def __repr__(self) -> str:
+        proof = "proved" if self.proved else f"blanks within {self.gap:.2%}"
+        return f"FileTradeoffPoint({dict(self.recoding)}, {self.recoding_loss:,.6g} lost by recoding, {self.blanks:,} blanks, {proof})"
+
     @property
     def total(self) -> float:
         return self.recoding_loss + self.blank_cost
@@ -45,7 +49,7 @@ class FileTradeoffPoint:
         return 0.0 if self.blank_cost <= self.blank_bound * (1 + 1e-9) + 1e-9 else self.blank_cost / max(self.blank_bound, 1e-9) - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FileTradeoff:
     """A front from the least recoding to the fewest blanks, both in values lost. Confidential.
 
@@ -61,7 +65,11 @@ class FileTradeoff:
     tried: int
     complete: bool
     seconds: float
-    coded: CodedFile = field(repr=False)
+    coded: CodedFile
+
+    def __repr__(self) -> str:
+        ends = " to ".join(f"{each.blanks:,}" for each in (self.points[0], self.points[-1]))
+        return f"FileTradeoff({len(self.points)} points, {self.proved} proved, {ends} blanks, least lost in point {self.least + 1})"
 
     @property
     def proved(self) -> int:
