@@ -60,6 +60,11 @@ def test_caps_that_do_not_bind_leave_ties_to_the_second_cost() -> None:
 
 
 @pytest.mark.slow
+def test_what_was_found_shows_itself_in_a_line() -> None:
+    found = sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2))
+    assert repr(found) == f"Suppression({found.total} blanks, cost {found.total}, bound {found.total})"
+
+
 def test_caps_that_nothing_keeps_are_refused() -> None:
     with pytest.raises(sv.InfeasibleProblem):
         sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2, caps={"b": 0}))

@@ -210,6 +210,9 @@ class Suppression:
         for name in ("key", "mask", "records"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
 
+    def __repr__(self) -> str:
+        return f"Suppression({self.total:,} blanks, cost {self.cost:,.6g}, bound {self.bound:,.6g})"
+
     @property
     def mass(self) -> IntArray:
         """What a blank of cost 1 costs in these records: their share of the key's, whose records cost the same where keys are split."""
