@@ -15,6 +15,12 @@ def test_every_error_of_the_tree_is_explained() -> None:
     assert run("explain").output.count("\n") == len(MEANINGS)
 
 
+def test_an_attack_that_learns_too_much_is_not_called_a_fault_of_statveil() -> None:
+    """`protect` ends with 5 for both."""
+    assert "an attack learns more" in MEANINGS["AuditFailed"].what
+    assert MEANINGS["AuditFailed"].do.startswith("Where an attack is named")
+
+
 def test_every_exit_code_is_explained() -> None:
     for code in (*range(8), 130):
         assert run("explain", str(code)).exit_code == 0

@@ -53,9 +53,11 @@ MEANINGS = {
         "Try method 'auto' or 'exact', or another seed; or widen protection.bounds or protection.cap, or unfreeze cells.",
     ),
     "AuditFailed": Meaning(
-        "The independent check found a fault in the numbers, or could not be made in full. Nothing is released.",
-        "After `statveil protect`: report it, it is a fault in statveil. After `statveil check`: the files, the job or the data "
-        "changed since the release, or are not where they were; or an attack learns more than it may: its line says how much.",
+        "The independent check found a fault in the numbers, or could not be made in full; or an attack learns more than it may. Nothing "
+        "is released.",
+        "Where an attack is named, its line says how much it learns, and docs/attacks.md what helps. A fault found by `statveil protect` "
+        "is one of statveil: report it. After `statveil check`: the files, the job or the data changed since the release, or are not where "
+        "they were.",
     ),
     "BackendError": Meaning(
         "A solver or the data engine let statveil down.",

@@ -29,7 +29,10 @@ class SecretKey:
 
     def __init__(self, key: bytes, *, counter: Path | None = None) -> None:
         if len(key) < KEY_BYTES:
-            raise InputError(f"The secret key has fewer than {KEY_BYTES} bytes.", hint="Let the server make one: key file new.")
+            raise InputError(
+                f"The secret key has fewer than {KEY_BYTES} bytes.",
+                hint="A key is 64 hexadecimal digits; `statveil serve --new-key FILE` makes one.",
+            )
         self._key = blake2b(key, digest_size=64).digest()
         self.counter = counter
 
