@@ -139,3 +139,22 @@ def test_sample_batches_run_as_they_are(shared_data: Path, tmp_path: Path, folde
     done = run_batch(tmp_path / f"{name}.arb", out=tmp_path)
     assert [file.name for file in done.files] == [f"{name}_status.txt"]
     assert [note[:9] for note in done.notes] == told
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [str, str.lower, str.upper], ids=["as it is", "lower", "upper"])
+@pytest.mark.parametrize("name", ["ex1", "ex2"])
+def test_sample_batches_that_suppress_run_in_any_letter_case(
+    shared_data: Path, tmp_path: Path, name: str, change: Callable[[str], str]
+) -> None:
+    """Commands, rules, parameters, options, variables and names of companion files, all of them changed."""
+    home = shared_data / "tauargus" / "checkTauArgus" / "tests" / "Batch" / name
+    for file in home.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    path = tmp_path / f"batch_{name}.arb"
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    done = run_batch(path, out=tmp_path)
+    written = sorted(file.name.lower() for file in done.files)
+    assert written == [f"arguslog_{name}.log", f"tabout_{name}.txt"]
+    assert any("3 cells suppressed" in note and "audited" in note for note in done.notes)
