@@ -51,6 +51,19 @@ def test_the_form_writes_what_the_server_reads_and_a_key_is_made_that_only_its_o
     assert (tmp_path / "secret.key").read_text().strip() not in client(tmp_path).get("/protect").text
 
 
+def test_a_sample_is_served_with_its_weights(tmp_path: Path) -> None:
+    desk = client(tmp_path)
+    lines = FIRMS.splitlines()
+    text = "\n".join([f"{lines[0]},stands", *(f"{line},{1 + at % 3}" for at, line in enumerate(lines[1:]))]) + "\n"
+    for name, content in (("firms.csv", text), ("regions.csv", REGIONS)):
+        desk.post("/data/add", files={"file": (name, content)})
+    assert post(desk, "/data/open", name="data/firms.csv", kind="server") == 303
+    assert post(desk, "/dataset", **DATASET, weight="stands") == 303
+    assert read_config(tmp_path / "job.toml").datasets[0].weight == "stands"
+    assert post(desk, "/dataset", **DATASET) == 303
+    assert read_config(tmp_path / "job.toml").datasets[0].weight is None
+
+
 def test_what_the_form_does_not_have_stays(tmp_path: Path) -> None:
     desk, job = valley(tmp_path), tmp_path / "job.toml"
     content = tomllib.loads(job.read_text())

@@ -13,7 +13,7 @@ FORMED_RULES = {"p-percent": ("p",), "minimum-frequency": ("n", "level")}
 """The rules that the form of a dataset has; others stay as they are in job.toml."""
 COUNT, KEPT = "count", "kept"
 _TREES = ("hierarchy", "hierarchies", "digits")
-_OPTIONAL = ("label", "holding", "depth", "small_counts", "filters")
+_OPTIONAL = ("label", "holding", "weight", "depth", "small_counts", "filters")
 
 
 def first_dataset(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def with_dataset(content: dict[str, Any], form: Words) -> dict[str, Any]:
     if not chosen or not measures:
         raise InputError("A dataset needs at least one dimension and one measure.")
     part = {key: value for key, value in before.items() if key not in _OPTIONAL}
-    told = {"label": word(form, "label"), "holding": word(form, "holding"), "unit": word(form, "unit") or before.get("unit")}
+    told = {**{key: word(form, key) for key in ("label", "holding", "weight")}, "unit": word(form, "unit") or before.get("unit")}
     sizes = {key: number(word(form, key), key) for key in ("depth", "small_counts") if word(form, key)}
     filters = [name for name in form.get("filter", []) if name in chosen]
     part |= {key: value for key, value in {**told, **sizes, "filters": filters}.items() if value not in ("", None, [])}
