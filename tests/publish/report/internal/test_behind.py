@@ -66,7 +66,7 @@ def test_a_click_opens_the_cells_and_nothing_is_clipped_on_paper(make_release: A
         page.wait_for_selector("#chart-distribution svg")
         assert page.evaluate(OVERLAPS) == []
         assert page.locator("details.how").count() == page.locator(".chart").count(), "each chart says how it is read"
-        page.locator('tr[data-behind="sensitive cells"]').first.press("Enter")
+        page.locator('tr[data-behind="sensitive cells"] .opener').first.press("Enter")
         assert page.locator("tr.behind tbody tr").count() == 30
         page.emulate_media(media="print")
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
