@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.errors import NoTableFound
@@ -133,8 +133,9 @@ class Cover:
         """The cheapest deviation of classes near this one; None where there is none, or none that could be shown."""
         near = self._neighbours(need.target, price, hops, most)
         part = self.system.columns[:, near]
-        rows = np.unique(part.indices)
-        program = CirculationProgram(csr_matrix(part[rows]).astype(np.float64), self.room[0][near], self.room[1][near])
+        rows, number = np.unique(part.indices, return_inverse=True)
+        touched = csc_matrix((part.data.astype(np.float64), number, part.indptr), shape=(rows.size, near.size))
+        program = CirculationProgram(touched.tocsr(), self.room[0][near], self.room[1][near])
         at = {int(number): place for place, number in enumerate(near)}
         still = np.array([at[each] for each in need.known if each in at], dtype=np.int64)
         here = price[near] / np.median(price[near])
