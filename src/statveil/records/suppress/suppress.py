@@ -155,6 +155,8 @@ def _recounted_under_models(problem: SuppressionProblem, patterns: Words, floor:
         np.bitwise_or.at(together, exact.key, exact.units)  # records of a key may be judged alike only if they are blanked alike
         starts.append(together)
     for number, start in enumerate(starts):
+        if found and time.monotonic() > deadline:
+            break
         units, rounds = add_rounds(problem, key, start, records)
         left = (deadline - time.monotonic()) / (len(starts) - number)
         units = units if quick else take_back_judged(problem, units, seconds=left)
