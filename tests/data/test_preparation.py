@@ -164,3 +164,13 @@ def test_what_was_prepared_is_shown_in_lines(file: Path) -> None:
     assert repr(data.prepared).splitlines()[0] == f"Preparation (confidential): {data.prepared.kept} of {data.prepared.read} records kept"
     assert "income: 2 values were missing words" in repr(data.prepared)
     assert "<li>income: 2 values were missing words</li>" in data._repr_html_()
+
+
+def test_quotients_within_quotients_are_exact_and_end_somewhere() -> None:
+    """100 / 3 is 33.33, a third of it 11.11; -37.625 lies halfway and goes to the even -37.62."""
+    frame = pa.table({"a": [100, -301], "b": [3, 8]})
+    twice = read_microdata(frame, derive={"once": "round(a / b, 2)", "twice": "round(round(a / b, 2) / b, 2)"})
+    assert column_of(twice, "once") == ["33.33", "-37.62"]
+    assert column_of(twice, "twice") == ["11.11", "-4.70"]
+    with pytest.raises(InputError, match="too many expressions within each other"):
+        read_microdata(frame, derive={"thrice": "round(round(round(a / b, 2) / b, 2) / b, 2)"})

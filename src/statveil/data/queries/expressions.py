@@ -31,7 +31,7 @@ MOST_DECIMALS = 9
 LARGEST = 2**126
 LONGEST_QUERY = 100_000
 """Characters. By judgement, as is the next."""
-MOST_WRITTEN_OUT = 3
+MOST_WRITTEN_OUT = 2
 """Rounded quotients and numbers written as text within each other: an engine repeats the parts of each some times."""
 _TEXT_WORDS = {"lower": "lowered", "trim": "trimmed", "upper": "uppered"}
 _ARTICLES = {"number": "a number", "text": "a text", "truth": "true or false"}
