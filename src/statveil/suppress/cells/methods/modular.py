@@ -96,8 +96,9 @@ class _Modular:
         return []
 
     def _share(self, left: int) -> float:
-        even = (self.deadline - time.monotonic()) / max(left, 1)
-        return max(min(60.0 * self.options.minutes, TUNING.patience * even), TUNING.least_seconds)
+        """Of the time that is left, of which the last table may have all."""
+        remaining = self.deadline - time.monotonic()
+        return max(min(60.0 * self.options.minutes, TUNING.patience * remaining / max(left, 1), remaining), TUNING.least_seconds)
 
     def _pattern(self, table: SimpleTable, cells: IntArray, number: int, *, opened: bool, seconds: float) -> BoolArray:
         sub = self._subproblem(table, cells, number, opened=opened)
