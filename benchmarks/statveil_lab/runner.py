@@ -104,10 +104,10 @@ class Run:
         return bool(tables) and not self.reason and not self.proved and self.method != PLAIN and self.objective >= tables[0]
 
     def line(self) -> str:
-        """The run as one line of JSON; infinite numbers are null."""
+        """The run as one line of JSON; infinite numbers are null, and all others unrounded, so that they print alike when read back."""
         content = dataclasses.asdict(self)
-        content["trace"] = [[round(point.seconds, 3), _finite(point.objective), _finite(point.bound)] for point in self.trace]
-        content |= {"objective": _finite(self.objective), "bound": _finite(self.bound), "seconds": round(self.seconds, 3)}
+        content["trace"] = [[point.seconds, _finite(point.objective), _finite(point.bound)] for point in self.trace]
+        content |= {"objective": _finite(self.objective), "bound": _finite(self.bound)}
         return json.dumps(content, allow_nan=False)
 
     @classmethod

@@ -22,7 +22,8 @@ def tiny() -> Table:
 
 
 def test_a_run_is_read_back_as_it_was_written() -> None:
-    found = a_run(objective=12.0, bound=10.0, trace=(TracePoint(0.5, math.inf, 3.0), TracePoint(1.0, 12.0, 10.0)))
+    points = (TracePoint(0.5, math.inf, 3.0), TracePoint(0.44996, 12.0, 10.0))
+    found = a_run(objective=12.0, bound=10.0, seconds=0.44996, trace=points)
     none = a_run(objective=math.inf, bound=10.0, ending="none", reason="OutOfTime: too slow")
     assert [Run.of_line(run.line()) for run in (found, none)] == [found, none]
 
