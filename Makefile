@@ -5,7 +5,7 @@
 #   make test-quick  the tests that need no process and no network, in three minutes at most
 #   make lint     the first three only
 #   make docs     the documentation, in site/
-#   make bench    the measurements of benchmarks/
+#   make bench    the measurements of benchmarks/, NAME=... for one of them
 #   make clean    remove what the targets made, .venv included
 #
 # Where Java 17 or newer is on the path, the tests of Spark run as well (the extra `spark` is installed, 450 MB); elsewhere they are skipped.
@@ -42,8 +42,11 @@ lint: $(TEST)
 docs: $(VENV)/.docs
 	$(BIN)/zensical build --clean
 
+# Some measurements take hours, and some ask for words: they are run one by one.
 bench: $(TEST)
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@if test -n '$(NAME)'; then $(BIN)/python benchmarks/$(NAME).py $(ARGS); else \
+	  echo "Name one: make bench NAME=cube ARGS='b --keys 1'"; \
+	  for file in benchmarks/*.py; do printf '%-18s %s\n' $$(basename $$file .py) "$$(sed -n '1s/"""//gp' $$file)"; done; fi
 
 clean:
 	rm -rf $(VENV) demo site .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
