@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 from starlette.testclient import TestClient
@@ -58,3 +59,13 @@ def tabulated(folder: Path) -> TestClient:
     desk = opened(folder)
     assert post(desk, "/table", **TABLE) == 303
     return desk
+
+
+def ended(desk: TestClient, folder: Path, id_: str = "0001") -> str:
+    """The page of a run, once it has ended."""
+    for _ in range(6000):
+        page = desk.get(f"/runs/{id_}").text
+        if f"Run {id_}: running" not in page:
+            return page
+        time.sleep(0.1)
+    raise AssertionError((folder / "results" / f"{id_}.run" / "words.txt").read_text())

@@ -17,9 +17,8 @@ from statveil.desk.people import invite
 from statveil.jobs.server_config import read_config
 from tests.desk.conftest import browser_page, desk_process, faults
 from tests.desk.screens.test_keys import village
-from tests.desk.screens.test_protect import ended
 from tests.desk.screens.test_server import valley
-from tests.desk.stories import client, post
+from tests.desk.stories import client, ended, post
 
 pytestmark = pytest.mark.slow
 

@@ -8,18 +8,9 @@ import pyarrow.csv as pa_csv
 import pytest
 from starlette.testclient import TestClient
 
-from tests.desk.screens.test_protect import ended
 from tests.desk.stories import post, tabulated
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def protected(tmp_path: Path) -> TestClient:
-    desk = tabulated(tmp_path)
-    assert post(desk, "/runs") == 303
-    assert "Run 0001: done" in ended(desk, tmp_path)
-    return desk
 
 
 def test_the_map_and_the_cards_of_a_run_show_what_it_released(protected: TestClient, tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from statveil.desk.people import invite
 from statveil.jobs.record_job import read_file_job
 from statveil.jobs.table_job import read_job
 from tests.desk.screens.test_keys import village
-from tests.desk.screens.test_protect import ended
-from tests.desk.stories import client, opened, post, tabulated
+from tests.desk.stories import client, ended, opened, post, tabulated
 
 
 @pytest.mark.parametrize("wrong", [{"method": "magic"}, {"base": "0"}, {"base": "x"}])

@@ -14,8 +14,8 @@ from statveil.jobs.recheck import audit_file_folder
 from statveil.jobs.record_job import read_file_job
 from statveil.jobs.records.explore import explore_recoding
 from statveil.jobs.records.folder import anonymise_to_folder
-from tests.desk.screens.test_protect import ended, files_of
-from tests.desk.stories import client, post, tabulated
+from tests.desk.screens.test_protect import files_of
+from tests.desk.stories import client, ended, post, tabulated
 
 PEOPLE = "name,age,job,village\n" + "".join(
     f"P{each},{20 + each % 40},{('cook', 'smith', 'vet')[(each % 7) // 3]},{('Urk', 'Ens')[each % 2]}\n" for each in range(120)

@@ -19,19 +19,9 @@ from statveil.jobs.kinds import kind_of
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.folder import protect_to_folder
-from tests.desk.stories import client, post, tabulated
+from tests.desk.stories import client, ended, post, tabulated
 
 pytestmark = pytest.mark.slow
-
-
-def ended(desk: TestClient, folder: Path, id_: str = "0001") -> str:
-    """The page of a run, once it has ended."""
-    for _ in range(6000):
-        page = desk.get(f"/runs/{id_}").text
-        if f"Run {id_}: running" not in page:
-            return page
-        time.sleep(0.1)
-    raise AssertionError((folder / "results" / f"{id_}.run" / "words.txt").read_text())
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -50,14 +40,6 @@ def alive(pid: int) -> bool:
             continue
         return False
     return True
-
-
-@pytest.fixture
-def protected(tmp_path: Path) -> TestClient:
-    desk = tabulated(tmp_path)
-    assert post(desk, "/runs") == 303
-    assert "Run 0001: done" in ended(desk, tmp_path)
-    return desk
 
 
 def test_from_records_to_a_release_that_the_command_line_gives_byte_for_byte(protected: TestClient, tmp_path: Path) -> None:

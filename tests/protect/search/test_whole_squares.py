@@ -54,7 +54,9 @@ def test_what_is_too_large_or_in_absolute_changes_is_left_alone(monkeypatch: pyt
     for other in (dataclasses.replace(problem, norm="l1"), dataclasses.replace(problem, weight=far)):
         search = search_of(other)
         search.try_senses(other.all_up())
+        before = search.objective
         whole_squares.improve(search)
+        assert search.objective == before
     whole_squares.improve(search_of(problem))  # no table yet
 
 
