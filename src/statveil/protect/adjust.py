@@ -13,7 +13,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime, SolverFailed
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
 from statveil.protect.adjustment import Adjustment, ending_of
-from statveil.protect.bounds.certificate import certify
+from statveil.protect.bounds.certificate import Certified, certify
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
@@ -132,11 +132,17 @@ def _without_search(problem: ProtectionProblem, record: RunRecord, method: str, 
     )
 
 
+def _certified(record: RunRecord, objective: float) -> Certified | None:
+    """The certificate that proves most."""
+    found = [certify(record.reduction, proof, objective) for proof in record.proofs()]
+    return max((each for each in found if each is not None), key=lambda each: each.bound, default=None)
+
+
 def _answer(problem: ProtectionProblem, record: RunRecord, method: str, seed: int) -> Adjustment:
     """The best table found, and the bound as far as it is certified."""
     deviation = record.table()
     objective = problem.cost(deviation)
-    certified = certify(record.reduction, record.proof(), objective)
+    certified = _certified(record, objective)
     bound, bound_by = record.settle(objective, certified)
     proved = certified.bound if certified else 0.0
     return Adjustment(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -129,17 +129,26 @@ class RunRecord:
             raise SolverFailed("The table found does not hold on the original.", hint="Nothing was released. This is a fault: report it.")
         return deviation
 
-    def proof(self) -> Proof:
-        """The best proof of the bound, for the reduced problem."""
+    def proofs(self) -> list[Proof]:
+        """The best proof of the bound for the reduced problem, and that of plain multipliers: in whole numbers it may prove more."""
+        plain = self._plain_proof(range(len(self._parts)))
         if self.components.is_whole:
-            return self._parts[0].known.proof
+            best = self._parts[0].known.proof
+            return [plain] if isinstance(best, DualMultipliers) else [best, plain]
         by_cases = [number for number, part in enumerate(self._parts) if not isinstance(part.known.proof, DualMultipliers)]
         if sum(leaves(self._parts[number].known.proof) for number in by_cases) * self.components.whole.size > TUNING.most_for_cases:
             by_cases = []
-        plain = self.components.added_up(
-            [NO_MULTIPLIERS if number in by_cases else part.known.plain for number, part in enumerate(self._parts)]
+        if not by_cases:
+            return [plain]
+        rest = self._plain_proof(number for number in range(len(self._parts)) if number not in by_cases)
+        return [ProofSum((rest, *(self._lifted(number) for number in by_cases))), plain]
+
+    def _plain_proof(self, numbers: Iterable[int]) -> DualMultipliers:
+        """Plain multipliers of these components, in the whole's numbering."""
+        chosen = set(numbers)
+        return self.components.added_up(
+            [part.known.plain if number in chosen else NO_MULTIPLIERS for number, part in enumerate(self._parts)]
         )
-        return ProofSum((plain, *(self._lifted(number) for number in by_cases))) if by_cases else plain
 
     def _lifted(self, component: int) -> Proof:
         """A component's proof in the whole's numbering."""

@@ -20,7 +20,7 @@ from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import NO_MULTIPLIERS, DualMultipliers, Search, SearchNews, leaves, renumbered
+from statveil.protect.search.state import NO_MULTIPLIERS, DualMultipliers, LiftedMultipliers, Search, SearchNews, leaves, renumbered
 from tests.audit.certificates import certificate_of
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost, cheapest_whole_table
@@ -135,10 +135,33 @@ def test_a_solver_s_word_is_called_that(monkeypatch: pytest.MonkeyPatch) -> None
     watch = RunRecord(Limits(), None)
     watch.expect(reduction, components_of(reduction.problem))
     watch.hear((0, 0, SearchNews("branch and bound", 50.0, 20.0)))
-    certified = certify(reduction, watch.proof(), 60.0)
+    certified = certify(reduction, watch.proofs()[0], 60.0)
     assert certified is not None
     assert certified.bound < 50
     assert watch.settle(60.0, certified) == (pytest.approx(50.0 + reduction.fixed_cost), "solver")
+
+
+def test_of_two_proofs_the_one_counts_whose_certificate_proves_more() -> None:
+    """A lifted bound says that it is better than the cuts, and written in whole numbers it is not."""
+    from statveil.protect.adjust import _certified
+    from statveil.protect.presolve.components import components_of
+    from statveil.protect.run_record import RunRecord
+
+    reduction = reduce_problem(table(3))
+    record = RunRecord(Limits(), None)
+    record.expect(reduction, components_of(reduction.problem))
+    bound_by_cuts(Search(reduction.problem, Limits(seconds=20), 0, lambda news: record.hear((0, 0, news))))
+    alone = _certified(record, 60.0)
+    none = np.zeros(0, dtype=np.int64)
+    copies = np.zeros((reduction.problem.rhs.size, 1), dtype=np.int64)
+    cells, corners = np.flatnonzero(reduction.problem.sensitive)[:1], none.reshape(0, 3)
+    idle = LiftedMultipliers(NO_MULTIPLIERS, cells, copies, 0, corners, corners, np.zeros(0))
+    record.hear((0, 0, SearchNews("lifting the bound", 55.0, 55.0, proof=idle)))
+    assert alone is not None
+    assert alone.bound > 0
+    lifted, plain = (certify(reduction, proof, 60.0) for proof in record.proofs())
+    assert lifted is None or lifted.bound < alone.bound
+    assert plain == alone == _certified(record, 60.0)
 
 
 @pytest.mark.slow
