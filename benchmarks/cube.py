@@ -24,9 +24,9 @@ from statveil.server.cube.depth import Depth
 from statveil.server.cube.floors import position_ids
 from statveil.server.cube.lattice import Lattice, build_lattice
 from statveil.server.cube.prepare import prepare_cube
-from statveil.server.engine.dataset import DatasetMeasure, MeasureBlock, ServedData
-from statveil.server.engine.keyed import factors, space_of, unit_prints
-from statveil.server.engine.layout import served_dimension
+from statveil.server.dataset.dataset import DatasetMeasure, MeasureBlock, ServedData
+from statveil.server.dataset.keyed import factors, space_of, unit_prints
+from statveil.server.dataset.layout import served_dimension
 from statveil.tables.spec import Dimension
 
 

@@ -20,7 +20,7 @@ from statveil.protect.network.detect import Network, detect
 from statveil.protect.network.flow import FARTHEST, FlowProgram
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.protect.system import problem_of
 from statveil_lab.generators.one_hierarchy import SHAPES, Filling, one_hierarchy_system
 

@@ -14,9 +14,9 @@ import numpy as np
 from statveil.core.limits import Limits
 from statveil.jobs.server_config import read_config
 from statveil.protect.adjust import adjust_problem
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.demo import write_demo
 from statveil.server.engine import section4
-from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.section4 import SecondStageTask
 from statveil.server.engine.service import TableService
 

@@ -28,8 +28,8 @@ from statveil.data.readers import read_microdata
 from statveil.jobs.server_config import ServerConfig, check_config
 from statveil.risk.assess import assess
 from statveil.risk.rules import MinimumFrequency, PPercent
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 from statveil.tables.spec import Dimension, TableSpec
 from statveil.tables.tabulate import tabulate

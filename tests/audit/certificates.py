@@ -15,7 +15,7 @@ from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
-from statveil.protect.search.state import NO_MULTIPLIERS, Search, SearchNews
+from statveil.protect.search_state import NO_MULTIPLIERS, Search, SearchNews
 from tests.protect.problems import problem_of, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 

@@ -9,7 +9,7 @@ from statveil.core.errors import InfeasibleProblem, NoTableFound
 from statveil.core.limits import Ending, Limits
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.run_record import _ComponentRecord
-from statveil.protect.search.state import NO_MULTIPLIERS, Search, SearchNews
+from statveil.protect.search_state import NO_MULTIPLIERS, Search, SearchNews
 from tests.protect.problems import problem_of
 
 ROW = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})

@@ -10,10 +10,10 @@ import numpy as np
 
 from statveil.core.errors import InputError
 from statveil.data.hierarchy import Hierarchy
+from statveil.server.dataset.dataset import Dataset, DatasetMeasure
+from statveil.server.dataset.layout import ServedDimension, served_dimension
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.engine.answer import AnsweredDimension, AnsweredTable
-from statveil.server.engine.dataset import Dataset, DatasetMeasure
-from statveil.server.engine.layout import ServedDimension, served_dimension
-from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 from statveil.tables.spec import Dimension
 
@@ -135,7 +135,7 @@ def _axis(found: Dataset, choice: DimensionChoice, *, totals: bool) -> AnsweredD
 
 
 def shared_files(folder: Path):
-    from statveil.server.workers.shared_state import SharedFiles
+    from statveil.server.web.shared_state import SharedFiles
 
     return SharedFiles(
         audit_log=folder / "audit-log.jsonl",

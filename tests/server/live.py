@@ -24,7 +24,7 @@ from statveil.jobs.server_config import WebPart
 from statveil.server.demo import write_demo
 from statveil.server.engine.service import TableService
 from statveil.server.web.app import application
-from statveil.server.workers.shared_state import SharedFiles
+from statveil.server.web.shared_state import SharedFiles
 from statveil.server.workers.start import bind
 from tests.server.fake import shared_files
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from statveil.core.secret import SecretKey, new_key_file
 from statveil.jobs.server_config import ServerConfig, check_config
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 
 Record = tuple[str, str, str, str, int]

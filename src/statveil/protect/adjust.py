@@ -20,7 +20,7 @@ from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.run_record import RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
-from statveil.protect.search.state import SIGN_TREES
+from statveil.protect.search_state import SIGN_TREES
 from statveil.protect.warm_up import KernelSet, make_ready
 from statveil.solve.processes import Halt, run_isolated
 

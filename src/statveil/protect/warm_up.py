@@ -96,7 +96,7 @@ def compile_search(send: Callable[[object], None]) -> None:
     from statveil.protect.bounds.sign_tree import prove_by_signs
     from statveil.protect.network.detect import detect
     from statveil.protect.presolve.redundancy import independent_relations
-    from statveil.protect.search.state import Search
+    from statveil.protect.search_state import Search
 
     _begin(_apart())
     detect(_example("unit"))

@@ -20,9 +20,9 @@ from statveil.core.secret import SecretKey, new_key_file
 from statveil.data.queries.tabulation import read_all
 from statveil.jobs.server_config import DatasetPart, ServerConfig
 from statveil.risk.rules import PPercent
+from statveil.server.dataset.dataset import Dataset, part_spec
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.dataset import Dataset, part_spec
-from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.service import TableService
 
 

@@ -32,8 +32,8 @@ from statveil.server.cube.floors import position_ids
 from statveil.server.cube.lattice import build_lattice
 from statveil.server.cube.public import places_of, rows_held
 from statveil.server.cube.public_attacks import exact_totals
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.engine.cubes import depth_of, public_totals
-from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.engine.scores import keep_scores
 from statveil.server.engine.service import TableService, exact_cells
 

@@ -20,7 +20,7 @@ from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import NO_MULTIPLIERS, DualMultipliers, LiftedMultipliers, Search, SearchNews, leaves, renumbered
+from statveil.protect.search_state import NO_MULTIPLIERS, DualMultipliers, LiftedMultipliers, Search, SearchNews, leaves, renumbered
 from tests.audit.certificates import certificate_of
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost, cheapest_whole_table

@@ -18,7 +18,7 @@ from statveil.protect.bounds.lifted import bound_by_copies
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import NO_MULTIPLIERS, DualMultipliers, LiftedMultipliers, Search, SearchNews, leaves, renumbered
+from statveil.protect.search_state import NO_MULTIPLIERS, DualMultipliers, LiftedMultipliers, Search, SearchNews, leaves, renumbered
 from statveil_lab.generators.random_tables import random_problem
 from tests.protect.problems import small_problems
 from tests.reference.cta import cheapest_cost

@@ -18,7 +18,7 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.protect.system import problem_of as system_problem
 from statveil_lab.generators.one_hierarchy import Filling, Shape, one_hierarchy_system
 from tests.protect.network.tables import hierarchy_relations, hierarchy_values, small_hierarchies, small_hierarchy

@@ -15,7 +15,7 @@ from statveil.protect.network import engine
 from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.network.exact_flips import _square_prices, cool_squares, groups_of
 from statveil.protect.network.squares import Newton, SquaresProgram
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.protect.system import problem_of
 from statveil_lab.generators.one_hierarchy import Filling, Shape, one_hierarchy_system
 from tests.protect.network.tables import small_hierarchies

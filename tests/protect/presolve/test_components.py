@@ -21,7 +21,7 @@ from statveil.protect.presolve.components import components_of
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import methods
 from statveil.protect.search.methods import Task, Team, TeamJob, plan_jobs, run_jobs
-from statveil.protect.search.state import DualMultipliers, SearchNews
+from statveil.protect.search_state import DualMultipliers, SearchNews
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil_lab.generators.random_tables import protect_within, random_table
 from tests.protect.problems import problem_of, two_way_relations, with_margins
 

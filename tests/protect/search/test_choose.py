@@ -21,7 +21,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search.local import anneal, dive, flips, ising, walk
 from statveil.protect.search.papers import sat
-from statveil.protect.search.state import BoundProof, Search, SearchNews
+from statveil.protect.search_state import BoundProof, Search, SearchNews
 from statveil_lab.generators.random_tables import random_problem
 from statveil_lab.tables import linked_problem
 from tests.protect.problems import problem_of

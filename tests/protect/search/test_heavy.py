@@ -12,7 +12,7 @@ from statveil.protect.bounds import branch_and_bound
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose, exact, heavy
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.protect.system import problem_of
 from statveil_lab.generators.office import OfficeShape, office_system
 from tests.protect.problems import problem_of as small_problem

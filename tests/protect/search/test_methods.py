@@ -13,7 +13,7 @@ from statveil.core.limits import Limits
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.methods import HOMES, Task, Team, check_method, run_method
-from statveil.protect.search.state import SearchNews
+from statveil.protect.search_state import SearchNews
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from statveil.core.secret import SecretKey
 from statveil.jobs.server_config import check_config
-from statveil.server.engine.dataset import ServedData, load_dataset
-from statveil.server.engine.layout import Layout, resolve
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.dataset.dataset import ServedData, load_dataset
+from statveil.server.dataset.layout import Layout, resolve
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from tests.server.village import VILLAGE, Record, village_content, write_village
 
 KEY = SecretKey(b"the key of these tests, 32 bytes")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from statveil.server.cube.cube import AccuracyClass
+from statveil.server.dataset.dataset import AccuracyClass
+from statveil.server.dataset.query import DimensionChoice
 from statveil.server.engine.notes import METHOD, accuracy_table, notes
-from statveil.server.engine.query import DimensionChoice
 from tests.server.web.test_formats import asked
 
 REGION, SIZE = DimensionChoice(id="region"), DimensionChoice(id="size")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from statveil.core.errors import InputError
+from statveil.server.dataset.dataset import load_dataset
 from statveil.server.engine import service as service_module
-from statveil.server.engine.dataset import load_dataset
 from statveil.server.engine.restart import described_before
 from statveil.server.store.sql import open_store
 from tests.server.village import VILLAGE, ask, open_village, village_config, write_village

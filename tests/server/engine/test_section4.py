@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 
 from statveil.server.cube.depth import Depth
 from statveil.server.cube.prepare import prepare_cube
+from statveil.server.dataset.layout import resolve
 from statveil.server.engine import section4
-from statveil.server.engine.layout import resolve
 from statveil.server.engine.protection.stage_one import ServedCells
 from statveil.server.engine.section4 import IsolatedSolver, SecondStageTask, second_stage, task_of, warm_up
 from tests.server import stuck

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
 from statveil.jobs.server_config import ServerConfig
-from statveil.server.engine.dataset import ServedData, load_dataset
-from statveil.server.engine.query import TableQuery
+from statveil.server.dataset.dataset import ServedData, load_dataset
+from statveil.server.dataset.query import TableQuery
 from statveil.server.engine.service import TableService, exact_cells
 from statveil.server.store.sql import SqliteStore
 from tests.reference.served_cells import cells as cells_by_hand

@@ -16,7 +16,7 @@ from statveil.jobs.server_config import ServerConfig, check_config
 from statveil.server.attack_target import truth_of
 from statveil.server.cube.depth import Depth
 from statveil.server.cube.prepare import prepare_cube
-from statveil.server.engine.dataset import ServedData, load_dataset
+from statveil.server.dataset.dataset import ServedData, load_dataset
 from statveil.server.engine.service import TableService
 from tests.server.cube.stories import KEY, table
 from tests.server.village import VILLAGE, ask, village_content, write_village

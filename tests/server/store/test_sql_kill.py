@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from statveil.server.engine.dataset import load_dataset
+from statveil.server.dataset.dataset import load_dataset
 from statveil.server.engine.service import TableService
 from statveil.server.store.protocol import MOMENTS, Hook, Moment
 from statveil.server.store.sql import PostgresStore, SqliteStore, SqlStore

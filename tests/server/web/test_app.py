@@ -18,10 +18,9 @@ import pytest
 from statveil.core.api_keys import Role
 from statveil.core.audit_log import verify
 from statveil.core.errors import AuditFailed, DisclosureRefused, EngineFailed, InfeasibleProblem, NoTableFound, OutOfTime
-from statveil.server.engine.query import TUNING, TableQuery
-from statveil.server.web import rate_limit
-from statveil.server.workers import dispatch
-from statveil.server.workers.queue import JobState, JobStatuses
+from statveil.server.dataset.query import TUNING, TableQuery
+from statveil.server.web import dispatch, rate_limit
+from statveil.server.web.queue import JobState, JobStatuses
 from tests.server.fake import FakeService, shared_files
 from tests.server.live import PATIENCE, becomes, key_for, running
 

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from statveil.publish.read_back.csv_file import read_public_csv
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.engine.answer import AnsweredTable
 from statveil.server.engine.notes import notes
-from statveil.server.engine.query import DimensionChoice, TableQuery
 from statveil.server.web.formats import BY_NAME, FORMATS, choose, dimension_of, title
 from statveil.server.web.problems import Problem
 from tests.server.fake import FORMULA, FakeService
@@ -150,7 +150,7 @@ WRITE_ALL = """
 import hashlib, sys
 from tests.server.web.test_formats import asked
 from statveil.server.web.formats import FORMATS
-from statveil.server.engine.query import DimensionChoice
+from statveil.server.dataset.query import DimensionChoice
 answer = asked(*(DimensionChoice(id=name) for name in sys.argv[1].split(",")))
 print([hashlib.sha256(form.write(answer)).hexdigest() for form in FORMATS])
 """

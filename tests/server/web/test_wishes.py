@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from statveil.core.errors import InputError
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.web.wishes import TableWish, address, paired
 
 

@@ -165,14 +165,14 @@ def _log_of(path: Path) -> Path:
     if path.suffix != ".toml":
         return path
     from statveil.jobs.server_config import read_config
-    from statveil.server.workers.shared_state import SharedFiles
+    from statveil.server.web.shared_state import SharedFiles
 
     return SharedFiles.of(read_config(path)).audit_log
 
 
 def _keys_file(config: Path) -> Path:
     from statveil.jobs.server_config import read_config
-    from statveil.server.workers.shared_state import SharedFiles
+    from statveil.server.web.shared_state import SharedFiles
 
     files = SharedFiles.of(read_config(config))
     files.prepare()

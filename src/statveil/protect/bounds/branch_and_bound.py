@@ -28,7 +28,7 @@ from statveil.formats.certificate import COVER, Cases
 from statveil.protect.bounds.cuts import SizeCuts, least_imbalance, least_sizes
 from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import BoundProof, DualMultipliers, Proof, Search
+from statveil.protect.search_state import BoundProof, DualMultipliers, Proof, Search
 from statveil.solve.model import LinearModel, LinearSolution
 
 

@@ -25,7 +25,7 @@ from statveil.formats.certificate import Alike, Cases, ProofSum
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.presolve.redundancy import independent_short_rows
-from statveil.protect.search.state import DualMultipliers, LiftedMultipliers, Proof
+from statveil.protect.search_state import DualMultipliers, LiftedMultipliers, Proof
 
 Certificate = written.Certificate
 

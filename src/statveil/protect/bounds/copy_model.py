@@ -22,7 +22,7 @@ from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.protect.bounds.copy_steps import CopyNode, CopyTable, advance, broken_triangles, worth_of
 from statveil.protect.bounds.cuts import least_sizes
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import BoundProof, DualMultipliers, LiftedMultipliers
+from statveil.protect.search_state import BoundProof, DualMultipliers, LiftedMultipliers
 
 
 class CopyTuning(NamedTuple):

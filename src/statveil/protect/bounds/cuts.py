@@ -20,7 +20,7 @@ from statveil.core.arrays import AnyArray, FloatArray, IntArray
 from statveil.formats.certificate import COVER
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import BoundProof, DualMultipliers, Search
+from statveil.protect.search_state import BoundProof, DualMultipliers, Search
 from statveil.solve.model import LinearModel
 
 

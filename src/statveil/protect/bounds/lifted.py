@@ -14,7 +14,7 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.protect.bounds.copy_model import CopyModel, Worth, kept
 from statveil.protect.bounds.copy_steps import CopyNode
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class LiftedTuning(NamedTuple):

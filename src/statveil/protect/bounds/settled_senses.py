@@ -11,7 +11,7 @@ from statveil.core.arrays import AnyArray, IntArray
 from statveil.core.limits import Ending, Limits
 from statveil.formats.certificate import Cases
 from statveil.protect.bounds.branch_and_bound import cost_step, prove_by_tree
-from statveil.protect.search.state import NO_MULTIPLIERS, DualMultipliers, Proof, Search, SearchNews
+from statveil.protect.search_state import NO_MULTIPLIERS, DualMultipliers, Proof, Search, SearchNews
 
 
 def prove_settled(search: Search, head: int, cluster: IntArray, turn: AnyArray, seconds: float) -> tuple[float, Proof]:

@@ -27,7 +27,7 @@ from statveil.protect.bounds.copy_steps import CopyNode, join_gains
 from statveil.protect.bounds.joins import joined
 from statveil.protect.bounds.lifted import LiftedRoot
 from statveil.protect.bounds.settled_senses import prove_settled
-from statveil.protect.search.state import SIGN_TREES, Proof, Search
+from statveil.protect.search_state import SIGN_TREES, Proof, Search
 
 
 class SignTreeTuning(NamedTuple):

@@ -32,7 +32,7 @@ from statveil.protect.keep.wishes import Target
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel, LinearSolution
 
 

@@ -21,7 +21,7 @@ from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.core.limits import Limits
 from statveil.protect.presolve.redundancy import independent_rows, sparse_rows
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import DualMultipliers, Search, SearchNews
+from statveil.protect.search_state import DualMultipliers, Search, SearchNews
 
 
 class DetectTuning(NamedTuple):

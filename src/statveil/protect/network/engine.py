@@ -29,7 +29,7 @@ from statveil.protect.network.exact_flips import cool_squares, flips_of, groups_
 from statveil.protect.network.flow import COST_BITS, LARGEST_PENALTY, FlowProgram, soft_bounds, whole_costs
 from statveil.protect.network.squares import SensesProgram, SquaresProgram
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 ROLES = ("all", "tables", "bound")
 

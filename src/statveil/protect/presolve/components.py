@@ -22,7 +22,7 @@ from statveil.formats.certificate import COVER
 from statveil.protect.presolve import TUNING
 from statveil.protect.presolve.redundancy import SparseRows, sparse_rows
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import DualMultipliers
+from statveil.protect.search_state import DualMultipliers
 
 _COLUMNS = ("value", "weight", "lower", "upper", "sensitive", "lower_level", "upper_level")
 

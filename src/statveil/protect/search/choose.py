@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import SIGN_TREES, Search
+from statveil.protect.search_state import SIGN_TREES, Search
 
 if TYPE_CHECKING:
     from statveil.protect.bounds.lifted import LiftedRoot

@@ -18,7 +18,7 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.local import anneal
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray
 from statveil.protect.search.exact import Disjunctions, slim
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class HeavyTuning(NamedTuple):

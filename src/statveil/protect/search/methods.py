@@ -22,7 +22,7 @@ from statveil.core.errors import InputError
 from statveil.core.limits import Limits, known
 from statveil.protect.presolve.components import Components
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search, SearchNews
+from statveil.protect.search_state import Search, SearchNews
 
 Method = Callable[..., None]
 

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel, LinearSolution
 
 

@@ -19,27 +19,11 @@ from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray, froz
 from statveil.core.errors import FormatError
 from statveil.server.cube.depth import Depth
 from statveil.server.cube.memory import CubeMemory
-from statveil.server.engine.layout import Layout
+from statveil.server.dataset.dataset import AccuracyClass
+from statveil.server.dataset.layout import Layout
 from statveil.tables.spec import Dimension
 
 _MARK = b"statveil cube 1\n"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AccuracyClass:
-    """Safe cells of so many dimensions shown and of `at_least` such a size (in units of the last decimal, up to the next class).
-
-    `within_percent`, and `within` in such units: nine in ten are no further off. Sensitive cells are in no class: what is told holds
-    for them neither way.
-    """
-
-    dimensions: int
-    at_least: int
-    cells: int
-    mean_percent: float
-    median_percent: float
-    within_percent: float
-    within: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
-from statveil.server.engine.layout import DimensionLevel, Layout, ServedDimension
+from statveil.server.dataset.layout import DimensionLevel, Layout, ServedDimension
 from statveil.tables.positions import ancestor_levels
 
 LevelChoice = tuple[int, ...]

@@ -19,7 +19,7 @@ from statveil.core.secret import SecretKey
 from statveil.risk.rules import PPercent
 from statveil.risk.rules.base import share
 from statveil.server.cube.lattice import Lattice
-from statveil.server.engine.dataset import MeasureBlock
+from statveil.server.dataset.dataset import MeasureBlock
 
 _FULL = 2.0**64
 

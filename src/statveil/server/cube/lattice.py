@@ -19,7 +19,7 @@ from statveil.core.errors import InputError
 from statveil.risk.assess import assess
 from statveil.risk.rules import contributions_needed
 from statveil.server.cube.depth import Depth, levels_of
-from statveil.server.engine.dataset import MeasureBlock, ServedData
+from statveil.server.dataset.dataset import MeasureBlock, ServedData
 from statveil.tables.positions import Grid, merge_marks
 from statveil.tables.table import Table
 

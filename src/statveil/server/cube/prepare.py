@@ -23,7 +23,7 @@ from statveil.server.cube.memory import CubeMemory
 from statveil.server.cube.public import PublicTotal, most_off, places_of, weighed
 from statveil.server.cube.solve.adjust import Limits, adjust, movers_of
 from statveil.server.cube.solve.signs import SignMeasure, search_signs
-from statveil.server.engine.dataset import MeasureBlock, ServedData
+from statveil.server.dataset.dataset import MeasureBlock, ServedData
 
 OnStage = Callable[[str], None]
 """Told what is being done now."""

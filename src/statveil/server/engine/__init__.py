@@ -1,1 +1,1 @@
-"""The table server without its web: datasets, requests, answers."""
+"""What answers requests: cubes by dataset, the paper's mode, slices with their notes, restarts."""

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from statveil.core.arrays import BoolArray, IntArray, frozen_array
 from statveil.core.provenance import sha256
-from statveil.server.engine.dataset import ServedData
-from statveil.server.engine.layout import Layout, shown_codes
-from statveil.server.engine.query import TUNING, TableQuery
-
-if TYPE_CHECKING:
-    from statveil.server.cube.cube import AccuracyClass
+from statveil.server.dataset.dataset import AccuracyClass, ServedData
+from statveil.server.dataset.layout import Layout, shown_codes
+from statveil.server.dataset.query import TUNING, TableQuery
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from statveil.server.cube.depth import Depth
 from statveil.server.cube.memory import CubeMemory
 from statveil.server.cube.prepare import prepare_cube
 from statveil.server.cube.public import PublicTotal
-from statveil.server.engine.dataset import ServedData
+from statveil.server.dataset.dataset import ServedData
 from statveil.server.store.claims import ClaimedStore
 from statveil.server.store.protocol import Store, StoreReader
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from statveil.publish.formats.numbers import grouped
-from statveil.server.cube.cube import AccuracyClass
+from statveil.server.dataset.dataset import AccuracyClass
 from statveil.server.engine.answer import AnsweredTable
 
 METHOD = (

@@ -12,9 +12,9 @@ from typing import Any
 from statveil.core.secret import SecretKey
 from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.server_config import DatasetPart, ServerConfig
+from statveil.server.dataset.dataset import DatasetMeasure, ServedData
+from statveil.server.dataset.layout import ServedDimension, served_dimension
 from statveil.server.engine.cubes import cube_name, opened
-from statveil.server.engine.dataset import DatasetMeasure, ServedData
-from statveil.server.engine.layout import ServedDimension, served_dimension
 from statveil.server.store.protocol import Store, StoreReader
 from statveil.tables.spec import Dimension
 

@@ -28,8 +28,8 @@ from statveil.core.secret import SecretKey
 from statveil.protect.fixed_senses import FixedSenses, adjust_with_senses
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.server.engine.dataset import ServedData
-from statveil.server.engine.layout import Layout
+from statveil.server.dataset.dataset import ServedData
+from statveil.server.dataset.layout import Layout
 from statveil.server.engine.protection.stage_one import ServedCells, tabulate_cells
 from statveil.solve.processes import Halt, Send, run_isolated
 from statveil.tables.relations import relations

@@ -19,13 +19,13 @@ from statveil.core.arrays import BoolArray, IntArray
 from statveil.core.errors import AuditFailed, BackendError, InputError
 from statveil.core.secret import SecretKey
 from statveil.jobs.server_config import ServerConfig
-from statveil.server.cube.cube import AccuracyClass, Cube
+from statveil.server.cube.cube import Cube
+from statveil.server.dataset.dataset import AccuracyClass, Dataset, ServedData, described, load_dataset
+from statveil.server.dataset.layout import Layout, resolve
+from statveil.server.dataset.query import TableQuery
 from statveil.server.engine import section4
 from statveil.server.engine.answer import AnsweredTable, WholeTable, pack, slice_of, unpack
 from statveil.server.engine.cubes import Progress, depth_of, ready_cubes
-from statveil.server.engine.dataset import Dataset, ServedData, described, load_dataset
-from statveil.server.engine.layout import Layout, resolve
-from statveil.server.engine.query import TableQuery
 from statveil.server.engine.restart import describe, described_before
 from statveil.server.store.claims import StoreDoubted, claim
 from statveil.server.store.protocol import AnswerRow, Recording, Store, StoreReader

@@ -1,1 +1,1 @@
-"""The web application: middleware, API, pages."""
+"""The web application: middleware, API, pages, and the queue of tables in the making."""

@@ -11,16 +11,17 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from statveil.core.api_keys import ASKS, WATCHES, Caller, Role
 from statveil.core.audit_log import AuditLog
-from statveil.server.cube.cube import AccuracyClass
-from statveil.server.engine.dataset import Dataset, DatasetMeasure
-from statveil.server.engine.layout import ServedDimension
+from statveil.server.dataset.dataset import AccuracyClass, Dataset, DatasetMeasure
+from statveil.server.dataset.layout import ServedDimension
+from statveil.server.dataset.query import TableQuery
 from statveil.server.engine.notes import METHOD
-from statveil.server.engine.query import TableQuery
 from statveil.server.web import problems
+from statveil.server.web.dispatch import DispatchedTable, TableDispatcher
 from statveil.server.web.formats import FORMATS, Format, choose
 from statveil.server.web.pages.choice import page_of, saved_tables
 from statveil.server.web.pages.html import TABLE_POLICY
 from statveil.server.web.pages.search import search
+from statveil.server.web.queue import JobState, JobStatuses
 from statveil.server.web.schemas import (
     WISHES,
     AuditLogAnswer,
@@ -41,8 +42,6 @@ from statveil.server.web.wishes import (
     TableParameters,
     TableWish,
 )
-from statveil.server.workers.dispatch import DispatchedTable, TableDispatcher
-from statveil.server.workers.queue import JobState, JobStatuses
 
 FOR_EVER = "private, max-age=31536000, immutable"
 _PROBLEM = {"content": {problems.MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemAnswer.__name__}"}}}}

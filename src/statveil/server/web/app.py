@@ -21,16 +21,16 @@ from statveil.jobs.server_config import WebPart
 from statveil.server.engine.service import TableService
 from statveil.server.web import problems
 from statveil.server.web.api import api, caller_of
+from statveil.server.web.dispatch import TableDispatcher
 from statveil.server.web.metrics import Metrics
 from statveil.server.web.middleware import API, AccessMiddleware, log
 from statveil.server.web.pages.html import render
 from statveil.server.web.pages.site import site
 from statveil.server.web.problems import Problem
+from statveil.server.web.queue import JobStatuses, TableQueue
 from statveil.server.web.rate_limit import Allowance, RateLimiter
 from statveil.server.web.schemas import ProblemAnswer
-from statveil.server.workers.dispatch import TableDispatcher
-from statveil.server.workers.queue import JobStatuses, TableQueue
-from statveil.server.workers.shared_state import SharedFiles
+from statveil.server.web.shared_state import SharedFiles
 from statveil.version import VERSION
 
 

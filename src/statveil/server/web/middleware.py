@@ -18,7 +18,7 @@ from urllib.parse import quote
 from statveil.core.api_keys import ANONYMOUS, Caller, KeyRing
 from statveil.core.audit_log import AuditLog
 from statveil.core.errors import StatveilError
-from statveil.server.engine.query import TUNING
+from statveil.server.dataset.query import TUNING
 from statveil.server.web import problems
 from statveil.server.web.metrics import Metrics
 from statveil.server.web.problems import Problem

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from statveil.server.workers.shared_state import SharedDatabase
+from statveil.server.web.shared_state import SharedDatabase
 
 _TABLE = "CREATE TABLE IF NOT EXISTS bucket (caller TEXT PRIMARY KEY, left REAL, at REAL, granted INTEGER) WITHOUT ROWID"
 _FILLED = "min(:size, left + max(0.0, :now - at) * :refill)"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from statveil.server.workers.queue import JobState
+from statveil.server.web.queue import JobState
 
 
 class Answer(BaseModel):

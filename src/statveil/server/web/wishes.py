@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from statveil.core.audit_log import TUNING as AUDIT_LOG_TUNING
 from statveil.core.errors import InputError
 from statveil.jobs.server_config import LONGEST_NAME
-from statveil.server.engine.dataset import Dataset
-from statveil.server.engine.query import TUNING, DimensionChoice, TableQuery
+from statveil.server.dataset.dataset import Dataset
+from statveil.server.dataset.query import TUNING, DimensionChoice, TableQuery
 from statveil.server.web.schemas import DEMO_DATASET
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]

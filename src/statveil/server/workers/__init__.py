@@ -1,1 +1,1 @@
-"""The processes of a server and what they share: start, pool, queue, cache."""
+"""The processes of a server: started together, replaced when one dies, stopped together."""

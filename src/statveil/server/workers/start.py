@@ -20,8 +20,8 @@ from statveil.jobs.server_config import ServerConfig, WebPart, read_config, refu
 from statveil.server.engine.scores import accuracy_lines, known_scores
 from statveil.server.engine.section4 import IsolatedSolver, warm_up
 from statveil.server.engine.service import TableService
+from statveil.server.web.shared_state import SharedFiles
 from statveil.server.workers.pool import WorkerPool
-from statveil.server.workers.shared_state import SharedFiles
 from statveil.solve.processes import Halt, Send, dismiss_idle, run_isolated
 from statveil.version import VERSION
 

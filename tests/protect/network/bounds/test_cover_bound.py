@@ -15,7 +15,7 @@ from statveil.protect.network.bounds.cover_bound import cover_multipliers, dual_
 from statveil.protect.network.bounds.polygon_bound import PolygonBlocks
 from statveil.protect.network.detect import Network, detect
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import DualMultipliers
+from statveil.protect.search_state import DualMultipliers
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.local import flips, tabu
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil_lab.generators.random_tables import random_problem
 from tests.protect.problems import problem_of, small_problems
 from tests.protect.search.stories import search_of

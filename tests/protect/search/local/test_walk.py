@@ -16,7 +16,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import CellParts, parts_of
 from statveil.protect.search.local import walk
 from statveil.protect.search.local.walk import lifted
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil_lab.tables import linked_problem
 from tests.protect.problems import problem_of, small_problems
 from tests.protect.search.stories import cube, search_of, two_by_two

@@ -11,7 +11,7 @@ from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import improve_block, restrict
 from statveil.protect.search.papers import bcd, tree_bcd
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 

@@ -15,7 +15,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.papers import sat
 from statveil.protect.search.papers.sat import ForbiddenCombinations, Term, minimal_covers, within
-from statveil.protect.search.state import Search, SearchNews
+from statveil.protect.search_state import Search, SearchNews
 from statveil.solve import highs
 from statveil.solve.model import LinearModel, LinearSolution
 from statveil.solve.sat import Formula

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
-from statveil.server.engine.dataset import ServedData, load_dataset
-from statveil.server.engine.layout import resolve
+from statveil.server.dataset.dataset import ServedData, load_dataset
+from statveil.server.dataset.layout import resolve
 from statveil.server.engine.protection.stage_one import ServedCells, tabulate_cells
 from tests.reference.served_cells import cells as cells_by_hand
 from tests.server.village import VILLAGE, Record, ask, key_of, village_config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.server.engine.query import DimensionChoice
+from statveil.server.dataset.query import DimensionChoice
 from statveil.server.web.pages.html import TUNING, bars, grid, pivot_data
 from tests.server.web.test_formats import asked
 

@@ -22,7 +22,7 @@ from statveil.protect.network.bounds.cover_bound import Shortage, cover_right_si
 from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import DualMultipliers
+from statveil.protect.search_state import DualMultipliers
 from statveil.solve.model import LinearModel, LinearSolution
 
 

@@ -21,7 +21,7 @@ from statveil.protect.network.flow import FARTHEST, Flow, scale_of, whole_costs
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.redundancy import sparse_rows
 from statveil.protect.problem import Interval, ProtectionProblem
-from statveil.protect.search.state import DualMultipliers
+from statveil.protect.search_state import DualMultipliers
 
 
 class Shortage(NamedTuple):

@@ -16,7 +16,7 @@ from statveil.protect.network.bounds.cover_bound import cover_multipliers, dual_
 from statveil.protect.network.bounds.polygon_bound import PolygonBlocks, chosen_cuts, joined_cuts
 from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.network.detect import Network
-from statveil.protect.search.state import DualMultipliers, Search
+from statveil.protect.search_state import DualMultipliers, Search
 
 
 class LowerBound:

@@ -19,7 +19,7 @@ from statveil.protect.network.bounds import TUNING
 from statveil.protect.network.bounds.cover_bound import Shortage, largest_change, pull_of, room_above
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import DualMultipliers
+from statveil.protect.search_state import DualMultipliers
 from statveil.solve.model import LinearModel
 
 

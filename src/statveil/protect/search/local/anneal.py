@@ -16,7 +16,7 @@ from numba import njit
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class AnnealTuning(NamedTuple):

@@ -15,7 +15,7 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import some_choices
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class DiveTuning(NamedTuple):

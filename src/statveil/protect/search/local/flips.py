@@ -15,7 +15,7 @@ from statveil.core.limits import Ending
 from statveil.protect.fixed_senses import make_whole
 from statveil.protect.search.exact import some_choices
 from statveil.protect.search.local import anneal
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class FlipsTuning(NamedTuple):

@@ -26,7 +26,7 @@ from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import CellParts
 from statveil.protect.search.local import anneal, messages
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class IsingTuning(NamedTuple):

@@ -19,7 +19,7 @@ from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.local import anneal
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class MessagesTuning(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from statveil.protect.search.exact import improve_block, nearest_choices
 from statveil.protect.search.local import anneal
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class NearbyTuning(NamedTuple):

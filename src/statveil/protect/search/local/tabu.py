@@ -12,7 +12,7 @@ from statveil.core.limits import Ending
 from statveil.protect.fixed_senses import make_whole
 from statveil.protect.search.local import anneal
 from statveil.protect.search.local.flips import flip_while_better, prices
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 def run(search: Search, *, tenure: int = 10, patience: int = 200) -> None:

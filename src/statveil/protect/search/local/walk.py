@@ -16,11 +16,11 @@ from numba import njit
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.compiled_random import CHANCES, EXPONENTIAL, STEP, below, mixed
 from statveil.core.errors import InputError
-from statveil.protect.plain_table import lifted
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import CellParts
 from statveil.protect.search.local import anneal
-from statveil.protect.search.state import Search
+from statveil.protect.search.plain_table import lifted
+from statveil.protect.search_state import Search
 
 
 class WalkTuning(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 def run(search: Search) -> None:

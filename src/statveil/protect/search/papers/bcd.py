@@ -7,7 +7,7 @@ import numpy as np
 from statveil.core.arrays import IntArray
 from statveil.protect.search.exact import improve_block
 from statveil.protect.search.papers import sat
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 def run(search: Search, *, blocks: int = 10, gap: float = 0.01, seconds: float = 20.0, patience: int = 3) -> None:

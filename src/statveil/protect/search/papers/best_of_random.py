@@ -6,7 +6,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 def run(search: Search, *, repetitions: int = 100) -> None:

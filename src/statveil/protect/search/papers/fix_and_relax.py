@@ -20,7 +20,7 @@ from statveil.core.limits import Ending
 from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.papers.alternate import largest_first
 from statveil.protect.search.papers.hybrid import begin
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel
 
 

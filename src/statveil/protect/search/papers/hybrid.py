@@ -23,7 +23,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.papers.alternate import largest_first
 from statveil.protect.search.papers.tree_bcd import parts_by_total
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel
 
 

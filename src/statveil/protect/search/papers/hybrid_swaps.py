@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix, hstack
 from statveil.core.arrays import BoolArray, IntArray
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.papers.hybrid import begin, deal, group_counts, moved_as_one, solve_grouped
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class SwapsTuning(NamedTuple):

@@ -24,7 +24,7 @@ from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.core.limits import Ending
 from statveil.protect.search.exact import Disjunctions
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class LearnTuning(NamedTuple):

@@ -26,7 +26,7 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import Interval, ProtectionProblem
 from statveil.protect.search.exact import Disjunctions
 from statveil.protect.search.local import anneal
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from statveil.core.errors import InputError
 from statveil.protect.fixed_senses import adjust_with_senses
 from statveil.protect.search.papers import hybrid_swaps
 from statveil.protect.search.papers.hybrid import group_counts
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 class ScatterTuning(NamedTuple):

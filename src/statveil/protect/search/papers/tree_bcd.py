@@ -18,7 +18,7 @@ from statveil.core.arrays import IntArray
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.exact import improve_block
 from statveil.protect.search.papers import sat
-from statveil.protect.search.state import Search
+from statveil.protect.search_state import Search
 
 
 def run(search: Search, *, gap: float = 0.01, seconds: float = 20.0) -> None:

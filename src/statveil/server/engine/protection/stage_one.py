@@ -18,9 +18,9 @@ from statveil.core.secret import SecretKey
 from statveil.risk.assess import assess
 from statveil.risk.rules import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
-from statveil.server.engine.dataset import MeasureBlock
-from statveil.server.engine.keyed import cell_ids
-from statveil.server.engine.layout import Layout
+from statveil.server.dataset.dataset import MeasureBlock
+from statveil.server.dataset.keyed import cell_ids
+from statveil.server.dataset.layout import Layout
 from statveil.tables.positions import Grid, combinations, merge_marks
 from statveil.tables.table import Table, View
 

@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode
 from starlette.datastructures import QueryParams
 
 from statveil.core.errors import InputError, StatveilError
-from statveil.server.engine.dataset import Dataset
-from statveil.server.engine.layout import ServedDimension
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.dataset.dataset import Dataset
+from statveil.server.dataset.layout import ServedDimension
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 from statveil.server.web.wishes import paired
 
 ROWS, COLUMNS = "rows", "columns"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from statveil.server.engine.dataset import Dataset
-from statveil.server.engine.layout import ServedDimension
+from statveil.server.dataset.dataset import Dataset
+from statveil.server.dataset.layout import ServedDimension
 from statveil.server.web.pages.choice import ROWS, FormChoice, saved_choice
 
 MOST_PLACES = 6

@@ -15,11 +15,12 @@ from statveil.core.errors import StatveilError
 from statveil.core.provenance import sha256
 from statveil.jobs.server_config import LONGEST_NAME
 from statveil.publish.report.page import HERE as REPORT
+from statveil.server.dataset.dataset import Dataset
 from statveil.server.engine.answer import AnsweredTable, full_title
-from statveil.server.engine.dataset import Dataset
 from statveil.server.engine.notes import METHOD, accuracy_table, count_notes
 from statveil.server.web import problems
 from statveil.server.web.api import caller_of, seen_dataset, seen_datasets
+from statveil.server.web.dispatch import TableDispatcher
 from statveil.server.web.formats import BY_NAME, FORMATS
 from statveil.server.web.middleware import COOKIE
 from statveil.server.web.pages.api_words import operations, schemas
@@ -28,7 +29,6 @@ from statveil.server.web.pages.html import STATIC, TUNING, bars, grid, pivot_dat
 from statveil.server.web.pages.search import search
 from statveil.server.web.problems import Problem
 from statveil.server.web.wishes import address
-from statveil.server.workers.dispatch import TableDispatcher
 
 _FILES = {
     "page.css": (REPORT / "static", "text/css"),

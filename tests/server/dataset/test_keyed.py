@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from statveil.server.engine.keyed import cell_ids, factors, space_of, unit_prints
+from statveil.server.dataset.keyed import cell_ids, factors, space_of, unit_prints
 from tests.server.village import key_of
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from statveil.formats.jj import read_text
-from statveil.protect import plain_table
 from statveil.protect.options import NO_LIMIT
-from statveil.protect.plain_table import plain_table as find
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.rounding import parts_of
+from statveil.protect.search import plain_table
+from statveil.protect.search.plain_table import plain_table as find
 from statveil.protect.system import problem_of as problem_of_system
 from statveil_lab.generators.random_tables import random_problem
 from tests.protect.problems import problem_of

@@ -16,7 +16,7 @@ import numpy as np
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.server.engine.query import TUNING, DimensionChoice, TableQuery
+from statveil.server.dataset.query import TUNING, DimensionChoice, TableQuery
 from statveil.tables.spec import Dimension
 
 LOWEST = "lowest"

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from statveil.core.errors import StatveilError
+from statveil.server.dataset.query import TableQuery
 from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.query import TableQuery
 from statveil.server.web import problems
-from statveil.server.workers.shared_state import SharedDatabase
+from statveil.server.web.shared_state import SharedDatabase
 
 
 class QueueTuning(NamedTuple):

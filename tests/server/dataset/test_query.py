@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from statveil.core.errors import InputError
-from statveil.server.engine.query import DimensionChoice, TableQuery
+from statveil.server.dataset.query import DimensionChoice, TableQuery
 
 
 def query(*dimensions: DimensionChoice, **rest: object) -> TableQuery:

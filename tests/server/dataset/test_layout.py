@@ -4,8 +4,8 @@ import pytest
 
 from statveil.core.errors import InputError
 from statveil.data.hierarchy import Hierarchy
-from statveil.server.engine.layout import Layout, ServedDimension, resolve, served_dimension, shown_codes
-from statveil.server.engine.query import TableQuery
+from statveil.server.dataset.layout import Layout, ServedDimension, resolve, served_dimension, shown_codes
+from statveil.server.dataset.query import TableQuery
 from statveil.tables.spec import Dimension
 from tests.server.village import ask
 

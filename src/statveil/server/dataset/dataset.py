@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +26,11 @@ from statveil.data.readers import read_labels
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules import MinimumFrequency
 from statveil.risk.rules.base import RespondentRule
-from statveil.server.engine.keyed import factors, space_of, unit_prints
-from statveil.server.engine.layout import ServedDimension, served_dimension
+from statveil.server.dataset.keyed import factors, space_of, unit_prints
+from statveil.server.dataset.layout import ServedDimension, served_dimension
 from statveil.tables.coding import find_dimensions, weighted_units
 from statveil.tables.columns import CheckedColumns, check_columns
 from statveil.tables.spec import Dimension, TableSpec, Trees
-
-if TYPE_CHECKING:
-    from statveil.server.cube.cube import AccuracyClass
 
 _NUMBERS_DO_NOT_DEPEND_ON = {"label", "saved", "filters", "file", "delimiter", "encoding", "decimal", "dimensions"}
 _OF_WEIGHTS = {"weight", "weight_decimals"}
@@ -308,6 +305,23 @@ def _version(key: SecretKey, part: DatasetPart, columns: CheckedColumns, dimensi
     trees = [[each.id, [dict(tree.parent) for tree in each.full.trees]] for each in dimensions]
     text = json.dumps([METHOD, chosen, trees, columns.input_hash], sort_keys=True)
     return key.digest("version", text.encode(), prints.tobytes(), size=16).hex()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyClass:
+    """Safe cells of so many dimensions shown and of `at_least` such a size (in units of the last decimal, up to the next class).
+
+    `within_percent`, and `within` in such units: nine in ten are no further off. Sensitive cells are in no class: what is told holds
+    for them neither way.
+    """
+
+    dimensions: int
+    at_least: int
+    cells: int
+    mean_percent: float
+    median_percent: float
+    within_percent: float
+    within: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 from statveil.core.api_keys import Caller
 from statveil.core.audit_log import AuditLog
 from statveil.core.errors import StatveilError
+from statveil.server.dataset.query import TableQuery
 from statveil.server.engine.answer import AnsweredTable
-from statveil.server.engine.query import TableQuery
 from statveil.server.engine.service import TableService
 from statveil.server.web import problems
 from statveil.server.web.formats import Format
 from statveil.server.web.metrics import Metrics
-from statveil.server.workers.queue import TableQueue, wait_for_tick
+from statveil.server.web.queue import TableQueue, wait_for_tick
 
 Result = TypeVar("Result")
 

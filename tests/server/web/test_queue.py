@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from statveil.core.errors import AuditFailed
-from statveil.server.workers import queue
+from statveil.server.web import queue
 from tests.server.live import PATIENCE, becomes, running
 from tests.server.village import open_village
 

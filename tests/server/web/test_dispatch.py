@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.server.workers.dispatch import CachedTable, TableCache
+from statveil.server.web.dispatch import CachedTable, TableCache
 
 
 def written(size: int) -> CachedTable:

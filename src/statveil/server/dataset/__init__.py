@@ -1,0 +1,1 @@
+"""A dataset and what can be asked of it: records as keyed numbers, dimensions with their levels, requests."""
