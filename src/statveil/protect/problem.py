@@ -6,7 +6,7 @@ min sum w|z|   s.t.   A z = b - A a,   lower - a <= z <= upper - a,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -130,6 +130,15 @@ class ProtectionProblem:
         high = np.where(senses > 0, self.up.high, np.where(senses < 0, self.down.high, self.free.high))
         return Interval(low, high)
 
+    def restricted(self, senses: IntArray, open_cells: IntArray) -> ProtectionProblem:
+        """The problem in which all sensitive cells but the open ones are plain cells, bounded so that they keep their sense."""
+        closed = self.sensitive.copy()
+        closed[open_cells] = False
+        allowed = self.allowed(np.where(closed, senses, 0))
+        return replace(
+            self, lower=_plus(allowed.low, self.value), upper=_plus(allowed.high, self.value), sensitive=self.sensitive & ~closed
+        )
+
     def cost(self, deviation: IntArray) -> float:
         """The objective of a deviation: weighted sum of absolute or squared changes."""
         size = np.abs(deviation).astype(np.float64)
@@ -152,3 +161,8 @@ class ProtectionProblem:
 def _minus(bound: IntArray, value: AnyArray) -> IntArray:
     """bound - value, where a bound that stands for "none" stays so."""
     return np.where(np.abs(bound) >= NO_LIMIT, bound, bound - value).astype(np.int64)
+
+
+def _plus(deviation: IntArray, value: IntArray) -> IntArray:
+    """deviation + value, where a bound that stands for "none" stays so."""
+    return np.where(np.abs(deviation) >= NO_LIMIT, deviation, deviation + value).astype(np.int64)

@@ -110,6 +110,28 @@ ROUNDING = 1e-6
 """Relative distance by which a solver's bound may pass a table's cost without being false."""
 
 
+class DearCellsTuning(NamedTuple):
+    """Of tables whose costs lie on few of many cells: large as they are, branch and bound is worth its time there. By judgement."""
+
+    choices: int = 150
+    """Choices that carry nearly all that levels cost, up to which a large table is worth a tree: 76 of 760 on an office's table."""
+    nearly_all: float = 0.999
+    cells: tuple[int, int] = (3_000, 60_000)
+
+
+DEAR_CELLS = DearCellsTuning()
+
+
+def costs_on_few(problem: ProtectionProblem) -> bool:
+    """Whether some dozens of many choices carry nearly all that levels cost, on a large table that programs can cope with."""
+    choice, (fewest, most) = problem.choices, DEAR_CELLS.cells
+    if choice.size <= DEAR_CELLS.choices or not fewest < problem.size <= most:
+        return False
+    cost = np.sort((problem.weight * np.minimum(problem.lower_level, problem.upper_level))[choice])[::-1]
+    dear = np.searchsorted(np.cumsum(cost), DEAR_CELLS.nearly_all * cost.sum()) + 1
+    return bool(dear <= DEAR_CELLS.choices)
+
+
 class SearchNews(NamedTuple):
     """News from a search: a better table (`deviation`), a better `bound`, proof that there is none, only a new `stage`, or its end.
 

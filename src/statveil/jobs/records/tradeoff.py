@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from statveil.core.errors import InfeasibleProblem, InputError, OutOfTime
 from statveil.core.limits import Ending, Limits, OnProgress, Progress
@@ -19,8 +19,16 @@ from statveil.records.recode.evaluate import Evaluator
 from statveil.records.recode.frontier import FrontRecoding, RecodingFront
 
 POINTS = 15
-SEARCH = 0.7
-"""Share of the time for the search, at most; the rest is for the blanks of the points."""
+
+
+class FrontTuning(NamedTuple):
+    """By judgement."""
+
+    for_search: float = 0.7
+    """Share of the time for the search, at most; the rest is for the blanks of the points."""
+
+
+TUNING = FrontTuning()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -148,7 +156,7 @@ class _Front:
 
     def search(self) -> list[FrontRecoding]:
         """The front under rule `original`, where all blanks are exact; with caps, households or recounts it need not be the whole one."""
-        spare = (1 - SEARCH) * self.limits.seconds
+        spare = (1 - TUNING.for_search) * self.limits.seconds
         self.front = front = RecodingFront(
             evaluator=Evaluator(coded=self.coded),
             stopped=lambda: self.seconds_left <= spare,

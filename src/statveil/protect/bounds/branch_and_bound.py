@@ -28,7 +28,7 @@ from statveil.formats.certificate import COVER, Cases
 from statveil.protect.bounds.cuts import SizeCuts, least_imbalance, least_sizes
 from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search_state import BoundProof, DualMultipliers, Proof, Search
+from statveil.protect.search_state import BoundProof, DualMultipliers, Proof, Search, costs_on_few
 from statveil.solve.model import LinearModel, LinearSolution
 
 
@@ -80,8 +80,6 @@ def prove_by_tree(search: Search) -> None:
 
 def fits(problem: ProtectionProblem) -> bool:
     """Whether a tree is worth its time: the table is small, or its costs lie on few cells."""
-    from statveil.protect.search.choose import costs_on_few
-
     small = problem.choices.size <= TUNING.most_choices and problem.size <= TUNING.most_cells
     return small or costs_on_few(problem)
 

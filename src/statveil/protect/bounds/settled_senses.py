@@ -45,8 +45,6 @@ def _least_of(search: Search, senses: IntArray, seconds: float) -> tuple[float, 
 
 def _by_amounts(search: Search, senses: IntArray, seconds: float, known: tuple[float, DualMultipliers]) -> tuple[float, Proof]:
     """Branch and bound on whole amounts, the senses fixed."""
-    from statveil.protect.search.exact import restrict
-
     if search.best is None:
         return known
     best: list[tuple[float, Proof]] = [known]
@@ -56,7 +54,7 @@ def _by_amounts(search: Search, senses: IntArray, seconds: float, known: tuple[f
         if found.proof is not None and found.proved > best[-1][0]:
             best.append((found.proved, found.proof))
 
-    fixed = restrict(search.problem, senses, np.zeros(0, dtype=np.int64))
+    fixed = search.problem.restricted(senses, np.zeros(0, dtype=np.int64))
     inner = Search(fixed, Limits(seconds=max(seconds, 0.1)), 0, hear)
     inner.best, inner.objective = search.best, search.objective
     prove_by_tree(inner)

@@ -14,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search_state import SIGN_TREES, Search
+from statveil.protect.search_state import SIGN_TREES, Search, costs_on_few
 
 if TYPE_CHECKING:
     from statveil.protect.bounds.lifted import LiftedRoot
@@ -36,12 +34,8 @@ class ChooseTuning(NamedTuple):
     proof_alone_up_to: int = 12  # cells with a choice up to which nothing but a proof is needed
     proof_up_to: int = 250  # cells with a choice up to which branch and bound is worth a core
     dives_up_to: int = 800  # cells with a choice up to which a dive, a program at each step, is affordable
-    dear_choices: int = 150
-    """Choices that carry nearly all that levels cost, up to which a large table is worth a tree: 76 of 760 on an office's table."""
-    nearly_all: float = 0.999
     dear_flips: int = 60
     """Rounds of flips before anything else on such a table: they bring all up from 8.86e16 to 6.87e16 in 1 s on an office's table."""
-    cells_of_dear: tuple[int, int] = (3_000, 60_000)
     dives: int = 4  # in a row
     slow_program: int = 5_000  # cells from which one linear program may take seconds
     crowded: int = 50
@@ -73,16 +67,6 @@ def teams_for(problem: ProtectionProblem) -> list[tuple[str, dict[str, str]]]:
 
     apart = engine.bound_takes_long(problem)
     return [("network", {"role": role}) for role in ("tables", "bound")] if apart else [("network", {})]
-
-
-def costs_on_few(problem: ProtectionProblem) -> bool:
-    """Whether some dozens of many choices carry nearly all that levels cost, on a large table that programs can cope with."""
-    choice, (fewest, most) = problem.choices, TUNING.cells_of_dear
-    if choice.size <= TUNING.dear_choices or not fewest < problem.size <= most:
-        return False
-    cost = np.sort((problem.weight * np.minimum(problem.lower_level, problem.upper_level))[choice])[::-1]
-    dear = np.searchsorted(np.cumsum(cost), TUNING.nearly_all * cost.sum()) + 1
-    return bool(dear <= TUNING.dear_choices)
 
 
 def _is_large_network(problem: ProtectionProblem) -> bool:

@@ -14,30 +14,11 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.protect.bounds.branch_and_bound import prove_by_tree
-from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.local import anneal
 from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel
-
-
-def restrict(problem: ProtectionProblem, senses: IntArray, open_cells: IntArray) -> ProtectionProblem:
-    """The problem in which all sensitive cells but the open ones are plain cells, bounded so that they keep their sense."""
-    closed = problem.sensitive.copy()
-    closed[open_cells] = False
-    allowed = problem.allowed(np.where(closed, senses, 0))
-    return dataclasses.replace(
-        problem,
-        lower=_plus(allowed.low, problem.value),
-        upper=_plus(allowed.high, problem.value),
-        sensitive=problem.sensitive & ~closed,
-    )
-
-
-def _plus(deviation: IntArray, value: IntArray) -> IntArray:
-    """deviation + value, where a bound that stands for "none" stays so."""
-    return np.where(np.abs(deviation) >= NO_LIMIT, deviation, deviation + value).astype(np.int64)
 
 
 def nearest_choices(search: Search, wanted: int) -> IntArray:
@@ -100,7 +81,7 @@ def improve_block(search: Search, open_cells: IntArray, *, seconds: float, gap: 
 def _program(search: Search, open_cells: IntArray) -> Disjunctions:
     """The block's program. It is linear also for L2, where its tables are proposals only."""
     assert search.best is not None
-    part = restrict(search.problem, search.problem.senses_of(search.best), open_cells)
+    part = search.problem.restricted(search.problem.senses_of(search.best), open_cells)
     inner = Search(dataclasses.replace(part, norm="l1"), search.limits, 0, lambda _: None)
     inner.offer(search.best)
     return Disjunctions(inner)

@@ -30,7 +30,7 @@ from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.server.dataset.dataset import ServedData
 from statveil.server.dataset.layout import Layout
-from statveil.server.engine.protection.stage_one import ServedCells, tabulate_cells
+from statveil.server.engine.stage_one import ServedCells, tabulate_cells
 from statveil.solve.processes import Halt, Send, run_isolated
 from statveil.tables.relations import relations
 

@@ -19,8 +19,6 @@ from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.solve.highs import CapacityProgram, CoveringProgram
 from statveil.suppress.cells.classes import ClassSystem, Need
 
-_DENOMINATORS = (1, 2, 6, 60)
-
 
 class BoundTuning(NamedTuple):
     """By judgement."""
@@ -33,6 +31,8 @@ class BoundTuning(NamedTuple):
     """A share of a class below this is none."""
     fine: int = 2**24
     """Multipliers of cuts are whole multiples of 1/fine."""
+    denominators: tuple[int, ...] = (1, 2, 6, 60)
+    """Fractions that multipliers are taken for, the first that fits."""
     price: float = 1e4
     """Of buying a cut off, beside the cost of everything."""
     creep: float = 1e-5
@@ -105,7 +105,8 @@ def bound_of(
 def cut_of(system: ClassSystem, need: Need, duals: FloatArray) -> CapacityCut | None:
     """The cut of these multipliers, without the classes that are suppressed anyway: what they cannot add is what the others must, and none
     of those counts for more than that. None where they add enough."""
-    denominator = next((d for d in _DENOMINATORS if np.abs(duals * d - np.rint(duals * d)).max(initial=0.0) < 1e-6), _DENOMINATORS[-1])
+    known = TUNING.denominators
+    denominator = next((d for d in known if np.abs(duals * d - np.rint(duals * d)).max(initial=0.0) < 1e-6), known[-1])
     rows = np.flatnonzero(duals)
     whole = np.rint(duals[rows] * denominator).astype(np.int64)
     rate = -np.asarray(system.relations[rows].T @ whole, dtype=np.int64)

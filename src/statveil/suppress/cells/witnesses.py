@@ -7,6 +7,7 @@ class i, amount * y_i / y_p stays within what is known beforehand: one multiplic
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
@@ -15,18 +16,27 @@ from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from statveil.suppress.cells.classes import ClassSystem, Need
 from statveil.suppress.cells.problem import keeps_sums
 
-_DENOMINATORS = (1, 2, 3, 4, 5, 6, 60, 2520)
-_FINE = 2**20
-_NOTHING = 1e-9
-"""A solver's value below this, beside its largest, is zero."""
+
+class WitnessTuning(NamedTuple):
+    """By judgement."""
+
+    denominators: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 60, 2520)
+    """Fractions that a solver's values are taken for, one after the other, before they are worked out."""
+    fine: int = 2**20
+    """What can be chosen freely then is a whole multiple of 1/fine."""
+    nothing: float = 1e-9
+    """A solver's value below this, beside its largest, is zero."""
+
+
+TUNING = WitnessTuning()
 
 
 def in_whole_numbers(relations: csc_matrix, deviation: FloatArray) -> tuple[IntArray, AnyArray] | None:
     """Classes and integers in proportion to the deviation, with all sums kept exactly; None where there are none near it."""
-    support = np.flatnonzero(np.abs(deviation) > _NOTHING * max(1.0, float(np.abs(deviation).max(initial=0.0))))
+    support = np.flatnonzero(np.abs(deviation) > TUNING.nothing * max(1.0, float(np.abs(deviation).max(initial=0.0))))
     part = csr_matrix(relations[:, support])
     part = csr_matrix(part[np.diff(part.indptr) > 0])
-    for denominator in _DENOMINATORS:
+    for denominator in TUNING.denominators:
         whole = np.rint(deviation[support] * denominator)
         if np.abs(whole).max(initial=0.0) < 2**50 and not (part @ whole.astype(np.int64)).any():
             return support, whole.astype(np.int64).astype(object)
@@ -50,7 +60,7 @@ def _eliminated(part: csr_matrix, support: IntArray, deviation: FloatArray) -> t
             if pivot in other:
                 _subtract(other, reduced, other[pivot])
         solved[pivot] = reduced
-    value = [Fraction(round(float(each) * _FINE), _FINE) for each in deviation]
+    value = [Fraction(round(float(each) * TUNING.fine), TUNING.fine) for each in deviation]
     for pivot, row in solved.items():
         value[pivot] = -sum((v * value[j] for j, v in row.items() if j != pivot), Fraction(0))
     common = int(np.lcm.reduce([each.denominator for each in value], dtype=object)) if value else 1

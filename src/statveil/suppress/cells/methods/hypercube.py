@@ -20,12 +20,19 @@ from statveil.suppress.cells.methods.shape import GridShape, SimpleTable, simple
 from statveil.suppress.cells.options import HypercubeOptions
 from statveil.suppress.cells.problem import SuppressionProblem
 
-RELAXED = (1.0, *(1 / part for part in range(2, 11)), 1e-10, 0.0)
-"""What the width is multiplied by, one after the other, where no cube is as wide as wanted."""
-RIM = 1000.0
-"""What suppressing a sum costs, in other cells. By judgement: any cube inside is preferred."""
-SMALL = 1e-4
-"""What a unit of the logarithm of a value weighs beside a cell: it decides between cubes with as many new cells."""
+
+class HypercubeTuning(NamedTuple):
+    """By judgement."""
+
+    relaxed: tuple[float, ...] = (1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6, 1 / 7, 1 / 8, 1 / 9, 1 / 10, 1e-10, 0.0)
+    """What the width is multiplied by, one after the other, where no cube is as wide as wanted."""
+    rim: float = 1000.0
+    """What suppressing a sum costs, in other cells: any cube inside is preferred."""
+    small: float = 1e-4
+    """What a unit of the logarithm of a value weighs beside a cell: it decides between cubes with as many new cells."""
+
+
+TUNING = HypercubeTuning()
 
 
 class Cubes(NamedTuple):
@@ -61,7 +68,7 @@ class _Cutter:
         self.up = np.minimum((problem.upper - problem.value).astype(np.float64), known)
         self.usable: BoolArray = (problem.candidate | self.suppressed) & (problem.value != 0)
         self.wanted = value * self._ratio()
-        self.small = SMALL * np.log1p(value)
+        self.small = TUNING.small * np.log1p(value)
         self.narrowed: set[int] = set()
         self.without: set[int] = set()
         self.served: list[set[tuple[int, ...]]] = [set() for _ in self.tables]
@@ -119,7 +126,7 @@ class _Cutter:
 
     def _best(self, score: _CubeScores, cell: int) -> tuple[int, ...] | None:
         """The cheapest cube that is wide enough, for the widest demand that any meets."""
-        for part in RELAXED:
+        for part in TUNING.relaxed:
             price = np.where(score.width >= part * self.wanted[cell], score.price, np.inf)
             place = np.unravel_index(int(np.argmin(price)), price.shape) if price.size else None
             if place is not None and np.isfinite(price[place]):
@@ -152,7 +159,7 @@ class _Cutter:
                 rim[(slice(None),) * axis + (slice(0, 1),)] = True
             elif at == 0:
                 rim[...] = True
-        new = np.where(self.suppressed[corner], 0.0, np.where(rim, RIM, 1.0) + self.small[corner])
+        new = np.where(self.suppressed[corner], 0.0, np.where(rim, TUNING.rim, 1.0) + self.small[corner])
         return np.where((corner >= 0) & self.usable[corner], new, np.inf)
 
     def _suppress(self, cells: IntArray, place: tuple[int, ...], opposite: tuple[int, ...]) -> list[int]:

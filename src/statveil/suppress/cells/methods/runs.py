@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,15 @@ from statveil.suppress.cells.methods.modular import modular_pattern
 from statveil.suppress.cells.options import BY_TABLES, SuppressionOptions
 from statveil.suppress.cells.problem import SuppressionProblem
 
-RULES_SHARE = 0.6
-"""Of the time, for a method's own rules. By judgement."""
+
+class RunTuning(NamedTuple):
+    """By judgement."""
+
+    for_rules: float = 0.6
+    """Of the time, for a method's own rules."""
+
+
+TUNING = RunTuning()
 
 
 def check_method(problem: SuppressionProblem, method: str) -> None:
@@ -53,7 +60,7 @@ def run_modular(
     problem: SuppressionProblem, system: ClassSystem, options: SuppressionOptions, seconds: float, send: Callable[[Any], None]
 ) -> None:
     began = time.monotonic()
-    modules = modular_pattern(problem, problem.shapes, options.modular, began + RULES_SHARE * seconds)
+    modules = modular_pattern(problem, problem.shapes, options.modular, began + TUNING.for_rules * seconds)
     words = f"{modules.reopened} tables solved again, {modules.without} without a pattern" if modules.reopened + modules.without else ""
     _mended(problem, system, modules.suppressed, began + seconds, send, words)
 

@@ -1,1 +1,0 @@
-"""How an answer is protected: two stages, the settled reference, the differencing guard."""
