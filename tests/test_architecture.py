@@ -171,11 +171,11 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def walk(*arguments: str | Path) -> Calls:
-    """The first run compiles, which takes long while somebody listens; the second is heard."""
-    calls = Calls()
-    assert run("protect", *arguments).exit_code == 0
+    """The first run compiles, which takes long while somebody listens; the second is heard. Both end by themselves, whatever that takes."""
+    calls, ample = Calls(), ("--seconds", "3000")
+    assert run("protect", *arguments, *ample).exit_code == 0
     with calls.listening():
-        again = run("protect", *arguments, "--force") if str(arguments[0]).endswith(".toml") else run("protect", *arguments)
+        again = run("protect", *arguments, *ample, *(["--force"] if str(arguments[0]).endswith(".toml") else []))
     assert again.exit_code == 0, again.output
     return calls
 

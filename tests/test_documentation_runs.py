@@ -12,6 +12,7 @@ import pytest
 import statveil
 from tests.desk.conftest import browser_page
 from tests.notebooks import TUTORIALS, notebook_of, place_of
+from tests.protect.keep.stories import keep_soon
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]}
@@ -139,6 +140,7 @@ def test_every_block_compiles(name: str) -> None:
 def test_a_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "firms.csv").write_text(FIRMS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    keep_soon(monkeypatch)
     names: dict[str, object] = {"__name__": "page"}
     for code in [BEFORE.get(name, ""), *BLOCK.findall(PAGES[name])]:
         exec(compile(code, name, "exec", dont_inherit=True), names)

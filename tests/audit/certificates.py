@@ -28,7 +28,7 @@ def certificate_of(problem: ProtectionProblem, *, by_cases: bool, worth: float |
     reduction = reduce_problem(problem)
     if not reduction.feasible:
         return None
-    search = Search(reduction.problem, Limits(seconds=20), 0, heard.append)
+    search = Search(reduction.problem, Limits(seconds=300), 0, heard.append)
     if reduction.problem.accepts(np.zeros(reduction.problem.size, dtype=np.int64)):
         return certify(reduction, NO_MULTIPLIERS, reduction.fixed_cost)
     bound_by_cuts(search)

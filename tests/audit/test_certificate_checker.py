@@ -25,16 +25,12 @@ from statveil.formats.certificate import (
     Multipliers,
     ProofSum,
 )
-from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from tests.audit.certificates import NOTHING, certificate_of, certified_square, leaves_of, plain, polygon, row, square
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost, cheapest_whole_squares
 
 SLOWLY = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-# -- worked by hand -----------------------------------------------------------------------------------------------------
 
 
 def test_without_multipliers_every_cell_costs_its_level() -> None:
@@ -56,12 +52,6 @@ def test_a_cover_leaves_the_difference_of_two_levels() -> None:
     assert bound_of(problem, plain(problem, polygon(0, COVER))) == 14
 
 
-def test_multipliers_of_relations_follow_forced_senses() -> None:
-    """A cell smaller than its level can only rise; in z alone: 5 - 1 z_0, and all others may follow at a price."""
-    problem = problem_of([3, 20, 23], [[1, 1, -1]], levels={0: 5})
-    assert bound_of(problem, plain(problem, Multipliers((0,), (-1,), (), (), ()))) == 10
-
-
 def test_cases_take_the_cheaper_one() -> None:
     problem = problem_of([30, 20, 50], [[1, 1, -1]], levels={0: (4, 9)}, lower=np.array([0, 20, 0]), upper=np.array([99, 20, 99]))
     assert bound_of(problem, plain(problem, Cases(0, NOTHING, NOTHING))) == 8
@@ -72,14 +62,6 @@ def test_a_case_that_cannot_be_costs_more_than_any_table() -> None:
     """In the first case the cell must move by its level or more, and cannot: only the second counts."""
     problem = row(lower=np.array([8, 0, 0, 0]))
     assert bound_of(problem, plain(problem, Cases(0, polygon(0, 0), NOTHING))) == 8
-
-
-def test_a_fixed_cell_brings_its_own_cost() -> None:
-    """The total moves by 2 whatever happens; relation: the parts bring 2."""
-    problem = row(level=0, lower=np.array([0, 0, 0, 62]), upper=np.array([99, 99, 99, 62]))
-    assert bound_of(problem, plain(problem)) == 2
-    assert bound_of(problem, plain(problem, Multipliers((0,), (1,), (), (), ()))) == 4
-    assert bound_of(problem, plain(problem, Cases(3, polygon(0, 3), Multipliers((0,), (1,), (), (), ())))) == 4
 
 
 def test_a_longest_side_that_is_fixed_must_be_met_by_the_others() -> None:
@@ -106,36 +88,9 @@ def test_no_table_at_all_costs_any_worth() -> None:
     assert bound_of(problem, plain(problem, worth=77)) == 77
 
 
-def test_a_relation_that_contradicts_itself_leaves_no_table() -> None:
-    problem = row(lower=np.array([14, 20, 30, 60]), upper=np.array([14, 20, 30, 60]))
-    assert bound_of(problem, plain(problem, worth=77)) == 77
-
-
 def test_tables_that_cost_more_are_of_no_interest() -> None:
     """Only tables below 5 count, and moving the first cell costs 4: the three others move by at most 1 and cannot bring 4."""
     assert bound_of(row(), plain(row(), worth=5)) == 5
-
-
-def test_a_derived_relation_ties_cells() -> None:
-    """x = a + b and y = a + b: the difference says x = y, and y's level binds x."""
-    problem = problem_of([10, 20, 30, 30], [[1, 1, -1, 0], [1, 1, 0, -1]], levels={3: 5})
-    assert bound_of(problem, plain(problem)) == 5
-    assert bound_of(problem, plain(problem, derived=(Combination((0, 1), (1, -1)),))) == 10
-    assert bound_of(problem, plain(problem, polygon(2, 2), derived=(Combination((0, 1), (1, -1)),))) == 10
-
-
-def test_opposite_cells_and_their_contradiction() -> None:
-    """a + b = 0 ties them; a - b = 0 as well leaves nothing but zero, and a level cannot be met."""
-    one = problem_of([10, -10], [[1, 1]], levels={0: (3, 5), 1: (4, 2)}, lower=np.full(2, -NO_LIMIT))
-    assert bound_of(one, plain(one)) == 2 * 3  # down by 3 and the other up by 3; the other way round it would be 5
-    both = dataclasses.replace(one, relations=type(one.relations)(np.array([[1, 1], [1, -1]])), rhs=np.array([0, 20]))
-    assert bound_of(both, plain(both, worth=50)) == 50
-
-
-def test_tied_cells_may_rest_where_each_asks_for_one_side_only() -> None:
-    """One may not rise by less than 5 and the other may not fall by less than 3: both may stay."""
-    problem = problem_of([10, 10], [[1, -1]], levels={0: (0, 5), 1: (3, 0)})
-    assert bound_of(problem, plain(problem)) == 0
 
 
 def test_parts_add_up_unless_they_overlap() -> None:
@@ -204,9 +159,6 @@ def test_cases_that_leave_a_hole_do_not_exist() -> None:
     """Between "more than 4" and "4 or less" lies nothing; a table in which the cell moves by 4 is in the second case."""
     assert bound_of(row(), plain(row(), Cases(0, plain_cases := polygon(0, 0), plain_cases, 4))) == 8
     assert bound_of(row(), plain(row(), Cases(0, polygon(0, 0), NOTHING, 4))) == 4
-
-
-# -- large and odd numbers ------------------------------------------------------------------------------------------------
 
 
 def test_large_numbers_are_added_up_without_overflow() -> None:
@@ -294,9 +246,6 @@ def test_more_than_is_proved_may_not_be_claimed() -> None:
         check_bound(row(), dataclasses.replace(certificate, bound=9))
 
 
-# -- imbalances -----------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(-60, 60), st.lists(st.lists(st.integers(-20, 20), min_size=1, max_size=2), max_size=7))
 @settings(deadline=None)
 def test_imbalances_agree_with_trying_all(target: int, choices: list[list[int]]) -> None:
@@ -309,9 +258,6 @@ def test_imbalances_agree_with_trying_all(target: int, choices: list[list[int]])
         assert least_imbalance(target, choices) in (best, 0 if not any(len(set(each)) > 1 for each in choices) else best)
         patch.setattr(module, "TUNING", module.TUNING._replace(longest_row=-1))
         assert least_imbalance(target, choices) == 0
-
-
-# -- against brute force, and tampered with -------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

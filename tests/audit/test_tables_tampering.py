@@ -55,7 +55,7 @@ def position(release: sv.Release, row: str, column: str) -> int:
 
 
 @given(releases())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_table_with_one_tampered_unit_is_caught(release: sv.Release) -> None:
     assert release.audit.passed
     for value in one_unit_off(release):
@@ -69,7 +69,7 @@ def another(codes: Sequence[str], code: str, pick: int) -> str:
 
 
 @given(releases(), st.integers(0, 1000))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_rectangle_of_changes_that_uncovers_a_cell_is_caught(release: sv.Release, pick: int) -> None:
     """Four corners up and down by the same amount keep every sum; the sensitive corner is back at its true value."""
     view = release.table.views[0]
@@ -88,7 +88,7 @@ def test_a_rectangle_of_changes_that_uncovers_a_cell_is_caught(release: sv.Relea
 
 
 @given(releases())
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_original_table_is_no_release(release: sv.Release) -> None:
     """It adds up, and that is all that speaks for it."""
     expected = {"protection"} if release.sensitivity.sensitive.any() else set()
@@ -115,7 +115,7 @@ def deep() -> sv.Release:
         sv.TableSpec(dimensions={"town": [nested, coast], "trade": None}, measure="turnover", weight="weight", decimals=0, name="full"),
         sv.TableSpec(dimensions={"trade": None}, measure="turnover", weight="weight", decimals=0, name="trades"),
     ]
-    return sv.protect_table(firms, specs, rules=[sv.PPercent(15), sv.MinimumFrequency(3)], limits=sv.Limits(seconds=5, gap=0.05))
+    return sv.protect_table(firms, specs, rules=[sv.PPercent(15), sv.MinimumFrequency(3)], limits=sv.Limits(seconds=300, gap=0.05))
 
 
 def test_every_tampered_unit_of_a_deep_table_is_caught(deep: sv.Release) -> None:

@@ -23,19 +23,19 @@ real, statveil.jobs.tables.folder.protect_records = statveil.jobs.tables.folder.
 from statveil.cli import main
 main()
 """
-WAIT = "time.sleep(60)"
+WAIT = "time.sleep(3600)"
 CAUGHT = """
     try:
-        time.sleep(60)
+        time.sleep(3600)
     except KeyboardInterrupt:
         print("again", flush=True)
-        time.sleep(60)
+        time.sleep(3600)
 """
 
 FOUND = """
     try:
         print("waiting", flush=True)
-        time.sleep(60)
+        time.sleep(3600)
     except KeyboardInterrupt:
         return real(*_, **__)
 """
@@ -51,13 +51,18 @@ def stopped(village: Path, inside: str, signals: list[signal.Signals]) -> tuple[
             if "again" in inside and number is signals[0]:
                 process.stdout.readline()  # it has caught the first: two that are both still to come count as one
             time.sleep(0.001)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
     return process.returncode, said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-@pytest.mark.parametrize(("inside", "times"), [(WAIT, 1), (WAIT, 2), (WAIT, 5), (CAUGHT.strip(), 2), (CAUGHT.strip(), 5)])
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("name", "inside", "times"),
+    [
+        *(("SIGINT", *each) for each in [(WAIT, 1), (WAIT, 2), (WAIT, 5), (CAUGHT.strip(), 2), (CAUGHT.strip(), 5)]),
+        *((name, *each) for name in ("SIGTERM", "SIGHUP") for each in [(WAIT, 1), (CAUGHT.strip(), 2)]),
+    ],
+)
 def test_a_run_told_to_stop_ends_in_words_and_leaves_nothing(village: Path, name: str, times: int, inside: str) -> None:
     """Stopped once while a search runs it would go on with its best table; twice, or with no search running, it ends."""
     code, said = stopped(village, inside, [signal.Signals[name]] * times)
@@ -75,7 +80,7 @@ def test_a_release_of_a_search_that_was_stopped_says_so(village: Path) -> None:
         assert process.stdout.readline() == "ready\n"
         assert process.stdout.readline() == "waiting\n", "from here on a signal is caught"
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=60)
+        told, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     assert "STOPPED by a signal before the time was over" in told
     assert (village / "out" / "run.json").exists()
@@ -91,7 +96,7 @@ def test_a_second_signal_while_the_first_is_being_told_of_is_told_too(village: P
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert done.returncode == 130
     assert done.stderr.count("Interrupted: Stopped before the release was complete.") == 1

@@ -1,36 +1,29 @@
+"""Files become records: delimiter, encoding, lines and types found, or refused in our words."""
+
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
 
 from statveil.core.errors import BackendMissing, FormatError, InputError, StatveilError, UnknownColumn
-from statveil.data import readers, spooled
-from statveil.data.microdata import Microdata
+from statveil.data import readers
 from statveil.data.readers import read_microdata
 from statveil.tables.spec import TableSpec
 from statveil.tables.tabulate import tabulate
+from tests.data.read_files import FRAME, rows
 
 
 def written(folder: Path, content: str | bytes, name: str = "firms.csv") -> Path:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
-
-
-def rows(data: Microdata) -> list[tuple[Any, ...]]:
-    with data.engine.session() as session:
-        answer = session.query("SELECT * FROM records")
-    return sorted(zip(*(answer[name].to_pylist() for name in answer.column_names), strict=True))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -117,49 +110,6 @@ def test_a_parquet_file_that_vanished_is_reported(tmp_path: Path) -> None:
         rows(data)
 
 
-FRAME = {"code": ["01", "02"], "turnover": [1.5, 2.0]}
-
-
-def duckdb_frame(columns: dict[str, list[Any]]) -> Any:
-    return duckdb.connect().from_arrow(pa.table(columns))
-
-
-def batches(columns: dict[str, list[Any]]) -> pa.RecordBatchReader:
-    return pa.table(columns).to_reader()
-
-
-class Stream:
-    """Something that knows Arrow's protocol of streams and nothing else."""
-
-    def __init__(self, columns: dict[str, list[Any]]) -> None:
-        self._table = pa.table(columns)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._table.__arrow_c_stream__(requested_schema)
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, duckdb_frame, batches, Stream])
-def test_frames_of_all_kinds_are_read(make: Callable[[Any], Any]) -> None:
-    data = read_microdata(make(FRAME))
-    assert (data.columns, rows(data)) == (("code", "turnover"), [("01", 1.5), ("02", 2.0)])
-
-
-@pytest.mark.parametrize("thing", [3, None, {"a": [1]}, [1, 2]])
-def test_what_is_no_frame_is_refused(thing: Any) -> None:
-    with pytest.raises(InputError, match="cannot be read from"):
-        read_microdata(thing)
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [pd.DataFrame({"a": ["x", 3.5]}), pd.DataFrame([[1, 2]], columns=["a", "a"]), pa.table([[1], [2]], names=["a", "a"])],
-    ids=["mixed", "pandas twice", "arrow twice"],
-)
-def test_a_frame_without_clear_columns_is_refused(frame: Any) -> None:
-    with pytest.raises(FormatError):
-        read_microdata(frame)
-
-
 def test_an_unknown_column_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UnknownColumn, match=r"no column 'nace'\. Its columns: 'code', 'turnover'"):
         read_microdata(pa.table(FRAME)).require(["nace"])
@@ -195,7 +145,6 @@ def test_the_first_record_of_many_is_the_first_in_the_file(tmp_path: Path) -> No
 
 
 pyreadstat = pytest.importorskip("pyreadstat")
-
 FIRMS = pd.DataFrame({"region": [1.0, 2.0, 2.0], "trade": ["01", " x", "Øl"], "turnover": [10.5, 0.1, 7.0]})
 WRITERS = {
     "firms.sav": pyreadstat.write_sav,
@@ -280,27 +229,6 @@ def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(readers, "find_spec", lambda _name: None)
     with pytest.raises(BackendMissing, match=rf"statveil\[{extra}\]"):
         read_microdata(tmp_path / name)
-
-
-def test_a_stream_is_written_down_in_pieces_and_read_as_often_as_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spooled, "TUNING", spooled.SpoolTuning(rows=3))
-    data = read_microdata(pa.table({"number": list(range(10))}).to_reader(), where="number > 1")
-    assert [rows(data), rows(data)] == [[(number,) for number in range(2, 10)]] * 2
-
-
-def test_a_relation_keeps_whole_numbers_of_128_bits() -> None:
-    data = read_microdata(duckdb.connect().sql("SELECT sum(n) AS total FROM (VALUES (9007199254740993), (0)) AS t(n)"))
-    assert str(rows(data)[0][0]) == "9007199254740993"
-
-
-def test_a_stream_that_breaks_tells_no_value() -> None:
-    def broken() -> Iterator[pa.RecordBatch]:
-        yield pa.record_batch({"a": ["x"]})
-        raise ValueError("secret")
-
-    with pytest.raises(FormatError, match="ValueError") as told:
-        read_microdata(pa.RecordBatchReader.from_batches(pa.schema([("a", pa.string())]), broken()))
-    assert "secret" not in str(told.value)
 
 
 @pytest.mark.parametrize("pattern", ["", "/*.csv"])

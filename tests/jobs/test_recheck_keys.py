@@ -43,14 +43,14 @@ def protected(folder: Path) -> bytes:
 @pytest.fixture(scope="module")
 def _by_the_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = office(tmp_path_factory.mktemp("office") / "one", JOB)
-    protected(folder)
+    assert run("protect", folder / "job.toml", "--out", folder / "out").exit_code == 0
     return folder
 
 
 @pytest.fixture(scope="module")
 def _by_a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = office(tmp_path_factory.mktemp("office") / "two", OWN_KEY, key="ab" * 32)
-    protected(folder)
+    assert run("protect", folder / "job.toml", "--out", folder / "out").exit_code == 0
     return folder
 
 

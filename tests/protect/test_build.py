@@ -298,7 +298,7 @@ def interesting(problem: sv.ProtectionProblem, cell: int) -> st.SearchStrategy[i
 
 @pytest.mark.slow
 @given(asked())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_whatever_a_method_finds_passes_the_audit(case: Asked) -> None:
     problem = built(case)
     try:

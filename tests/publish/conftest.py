@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import statveil as sv
 from statveil.audit.report import AuditReport, Check
 from statveil.core.limits import Ending
 from statveil.core.provenance import Provenance
@@ -18,9 +20,10 @@ from statveil.protect.adjustment import Adjustment, TracePoint
 from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.spec import Dimension
 from statveil.tables.table import ProtectedTable, Table, View
+from tests.publish.safe_files import town
+from tests.publish.stories import MakeRelease
 
 Leaves = Mapping[tuple[str, ...], int]
-MakeRelease = Callable[..., Any]
 
 
 def members(dimension: Dimension) -> np.ndarray:
@@ -129,3 +132,8 @@ def village(make_release: MakeRelease) -> Any:
     values = {("U", "baker"): 5000, ("U", "vet"): 777123, ("E", "baker"): 4000, ("E", "vet"): 600500}
     changes = {("U", "vet"): 221877, ("E", "vet"): -221877}
     return make_release({"region": regions, "trade": trades}, values, changes=changes, sensitive=(777123,), structural=((1, 3),))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> sv.Microdata:
+    return sv.read_microdata(town(tmp_path / "town.parquet"))

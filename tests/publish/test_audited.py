@@ -27,7 +27,7 @@ def release() -> sv.Release:
         }
     )
     spec = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="turnover")
-    return sv.protect_table(firms, spec, rules=[sv.MinimumFrequency(2)], limits=sv.Limits(seconds=20))
+    return sv.protect_table(firms, spec, rules=[sv.MinimumFrequency(2)], limits=sv.Limits(seconds=300))
 
 
 def with_value(release: sv.Release, value: np.ndarray) -> sv.Release:

@@ -10,7 +10,7 @@ import pytest
 import statveil as sv
 from statveil.audit.report import AuditReport, Check
 from statveil.publish.audited_file import AuditedFile
-from tests.publish.test_file_release import keys, town
+from tests.publish.safe_files import keys, town
 
 FAULTY = AuditReport(checks=(Check(name="safe", words="No combination is rare", checked=3, faults=1, findings=("one is",)),))
 

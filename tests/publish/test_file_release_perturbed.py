@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,8 @@ import pytest
 import statveil as sv
 from statveil.core.errors import AuditFailed, InputError
 from statveil.publish import file_release
-from tests.publish.test_file_release import keys, town
+from tests.publish.safe_files import keys, perturbed
 from tests.records.perturb.stories import KEY, OTHER
-
-
-def perturbed(data: sv.Microdata, **how: Any) -> sv.perturb.PerturbedRecords:
-    return sv.perturb.perturb_records(data, [sv.perturb.Noise(["income"], level=0.2)], **{"key": KEY, **how})
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> sv.Microdata:
-    return sv.read_microdata(town(tmp_path / "town.parquet"))
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "sav"])
@@ -79,19 +69,6 @@ def test_a_broken_perturbation_is_not_released(data: sv.Microdata, tmp_path: Pat
     with pytest.raises(AuditFailed):
         sv.apply_plan(perturbed(data), sv.plan_recoding(data, keys()), tmp_path / "safe.csv")
     assert not (tmp_path / "safe.csv").exists()
-
-
-def test_the_report_tells_methods_and_figures_and_repeats_them(data: sv.Microdata, tmp_path: Path) -> None:
-    steps = [sv.perturb.Noise(["income"], level=0.2)]
-    release = sv.apply_plan(perturbed(data), sv.plan_recoding(data, keys()), tmp_path / "safe.csv")
-    page = release.to_report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Perturbed columns" in page
-    assert "noise, level = 0.2" in page
-    assert KEY.fingerprint in page
-    assert "[[perturb.step]]" in page
-    assert "records = sv.perturb.perturb_records(data, steps)" in page
-    assert eval(f"[sv.perturb.{steps[0]!r}]", {"sv": sv}) == steps
-    assert json.loads(release.to_certificate(tmp_path / "c.json").read_text())["perturbed"]["figures"][0]["column"] == "income"
 
 
 def test_progress_says_what_is_done(data: sv.Microdata, tmp_path: Path) -> None:

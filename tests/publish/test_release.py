@@ -22,7 +22,7 @@ def release() -> sv.Release:
         }
     )
     spec = sv.TableSpec(dimensions={"region": None, "trade": None}, measure="turnover", name="turnover")
-    return sv.protect_table(firms, spec, rules=[sv.MinimumFrequency(2), sv.PPercent(10)], limits=sv.Limits(seconds=20))
+    return sv.protect_table(firms, spec, rules=[sv.MinimumFrequency(2), sv.PPercent(10)], limits=sv.Limits(seconds=300))
 
 
 def test_every_format_is_written(release: sv.Release, tmp_path: Path) -> None:

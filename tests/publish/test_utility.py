@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable
-from html import unescape
 from typing import Any
 
 import numpy as np
@@ -20,28 +17,17 @@ from statveil.publish.report.report import report_html
 from statveil.publish.report.utility_tables import (
     NOT_DEFINED,
     TUNING,
-    amount,
     released_statistics,
     statistics_row,
     top_cells,
-    utility_charts,
-    utility_section,
 )
 from statveil.publish.utility import SubsetUtility, system_utility, utility
 from statveil.tables.spec import Dimension
-from tests.publish.conftest import build_release
-
-MakeRelease = Callable[..., Any]
+from tests.publish.stories import MakeRelease, section_of
 
 
 def named(release: Any) -> dict[str, SubsetUtility]:
     return {each.subset.name: each for each in utility(release)}
-
-
-def section_of(html: str, name: str) -> str:
-    found = re.search(rf'<section id="{name}">(.*?)</section>', html, re.DOTALL)
-    assert found is not None
-    return unescape(found[1])
 
 
 @pytest.fixture
@@ -121,11 +107,6 @@ def test_negative_values_and_zeros_have_statistics(make_release: MakeRelease) ->
     assert "nan" not in section_of(report_html(release, "internal"), "utility").lower()
 
 
-def test_a_table_without_cells_has_a_section(make_release: MakeRelease) -> None:
-    release = make_release({"r": Hierarchy.flat([])}, {}, trace=())
-    assert "has no cells" in section_of(report_html(release, "internal"), "utility")
-
-
 def test_the_largest_cells_are_listed_with_their_ranks(streets: Any) -> None:
     subset = named(streets)["level 2 (finest)"].subset
     name, columns, rows = top_cells(streets, measure(streets), subset)
@@ -163,17 +144,6 @@ def test_linked_views_name_their_dimensions_with_the_view(village: Any) -> None:
     assert {"turnover, region: its total", "again, region: its total"} <= set(named(village))
 
 
-def test_the_internal_report_shows_the_section(village: Any) -> None:
-    text = section_of(report_html(village, "internal"), "utility")
-    for words in ("Variance ratio", "Rank correlation", "Quantiles before and after", "The largest of: all cells", "region = U Urk"):
-        assert words in text
-
-
-@pytest.mark.parametrize(("value", "words"), [(0.0, "0"), (12.3456, "12.35"), (-0.5, "-0.500"), (1234.5, "1,234"), (54321.7, "54,322")])
-def test_amounts_are_short(value: float, words: str) -> None:
-    assert amount(value) == words
-
-
 def hidden_differently(village: Any) -> Any:
     """The same released numbers over other true values, statuses and records."""
     sensitivity = dataclasses.replace(village.sensitivity, sensitive=~village.sensitivity.sensitive, reasons={})
@@ -184,16 +154,6 @@ def hidden_differently(village: Any) -> Any:
 def test_public_statistics_are_a_function_of_the_released_numbers(village: Any) -> None:
     assert released_statistics(hidden_differently(village).protected) == released_statistics(village.protected)
     assert report_html(hidden_differently(village), "external") == report_html(village, "external")
-
-
-def test_the_public_section_holds_no_true_value_and_no_word_on_quality(village: Any) -> None:
-    text = section_of(report_html(village, "external"), "statistics").replace(",", "")
-    assert "999000" in text  # the vet of Urk as released
-    true = measure(village).original
-    for canary in (*true.tolist(), int(true.mean()), 777123, 782123, 221877):
-        assert str(canary) not in text or str(canary) in " ".join(map(str, village.protected.value.tolist()))
-    for word in ("before", "sensitive", "correlation", "slope", "kept", "unchanged", "true"):
-        assert word not in text.lower()
 
 
 def test_an_empty_position_and_a_released_zero_look_alike_in_public(make_release: MakeRelease) -> None:
@@ -222,21 +182,6 @@ def test_public_statistics_by_hand(streets: Any) -> None:
     rows = {row[0]: row[1:] for row in found["rows"]}
     assert rows["house: level 2 (finest)"] == ["4", "25", "10.63", "14", "14", "16", "30", "40"]
     assert found["top"] == [["d", "40"], ["c", "30"], ["b", "16"], ["a", "14"]]
-
-
-@pytest.mark.slow
-def test_the_charts_of_three_hundred_thousand_cells_show_a_sample_of_them() -> None:
-    rng = np.random.Generator(np.random.PCG64(3))
-    codes = [[f"{name}{place}" for place in range(size)] for name, size in (("r", 550), ("c", 550))]
-    dimensions = tuple(Dimension(name=name, trees=(Hierarchy.flat(each),)) for name, each in zip("rc", codes, strict=True))
-    leaves = rng.integers(1, 10**6, (550, 550))
-    change = np.where(rng.random((550, 550)) < 0.1, leaves // 10, 0)
-    release = build_release(dimensions, leaves, change, np.ones_like(leaves), sensitive=lambda value, count: value % 50 == 0)
-    changes, found = measure(release), utility(release)
-    utility_section(release, changes, found)
-    charts = utility_charts(changes, found)
-    assert len(charts["sizes"]["data"]["values"]) == 2 * TUNING.points
-    assert len(found) == 3 + 3 + 4 + 20
 
 
 def test_a_linear_system_has_figures_and_none_where_nothing_is_defined() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,22 +12,12 @@ from statveil.records.coding import code_file
 from statveil.records.plan import PLANNING_METHODS
 from statveil.records.recode.branch_and_bound import common_coarsening
 from statveil.records.recode.evaluate import Evaluator
-from statveil.records.recode.local_search import SEARCHES
 from statveil.records.recode.relaxation import lagrangean, relaxed_problem
-from tests.records.stories import halves, microdata, random_records, released
+from tests.records.planned_files import RANDOM_FILES, WITH_CAPS, random_story
+from tests.records.stories import microdata, released
 from tests.reference.files import tables_up_to, unsafe
 
-RANDOM_FILES = 500 if os.environ.get("STATVEIL_SLOW") else 4
 ADULT_KEYS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
-
-
-def random_story(seed: int, **settings: Any) -> tuple[sv.Microdata, sv.KeyVariables]:
-    rng = np.random.default_rng(seed)
-    sizes = tuple(int(size) for size in rng.integers(2, 7, int(rng.integers(2, 5))))
-    rows = random_records(seed, records=int(rng.integers(5, 60)), sizes=sizes, missing=float(rng.choice([0.0, 0.1])))
-    menus = {name: halves(size) if rng.random() < 0.7 else None for name, size in zip("abcde", sizes, strict=False)}
-    options = {"threshold": int(rng.integers(2, 5)), "order": int(rng.integers(1, 4)), "recoding_weight": float(rng.choice([0.05, 0.3]))}
-    return microdata(rows), sv.KeyVariables(fields=menus, **{**options, **settings})
 
 
 @pytest.mark.slow
@@ -47,62 +35,9 @@ def test_every_method_and_rule_gives_a_file_that_a_recount_calls_safe(seed: int)
             assert plan.bound <= plan.cost + 1e-6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(RANDOM_FILES))
-def test_boxes_prove_the_best_of_all_recodings(seed: int) -> None:
-    """Listing every recoding finds nothing better than the exact method, and no bound lies above it."""
-    data, keys = random_story(seed)
-    coded = code_file(data, keys)
-    evaluator = Evaluator(coded=coded)
-    best = min(evaluator.cost(levels) for levels in product(*(range(size) for size in evaluator.menu)))
-    plan = sv.plan_recoding(coded, method="exact")
-    assert plan.cost == pytest.approx(best)
-    assert str(plan.ending) == "optimal"
-    assert max(sv.plan_recoding(coded, method=method).bound for method in ("lagrangean", "dual-cuts")) <= best + 1e-6
-
-
-def test_incremental_costs_equal_those_from_scratch() -> None:
-    data, keys = random_story(3, order=3)
-    coded = code_file(data, keys)
-    walked, rng = Evaluator(coded=coded), np.random.default_rng(0)
-    for _ in range(60):
-        levels = tuple(int(rng.integers(size)) for size in walked.menu)
-        assert walked.cost(levels) == pytest.approx(Evaluator(coded=coded).cost(levels))
-
-
 def test_the_common_coarsening_of_crossing_groups_joins_them() -> None:
     joined = common_coarsening([np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 3])])
     assert joined.tolist() == [0, 0, 0, 0, 1]
-
-
-def test_menus_that_are_not_nested_are_proved_too() -> None:
-    codes = [f"v{code}" for code in range(6)]
-    crossing = sv.recode.Menu.own({"pairs": {c: f"p{int(c[1:]) // 2}" for c in codes}, "odd": {c: f"o{int(c[1:]) % 2}" for c in codes},
-                            "thirds": {c: f"t{int(c[1:]) % 3}" for c in codes}})  # fmt: skip
-    rows = random_records(5, records=40, sizes=(6, 6))
-    keys = sv.KeyVariables(fields={"a": crossing, "b": crossing}, threshold=3, order=2, recoding_weight=0.1)
-    coded = code_file(microdata(rows), keys)
-    evaluator = Evaluator(coded=coded)
-    best = min(evaluator.cost(levels) for levels in product(range(4), repeat=2))
-    assert sv.plan_recoding(coded).cost == pytest.approx(best)
-
-
-@pytest.mark.slow
-def test_caps_are_priced_when_recodings_are_compared() -> None:
-    """Blanks alone would need field a five times; with a cap the recoding that makes them needless is worth its price."""
-    rows = [(f"v{n}", "x") for n in range(5)] + [("v5", "y")] * 3
-    keys = sv.KeyVariables(fields={"a": halves(6), "b": None}, threshold=2, order=1, recoding_weight=2.0)
-    assert sv.plan_recoding(microdata(rows), keys).recoding["a"] == "as it is"
-    capped = sv.KeyVariables(fields=keys.fields, threshold=2, order=1, recoding_weight=2.0, caps={"a": 1})
-    plan = sv.plan_recoding(microdata(rows), capped)
-    assert plan.recoding["a"] != "as it is"
-    assert plan.suppression.blanks["a"] <= 1
-    assert plan.gap == 0
-
-
-WITH_CAPS = [
-    (method, objective) for method in PLANNING_METHODS for objective in ("true", "relaxed") if objective == "true" or method in SEARCHES
-]
 
 
 @pytest.mark.slow

@@ -1,23 +1,13 @@
+"""What adds up: a relation for each total with its parts."""
+
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any
-
 import numpy as np
-import pytest
 
-from statveil.core.errors import HierarchyError, InputError, TableNotAdditive
 from statveil.data.hierarchy import Hierarchy
 from statveil.tables.from_cells import table_from_cells
 from statveil.tables.relations import relations
-
-ROWS = Hierarchy.flat(["a", "b"])
-COLUMNS = Hierarchy.flat(["x", "y"])
-INNER = {("a", "x"): 1, ("a", "y"): 2, ("b", "x"): 3, ("b", "y"): 4}
-
-
-def two_by_two(cells: dict[tuple[str, ...], Any], **options: Any) -> Any:
-    return table_from_cells({"row": ROWS, "column": COLUMNS}, cells, **options)
+from tests.tables.two_by_two import INNER, two_by_two
 
 
 def test_a_table_of_two_by_two_has_six_relations() -> None:
@@ -50,36 +40,3 @@ def test_alternative_trees_both_add_up() -> None:
     table = table_from_cells({"code": trees}, {("1",): 1, ("2",): 2, ("3",): 4, ("4",): 8})
     assert relations(table).shape == (6, 9)
     assert not (relations(table) @ table.value).any()
-
-
-def test_given_totals_must_be_sums() -> None:
-    assert two_by_two(INNER | {("a", "Total"): 3, ("Total", "Total"): 10}).value[0] == 10
-    with pytest.raises(TableNotAdditive, match=r"Cell \('a', 'Total'\) is not the sum of its parts along 'column'; 2 totals"):
-        two_by_two(INNER | {("a", "Total"): 4, ("Total", "Total"): 11})
-    with pytest.raises(TableNotAdditive, match="along 'row'"):
-        two_by_two({("Total", "x"): 5})
-
-
-def test_ready_numbers_are_exact() -> None:
-    table = two_by_two({("a", "x"): "1.50", ("a", "y"): Decimal("-0.25"), ("b", "x"): 2}, decimals=2)
-    assert (table.scale, table.value[0]) == (2, 325)
-    assert (table.records == -1).all()
-
-
-@pytest.mark.parametrize("number", [0.5, "x", "1.234", "nan", "inf", None, 2**62])
-def test_numbers_that_are_not_exact_are_refused_without_showing_them(number: Any) -> None:
-    with pytest.raises(InputError) as caught:
-        two_by_two({("a", "x"): number}, decimals=2)
-    assert "1.234" not in str(caught.value)
-
-
-def test_cells_outside_the_table_are_refused() -> None:
-    with pytest.raises(HierarchyError, match="no code 'z'"):
-        two_by_two({("a", "z"): 1})
-    with pytest.raises(InputError, match="1 codes"):
-        two_by_two({("a",): 1})
-
-
-def test_the_same_cells_in_another_order_are_the_same_table() -> None:
-    one, other = two_by_two(INNER), two_by_two(dict(reversed(INNER.items())))
-    assert (one.input_hash, one.value.tolist()) == (other.input_hash, other.value.tolist())

@@ -33,7 +33,7 @@ def system(released: list[int], *, high: float = np.inf) -> SystemCase:
         known_bounds=bool(np.isfinite(high)),
     )
     secret = SystemOriginals(value=TRUE, sensitive=LEVELS > 0, lower=LEVELS, upper=LEVELS)
-    reverse = reverse_by_adjustment(seconds=5, method="alternate")
+    reverse = reverse_by_adjustment(seconds=60, method="alternate")
     return SystemCase(published=public, originals=secret, cap=2.0, effort=Effort(), reverse=reverse)
 
 

@@ -14,7 +14,7 @@ from tests.audit.attacks.stories import LITTLE, OperatorSide, case, village
 from tests.reference import servers
 from tests.reference.servers import Server
 
-REVERSE = reverse_by_adjustment(seconds=5, method="alternate")
+REVERSE = reverse_by_adjustment(seconds=60, method="alternate")
 WEAK = [
     ("T01", "Bare"), ("T02", "Naive"), ("T02", "Bare"), ("T03", "Naive"), ("T04", "Section4"), ("T05", "WithZeros"), ("T06", "Section4"),
     ("T06", "Naive"), ("T07", "Section4"), ("T09", "Naive"), ("T10", "Section4"), ("T11", "Section4"), ("T12", "Section4"),

@@ -17,7 +17,6 @@ from statveil.data.expressions.tree import (
     Negation,
     NumberLiteral,
     TextLiteral,
-    columns_in,
 )
 
 A, B, ONE = ColumnName("a"), ColumnName("b"), NumberLiteral(1, 0)
@@ -73,10 +72,6 @@ def test_what_is_unclear_is_refused(text: str, words: str) -> None:
     with pytest.raises(InputError, match="where") as told:
         parse_expression(text, key="where")
     assert words in str(told.value)
-
-
-def test_the_columns_of_an_expression() -> None:
-    assert columns_in(parse_expression("if(b > 1, a, left(b, 2)) in ('x') and c is missing", key="derive.x")) == ("b", "a", "c")
 
 
 def test_every_function_is_documented() -> None:

@@ -5,23 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from statveil.cli.app import app
 from statveil.core.errors import InputError
 from statveil.jobs.convert import convert
-from statveil.jobs.kinds import kind_of
 from statveil.jobs.tables.pattern_check import PatternQuestion, check_pattern, read_pattern
-
-HEAD = '"T","T",100,90,V\n"T","u",45,40,V\n"T","v",55,50,V\n"A","T",30,20,V\n"B","T",70,70,V\n'
-SAFE = HEAD + '"A","u",15,9,B,90.0\n"A","v",15,11,D\n"B","u",30,31,D\n"B","v",40,39,D\n'
-OPEN = HEAD + '"A","u",15,9,B,90.0\n"A","v",15,11,V\n"B","u",30,31,D\n"B","v",40,39,D\n'
-
-
-def file(folder: Path, text: str, name: str = "t.sbs") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
+from tests.jobs.tables.patterns import HEAD, OPEN, SAFE, file
 
 
 def test_a_square_is_safe(tmp_path: Path) -> None:
@@ -59,19 +47,3 @@ def test_the_same_pattern_as_a_ready_table_and_as_a_system(tmp_path: Path) -> No
 def test_nothing_is_suppressed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no suppressed cell"):
         read_pattern(file(tmp_path, HEAD))
-
-
-def test_told_by_content_and_by_exit_code(tmp_path: Path) -> None:
-    assert kind_of(file(tmp_path, SAFE, "t.txt")) == "pattern"
-    assert kind_of(file(tmp_path, SAFE, "t.SBS")) == "pattern"
-    runner = CliRunner()
-    sound = runner.invoke(app, ["check", str(file(tmp_path, SAFE))])
-    assert sound.exit_code == 0
-    assert "stay hidden" in sound.stdout
-    broken = runner.invoke(app, ["check", str(file(tmp_path, OPEN)), "--json"])
-    assert broken.exit_code == 5
-    assert '"suppressed": 3' in broken.stdout
-    system = "0\n3\n0 3 1 s 0 9 0 0 0\n1 1 1 u 0 9 1 1 0\n2 2 1 s 0 9 0 0 0\n1\n0 3 : 0 (-1) 1 (1) 2 (1)\n"
-    told = runner.invoke(app, ["check", str(file(tmp_path, system, "t.jj"))])
-    assert told.exit_code == 5
-    assert "cell 1: exact" in told.stdout

@@ -126,7 +126,7 @@ def test_several_thousand_cells() -> None:
         "sales": rng.lognormal(5, 1.6, size).astype(int) + 1,
     }
     tree = sv.Hierarchy.from_digits(sorted(set(data["area"])), digits=[2, 1])
-    limits = sv.Limits(seconds=6, gap=0.2)
+    limits = sv.Limits(seconds=600, gap=0.2)
     release = protect(data, table(dimensions={"area": tree, "trade": None}), sv.PPercent(15), sv.MinimumFrequency(3), limits=limits)
     assert release.table.size > 3000
     assert len(sensitive(release)) > 300

@@ -65,7 +65,7 @@ def test_no_table_distorts_less_than_what_is_said_to_be_possible(seed: int) -> N
 @pytest.mark.slow
 def test_the_programs_of_keep_beat_no_point_of_a_front() -> None:
     problem = market()
-    front = sv.tradeoff(problem, limits=LIMITS)
+    front = sv.tradeoff(problem, points=6, limits=LIMITS)
     targets = targets_of(DEFAULT, problem)
     for within in (0.3, 0.15, 0.1):
         keep = Keep(mean=S, variance=S, correlation=S, slope=S, within=within, by="programs")

@@ -20,7 +20,7 @@ from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search_state import NO_MULTIPLIERS, Search, SearchNews
-from tests.protect.bounds.test_lifted import three_way
+from tests.protect.bounds.copies import three_way
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost
 

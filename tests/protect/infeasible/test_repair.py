@@ -169,10 +169,10 @@ def ends_well(seed: int, largest: int, *, method: str = "exact") -> str:
 
 
 @pytest.mark.slow
-def test_sixty_tables_that_ask_too_much_all_end_well() -> None:
-    endings = [ends_well(seed, 3) for seed in range(60)]
-    assert endings.count("repaired") >= 15
-    assert endings.count("explained") >= 5
+def test_tables_that_ask_too_much_all_end_well() -> None:
+    endings = [ends_well(seed, 3) for seed in range(20)]
+    assert endings.count("repaired") >= 5
+    assert endings.count("explained") >= 2
 
 
 def test_a_repair_file_of_rcta_is_read(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def test_the_mean_is_kept_to_the_unit() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_keeping_is_no_worse_than_the_plain_table_in_what_is_kept() -> None:
     problem = small_table()
     found = sv.adjust(problem, keep=sv.keep.Keep(slope=S), limits=AMPLE, method=sv.Method(seed=1))
@@ -381,6 +382,7 @@ def test_an_own_function_that_fails_late_leaves_the_best_table_found(late: str) 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_a_function_that_fails_before_a_table_was_found_is_the_reason_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain table misses the slope; the programs' table, which would do, cannot be judged."""
     calls = 0

@@ -19,6 +19,7 @@ def second_variable() -> sv.ProtectionProblem:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_two_variables_are_kept_together() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
     found = sv.adjust(problems, limits=AMPLE)
@@ -61,6 +62,7 @@ def test_what_variables_do_not_take_is_refused_at_once() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
     problems = {"turnover": small_table(), "wages": second_variable()}
     keep = sv.keep.Keep(variance="all", within=0.02, by="programs")
@@ -70,6 +72,7 @@ def test_a_distance_holds_for_the_relations_of_the_variables_too() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_variables_of_records_are_released_one_by_one() -> None:
     rng = np.random.Generator(np.random.PCG64(1))
     people = rng.integers(1, 60, 90)

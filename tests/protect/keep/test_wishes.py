@@ -286,6 +286,7 @@ def record_as_widened(folder: Path, cap: float) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_a_release_that_needed_no_wider_cap_is_audited_against_what_was_asked(tmp_path: Path) -> None:
     """Exact levels do for a slope over all cells. One unit further is less than the caps that might have been tried."""
     job = read_job(two_sales(tmp_path, 'slope = "all"\nwiden = [8, 50]', protection='variant = "exact"'))
@@ -299,6 +300,7 @@ def test_a_release_that_needed_no_wider_cap_is_audited_against_what_was_asked(tm
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_the_command_line_says_that_a_cap_was_widened(tmp_path: Path) -> None:
     job = two_sales(tmp_path, 'mean = "sensitive"\nwiden = [8, 50]', protection='variant = "exact"')
     ran = CliRunner().invoke(app, ["protect", str(job), "--out", str(tmp_path / "out")])
@@ -388,6 +390,7 @@ def two_sales(folder: Path, keep: str, *, by: str = 'by = "programs"', rule: str
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_linked_tables_keep_a_mean_of_one_of_them_and_the_folder_is_checked_for_it(tmp_path: Path) -> None:
     job = read_job(two_sales(tmp_path, 'mean = ["sensitive", {table = "by_trade", region = "A1"}]'))
     release = protect_to_folder(job, tmp_path / "out").release
@@ -423,6 +426,7 @@ def wrong_in(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ends_soon")
 def test_a_mean_that_a_public_file_no_longer_keeps_is_found(tmp_path: Path) -> None:
     protect_to_folder(read_job(two_sales(tmp_path, 'mean = "sensitive"')), tmp_path / "out")
     move_a_sensitive_cell(next((tmp_path / "out" / "public").glob("*trade*.csv")), 5)

@@ -154,7 +154,8 @@ def test_auto_comes_here_for_large_networks_only():
 @pytest.mark.slow
 def test_least_squares_are_served_too():
     problem = medium_table(norm="l2")
-    search = searched(problem, seconds=5)
+    search = Search(problem, Limits(seconds=300, gap=0.5), 0, lambda _: None)
+    engine.run(search)
     assert search.best is not None
     assert search.bound <= search.objective
 

@@ -19,8 +19,8 @@ from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.system import problem_of as problem_of_system
 from statveil.solve import quadratic
 from statveil_lab.generators.one_hierarchy import Filling, Shape, one_hierarchy_system
+from tests.protect.network.programs import open_somewhere, program_of, some_senses
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
-from tests.protect.network.test_flow import open_somewhere, program_of, some_senses
 from tests.protect.problems import problem_of
 
 

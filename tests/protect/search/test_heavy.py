@@ -2,66 +2,53 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from statveil.core.limits import Limits
-from statveil.protect.bounds import branch_and_bound
-from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose, exact, heavy
 from statveil.protect.search_state import Search
-from statveil.protect.system import problem_of
-from statveil_lab.generators.office import OfficeShape, office_system
 from tests.protect.problems import problem_of as small_problem
+from tests.protect.search.offices import make_few_few, small_office
 from tests.protect.search.stories import search_of
 
 
-@pytest.fixture
-def few_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is large and many here is small enough for a test."""
-    monkeypatch.setattr(choose, "TUNING", choose.TUNING._replace(dear_choices=12, cells_of_dear=(50, 60_000)))
-    monkeypatch.setattr(branch_and_bound, "TUNING", branch_and_bound.TUNING._replace(most_cells=50))
+class Run(NamedTuple):
+    search: Search
+    stages: list[str]
 
 
-def small_office(seed: int = 4) -> ProtectionProblem:
-    system = office_system(OfficeShape(codes=(16, 20), inner=(4, 6), sensitive=15), seed=seed)
-    return reduce_problem(problem_of(system)).problem
+@pytest.fixture(scope="module")
+def runs() -> dict[str, Run]:
+    """Both teams on one table, to their end."""
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        make_few_few(patch)
+        for role in ("cases", "program"):
+            stages: list[str] = []
+            search = Search(small_office(), Limits(seconds=600), 0, lambda news, stages=stages: stages.append(news.stage))
+            choose.run(search, role=role)
+            found[role] = Run(search, stages)
+    return found
 
 
-@pytest.mark.usefixtures("few_are_few")
-def test_an_offices_table_goes_to_the_teams_for_dear_cells_and_one_of_equal_costs_does_not() -> None:
-    problem = small_office()
-    assert problem.choices.size > 12
-    assert choose.roles_for(problem) == ["cases", "program"]
-    assert branch_and_bound.fits(problem)
-    even = dataclasses.replace(problem, weight=1 / np.maximum(problem.upper_level, 1.0))
-    assert not choose.costs_on_few(even)
-    assert choose.roles_for(even) != ["cases", "program"]
-
-
-@pytest.mark.usefixtures("few_are_few")
-def test_both_teams_end_with_the_same_optimum_and_cases_prove_it() -> None:
-    problem, found = small_office(), {}
-    for role in ("cases", "program"):
-        found[role] = search_of(problem)
-        choose.run(found[role], role=role)
-    cases, program = found["cases"], found["program"]
+@pytest.mark.slow
+def test_both_teams_end_with_the_same_optimum_and_cases_prove_it(runs: dict[str, Run]) -> None:
+    problem, cases, program = small_office(), runs["cases"].search, runs["program"].search
+    assert problem.accepts(cases.best)
     assert problem.accepts(program.best)
     assert cases.objective == pytest.approx(program.objective, rel=1e-9)
     assert cases.proved == pytest.approx(cases.objective, rel=1e-3)
     assert program.proved < cases.proved, "a solver's bound is a claim"
 
 
-@pytest.mark.usefixtures("few_are_few")
+@pytest.mark.slow
 @pytest.mark.parametrize(("role", "own"), [("cases", "proving by cases"), ("program", "the whole program")])
-def test_flips_come_before_the_team_s_own_work(role: str, own: str) -> None:
-    heard: list[str] = []
-    search = Search(small_office(), Limits(seconds=60), 0, lambda news: heard.append(news.stage))
-    choose.run(search, role=role)
-    stages = list(dict.fromkeys(heard))
+def test_flips_come_before_the_team_s_own_work(runs: dict[str, Run], role: str, own: str) -> None:
+    stages = runs[role].stages
     assert stages.index("flipping senses") < stages.index(own)
 
 

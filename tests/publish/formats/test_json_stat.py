@@ -16,8 +16,8 @@ from statveil.data.hierarchy import Hierarchy
 from statveil.jobs.convert import Conversion, convert
 from statveil.publish.formats import export
 from statveil.publish.formats.json_stat import read_json_stat
+from tests.publish.stories import MakeRelease
 
-MakeRelease = Callable[..., Any]
 FORMATS = {
     "x.csv": export.write_csv,
     "x.sdmx.csv": export.write_sdmx_csv,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import fastexcel
 import pyarrow.parquet as pq
@@ -19,8 +18,8 @@ from hypothesis import strategies as st
 
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.formats import export
+from tests.publish.stories import MakeRelease
 
-MakeRelease = Callable[..., Any]
 Cells = dict[tuple[str, ...], Decimal]
 GENERIC = "{http://www.sdmx.org/resources/sdmxml/schemas/v2_1/data/generic}"
 CODES = st.text(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +14,7 @@ from statveil.publish.read_back import compare
 from statveil.publish.read_back.compare import Findings, differences, table_shown
 from statveil.publish.read_back.shown import ShownTable, shown_grid
 from statveil.tables.shown.positions import LARGEST_GRID
-
-MakeRelease = Callable[..., Any]
+from tests.publish.stories import MakeRelease
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from statveil.publish.formats import export, frames
 from statveil.publish.read_back.compare import differences
 from statveil.publish.read_back.json_stat_file import read_json_stat_file
 from tests.publish.read_back.stories import edit, found
-
-MakeRelease = Callable[..., Any]
+from tests.publish.stories import MakeRelease
 
 
 def test_dimensions_that_change_places_are_found_in_json_stat(trade: Any, tmp_path: Path) -> None:

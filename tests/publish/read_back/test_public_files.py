@@ -19,8 +19,8 @@ from statveil.publish.formats import export
 from statveil.publish.read_back.compare import differences
 from statveil.publish.read_back.public_files import READERS, read_format, read_released
 from statveil.publish.report.report import write_report
+from tests.publish.stories import MakeRelease
 
-MakeRelease = Callable[..., Any]
 WRITERS: Mapping[str, Callable[..., list[Path]]] = {
     "csv": export.write_csv,
     "parquet": export.write_parquet,

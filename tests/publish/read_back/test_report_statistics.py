@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from statveil.publish.read_back.report_page import Printed
 from statveil.publish.read_back.report_statistics import statistics_faults
 from statveil.publish.report.utility_tables import released_statistics
 from statveil.tables.table import ProtectedTable
+from tests.publish.stories import MakeRelease
 
-MakeRelease = Callable[..., Any]
 HEAD = ("Numbers of", "Numbers", "Mean", "Standard deviation", "10%", "25%", "50%", "75%", "90%")
 
 

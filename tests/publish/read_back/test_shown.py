@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,7 @@ from statveil.publish.read_back.pc_axis_file import read_pc_axis
 from statveil.publish.read_back.shown import exact_json, shown_grid
 from statveil.tables.table import UnionCell
 from tests.publish.read_back.stories import edit, found
-
-MakeRelease = Callable[..., Any]
+from tests.publish.stories import MakeRelease
 
 
 def test_too_few_numbers_have_no_place(trade: Any, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from statveil.publish.formats import export
 from statveil.publish.read_back import workbook
 from statveil.publish.read_back.compare import differences
 from statveil.publish.read_back.workbook import read_workbook
+from tests.publish.stories import MakeRelease
 
-MakeRelease = Callable[..., Any]
 SHEET = "xl/worksheets/sheet1.xml"
 
 

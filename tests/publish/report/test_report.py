@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,18 +13,11 @@ import pytest
 from statveil.core.errors import InputError
 from statveil.core.limits import Ending
 from statveil.data.hierarchy import Hierarchy
-from statveil.publish.report import changes, slices
 from statveil.publish.report.changes import measure
 from statveil.publish.report.page import json_for_page
 from statveil.publish.report.report import key_figures, public_checks, report_html, summary, write_report
-
-MakeRelease = Callable[..., Any]
-
-
-def page_data(html: str) -> Any:
-    found = re.search(r'<script type="application/json" id="page-data">(.*?)</script>', html, re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
+from tests.publish.report.reports import page_data
+from tests.publish.stories import MakeRelease
 
 
 def digits(html: str) -> str:
@@ -149,51 +140,6 @@ def test_what_only_a_solver_says_is_not_called_proved(village: Any, certified: f
 def test_an_empty_table_and_one_cell_have_a_report(make_release: MakeRelease, codes: list[str], edition: str) -> None:
     release = make_release({"r": Hierarchy.flat(codes)}, {}, trace=())
     assert page_data(report_html(release, edition))["slices"][0]["released"] == [0] * (len(codes) + 1)
-
-
-@pytest.mark.parametrize(("scale", "decimals", "total"), [(2, 1, "2"), (0, 0, "18"), (0, -3, "18,000")])
-def test_total_change_is_in_whole_units(make_release: MakeRelease, scale: int, decimals: int, total: str) -> None:
-    values, changes = {("a",): 50000, ("b",): 70000}, {("a",): 9, ("b",): -9}
-    release = make_release({"r": Hierarchy.flat("ab")}, values, changes=changes, scale=scale, decimals=decimals)
-    assert ("Changed", "2") in [figure[:2] for figure in key_figures(release, measure(release))]
-    assert ("Total change", total) in [figure[:2] for figure in key_figures(release, measure(release))]
-
-
-def test_linked_views_are_named_in_the_comparison(village: Any) -> None:
-    views = (village.protected.views[0], dataclasses.replace(village.protected.views[0], name="again"))
-    village.protected = dataclasses.replace(village.protected, views=views)
-    village.table = dataclasses.replace(village.table, views=views)
-    data = page_data(report_html(village, "internal"))
-    assert [view["name"] for view in data["slices"]] == ["turnover", "again"]
-    assert data["compared"]["columns"] == ["table", "cell"]
-    assert data["compared"]["rows"][0][:2] == ["turnover", "Urk · vet"]
-
-
-def test_a_long_dimension_is_cut_and_the_report_says_so(make_release: MakeRelease, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "TUNING", slices.TUNING._replace(codes=3))
-    release = make_release({"r": Hierarchy.flat("abcd")}, {("a",): 1, ("b",): 40, ("c",): 3, ("d",): 20})
-    html = report_html(release, "external")
-    assert page_data(html)["slices"][0]["dimensions"][0]["codes"] == ["Total", "b", "d"]
-    assert page_data(html)["slices"][0]["released"] == [64, 40, 20]
-    assert "3 of the 5 codes of r are shown" in html
-
-
-def test_positions_are_capped_over_all_dimensions(make_release: MakeRelease, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "TUNING", slices.TUNING._replace(positions=10))
-    release = make_release({"r": Hierarchy.flat("abcd"), "s": Hierarchy.flat("xyz")}, {("a", "x"): 1})
-    assert len(slices.released_slice(release, release.protected.views[0])["released"]) <= 10
-
-
-def test_long_comparisons_are_cut_with_sensitive_cells_first(village: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "TUNING", changes.TUNING._replace(rows=1))
-    html = report_html(village, "internal")
-    assert [row[6] for row in page_data(html)["compared"]["rows"]] == ["sensitive"]
-    assert "The first 1 of 4 cells" in html
-
-
-def test_numbers_a_browser_would_round_are_sent_as_text(make_release: MakeRelease) -> None:
-    release = make_release({"r": Hierarchy.flat("a")}, {("a",): 2**53 + 1})
-    assert page_data(report_html(release, "external"))["slices"][0]["released"] == [str(2**53 + 1)] * 2
 
 
 def test_an_unknown_edition_is_refused(village: Any) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 import statveil as sv
 from statveil.core.errors import InputError, UnknownColumn
-from statveil.records.perturb.figures import linked_share
 from tests.records.perturb.stories import KEY, OTHER, records, shown, workers
 
 DRAWN = (sv.perturb.Noise(["wage"], level=0.3), sv.perturb.RankSwapping(["tax"], percent=10), sv.perturb.Pram(["degree"], keep=0.5))
@@ -67,26 +66,3 @@ def test_numbers_that_look_like_identifiers_are_refused() -> None:
 def test_nothing_confidential_in_its_name() -> None:
     perturbed = sv.perturb.perturb_records(records(workers(20)), DRAWN[:1], key=KEY)
     assert repr(perturbed) == "PerturbedRecords(wage: noise)"
-
-
-def test_figures_of_microaggregation_by_hand() -> None:
-    """1, 2, 3 become 2: two of three changed, spread kept apart; only the middle one is nearest to itself, and so are all of 11."""
-    data = records({"id": range(6), "wage": [1, 2, 3, 10, 11, 12]})
-    (figures,) = sv.perturb.perturb_records(data, [sv.perturb.Microaggregation(["wage"])]).figures
-    assert figures.changed == pytest.approx(4 / 6)
-    assert figures.mean == (6.5, 6.5)
-    assert figures.linked == pytest.approx(2 / 6)
-    assert figures.loss == pytest.approx(4 / 6 / (np.sqrt(2) * np.std([1, 2, 3, 10, 11, 12])))
-
-
-def test_figures_of_pram_tell_how_sure_a_reader_is() -> None:
-    (figures,) = sv.perturb.perturb_records(records(workers()), [sv.perturb.Pram(["degree"], keep=0.7)], key=KEY).figures
-    share = workers()["degree"].count("none") / 400
-    assert figures.sure == pytest.approx(0.7 + 0.3 * share)
-    assert figures.as_json().keys() == {"column", "method", "values", "changed", "blanked", "moved", "sure"}
-
-
-def test_linkage_guesses_among_equals() -> None:
-    same = np.array([[1.0], [1], [2], [3]])
-    assert linked_share(same, same) == pytest.approx((0.5 + 0.5 + 1 + 1) / 4)
-    assert linked_share(np.full((2, 1), np.nan), np.zeros((2, 1))) is None

@@ -5,40 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import statveil as sv
 from statveil.core.limits import Ending
-from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.records.coding import code_file
 from statveil.records.risk import classes_before
-from statveil.records.suppress import joint_program, recount
+from statveil.records.suppress import joint_program
 from statveil.records.suppress import suppress as suppress_module
 from statveil.records.suppress.integer_programs import ProgramAnswer, Rows, _the_better
 from tests.records.stories import random_records
-from tests.reference.files import Record, least_costs, tables_up_to, unsafe
+from tests.records.suppress.capped import AT_HOME, COSTS, ONE_AWAY, as_data, small_file, wanted
+from tests.reference.files import Record, least_costs, tables_up_to
 
-COSTS = {"a": 1.0, "b": 1.5}
 TABLES = tables_up_to(2, 2, 2)
-
-
-def small_file(seed: int, *, records: int = 5, missing: float = 0.0) -> tuple[list[Record], list[float], list[str]]:
-    """Keys of two fields, with what a record's blanks cost and the home it lives in."""
-    rng = np.random.default_rng(seed + 1000)
-    rows = random_records(seed, records=records, sizes=(2, 2), missing=missing)
-    return rows, [float(each) for each in rng.choice([1, 2, 9], records)], [f"h{each}" for each in rng.integers(0, 3, records)]
-
-
-def as_data(rows: list[Record], cost: list[float], homes: list[str]) -> Microdata:
-    first, second = zip(*rows, strict=True)
-    columns = {"a": pa.array(first, pa.string()), "b": pa.array(second, pa.string()), "cost": pa.array(cost), "home": pa.array(homes)}
-    return read_microdata(pa.table({**columns, "income": pa.array(range(len(rows)))}))
-
-
-def wanted(**settings: Any) -> sv.KeyVariables:
-    return sv.KeyVariables(fields={"a": None, "b": None}, threshold=2, order=2, costs=COSTS, **settings)
 
 
 def claimed_and_least(
@@ -78,35 +59,12 @@ def test_caps_households_and_record_costs_are_solved_to_the_optimum(rule: Any, l
     assert claimed == pytest.approx(least)
 
 
-ONE_AWAY = (["xp", "xq", "xp", "yp", "yq", "xp"], None, {"a": 1})
-AT_HOME = (["xp", "yq", "xp", "yp", "xp", "xq"], ["2", "1", "3", "1", "3", "3"], {"b": 1})
-"""Files that rounds of added blanks leave no room for under their caps, though they can be made safe."""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("letters", "homes", "caps"), [ONE_AWAY, AT_HOME, (ONE_AWAY[0], None, {"a": 0, "b": 1})])
 def test_a_recount_under_caps_is_impossible_only_where_nothing_exists(letters: list[str], homes: Any, caps: dict[str, int]) -> None:
     rows: list[Record] = [tuple(each) for each in letters]
     claimed, least = claimed_and_least(rows, [1.0] * 6, homes or ["1"] * 6, living=homes is not None, caps=caps, rule="recount")
     assert claimed == pytest.approx(least)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("priced", [False, True])
-def test_rounds_that_use_up_the_caps_prove_nothing(priced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there are no households, prices are tried before them; a file may be too large for these as well."""
-    letters, homes, caps = ONE_AWAY if priced else AT_HOME
-    monkeypatch.setattr(joint_program, "TUNING", joint_program.TUNING._replace(most_columns=0))
-    monkeypatch.setattr(suppress_module, "recount_exactly", lambda *_, **__: None)
-    data = as_data([tuple(each) for each in letters], [1.0] * 6, homes or ["1"] * 6)
-    keys = sv.KeyVariables(fields={"a": None, "b": None}, threshold=2, order=2, rule="recount", caps=caps,
-                           **({"household": "home", "shared": ["a"]} if homes else {}))  # fmt: skip
-    with pytest.raises(sv.OutOfTime, match="not proved"):
-        sv.recode.suppress(data, keys)
-    with pytest.raises(sv.OutOfTime, match="not proved"):
-        sv.plan_recoding(data, keys)
-    with pytest.raises(sv.OutOfTime, match="not proved"):
-        sv.plan_recoding(data, keys, recoding={})
 
 
 @pytest.mark.slow
@@ -157,45 +115,11 @@ def test_a_key_that_is_told_apart_by_its_costs_is_one_class_of_the_report() -> N
     assert sv.find_unsafe(as_data(rows, cost, homes), wanted(rule="recount", record_cost="cost")).problem.coded.count.tolist() == [3, 2]
 
 
-def test_too_many_ways_to_blank_are_refused_with_caps_and_left_to_rounds_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_program, "minimal_covers", lambda _sets: None)
-    data = as_data([("x", "p"), ("y", "p"), ("y", "p")], [1.0] * 3, ["1", "2", "3"])
-    with pytest.raises(sv.InputError, match="Too many ways"):
-        sv.recode.suppress(data, wanted(caps={"a": 3}))
-    assert sv.recode.suppress(data, wanted(rule="recount", household="home", shared=["a"])).blanks == {"a": 1, "b": 0}
-
-
-@pytest.mark.slow
-def test_a_file_with_too_many_cells_is_blanked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recount, "TUNING", recount.TUNING._replace(most_cells=0))
-    data = as_data([("x", "p"), ("y", "p"), ("y", "p")], [1.0] * 3, ["1", "2", "3"])
-    assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 3})).blanks == {"a": 1, "b": 0}
-
-
 @pytest.mark.slow
 def test_a_solver_that_leaves_a_cell_short_again_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_program.DoubtfulCells, "enter", lambda *_: 1)
     data = as_data([("x", "p")] * 3 + [("y", "p")], [1.0] * 4, ["1"] * 4)
     assert sv.recode.suppress(data, wanted(rule="recount", caps={"a": 4})).blanks == {"a": 1, "b": 0}
-
-
-@pytest.mark.slow
-def test_time_that_ends_in_a_grown_program_leaves_it_to_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = joint_program.JointProgram.solve
-
-    def slow(self: joint_program.JointProgram, **settings: Any) -> Any:
-        if self.doubts.members:
-            raise sv.OutOfTime("The time limit came.")
-        return solve(self, **settings)
-
-    monkeypatch.setattr(joint_program.JointProgram, "solve", slow)
-    rows: list[Record] = [("x", "p"), ("x", "q"), ("x", "p"), ("y", "p"), ("x", "q")]
-    found = sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5}))
-    assert found.cost >= found.bound
-    monkeypatch.setattr(joint_program.JointProgram, "solve", lambda *_, **__: (_ for _ in ()).throw(sv.OutOfTime("The time limit came.")))
-    assert sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="recount", caps={"a": 5})).blanks["a"] <= 5
-    with pytest.raises(sv.OutOfTime):
-        sv.recode.suppress(as_data(rows, [1.0] * 5, ["1"] * 5), wanted(rule="original", caps={"a": 5}))
 
 
 @pytest.mark.slow
@@ -226,18 +150,6 @@ def test_the_written_file_costs_what_the_plan_says(tmp_path: Any) -> None:
         with read_microdata(target).engine.session() as session:
             written = session.query("SELECT sum(c2) AS n FROM records WHERE c0 IS NULL").to_pylist()
         assert written == [{"n": 9.0}]
-
-
-def test_rounds_without_caps_in_large_households(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suppress_module, "solve_jointly", lambda *_, **__: None)
-    rows, cost, homes = small_file(3, records=30)
-    fields = {"a": None, "b": None}
-    keys = sv.KeyVariables(fields=fields, threshold=8, order=2, rule="recount", household="home", shared=["a"])
-    found = sv.recode.suppress(as_data(rows, cost, homes), keys)
-    whole: list[Record] = [tuple(str(code) for code in found.problem.coded.codes[:, key]) for key in found.key]
-    blanked: list[Record] = [tuple(None if mask >> f & 1 else value for f, value in enumerate(record))
-                             for record, mask in zip(whole, found.mask.tolist(), strict=True)]  # fmt: skip
-    assert unsafe(whole, blanked, tables_up_to(2, 2, 8), "recount") == 0
 
 
 def test_a_second_program_that_ends_without_a_bound_leaves_ties_open() -> None:

@@ -12,13 +12,10 @@ import statveil as sv
 from statveil.core.limits import Ending
 from statveil.records.coding import code_file
 from tests.records.stories import microdata, random_records, released
+from tests.records.suppress.blanked import keys
 from tests.reference.files import least_costs, tables_up_to, unsafe
 
 VILLAGE = [("Urk", "vet"), ("Urk", "farmer"), ("Urk", "farmer"), ("Ede", "farmer"), ("Ede", "farmer"), ("Ede", "farmer")]
-
-
-def keys(fields: int, **settings_: Any) -> sv.KeyVariables:
-    return sv.KeyVariables(fields=dict.fromkeys("abcde"[:fields]), **settings_)
 
 
 def test_the_only_vet_in_urk_loses_her_profession() -> None:
@@ -163,32 +160,9 @@ def test_the_order_of_the_records_does_not_matter() -> None:
     assert (there.mask == back.mask).all()
 
 
-def test_weights_count_in_the_population() -> None:
-    data = microdata([("x", "30"), ("x", "30"), ("y", "500")], names=("a", "w"))
-    wanted = sv.KeyVariables(fields={"a": None}, threshold=100, order=1, counting="weights", weight="w")
-    assert sv.recode.suppress(data, wanted).total == 2
-
-
-def test_mu_argus_calls_the_threshold_itself_unsafe() -> None:
-    data = microdata([("x",), ("x",), ("y",), ("y",), ("y",)])
-    assert sv.find_unsafe(data, keys(1, threshold=2, order=1)).records == 0
-    assert sv.find_unsafe(data, keys(1, threshold=2, order=1, at_most=True)).records == 2
-
-
-def test_identification_levels_give_the_tables_of_mu_argus() -> None:
-    wanted = sv.KeyVariables(fields=dict.fromkeys("abcd"), levels={"a": 1, "b": 2, "c": 3, "d": 3})
-    assert [places for places, _ in wanted.tables()] == [(0, 1, 2), (0, 1, 3)]
-
-
 def test_a_record_cost_multiplies_the_blanks() -> None:
     data = microdata([("x", "5"), ("y", "1"), ("y", "1")], names=("a", "importance"))
     assert sv.recode.suppress(data, sv.KeyVariables(fields={"a": None}, threshold=2, order=1, record_cost="importance")).cost == 5
-
-
-def test_missing_as_a_category_can_be_rare() -> None:
-    rows = [("x", "p"), ("x", "p"), (None, "p")]
-    assert sv.find_unsafe(microdata(rows), keys(2, threshold=2, order=1)).records == 0
-    assert sv.find_unsafe(microdata(rows), keys(2, threshold=2, order=1, missing="category")).records == 1
 
 
 @pytest.mark.slow

@@ -15,8 +15,9 @@ from statveil.server.cube.depth import Depth
 from statveil.server.cube.memory import CubeMemory
 from statveil.server.cube.prepare import prepare_cube
 from statveil.server.cube.public import PublicTotal
+from tests.server.cube.prepared import UGLY
 from tests.server.cube.stories import KEY, table, village
-from tests.server.village import VILLAGE, Record
+from tests.server.village import VILLAGE
 
 
 def test_the_village_is_answered_by_sums_and_its_single_firms_are_hidden(tmp_path: Path) -> None:
@@ -32,18 +33,6 @@ def test_the_village_is_answered_by_sums_and_its_single_firms_are_hidden(tmp_pat
     assert at["S2", "metal"] == 0  # nobody there
     alone = cube.values(table(data, "turnover", "trade"))
     assert alone.tolist() == [at["Total", code] for code in trade.codes]  # a cell has one number
-
-
-def test_counts_are_zero_or_three_and_more_and_small_ones_are_shown_as_such(tmp_path: Path) -> None:
-    data = village(tmp_path)
-    cube = prepare_cube(data, "units", depth=Depth(), key=KEY)
-    layout = table(data, "units", "region", "trade")
-    found, hidden = cube.values(layout), cube.suppressed(layout)
-    assert not ((found > 0) & (found < 3)).any()
-    assert not (hidden & (found > 0)).any()
-    region, trade = layout.cuts
-    assert not hidden[region.position["S2"], trade.position["metal"]]  # nobody there: a true zero
-    assert found[region.position["N1"], trade.position["food"]] >= 3
 
 
 def test_same_data_and_key_same_bytes_in_whatever_order(tmp_path: Path) -> None:
@@ -80,21 +69,6 @@ def test_a_later_edition_keeps_its_senses(tmp_path: Path) -> None:
         directions.append(np.sign(cube.values(layout)[region.position["N1"], trade.position["metal"]] - 900 - year))
         memory = cube.memory
     assert len(set(directions)) == 1
-
-
-UGLY: dict[str, list[Record]] = {
-    "one record": [("a", "a", "N1", "food", 7)],
-    "one cell": [(name, name, "N1", "food", 10) for name in "abcd"],
-    "all zero but one": [("a", "a", "N1", "food", 0), ("b", "b", "S1", "food", 0), ("c", "c", "S1", "metal", 5)],
-    "all sensitive": [(f"u{place}", f"u{place}", region, "food", 100 + place) for place, region in enumerate(("N1", "N2", "S1", "S2"))],
-    "nothing sensitive": [(f"u{place}", f"u{place}", ("N1", "S1")[place % 2], "food", 100) for place in range(40)],
-    "one holding": [(f"u{place}", "all", region, "food", 50) for place, region in enumerate(("N1", "N2", "S1", "S2"))],
-    "nine decades": [
-        (f"u{place}", f"u{place}", ("N1", "S2")[place % 2], ("food", "metal")[place // 2 % 2], 10**place) for place in range(10)
-    ],
-    "gains and losses": [(f"u{place}", f"u{place}", ("N1", "S1")[place % 2], "food", (-1) ** place * 90 * place) for place in range(1, 9)],
-    "a total of zero": [("a", "a", "N1", "food", 500), ("b", "b", "N1", "food", -500), ("c", "c", "S1", "metal", 30)],
-}
 
 
 @pytest.mark.parametrize("story", UGLY)

@@ -14,24 +14,11 @@ from statveil.server.cube.depth import Depth
 from statveil.server.cube.floors import position_ids
 from statveil.server.cube.lattice import build_lattice
 from statveil.server.cube.prepare import prepare_cube
-from statveil.server.cube.public import PublicTotal, places_of, rows_held
+from statveil.server.cube.public import places_of, rows_held
 from statveil.server.cube.public_attacks import exact_totals
+from tests.server.cube.publics import TOWN, _public
 from tests.server.cube.stories import KEY, village
 from tests.server.village import VILLAGE
-
-TOWN = [
-    *(each for each in VILLAGE if each[3] == "metal"),
-    *(
-        (f"{unit}{copy}", f"{unit}{copy}", region, "food", value + 37 * copy)
-        for copy in range(6)
-        for unit, _, region, trade, value in VILLAGE
-        if trade == "food"
-    ),
-]
-
-
-def _public(**codes: str) -> PublicTotal:
-    return PublicTotal(measure="turnover", codes=codes)
 
 
 @pytest.mark.slow
@@ -66,20 +53,3 @@ def test_public_totals_whose_difference_is_a_single_firm_are_refused_before_anyt
         prepare_cube(data, "turnover", depth=Depth(), key=KEY, public=public)
     assert "within" in (refused.value.hint or "")
     assert "5000" not in str(refused.value)
-
-
-def test_a_rival_that_subtracts_from_an_exact_total_is_measured(tmp_path: Path) -> None:
-    """Two firms and next to nothing else in a total: what the one moved, the other moved back."""
-    small = [(f"s{each}", f"s{each}", "N1", "food", 9) for each in range(8)]
-    data = village(tmp_path, [("a", "a", "N1", "metal", 1000), ("b", "b", "N2", "food", 1000), *small])
-    block = data.block("turnover")
-    lattice = build_lattice(data, block, Depth())
-    change = lattice.leaf_value * 0
-    place = {int(value): at for at, value in enumerate(lattice.leaf_value)}
-    metal, food = (at for at, value in enumerate(lattice.leaf_value) if value == 1000)
-    change[metal], change[food] = 120, -120
-    assert set(place) == {72, 1000}
-    edition = Edition(lattice, lattice.leaf_value + change, position_ids(KEY, block, lattice), block.holding)
-    total = [int(row) for row, _ in rows_held(places_of([_public()], "turnover", lattice.grid, 2), lattice)]
-    subtracted = exact_totals(edition, total)[1]
-    assert (subtracted.hits, subtracted.tries) == (2, 2)

@@ -13,10 +13,10 @@ from statveil.server.cube.depth import Depth
 from statveil.server.cube.prepare import prepare_cube
 from statveil.server.dataset.layout import resolve
 from statveil.server.engine import section4
-from statveil.server.engine.protection.stage_one import ServedCells
 from statveil.server.engine.section4 import IsolatedSolver, SecondStageTask, second_stage, task_of, warm_up
+from statveil.server.engine.stage_one import ServedCells
 from tests.server import stuck
-from tests.server.engine.protection.test_stage_one import by_labels, cells_of, load, records
+from tests.server.engine.test_stage_one import by_labels, cells_of, load, records
 from tests.server.village import VILLAGE, Record, ask, key_of
 
 LONG = 300.0

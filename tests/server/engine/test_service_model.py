@@ -19,7 +19,7 @@ from statveil.server.dataset.query import TableQuery
 from statveil.server.engine.service import TableService, exact_cells
 from statveil.server.store.sql import SqliteStore
 from tests.reference.served_cells import cells as cells_by_hand
-from tests.server.engine.protection.test_stage_one import PARENTS
+from tests.server.engine.test_stage_one import PARENTS
 from tests.server.village import VILLAGE, ask, village_config
 
 pytestmark = pytest.mark.slow

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -18,29 +16,15 @@ import pytest
 from statveil.core.api_keys import Role
 from statveil.core.audit_log import verify
 from statveil.core.errors import AuditFailed, DisclosureRefused, EngineFailed, InfeasibleProblem, NoTableFound, OutOfTime
-from statveil.server.dataset.query import TUNING, TableQuery
-from statveil.server.web import dispatch, rate_limit
+from statveil.server.dataset.query import TableQuery
+from statveil.server.web import dispatch
 from statveil.server.web.queue import JobState, JobStatuses
 from tests.server.fake import FakeService, shared_files
 from tests.server.live import PATIENCE, becomes, key_for, running
+from tests.server.web.apps import TABLE, WISH
 
 pytestmark = pytest.mark.slow
-
-TABLE = "/v1/datasets/firms/tables"
-WISH = {"dimensions": [{"id": "region"}, {"id": "size"}], "measure": "turnover"}
 SECRET = "CANARY-4711"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("state")
-
-
-@pytest.fixture(scope="module")
-def client(folder: Path) -> Iterator[httpx.Client]:
-    """Anyone may ask this one."""
-    with running(FakeService("firms", "farms"), folder, anonymous=True, requests_per_minute=100_000) as found:
-        yield found
 
 
 def test_datasets_are_listed_and_described(client: httpx.Client):
@@ -130,21 +114,6 @@ def test_what_is_not_json_is_told(client: httpx.Client, body: bytes):
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_too_large_a_request_is_not_read(client: httpx.Client):
-    big = b"x" * (TUNING.largest_body + 1)
-    assert client.post(TABLE, content=big).status_code == 413
-    assert client.post(TABLE, content=iter([big[:1000], big]), headers={"Content-Type": "application/json"}).status_code == 413
-    assert client.get(f"{TABLE}?measure={'x' * 20_000}").status_code == 414
-
-
-def test_every_answer_carries_the_safe_headers(client: httpx.Client):
-    for path in ("/v1/datasets", "/nowhere", "/docs", "/static/page.js"):
-        headers = client.get(path).headers
-        assert headers["x-content-type-options"] == "nosniff"
-        assert "default-src 'none'" in headers["content-security-policy"]
-        assert "unsafe" not in headers["content-security-policy"]
-
-
 def test_who_has_a_script_gets_no_second_copy(client: httpx.Client):
     first = client.get("/static/pivot.js")
     again = client.get("/static/pivot.js", headers={"If-None-Match": first.headers["etag"]})
@@ -162,130 +131,6 @@ def test_people_get_a_page_for_what_is_not_there(client: httpx.Client):
     answer = client.get("/datasets/none", headers={"Accept": "text/html"})
     assert answer.status_code == 404
     assert "<h1>There is no such dataset.</h1>" in answer.text
-
-
-# Roles and keys
-
-
-@pytest.fixture(scope="module")
-def locked_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("locked")
-
-
-@pytest.fixture(scope="module")
-def locked(locked_folder: Path) -> Iterator[httpx.Client]:
-    """Nobody may ask this one without a key."""
-    with running(FakeService("firms", "farms"), locked_folder, requests_per_minute=100_000) as found:
-        yield found
-
-
-PROTECTED = [
-    "/v1/datasets",
-    "/v1/datasets/firms",
-    "/v1/datasets/none",
-    TABLE,
-    "/v1/tables/" + "0" * 64,
-    "/v1/jobs/" + "0" * 64,
-    "/v1/audit-log",
-    "/v1/x",
-]
-
-
-@pytest.mark.parametrize("path", PROTECTED)
-@pytest.mark.parametrize("header", [None, "Bearer", "Bearer x", "Basic eDp5", "Bearer sv_000000000000_" + "A" * 43])
-def test_f14_without_a_key_everything_looks_alike(locked: httpx.Client, path: str, header: str | None):
-    answer = locked.get(path, headers={} if header is None else {"Authorization": header})
-    assert answer.status_code == 401
-    assert answer.headers["www-authenticate"].startswith("Bearer")
-    assert answer.json() == locked.get("/v1/datasets").json()
-
-
-def test_f14_an_expired_key_is_no_key(locked: httpx.Client, locked_folder: Path):
-    from datetime import date
-
-    assert locked.get("/v1/datasets", headers=key_for(locked_folder, expires=date(2020, 1, 1))).status_code == 401
-
-
-def test_f14_what_a_key_may_not_see_does_not_exist(locked: httpx.Client, locked_folder: Path):
-    all_of_it, some = key_for(locked_folder), key_for(locked_folder, datasets=("farms",))
-    given = locked.post(TABLE, json=WISH, headers=all_of_it)
-    where, name = given.headers["content-location"], given.headers["etag"].strip('"').split("-")[0]
-    assert locked.get(where, headers=all_of_it).status_code == 200
-    pairs = [
-        (TABLE + "?dimension=size&measure=turnover", "/v1/datasets/none/tables?dimension=size&measure=turnover"),
-        ("/v1/datasets/firms", "/v1/datasets/none"),
-        (where, "/v1/tables/" + "0" * 64),
-        (f"/v1/jobs/{name}", "/v1/jobs/" + "0" * 64),
-    ]
-    for hidden, absent in pairs:
-        one, other = locked.get(hidden, headers=some), locked.get(absent, headers=some)
-        assert (one.status_code, one.json()) == (other.status_code, other.json())
-        assert one.status_code == 404
-    assert [each["id"] for each in locked.get("/v1/datasets", headers=some).json()["datasets"]] == ["farms"]
-
-
-def test_roles(locked: httpx.Client, locked_folder: Path):
-    keys = {role: key_for(locked_folder, role) for role in Role}
-    asked = {role: locked.post(TABLE, json=WISH, headers=keys[role]).status_code for role in Role}
-    assert asked == {Role.USER: 200, Role.OFFICER: 200, Role.AUDITOR: 403}
-    for path in ("/v1/audit-log", "/metrics"):
-        seen = {role: locked.get(path, headers=keys[role]).status_code for role in Role}
-        assert seen == {Role.USER: 403, Role.OFFICER: 200, Role.AUDITOR: 200}
-
-
-def test_health_is_open(locked: httpx.Client):
-    assert [locked.get(path).status_code for path in ("/healthz", "/readyz", "/docs", "/openapi.json", "/login")] == [200] * 5
-
-
-def test_people_are_sent_to_the_door_and_back(locked: httpx.Client, locked_folder: Path):
-    answer = locked.get("/datasets/firms")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/datasets/firms")
-    token = key_for(locked_folder)["Authorization"].split()[1]
-    wrong = locked.post("/login", data={"key": "sv_x", "next": "/"})
-    assert wrong.status_code == 401
-    assert 'role="alert"' in wrong.text
-    right = locked.post("/login", data={"key": token, "next": "/datasets/firms"})
-    assert (right.status_code, right.headers["location"]) == (303, "/datasets/firms")
-    cookie = right.headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
-    held = {"Cookie": f"statveil_key={token}"}
-    locked.cookies.clear()
-    assert locked.get("/datasets/firms", headers=held).status_code == 200
-    assert locked.post(TABLE, json=WISH, headers=held).status_code == 401, "a cookie only reads: no other site can make it ask"
-    gone = locked.post("/login", data={"key": token, "next": "https://elsewhere.example/"})
-    assert gone.headers["location"] == "/"
-    locked.cookies.clear()
-
-
-def test_a_key_that_asks_too_fast_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    now = time.time()
-    monkeypatch.setattr(rate_limit.time, "time", lambda: now)
-    with running(FakeService(), tmp_path, requests_per_minute=3) as client:
-        fast, slow = key_for(tmp_path), key_for(tmp_path)
-        codes = [client.get("/v1/datasets", headers=fast).status_code for _ in range(4)]
-        refused = client.get("/v1/datasets", headers=fast)
-        assert codes == [200, 200, 200, 429]
-        assert 1 <= int(refused.headers["retry-after"]) <= 20
-        assert refused.headers["ratelimit-remaining"] == "0"
-        assert refused.json()["code"] == "rate-limit"
-        assert client.get("/v1/datasets", headers=slow).headers["ratelimit-remaining"] == "2"
-        guesses = [client.get("/v1/datasets", headers={"Authorization": "Bearer x"}).status_code for _ in range(5)]
-        assert guesses == [401, 401, 401, 429, 429]
-
-
-def test_a_file_of_keys_that_others_may_read_lets_nobody_in(tmp_path: Path):
-    with running(FakeService(), tmp_path) as client:
-        headers = key_for(tmp_path)
-        assert client.get("/v1/datasets", headers=headers).status_code == 200
-        shared_files(tmp_path).keys.chmod(0o644)
-        os.utime(shared_files(tmp_path).keys, (1, 1))
-        answer = client.get("/v1/datasets", headers=headers)
-        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-        assert str(tmp_path) not in answer.text
-
-
-# Jobs, faults and what is said about them
 
 
 def test_past_the_budget_the_table_is_promised_and_found(tmp_path: Path):

@@ -13,17 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import statveil as sv
-from statveil.core.errors import InputError, NoTableFound
+from statveil.core.errors import InputError
 from statveil.suppress.rounding import round_table as rounding
 from statveil.suppress.rounding.problem import rounding_problem
 from statveil.suppress.rounding.round_table import RoundingSearch, round_table
 from statveil.tables.table import Table
-
-
-def grid(shape: tuple[int, ...], values: list[int]) -> Table:
-    codes = [[f"{'abc'[axis]}{place}" for place in range(size)] for axis, size in enumerate(shape)]
-    cells = dict(zip(itertools.product(*codes), values, strict=True))
-    return sv.table_from_cells({f"axis{axis}": sv.Hierarchy.flat(each) for axis, each in enumerate(codes)}, cells)
+from tests.suppress.rounding.rounded import grid
 
 
 def least_cost(table: Table, base: int, *, zero_restricted: bool, steps: int = 0) -> int | None:
@@ -45,15 +40,7 @@ def test_the_closest_of_all_tables_is_found_and_proved(values: list[int], base: 
     assert rounded.cost == least_cost(table, base, zero_restricted=zero_restricted)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_bounds_of_tables_in_three_dimensions_are_never_above_what_is_found(seed: int) -> None:
-    values = np.random.default_rng(seed).integers(0, 20, 64).tolist()
-    rounded = round_table(grid((4, 4, 4), values), 5, most_steps=2)
-    assert rounded.bound <= rounded.cost
-    assert rounded.proved
-    assert rounded.steps == 0
-
-
+@pytest.mark.slow
 def test_a_tree_of_codes_is_rounded_on_every_level() -> None:
     tree = sv.Hierarchy(total="T", parent={"N": "T", "S": "T", "n1": "N", "n2": "N", "s1": "S", "s2": "S"})
     table = sv.table_from_cells({"region": tree}, {("n1",): 4, ("n2",): 4, ("s1",): 1, ("s2",): 4})
@@ -66,12 +53,6 @@ def test_a_tree_of_codes_is_rounded_on_every_level() -> None:
         [0, 3, 3, 3, 6, 9, 12],
     )
     assert rounded.proved
-
-
-def test_where_no_table_within_a_base_is_found_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounding, "run_isolated", lambda *_, **__: None)
-    with pytest.raises(NoTableFound):
-        round_table(grid((2, 2), [1, 2, 3, 4]), 3, most_steps=1)
 
 
 def test_a_search_that_is_stopped_leaves_what_it_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,9 +74,3 @@ def test_a_search_that_is_stopped_leaves_what_it_told(monkeypatch: pytest.Monkey
 def test_a_limit_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="seconds must be a positive number"):
         round_table(grid((2, 2), [1, 2, 3, 4]), 3, seconds=0)
-
-
-@pytest.mark.parametrize(("base", "steps"), [(0, 0), (2.5, 0), (3, -1)])
-def test_impossible_settings_are_refused(base: int, steps: int) -> None:
-    with pytest.raises(InputError):
-        rounding_problem(grid((2, 2), [1, 2, 3, 4]), base, zero_restricted=True, steps=steps)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from statveil.core.limits import Limits
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import improve_block, restrict
+from statveil.protect.search.exact import improve_block
 from statveil.protect.search.papers import bcd, tree_bcd
 from statveil.protect.search_state import Search
 from tests.protect.problems import problem_of, small_problems, two_way_relations, with_margins
@@ -43,7 +43,7 @@ def test_blocks_are_drawn_anew() -> None:
 
 def test_closed_cells_become_plain_cells_that_keep_their_sense() -> None:
     problem = four_in_a_row()
-    part = restrict(problem, np.array([1, -1, 1, 1, 0]), np.array([2, 3]))
+    part = problem.restricted(np.array([1, -1, 1, 1, 0]), np.array([2, 3]))
     assert part.sensitive.tolist() == [False, False, True, True, False]
     assert (part.free.low[0], part.free.high[1]) == (4, -4)
     assert part.free.low[1] == problem.free.low[1]

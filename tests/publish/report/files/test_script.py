@@ -14,7 +14,7 @@ import pytest
 import statveil as sv
 from statveil.jobs.record_job import read_file_job
 from statveil.jobs.records.folder import anonymise_to_folder
-from tests.publish.test_file_release import town
+from tests.publish.safe_files import town
 from tests.records.stories import halves, microdata, random_records
 
 GRC = "1: v0-v2\n2: v3-\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,8 +12,7 @@ from statveil.publish.report.changes import measure
 from statveil.publish.report.internal import reader_intervals as module
 from statveil.publish.report.internal.reader_intervals import reader_intervals
 from statveil.publish.report.report import report_html
-
-MakeRelease = Callable[..., Any]
+from tests.publish.stories import MakeRelease
 
 
 @pytest.fixture

@@ -9,21 +9,14 @@ import pytest
 
 import statveil as sv
 from statveil.audit.patterns.pattern import KnowingReader
-from statveil.suppress.cells.methods.shape import shape_of_parents
 from statveil.suppress.cells.options import HypercubeOptions, ModularOptions, SuppressionOptions
 from statveil.suppress.cells.suppress import suppress_cells
 from tests.reference.suppression import is_safe
+from tests.suppress.cells.methods.cubes import INNER, shaped
 from tests.suppress.cells.stories import grid
 
-INNER = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
-FLAT = np.array([3, 3, 3, -1])
 METHODS = ("hypercube", "modular", "network")
 TREE = sv.Hierarchy(parent={"a": "T", "b": "T", "a1": "a", "a2": "a", "b1": "b", "b2": "b"}, total="T")
-
-
-def shaped(levels, **more):
-    """The square of the stories, with its total last in both directions."""
-    return replace(grid(INNER, levels, **more), shapes=(shape_of_parents([FLAT, FLAT]),))
 
 
 def tree_table(seed: int, *, both: bool) -> tuple[sv.Table, sv.Sensitivity]:
@@ -36,6 +29,7 @@ def tree_table(seed: int, *, both: bool) -> tuple[sv.Table, sv.Sensitivity]:
     return table, sv.rules.assess(table, [rule])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_one_cell_of_a_square_needs_three_others(method):
     found = suppress_cells(shaped({4: 1}), None, method)
@@ -75,39 +69,13 @@ def linked() -> tuple[sv.Table, sv.Sensitivity]:
     return table, sv.rules.assess(table, [sv.MinimumFrequency(3), sv.PPercent(15)])
 
 
-def test_wider_cubes_take_more_cells_and_the_widest_there_are_will_do():
-    def with_ratio(ratio):
-        return suppress_cells(shaped({4: 1}), None, "hypercube", options=SuppressionOptions(hypercube=HypercubeOptions(ratio=ratio)))
-
-    narrow, wide, never = with_ratio(0.1), with_ratio(1.5), with_ratio(1e6)
-    assert narrow.secondary.sum() == 3
-    assert wide.secondary.sum() > 3
-    assert never.audit.passed  # the ratio is lowered until a cube has it
-
-
-def test_a_single_respondent_is_a_corner_of_two_cubes():
-    lone = shaped({0: 1}, single=(0,))
-    twice = suppress_cells(lone, None, "hypercube", options=SuppressionOptions(singletons=False))
-    once = suppress_cells(lone, None, "hypercube", options=SuppressionOptions(hypercube=HypercubeOptions(singleton=False)))
-    assert (int(once.secondary.sum()), int(twice.secondary.sum())) == (3, 5)
-
-
+@pytest.mark.slow
 def test_two_cells_with_too_few_respondents_together_need_a_third():
     pair = replace(shaped({0: 4, 1: 4}), respondents=np.where(np.arange(16) < 2, 1, 9))
     alone = suppress_cells(pair, None, "modular")
     more = suppress_cells(pair, None, "modular", options=SuppressionOptions(modular=ModularOptions(minimum_frequency=3)))
     assert int(alone.suppressed[:4].sum()) == 2
     assert int(more.suppressed[:4].sum()) >= 3
-
-
-def test_elimination_hides_exact_values_and_promises_no_more():
-    narrow = grid([[20, 50, 1], [8, 19, 1], [1, 1, 12]], {0: 15})
-    found = suppress_cells(narrow, None, "elimination")
-    assert found.promise == "exact values"
-    assert not found.witnesses
-    assert not is_safe(narrow, found.suppressed)  # what others promise
-    assert is_safe(replace(narrow, lower_level=narrow.value * 0, upper_level=narrow.value * 0), found.suppressed)
-    assert suppress_cells(narrow, None, "auto").secondary.sum() >= found.secondary.sum()
 
 
 def test_what_a_method_is_not_made_for_is_refused():

@@ -13,7 +13,7 @@ from statveil.core.errors import InputError
 from statveil.core.secret import SecretKey
 from statveil.server.dataset.dataset import ServedData, load_dataset
 from statveil.server.dataset.layout import resolve
-from statveil.server.engine.protection.stage_one import ServedCells, tabulate_cells
+from statveil.server.engine.stage_one import ServedCells, tabulate_cells
 from tests.reference.served_cells import cells as cells_by_hand
 from tests.server.village import VILLAGE, Record, ask, key_of, village_config
 
