@@ -68,7 +68,7 @@ def test_a_terminal_shows_a_live_line(village: Path) -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=side, text=True, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     ) as process:
-        stdout, _ = process.communicate(timeout=120)
+        stdout, _ = process.communicate(timeout=600)
     os.close(side)
     shown = os.read(main, 100_000).decode()
     os.close(main)

@@ -181,7 +181,7 @@ def test_households_are_audited_together(tmp_path: Path, shared: list[str]) -> N
         sv.apply_plan(data, release.plan, tmp_path / "other.csv", drop=["home"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=3, max_size=5).filter(any), st.lists(st.integers(1, 9), min_size=5, max_size=5), st.booleans())
 def test_what_breaks_a_model_is_cut_off_and_nothing_else(held_: list[int], file: list[int], ordered: bool) -> None:
     number, every = np.array(held_, dtype=float), file[: len(held_)]

@@ -79,6 +79,9 @@ class Served:
     url: str = ""
 
     def start(self, *options: str, **environment: str) -> None:
+        paths = [each["PYTHONPATH"] for each in (environment, os.environ) if each.get("PYTHONPATH")]
+        if paths:  # what is given comes first; where the sources under test are named as well, they stay
+            environment["PYTHONPATH"] = os.pathsep.join(paths)
         command = [sys.executable, "-c", "from statveil.cli import main; main()", "serve", str(self.config), *options]
         with (self.folder / "errors.txt").open("a") as errors:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ, **environment})

@@ -94,7 +94,7 @@ def _known(name: str) -> bool:
 
 def _run(command: list[str]) -> None:
     done = subprocess.run(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=60, check=False, cwd="/tmp"
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=600, check=False, cwd="/tmp"
     )
     if done.returncode:
         raise FileNotFoundError(f"{Path(command[-1]).name}: PostgreSQL could not be started")

@@ -14,8 +14,8 @@ from statveil.jobs.tradeoff.page import front_json, key_figures, sentences, trad
 from statveil.jobs.tradeoff.seeds import SeedTable, _Seeds, explore_from_plain, least_distortion, seed_front
 from statveil.protect.keep.wishes import Keep, targets_of
 from statveil.solve.processes import Halt
+from tests.jobs.tradeoff.market_fronts import LIMITS, scripted
 from tests.jobs.tradeoff.stories import market
-from tests.jobs.tradeoff.test_tradeoff import LIMITS, scripted
 from tests.reference.kept import safe_tables, small_random_table
 
 PLAIN = sv.Limits(seconds=60)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +12,15 @@ import pytest
 
 import statveil as sv
 from statveil.core.errors import AuditFailed, InputError
-from statveil.core.limits import Progress
 from statveil.core.statistics import statistics_of
 from statveil.jobs.tradeoff import tradeoff
-from statveil.jobs.tradeoff.explore import Candidate, StageMessage
 from statveil.jobs.tradeoff.front import DEFAULT, non_dominated
-from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, key_figures, sentences, tradeoff_html
 from statveil.jobs.tradeoff.programs import FrontProgram, least_moves
 from statveil.protect.keep.wishes import Keep, targets_of
 from statveil.protect.system import system_of
 from statveil.solve.processes import Halt
+from tests.jobs.tradeoff.market_fronts import LIMITS, scripted
 from tests.jobs.tradeoff.stories import market
-
-LIMITS = sv.Limits(seconds=600)
-
-
-@pytest.fixture(scope="module")
-def front() -> sv.keep.Tradeoff:
-    return sv.tradeoff(market(), points=3, limits=LIMITS)
 
 
 @pytest.mark.slow
@@ -78,44 +66,6 @@ def test_the_same_seed_gives_the_same_front(front: sv.keep.Tradeoff) -> None:
         assert np.array_equal(one.deviation, other.deviation)
 
 
-def scripted(problem: Any, tables: list[Any], halt: Halt) -> Callable[..., Halt]:
-    """In place of the search: these tables, and this end."""
-
-    def run(calls: Any, *, seconds: float, on_message: Callable[[Any], object]) -> Halt:
-        on_message(StageMessage("least distortion"))
-        for table in tables:
-            on_message(Candidate(table, "somewhere"))
-        return halt
-
-    return run
-
-
-def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = market()
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.INTERRUPTED))
-    found = sv.tradeoff(problem, limits=LIMITS)
-    assert not found.complete
-    assert len(found.points) == 1
-    assert "stopped before its end" in " ".join(sentences(found))
-    assert "no table was found with less distortion than the plain one" in " ".join(sentences(found))
-
-
-@pytest.mark.slow
-def test_a_front_of_one_table_has_nothing_to_trade(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = market()
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.FINISHED))
-    assert "there is nothing to trade" in sentences(sv.tradeoff(problem, limits=LIMITS))[0]
-
-
-@pytest.mark.slow
-def test_an_unsafe_table_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = market()
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
-    found = sv.tradeoff(problem, limits=LIMITS)
-    assert found.tried == 1
-    assert [point.by for point in found.points] == ["plain"]
-
-
 @pytest.mark.slow
 def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     class Yes(sv.ProtectionProblem):
@@ -127,28 +77,6 @@ def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.Monke
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
     with pytest.raises(AuditFailed, match="nothing is shown"):
         sv.tradeoff(Yes(**fields), limits=LIMITS)
-
-
-@pytest.mark.slow
-def test_progress_is_told_from_start_to_end() -> None:
-    heard: list[Progress] = []
-    sv.tradeoff(market(), points=1, limits=LIMITS, on_progress=heard.append)
-    stages = [progress.stage for progress in heard]
-    assert stages[0].startswith("plain: ")
-    assert "least distortion" in stages
-    assert "gap 1 of at most 1" in stages
-    assert stages[-1] == "auditing the front"
-
-
-@pytest.mark.slow
-def test_another_set_of_cells_and_other_criteria() -> None:
-    found = sv.tradeoff(market(), keep=Keep(slope=["all", "sensitive"]), points=1, limits=LIMITS)
-    assert found.words == ("slope of all cells", "slope of the sensitive cells")
-    assert all(len(point.outcomes) == 2 for point in found.points)
-    head, *lines = front_csv(found).splitlines()
-    assert head.endswith("mean_off_2,correlation_2,slope_2,variance_ratio_2")
-    assert all(len(line.split(",")) >= len(head.split(",")) for line in lines)
-    assert "slope of all cells" in tradeoff_html(found, title="x")
 
 
 @pytest.mark.parametrize(
@@ -172,52 +100,10 @@ def test_squares_have_no_front() -> None:
         sv.tradeoff(dataclasses.replace(market(), norm="l2"))
 
 
-def test_where_nothing_is_sensitive_there_is_one_table_and_nothing_to_trade() -> None:
-    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.zeros(25, dtype=np.bool_)), limits=LIMITS)
-    assert [(point.change, point.distortion) for point in found.points] == [(0.0, 0.0)]
-    assert "there is nothing to trade" in sentences(found)[0]
-    assert "nothing to trade" in tradeoff_html(found, title="x")
-    assert len(front_csv(found).splitlines()) == 2
-
-
-@pytest.mark.slow
-def test_one_sensitive_cell_has_a_mean_to_trade_and_dashes_for_the_rest() -> None:
-    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.arange(25) == 6), points=1, limits=LIMITS)
-    assert found.words == ("mean of the sensitive cells",)
-    assert {point.outcomes[0].slope for point in found.points} == {None}
-    assert ("Correlation", "-", "slope -") in key_figures(found)
-    assert front_csv(found).splitlines()[1].endswith(",,,")
-    assert json.loads(front_json(found))["points"][0]["sets"][0]["correlation"] is None
-    assert '<td class="number">-</td>' in tradeoff_html(found, title="x")
-
-
 @pytest.mark.parametrize("points", [0, 201, 2.5, True])
 def test_an_impossible_number_of_points_is_refused(points: Any) -> None:
     with pytest.raises(InputError, match="from 1 to 200"):
         sv.tradeoff(market(), points=points)
-
-
-def test_the_files_hold_the_front(front: sv.keep.Tradeoff) -> None:
-    told = json.loads(front_json(front))
-    assert told == json.loads(json.dumps(front_figures(front)))
-    assert told["recommended"] == front.knee + 1
-    assert [point["change"] for point in told["points"]] == [point.change for point in front.points]
-    lines = front_csv(front).splitlines()
-    assert len(lines) == 1 + len(front.points)
-    assert [line.split(",")[1] for line in lines[1:]].count("yes") == 1
-
-
-def test_the_page_is_confidential_whole_and_loads_nothing(front: sv.keep.Tradeoff) -> None:
-    html = tradeoff_html(front, title="</script><b>market")
-    assert html.count("CONFIDENTIAL") >= 2
-    assert "<b>market" not in html
-    assert "Publish one of these tables, never two" in html
-    assert not re.search(r"""<[a-z][^>]*\s(src|href)\s*=""", html.split("<script>")[0])
-    data = json.loads(re.search(r'id="page-data">(.*?)</script>', html, re.DOTALL)[1])  # type: ignore[index]
-    assert set(data["charts"]) == {"front", "statistics", "caps"}
-    kinds = [row["kind"] for row in data["charts"]["front"]["data"]["values"]]
-    assert kinds.count("recommended") == 1
-    assert "nan" not in html.split('id="page-data"')[0].lower().replace("provenance", "")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from statveil.protect.network.bounds.capacity_bound import CoarseBound
 from statveil.protect.network.bounds.cover_bound import dual_bound, shortages
 from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.problem import ProtectionProblem
-from tests.protect.network.bounds.test_cover_bound import network_of, open_somewhere
+from tests.protect.network.bounds.covered import network_of, open_somewhere
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
 from tests.reference.cta import cheapest_cost
 

@@ -11,7 +11,7 @@ from statveil.protect.network.bounds.cover_bound import dual_bound, shortages
 from statveil.protect.network.bounds.polygon_bound import PolygonBlocks
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search_state import NO_MULTIPLIERS
-from tests.protect.network.bounds.test_cover_bound import network_of, open_somewhere
+from tests.protect.network.bounds.covered import network_of, open_somewhere
 from tests.protect.network.tables import small_hierarchies
 from tests.protect.problems import problem_of
 from tests.reference.cta import cheapest_cost
