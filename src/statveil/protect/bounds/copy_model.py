@@ -143,7 +143,7 @@ class CopyModel:
 
     def worth(self, node: CopyNode, relations: AnyArray, cuts: AnyArray, triangles: AnyArray) -> Worth:
         """What multipliers prove once they are shrunk so that no size pays: the certificate's formula."""
-        gain, most, pairs = worth_of(self.table, node.cluster, node.turn, relations, cuts, node.corners, node.corner_signs, triangles)
+        gain, most, pairs = worth_of(self.table, node, relations, cuts, triangles)
         gain -= float(np.abs(relations.T @ self.residual).sum()) if self.uneven else 0.0
         fits = min(1.0, 1.0 / max(most, 1e-12)) * (1 - 1e-6)
         return Worth(self.floor + self.unit * fits * gain, self.floor + self.unit * gain, fits, relations, cuts, triangles, pairs)

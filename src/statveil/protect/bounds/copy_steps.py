@@ -1,7 +1,8 @@
 """The steps of the lifted bound, compiled (docs/science.md, section 5, the lifted relaxation): one node of its tree at a time, in single
 precision.
 
-A node's arrays have a row for each cell or relation and a column for each cluster of signs. Nothing here holds the interpreter's lock, so
+Loops run over arrays of their own names, not over attributes: each look at an attribute inside a loop would count references, which costs
+more than the arithmetic. A node's arrays have a row for each cell or relation and a column for each cluster of signs. Nothing here holds the interpreter's lock, so
 that two nodes are worked on at once.
 """
 
@@ -65,27 +66,17 @@ class CopyNode(NamedTuple):
 @njit(cache=True, fastmath=True, nogil=True)
 def advance(table, node, count, newton):  # type: ignore[no-untyped-def]
     """So many primal-dual steps, all in place."""
-    copies = node.sign.shape[0]
-    ahead, size_ahead = np.zeros_like(node.inside), np.zeros_like(node.size)
-    gain, pairs = np.zeros_like(node.size), np.zeros_like(node.sign)
-    sign_ahead, row = np.zeros_like(node.sign), np.zeros(copies, np.float32)
+    pull, ahead, size_ahead = np.zeros_like(node.inside), np.zeros_like(node.inside), np.zeros_like(node.size)
+    gain, pairs, sign_ahead = np.zeros_like(node.size), np.zeros_like(node.sign), np.zeros_like(node.sign)
     step = _sign_steps(table, node)
     for _ in range(count):
         _gains(table, node.cuts, gain)
+        _pulls(table, node.relations, pull)
+        _move_cells(table, node, pull, gain, newton, ahead, size_ahead)
         pairs[:] = np.float32(0.0)
-        for cell in range(node.size.size):
-            _pull_of(table, node.relations, cell, row)
-            _move_cell(table, node, cell, row, gain, newton, ahead, size_ahead)
-            if node.cluster[cell] >= 0:
-                own, weight = pairs[node.cluster[cell]], table.level[cell] * node.turn[cell]
-                for copy in range(copies):
-                    own[copy] += weight * row[copy]
+        _add_levels(table, node, pull, pairs, False)
         _move_signs(node, pairs, step, sign_ahead)
-        for cell in range(node.size.size):
-            if node.cluster[cell] >= 0:
-                own, weight, other = ahead[cell], table.level[cell] * node.turn[cell], sign_ahead[node.cluster[cell]]
-                for copy in range(copies):
-                    own[copy] += weight * other[copy]
+        _add_levels(table, node, ahead, sign_ahead, True)
         _move_relations(table, node, ahead)
         _move_cuts(table, node, size_ahead)
         _move_triangles(table, node, sign_ahead)
@@ -117,77 +108,107 @@ def _sign_steps(table, node):  # type: ignore[no-untyped-def]
 @njit(cache=True, fastmath=True, nogil=True)
 def _gains(table, cuts, gain):  # type: ignore[no-untyped-def]
     """What a unit of each cell's size costs, less what it brings to the cuts."""
+    starts, cells, factors = table.cuts_at, table.cuts, table.cut_factors
     gain[:] = np.float32(1.0)
     for cut in range(cuts.size):
-        for at in range(table.cuts_at[cut], table.cuts_at[cut + 1]):
-            gain[table.cuts[at]] -= table.cut_factors[at] * cuts[cut]
+        amount = cuts[cut]
+        if amount > np.float32(0.0):
+            for at in range(starts[cut], starts[cut + 1]):
+                gain[cells[at]] -= factors[at] * amount
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def _pull_of(table, relations, cell, row):  # type: ignore[no-untyped-def]
-    """A cell's row of G = A'L."""
-    row[:] = np.float32(0.0)
-    for at in range(table.columns_at[cell], table.columns_at[cell + 1]):
-        factor, other = table.column_factors[at], relations[table.columns[at]]
-        for copy in range(row.size):
-            row[copy] += factor * other[copy]
+def _pulls(table, relations, pull):  # type: ignore[no-untyped-def]
+    """G = A'L."""
+    starts, rows, factors, copies = table.columns_at, table.columns, table.column_factors, pull.shape[1]
+    for cell in range(pull.shape[0]):
+        for copy in range(copies):
+            pull[cell, copy] = np.float32(0.0)
+        for at in range(starts[cell], starts[cell + 1]):
+            row, factor = rows[at], factors[at]
+            for copy in range(copies):
+                pull[cell, copy] += factor * relations[row, copy]
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def _move_cell(table, node, cell, pull, gain, newton, ahead, size_ahead):  # type: ignore[no-untyped-def]
-    """The nearest R and e of a cell to one step down: all copies within its size, by Newton's method; and both one step ahead."""
-    inside, beyond, own = node.inside[cell], ahead[cell], node.cluster[cell]
-    step = table.copy_step[cell]
-    stiff, firm = np.float32(1.0) / step, np.float32(1.0) / table.size_step[cell]
-    for copy in range(pull.size):
-        beyond[copy] = inside[copy] - step * pull[copy]
-    tied, held = np.float32(0.0), np.float32(0.0)
-    if own >= 0:
-        tied, held = node.turn[cell] * beyond[own], np.float32(1.0)
-        beyond[own] = np.float32(0.0)
-    size = node.size[cell]
-    target = size - gain[cell] * table.size_step[cell]
+def _move_cells(table, node, pull, gain, newton, ahead, size_ahead):  # type: ignore[no-untyped-def]
+    """The nearest R and e of each cell to one step down, all copies within its size; and both one step ahead."""
+    inside, sizes, cluster, turn, steps, size_steps = node.inside, node.size, node.cluster, node.turn, table.copy_step, table.size_step
+    copies, two = pull.shape[1], np.float32(2.0)
+    for cell in range(pull.shape[0]):
+        own, step, size = cluster[cell], steps[cell], sizes[cell]
+        for copy in range(copies):
+            ahead[cell, copy] = inside[cell, copy] - step * pull[cell, copy]
+        tied, held = np.float32(0.0), np.float32(0.0)
+        if own >= 0:
+            tied, held = turn[cell] * ahead[cell, own], np.float32(1.0)
+            ahead[cell, own] = np.float32(0.0)
+        stiff, firm = np.float32(1.0) / step, np.float32(1.0) / size_steps[cell]
+        wanted = (size - gain[cell] * size_steps[cell]) * firm + held * stiff * tied
+        moved = _size_that_fits(ahead, cell, size, (wanted, firm + held * stiff, stiff), newton)
+        for copy in range(copies):
+            next_one = min(max(ahead[cell, copy], -moved), moved)
+            ahead[cell, copy] = two * next_one - inside[cell, copy]
+            inside[cell, copy] = next_one
+        if own >= 0:
+            tied = moved * turn[cell]
+            ahead[cell, own] += two * tied  # it was two times nothing, less what was
+            inside[cell, own] = tied
+        size_ahead[cell] = two * moved - size
+        sizes[cell] = moved
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def _size_that_fits(beyond, cell, size, pulls, newton):  # type: ignore[no-untyped-def]
+    """Where what a size costs is as much as what the copies beyond it ask for, by Newton's method."""
+    wanted, firm, stiff = pulls
+    nothing, one = np.float32(0.0), np.float32(1.0)
     for _ in range(newton):
-        over, many = np.float32(0.0), np.float32(0.0)
-        for copy in range(pull.size):
-            past = max(abs(beyond[copy]) - size, np.float32(0.0))
+        over, many = nothing, nothing
+        for copy in range(beyond.shape[1]):
+            past = max(abs(beyond[cell, copy]) - size, nothing)
             over += past
-            many += np.float32(1.0) if past > np.float32(0.0) else np.float32(0.0)
-        value = (size - target) * firm - stiff * over + held * stiff * (size - tied)
+            many += one if past > nothing else nothing
         before = size
-        size = max(np.float32(0.0), size - value / (firm + stiff * (many + held)))
+        size = max(nothing, size - (size * firm - wanted - stiff * over) / (firm + stiff * many))
         if abs(size - before) <= np.float32(1e-6) * size:
             break
-    tied = size * node.turn[cell]
-    for copy in range(pull.size):
-        moved = min(max(beyond[copy], -size), size)
-        beyond[copy] = np.float32(2.0) * moved - inside[copy]
-        inside[copy] = moved
-    if own >= 0:
-        before = beyond[own]  # two times nothing, less what was
-        beyond[own] = np.float32(2.0) * tied + before
-        inside[own] = tied
-    size_ahead[cell] = np.float32(2.0) * size - node.size[cell]
-    node.size[cell] = size
+    return size
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def _add_levels(table, node, of_cells, of_clusters, to_cells):  # type: ignore[no-untyped-def]
+    """The levels times the rows of their clusters are added to those of the cells, or those of the cells to those of the clusters."""
+    cluster, turn, level, copies = node.cluster, node.turn, table.level, of_cells.shape[1]
+    for cell in range(cluster.size):
+        own = cluster[cell]
+        if own < 0:
+            continue
+        weight = level[cell] * turn[cell]
+        for copy in range(copies):
+            if to_cells:
+                of_cells[cell, copy] += weight * of_clusters[own, copy]
+            else:
+                of_clusters[own, copy] += weight * of_cells[cell, copy]
 
 
 @njit(cache=True, fastmath=True, nogil=True)
 def _move_signs(node, pairs, step, ahead):  # type: ignore[no-untyped-def]
     """One step of X, clipped, and one ahead."""
-    for each in range(node.triangles.size):
-        one, other, third = node.corners[each]
-        amount = node.triangles[each]
-        pairs[one, other] -= node.corner_signs[each, 0] * amount
-        pairs[one, third] -= node.corner_signs[each, 1] * amount
-        pairs[other, third] -= node.corner_signs[each, 2] * amount
-    for one in range(node.sign.shape[0]):
+    corners, signs, amounts, own = node.corners, node.corner_signs, node.triangles, node.sign
+    for each in range(amounts.size):
+        one, other, third, amount = corners[each, 0], corners[each, 1], corners[each, 2], amounts[each]
+        pairs[one, other] -= signs[each, 0] * amount
+        pairs[one, third] -= signs[each, 1] * amount
+        pairs[other, third] -= signs[each, 2] * amount
+    for one in range(own.shape[0]):
         ahead[one, one] = np.float32(1.0)
         for other in range(one):
-            moved = node.sign[one, other] - step[one, other] * (pairs[one, other] + pairs[other, one])
+            moved = own[one, other] - step[one, other] * (pairs[one, other] + pairs[other, one])
             moved = min(max(moved, np.float32(-1.0)), np.float32(1.0))
-            two = np.float32(2.0) * moved - node.sign[one, other]
-            node.sign[one, other] = moved
-            node.sign[other, one] = moved
+            two = np.float32(2.0) * moved - own[one, other]
+            own[one, other] = moved
+            own[other, one] = moved
             ahead[one, other] = two
             ahead[other, one] = two
 
@@ -195,100 +216,105 @@ def _move_signs(node, pairs, step, ahead):  # type: ignore[no-untyped-def]
 @njit(cache=True, fastmath=True, nogil=True)
 def _move_relations(table, node, ahead):  # type: ignore[no-untyped-def]
     """One step up along what the relations of every copy are out by."""
-    for row in range(node.relations.shape[0]):
-        own, total = node.relations[row], node.relations_sum[row]
-        for at in range(table.rows_at[row], table.rows_at[row + 1]):
-            factor, other = table.row_factors[at] * table.relation_step[row], ahead[table.rows[at]]
-            for copy in range(own.size):
-                own[copy] += factor * other[copy]
-        for copy in range(own.size):
-            total[copy] += own[copy]
+    starts, cells, factors, steps = table.rows_at, table.rows, table.row_factors, table.relation_step
+    own, total, copies = node.relations, node.relations_sum, ahead.shape[1]
+    for row in range(own.shape[0]):
+        step = steps[row]
+        for at in range(starts[row], starts[row + 1]):
+            cell, factor = cells[at], factors[at] * step
+            for copy in range(copies):
+                own[row, copy] += factor * ahead[cell, copy]
+        for copy in range(copies):
+            total[row, copy] += own[row, copy]
 
 
 @njit(cache=True, fastmath=True, nogil=True)
 def _move_cuts(table, node, size_ahead):  # type: ignore[no-untyped-def]
     """Prices of the cuts go up by what the sizes ahead leave lacking, and never below zero."""
-    for cut in range(node.cuts.size):
-        lacking = table.needs[cut]
-        for at in range(table.cuts_at[cut], table.cuts_at[cut + 1]):
-            lacking -= table.cut_factors[at] * size_ahead[table.cuts[at]]
-        node.cuts[cut] = max(np.float32(0.0), node.cuts[cut] + table.cut_step[cut] * lacking)
-        node.cuts_sum[cut] += node.cuts[cut]
+    starts, cells, factors, steps, needs = table.cuts_at, table.cuts, table.cut_factors, table.cut_step, table.needs
+    own, total = node.cuts, node.cuts_sum
+    for cut in range(own.size):
+        lacking = needs[cut]
+        for at in range(starts[cut], starts[cut + 1]):
+            lacking -= factors[at] * size_ahead[cells[at]]
+        own[cut] = max(np.float32(0.0), own[cut] + steps[cut] * lacking)
+        total[cut] += own[cut]
 
 
 @njit(cache=True, fastmath=True, nogil=True)
 def _move_triangles(table, node, ahead):  # type: ignore[no-untyped-def]
     """+-X +-X +-X >= -1, an even number of minus signs."""
     step = np.float32(table.balance) / np.float32(3.0)
-    for each in range(node.triangles.size):
-        one, other, third = node.corners[each]
-        signs = node.corner_signs[each]
-        lacking = np.float32(-1.0) - signs[0] * ahead[one, other] - signs[1] * ahead[one, third] - signs[2] * ahead[other, third]
-        node.triangles[each] = max(np.float32(0.0), node.triangles[each] + step * lacking)
-        node.triangles_sum[each] += node.triangles[each]
+    corners, signs, own, total = node.corners, node.corner_signs, node.triangles, node.triangles_sum
+    for each in range(own.size):
+        one, other, third = corners[each, 0], corners[each, 1], corners[each, 2]
+        lacking = np.float32(-1.0) - signs[each, 0] * ahead[one, other]
+        lacking -= signs[each, 1] * ahead[one, third] + signs[each, 2] * ahead[other, third]
+        own[each] = max(np.float32(0.0), own[each] + step * lacking)
+        total[each] += own[each]
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def worth_of(table, cluster, turn, relations, cuts, corners, corner_signs, triangles):  # type: ignore[no-untyped-def]
-    """What multipliers would gain, by how much they must shrink to fit, and the two matrices that say which join is worth what.
-
-    pairs: Q, of the products of signs; apart: for each pair of clusters, what |G| would lose if they were one with equal, and with
-    opposite signs.
-    """
-    copies = relations.shape[1]
-    pairs = np.zeros((copies, copies))
-    row, most, gain = np.zeros(copies, np.float32), 0.0, 0.0
-    taken = np.zeros(turn.size)
+def worth_of(table, node, relations, cuts, triangles):  # type: ignore[no-untyped-def]
+    """What multipliers would gain, by how much they must shrink to fit, and the matrix Q of the products of signs."""
+    copies, cluster, turn, level = relations.shape[1], node.cluster, node.turn, table.level
+    pairs, pull, taken = np.zeros((copies, copies)), np.zeros_like(node.inside), np.zeros_like(node.size)
+    _gains(table, cuts, taken)
+    _pulls(table, relations, pull)
+    gain, most = 0.0, 0.0
     for cut in range(cuts.size):
         gain += table.needs[cut] * cuts[cut]
-        for at in range(table.cuts_at[cut], table.cuts_at[cut + 1]):
-            taken[table.cuts[at]] += table.cut_factors[at] * cuts[cut]
-    for cell in range(turn.size):
-        _pull_of(table, relations, cell, row)
-        total = taken[cell]
+    for cell in range(cluster.size):
+        own, total = cluster[cell], 1.0 - taken[cell]
         for copy in range(copies):
-            total += abs(row[copy])
-        own = cluster[cell]
+            total += abs(pull[cell, copy])
         if own >= 0:
-            level = table.level[cell] * turn[cell]
-            total -= abs(row[own]) + turn[cell] * row[own]
-            gain += level * row[own]
+            total -= abs(pull[cell, own]) + turn[cell] * pull[cell, own]
+            gain += level[cell] * turn[cell] * pull[cell, own]
             for copy in range(copies):
-                pairs[own, copy] += level * row[copy]
+                pairs[own, copy] += level[cell] * turn[cell] * pull[cell, copy]
         most = max(most, total)
+    return gain - _loss_by_pairs(node, triangles, pairs), most, pairs
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def _loss_by_pairs(node, triangles, pairs):  # type: ignore[no-untyped-def]
+    """Q of the pairs less what triangles say of them, made symmetric in place; and what remains when each is against us."""
+    corners, signs, loss = node.corners, node.corner_signs, 0.0
     for each in range(triangles.size):
-        one, other, third = corners[each]
-        gain -= triangles[each]
-        pairs[one, other] -= corner_signs[each, 0] * triangles[each]
-        pairs[one, third] -= corner_signs[each, 1] * triangles[each]
-        pairs[other, third] -= corner_signs[each, 2] * triangles[each]
-    for one in range(copies):
+        one, other, third = corners[each, 0], corners[each, 1], corners[each, 2]
+        loss += triangles[each]
+        pairs[one, other] -= signs[each, 0] * triangles[each]
+        pairs[one, third] -= signs[each, 1] * triangles[each]
+        pairs[other, third] -= signs[each, 2] * triangles[each]
+    for one in range(pairs.shape[0]):
         for other in range(one):
             both = pairs[one, other] + pairs[other, one]
             pairs[one, other] = both
             pairs[other, one] = both
-            gain -= abs(both)
-    return gain, most, pairs
+            loss += abs(both)
+    return loss
 
 
 @njit(cache=True, fastmath=True, nogil=True)
-def join_gains(table, cluster, turn, relations):  # type: ignore[no-untyped-def]
+def join_gains(table, node, relations):  # type: ignore[no-untyped-def]
     """For each pair of clusters what joining them with equal signs [0] and with opposite ones [1] takes off the sums in the bound, by the
     cells."""
-    copies = relations.shape[1]
-    gains = np.zeros((2, copies, copies))
-    row = np.zeros(copies, np.float32)
-    for cell in range(turn.size):
-        _pull_of(table, relations, cell, row)
+    copies, cluster = relations.shape[1], node.cluster
+    gains, pull = np.zeros((2, copies, copies)), np.zeros_like(node.inside)
+    _pulls(table, relations, pull)
+    for cell in range(cluster.size):
         own = cluster[cell]
         for one in range(copies):
-            if row[one] == 0.0 or one == own:
+            first = pull[cell, one]
+            if first == np.float32(0.0) or one == own:
                 continue
             for other in range(one):
                 if other != own:
-                    size = abs(row[one]) + abs(row[other])
-                    gains[0, one, other] += size - abs(row[one] + row[other])
-                    gains[1, one, other] += size - abs(row[one] - row[other])
+                    second = pull[cell, other]
+                    size = abs(first) + abs(second)
+                    gains[0, one, other] += size - abs(first + second)
+                    gains[1, one, other] += size - abs(first - second)
     return gains
 
 

@@ -151,7 +151,7 @@ class _SignTree:
     def _choice(self, node: CopyNode, worth: Worth) -> tuple[int, int]:
         """The two clusters whose join gains most in its worse case: one of them the largest, once there is one of several cells."""
         pairs, sizes = np.abs(worth.pairs), np.bincount(node.cluster[node.cluster >= 0], minlength=node.sign.shape[0])
-        apart = join_gains(self.model.table, node.cluster, node.turn, worth.relations) * TUNING.apart
+        apart = join_gains(self.model.table, node, worth.relations) * TUNING.apart
         first = int(sizes.argmax())
         ones = [first] if sizes[first] > 1 else range(sizes.size)
         best = max(
