@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from statveil.audit.certificate_checker import bound_of
 from statveil.core.limits import Limits
 from statveil.formats.certificate import Alike
-from statveil.protect.bounds import copy_model, sign_tree
+from statveil.protect.bounds import ascent, copy_model, sign_tree
 from statveil.protect.bounds.certificate import Certified, certify
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.bounds.lifted import bound_by_copies, draw_senses
@@ -77,10 +77,10 @@ def test_a_three_way_table_is_proved_by_pairs_of_signs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{"steps": 1, "looks": 1}, {"steps": 20, "looks": 1}])
+@pytest.mark.parametrize("changes", [{"steps": 1, "most": 1}, {"steps": 20, "most": 1}])
 def test_few_steps_a_node_lead_down_to_settled_senses(monkeypatch: pytest.MonkeyPatch, changes: dict[str, int]) -> None:
     """The tree then ends in programs with all senses settled, and in cases of whole amounts."""
-    monkeypatch.setattr(sign_tree, "TUNING", sign_tree.TUNING._replace(**changes))
+    monkeypatch.setattr(ascent, "TUNING", ascent.TUNING._replace(**changes))
     monkeypatch.setattr(copy_model, "TUNING", copy_model.TUNING._replace(coarse=6))
     proved = Proved(pentagon())
     certified = proved.certified(28)

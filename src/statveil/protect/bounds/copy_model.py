@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from statveil.core.arrays import AnyArray, FloatArray, IntArray
-from statveil.protect.bounds.copy_steps import CopyNode, CopyTable, advance, broken_triangles, worth_of
+from statveil.protect.bounds.copy_steps import CopyNode, CopyTable, advance, broken_triangles, fit_pulls, worth_of
 from statveil.protect.bounds.cuts import least_sizes
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search_state import BoundProof, DualMultipliers, LiftedMultipliers
@@ -30,9 +30,13 @@ class CopyTuning(NamedTuple):
 
     most_entries: int = 8_000_000  # cells times copies, each four bytes, three times
     fewest_copies: int = 3
-    balance: tuple[tuple[int, float], ...] = ((30, 0.45), (100, 0.2), (2**62, 0.1))
-    """Of the dual step to the primal one, up to so many copies: the prototype's, on CSPLIB's hierarchical tables."""
+    balance: tuple[tuple[int, float], ...] = ((100, 0.2), (2**62, 0.1))
+    """Of the dual step to the primal one, up to so many copies: measured on CSPLIB's hierarchical tables."""
     newton: int = 5  # steps to the size that fits all copies of a cell
+    turns: int = 30  # over all cells, to make multipliers fit
+    spare: float = 1e-4
+    """Part of a cell's cost that they then leave: in so few turns they come so near. After 350 steps that proves more of hier13's nodes
+    than 1,000 further steps would."""
     broken: float = 0.03  # by how much a triangle must be broken to be taken in
     most_triangles: int = 20_000  # listed at a time
     triangles_per_copy: int = 12  # taken in at a time
@@ -147,6 +151,12 @@ class CopyModel:
         gain -= float(np.abs(relations.T @ self.residual).sum()) if self.uneven else 0.0
         fits = min(1.0, 1.0 / max(most, 1e-12)) * (1 - 1e-6)
         return Worth(self.floor + self.unit * fits * gain, self.floor + self.unit * gain, fits, relations, cuts, triangles, pairs)
+
+    def fitted(self, node: CopyNode, worth: Worth) -> Worth:
+        """The multipliers mended where they do not fit. To shrink them all by the worst of them costs far more."""
+        relations = worth.relations.copy()
+        fit_pulls(self.table, node, relations, worth.cuts, TUNING.turns, np.float32(TUNING.spare))
+        return self.worth(node, relations, worth.cuts.copy(), worth.triangles.copy())
 
     def with_triangles(self, node: CopyNode) -> CopyNode:
         """The triangles that say something, and those that the signs break most."""

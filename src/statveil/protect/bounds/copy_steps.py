@@ -1,9 +1,9 @@
 """The steps of the lifted bound, compiled (docs/science.md, section 5, the lifted relaxation): one node of its tree at a time, in single
 precision.
 
-Loops run over arrays of their own names, not over attributes: each look at an attribute inside a loop would count references, which costs
-more than the arithmetic. A node's arrays have a row for each cell or relation and a column for each cluster of signs. Nothing here holds the interpreter's lock, so
-that two nodes are worked on at once.
+A node's arrays have a row for each cell or relation and a column for each cluster of signs. Nothing here holds the interpreter's lock, so
+that two nodes are worked on at once. Arrays are taken out of their tuples before loops: each look at an attribute counts references, which
+costs more than the arithmetic.
 """
 
 from __future__ import annotations
@@ -120,14 +120,21 @@ def _gains(table, cuts, gain):  # type: ignore[no-untyped-def]
 @njit(cache=True, fastmath=True, nogil=True)
 def _pulls(table, relations, pull):  # type: ignore[no-untyped-def]
     """G = A'L."""
-    starts, rows, factors, copies = table.columns_at, table.columns, table.column_factors, pull.shape[1]
+    starts, rows, factors = table.columns_at, table.columns, table.column_factors
     for cell in range(pull.shape[0]):
+        _pull_of(cell, starts, rows, factors, relations, pull)
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def _pull_of(cell, starts, rows, factors, relations, pull):  # type: ignore[no-untyped-def]
+    """A cell's row of G."""
+    copies = pull.shape[1]
+    for copy in range(copies):
+        pull[cell, copy] = np.float32(0.0)
+    for at in range(starts[cell], starts[cell + 1]):
+        row, factor = rows[at], factors[at]
         for copy in range(copies):
-            pull[cell, copy] = np.float32(0.0)
-        for at in range(starts[cell], starts[cell + 1]):
-            row, factor = rows[at], factors[at]
-            for copy in range(copies):
-                pull[cell, copy] += factor * relations[row, copy]
+            pull[cell, copy] += factor * relations[row, copy]
 
 
 @njit(cache=True, fastmath=True, nogil=True)
@@ -294,6 +301,37 @@ def _loss_by_pairs(node, triangles, pairs):  # type: ignore[no-untyped-def]
             pairs[other, one] = both
             loss += abs(both)
     return loss
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def fit_pulls(table, node, relations, cuts, turns, spare):  # type: ignore[no-untyped-def]
+    """Cell by cell, in so many turns: where copies pull at more than a size costs less `spare`, the multipliers of the cell's relations
+    change by the least that mends it. In place.
+    """
+    starts, rows, factors, cluster, turn = table.columns_at, table.columns, table.column_factors, node.cluster, node.turn
+    pull, cost, copies = np.zeros_like(node.inside), np.zeros_like(node.size), relations.shape[1]
+    _gains(table, cuts, cost)
+    for _ in range(turns):
+        for cell in range(cluster.size):
+            _pull_of(cell, starts, rows, factors, relations, pull)
+            own, most, held = cluster[cell], cost[cell] - spare, np.float32(1e-6)
+            if own >= 0:
+                most, held = most + turn[cell] * pull[cell, own], np.float32(1.0)
+                pull[cell, own] = np.float32(0.0)
+            less = _size_that_fits(pull, cell, np.float32(0.0), (-most, held, np.float32(1.0)), 6)
+            if less <= np.float32(0.0):
+                continue
+            for copy in range(copies):
+                pull[cell, copy] = min(max(pull[cell, copy], -less), less)
+            if own >= 0:
+                pull[cell, own] = -turn[cell] * less
+            norm = np.float32(0.0)
+            for at in range(starts[cell], starts[cell + 1]):
+                norm += factors[at] * factors[at]
+            for at in range(starts[cell], starts[cell + 1]):
+                row, factor = rows[at], factors[at] / norm
+                for copy in range(copies):
+                    relations[row, copy] -= factor * pull[cell, copy]
 
 
 @njit(cache=True, fastmath=True, nogil=True)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.protect.bounds.copy_model import CopyModel, Worth, kept
+from statveil.protect.bounds.ascent import Ascent
+from statveil.protect.bounds.copy_model import CopyModel, Worth
 from statveil.protect.bounds.copy_steps import CopyNode
 from statveil.protect.search_state import Search
 
@@ -21,11 +22,10 @@ class LiftedTuning(NamedTuple):
     """What steers the lifted bound; by judgement, but for what is said."""
 
     share_of_time: float = 0.35  # of the time left
-    steps: int = 50  # between looks at the bound and the clock
-    hopeless: float = 1.002  # times the bound so far: what the relaxation must promise after `looks` looks to go on
-    looks: int = 6
-    patience: int = 16  # looks in a row that raise the bound by less than `settled`: half as many left hier16 at 61,999 of some 62,070
-    settled: float = 1e-4
+    looks: int = 6  # of 50 steps each, until multipliers are made to fit
+    hopeless: float = 1.002  # times the bound so far: what the relaxation must promise then to go on
+    patience: int = 2  # times in a row that this raises the bound by less than `settled`
+    settled: float = 3e-4
     draws: int = 512  # of senses from the products
     priced: int = 4  # of them, those that leave the least imbalance
 
@@ -52,23 +52,19 @@ def bound_by_copies(search: Search) -> LiftedRoot | None:
         return None
     search.enter("lifting the bound")
     end = time.monotonic() + TUNING.share_of_time * search.seconds_left
-    node = model.root()
-    best = kept(model.worth(node, node.relations, node.cuts, node.triangles))
-    root, idle, before = LiftedRoot(model, node, best), 0, max(known.bound, search.proved)
-    for look in range(1, 2**31):
-        found = model.step(node, TUNING.steps)
-        idle = 0 if found.bound > root.worth.bound * (1 + TUNING.settled) else idle + 1
-        if found.bound > root.worth.bound:
-            root = LiftedRoot(model, node, kept(found))
-        if root.worth.bound > search.proved * (1 + TUNING.settled):
-            search.offer_bound(root.worth.bound, model.proof(root.node, root.worth))
-        if look >= TUNING.looks and found.promised < before * TUNING.hopeless:
+    ascent, before, idle = Ascent(model, model.root()), max(known.bound, search.proved), 0
+    while idle < TUNING.patience and not search.done and time.monotonic() < end:
+        last = ascent.best.bound
+        for _ in range(TUNING.looks):
+            ascent.look()
+        if ascent.last.promised < before * TUNING.hopeless:
             return None
-        node = model.with_triangles(node)
-        if search.done or (idle >= TUNING.patience and look > TUNING.looks) or time.monotonic() > end:
-            break
-    search.offer_bound(root.worth.bound, model.proof(root.node, root.worth))
-    return root._replace(node=root.node._replace(inside=node.inside, size=node.size, sign=node.sign))
+        ascent.fit()
+        idle = 0 if ascent.best.bound > last * (1 + TUNING.settled) else idle + 1
+        if ascent.best.bound > search.proved * (1 + TUNING.settled):
+            search.offer_bound(ascent.best.bound, model.proof(ascent.held, ascent.best))
+    search.offer_bound(ascent.best.bound, model.proof(ascent.held, ascent.best))
+    return LiftedRoot(model, ascent.state(), ascent.best)
 
 
 def draw_senses(search: Search, root: LiftedRoot) -> None:

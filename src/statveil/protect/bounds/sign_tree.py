@@ -21,8 +21,9 @@ import numpy as np
 
 from statveil.core.arrays import FloatArray
 from statveil.formats.certificate import Alike
+from statveil.protect.bounds.ascent import Ascent
 from statveil.protect.bounds.branch_and_bound import cost_step
-from statveil.protect.bounds.copy_model import Worth, kept
+from statveil.protect.bounds.copy_model import Worth
 from statveil.protect.bounds.copy_steps import CopyNode, join_gains
 from statveil.protect.bounds.joins import joined
 from statveil.protect.bounds.lifted import LiftedRoot
@@ -37,8 +38,6 @@ class SignTreeTuning(NamedTuple):
     share_of_time: float = 0.9  # of the time left
     to_check: float = 3e-6  # seconds that a leaf of the proof takes to be checked, for each cell and relation: measured, with room
     threads: int = 2
-    steps: int = 50  # between looks at a child's bound
-    looks: int = 3  # at a child: 150 steps are the prototype's
     apart: float = 0.3  # what a unit of |G| counts beside one of |Q| in the choice of a branch: the prototype's
     margin: float = 0.9
     """Part of a step of costs by which a node may stay below the best table and is still done with: bounds are rounded up to whole costs,
@@ -137,16 +136,9 @@ class _SignTree:
             with self.lock:  # one solver, one table at a time
                 bound, proof = prove_settled(self.search, self.model.heads(node)[0], node.cluster, node.turn, end - time.monotonic())
             return _SignCase(bound, None, None, proof)
-        model = self.model
-        best, held = kept(model.worth(node, node.relations, node.cuts, node.triangles)), node
-        for _ in range(TUNING.looks):
-            if best.bound >= self.enough:
-                break
-            found = model.step(node, TUNING.steps)
-            if found.bound > best.bound:
-                best, held = kept(found), node
-            node = model.with_triangles(node)
-        return _SignCase(best.bound, held._replace(inside=node.inside, size=node.size, sign=node.sign), best)
+        ascent = Ascent(self.model, node)
+        ascent.climb(self.enough)
+        return _SignCase(ascent.best.bound, ascent.state(), ascent.best)
 
     def _choice(self, node: CopyNode, worth: Worth) -> tuple[int, int]:
         """The two clusters whose join gains most in its worse case: one of them the largest, once there is one of several cells."""
