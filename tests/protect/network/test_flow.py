@@ -103,6 +103,19 @@ def test_nothing_grows_where_bounds_are_closer():
     assert program_of(problem).grown(np.where(problem.sensitive, 1, 0)) is None
 
 
+def test_others_fall_where_the_total_may_not_rise():
+    """The grand total is at its bound: what the sensitive part rises by, the other parts lose, no pivot needed."""
+    value = small_hierarchy(levels={}).value
+    problem = small_hierarchy(levels={9: 4}, lower=np.zeros(24, dtype=np.int64), upper=np.full(24, value.max()))
+    program = program_of(problem)
+    table = program.grown(np.where(problem.sensitive, 1, 0))
+    assert table is not None
+    assert problem.accepts(table)
+    assert table[9] == 4
+    assert table[value.argmax()] <= 0
+    assert program.flow.tree.counter[0] == 0
+
+
 @RELAXED
 @given(problem=small_hierarchies())
 def test_what_has_grown_is_safe(problem):

@@ -138,14 +138,14 @@ def test_squares_are_searched_by_two_teams() -> None:
 
 
 def test_no_tree_helps_where_only_lifting_does_and_signs_are_too_many() -> None:
-    """What a bound of 112 beside cuts of 100 says, with 61 signs and with 60; beside cuts of 111 a tree of cuts may still close the gap."""
+    """What a bound of 112 beside cuts of 100 says, with 129 signs and with 128; beside cuts of 111 a tree of cuts may close the gap."""
 
     def lifted(signs: int, cuts: float) -> LiftedRoot:
         known = BoundProof(csr_matrix((0, 1)), np.zeros(0), np.zeros(1), cuts, np.zeros(0), np.zeros(0), np.zeros(0))
         model = SimpleNamespace(cells=np.arange(signs), known=known)
         return LiftedRoot(cast("CopyModel", model), cast("CopyNode", None), Worth(112.0, 112.0, 1.0, *[np.zeros(0)] * 4))
 
-    assert choose.no_tree_helps(lifted(61, 100.0))
-    assert not choose.no_tree_helps(lifted(60, 100.0))
-    assert not choose.no_tree_helps(lifted(61, 111.0))
+    assert choose.no_tree_helps(lifted(129, 100.0))
+    assert not choose.no_tree_helps(lifted(128, 100.0))
+    assert not choose.no_tree_helps(lifted(129, 111.0))
     assert not choose.no_tree_helps(None)

@@ -37,13 +37,14 @@ class SignTreeTuning(NamedTuple):
     most_bytes: int = 2_000_000_000  # of multipliers and states held
     share_of_time: float = 0.9  # of the time left
     to_check: float = 3e-6  # seconds that a leaf of the proof takes to be checked, for each cell and relation: measured, with room
-    threads: int = 2
+    threads: tuple[tuple[int, int], ...] = ((60, 2), (2**62, 1))
+    """Up to so many copies: two where the tree may close, one where the search beside it needs its core to the end."""
     apart: float = 0.3  # what a unit of |G| counts beside one of |Q| in the choice of a branch: the prototype's
     margin: float = 0.9
     """Part of a step of costs by which a node may stay below the best table and is still done with: bounds are rounded up to whole costs,
     and what is worked out in single precision may be off by the rest."""
     close: float = 1e-7  # relative distance from the best table's cost that is close enough where costs are not whole
-    first_news: int = 16  # nodes after which the tree is told of; then at each doubling
+    first_news: int = 4  # nodes after which the tree is told of; then at each doubling
 
 
 TUNING = SignTreeTuning()
@@ -81,6 +82,7 @@ class _SignTree:
         self.open: list[tuple[float, int, _SignCase]] = [(self.root.bound, 0, self.root)]
         self.number, self.held, self.lock = count(1), 0, Lock()
         self.leaves, self.told = 1, TUNING.first_news
+        self.threads = next(threads for most, threads in TUNING.threads if self.model.cells.size <= most)
         self.to_check = TUNING.to_check * (search.problem.size + search.problem.rhs.size)
 
     @property
@@ -93,9 +95,9 @@ class _SignTree:
         end = time.monotonic() + seconds
         kept_for_checks = SIGN_TREES.kept_for_checks * self.search.limits.seconds
         under_way: dict[Future[tuple[_SignCase, _SignCase]], _SignCase] = {}
-        with ThreadPoolExecutor(TUNING.threads) as pool:
+        with ThreadPoolExecutor(self.threads) as pool:
             while time.monotonic() + max(0.0, self.leaves * self.to_check - kept_for_checks) < end and self.held < TUNING.most_bytes:
-                while self.open and len(under_way) < TUNING.threads and self.open[0][0] < self.enough:
+                while self.open and len(under_way) < self.threads and self.open[0][0] < self.enough:
                     case = heapq.heappop(self.open)[2]
                     under_way[pool.submit(self._branched, case, end)] = case
                 if not under_way:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from statveil.core.arrays import LARGEST_EXACT, BoolArray, FloatArray, IntArray
@@ -18,6 +20,8 @@ FARTHEST = 2**60
 """Stands for "no bound" on an arc; sums of two stay inside 64 bits."""
 LARGEST_PENALTY = 2**57
 """Penalties of several units on a path still fit 64 bits."""
+TIMES_AS_MUCH = (1.0, 1.5, 3.0)
+"""As sensitive parts rise, others fall, where totals have no room: as much in all may leave one total too high."""
 
 
 def scale_of(weight: FloatArray) -> float:
@@ -175,19 +179,18 @@ class FlowProgram:
     def grown(self, senses: IntArray) -> IntArray | None:
         """A table with these senses without any pivot: parts grow in proportion to their values, totals by what that adds up to.
 
-        How far a cell may fall stands for its value. Parts grow to the whole number above growth * value, and a sum of such numbers is
-        never below the one of their total. A table is found where the tree holds the totals, as the first one does unless weights
-        rise with values, and nothing is bounded closely from above.
+        How far a cell may fall stands for its value. A table is found where the tree holds the totals, as the first one does unless weights
+        rise with values. Where totals may not grow, sensitive parts go to their levels, and the others fall by as much in proportion.
         """
         flow, (low, high) = self.flow, self.bounds(senses)
         value = np.where(self.free[0] > -FARTHEST, np.maximum(-self.free[0], 0), 0)
         held = flow.tree.arc[: flow.root]
-        rising = held[held < flow.cells]
-        rising = rising[(low[rising] > 0) & (value[rising] > 0)]
-        if rising.size:
-            growth = float(((low[rising] - 1) / value[rising]).max()) * (1 + 1e-12)
-            flow.flow[:] = np.where(value > 0, np.floor(growth * value) + 1, 0)
-        flow.settle(low, high)
+        held = held[held < flow.cells]
+        for start in (_grown_parts(held, low, value), *_made_good(held, low, high, value)):
+            flow.flow[:] = start
+            flow.settle(low, high)
+            if flow.inside:
+                break
         table = flow.flow.copy() if flow.inside else None
         flow.tree.flow[:] = 0  # where pivots begin
         return table
@@ -202,3 +205,25 @@ class FlowProgram:
         """One multiplier per relation: what a unit more on its right-hand side would cost."""
         potential = self.flow.tree.potential
         return self.network.of_relations((potential[self.network.ground] - potential) / self.price, self.problem.rhs.size)
+
+
+def _grown_parts(totals: IntArray, low: IntArray, value: IntArray) -> IntArray:
+    """Parts as far up as the totals need. They grow to the whole number above growth * value, and a sum of such numbers is never below the
+    one of their total.
+    """
+    rising = totals[(low[totals] > 0) & (value[totals] > 0)]
+    growth = float(((low[rising] - 1) / value[rising]).max(initial=-1.0)) * (1 + 1e-12)
+    return np.where((value > 0) & (growth >= 0), np.floor(growth * value).astype(np.int64) + 1, 0)
+
+
+def _made_good(totals: IntArray, low: IntArray, high: IntArray, value: IntArray) -> Iterator[IntArray]:
+    """Sensitive parts at their levels, and the others lower in proportion: by as much in all, then by more."""
+    part = np.ones(low.size, dtype=np.bool_)
+    part[totals] = False
+    moved = np.where(low > 0, low, np.minimum(high, 0)) * part
+    falling = part & (moved == 0) & (value > 0) & (high > 0)
+    needed, there = float(moved.sum()), float(value[falling].sum())
+    for times in TIMES_AS_MUCH:
+        if 0 < times * needed < there:
+            so_far = np.floor(np.cumsum(np.where(falling, value, 0)) * (times * needed / there)).astype(np.int64)
+            yield moved - np.diff(so_far, prepend=0)
