@@ -79,7 +79,7 @@ def found_cells(table: Table, view: int = 0) -> dict[tuple[str, ...], tuple[int,
     return {each: (int(cell), cells[cell]) for each, cell in zip(codes, seen.cell, strict=True)}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(records=st.lists(record, min_size=1, max_size=14), chosen=roles)
 def test_every_cell_equals_the_plain_one(records: list[dict[str, Any]], chosen: dict[str, Any]) -> None:
     spec = TableSpec(dimensions={"region": [COUNTIES, TOURISM], "sector": SECTOR}, **chosen)

@@ -93,7 +93,7 @@ conditions = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.one_of(quotients, amounts.filter(lambda text: "(" in text)), st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4))
 def test_numbers_are_exact(expression: str, rows: list[tuple[Any, Any]]) -> None:
     columns = {name: [None if row[place] is None else str(row[place]) for row in rows] for place, name in enumerate("ab")}
@@ -105,7 +105,7 @@ def test_numbers_are_exact(expression: str, rows: list[tuple[Any, Any]]) -> None
     assert [None if each is None else Fraction(each) for each in found] == wanted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(conditions, st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4))
 def test_conditions_are_true_false_or_unknown(expression: str, rows: list[tuple[Any, Any]]) -> None:
     records = [{name: None if row[place] is None else Fraction(row[place]) for place, name in enumerate("ab")} for row in rows]
