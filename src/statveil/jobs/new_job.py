@@ -138,6 +138,7 @@ gap = 0.0                      # stop when the table is certified this close to 
 formats = ["csv", "parquet", "json-stat", "sdmx-csv"]       # and "excel"
 # sdmx_csv = "2.0"             # version of SDMX-CSV: "2.0" or "1.0"
 internal = false               # also write originals, statuses and reasons: confidential
+# compare = true               # in the internal report: what suppression, rounding and cell key would have done to the same table
 """
 
 

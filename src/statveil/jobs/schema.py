@@ -325,6 +325,7 @@ class LimitsPart(Part):
 class OutputPart(Part):
     formats: list[FileFormat] = ["csv", "parquet", "json-stat", "sdmx-csv"]
     internal: bool = False
+    compare: bool = False
     sdmx_csv: Literal["1.0", "2.0"] = "2.0"
 
 

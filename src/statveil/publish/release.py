@@ -23,6 +23,7 @@ from statveil.publish.formats.export import (
 )
 from statveil.publish.formats.frames import frame
 from statveil.publish.formats.sdmx import SdmxCsvVersion
+from statveil.publish.report.internal.methods import MethodsSection
 from statveil.publish.report.notebook import NotebookChart, release_chart
 from statveil.publish.report.report import write_report
 from statveil.tables.shown.frames import choose_view
@@ -92,5 +93,12 @@ class Release(AuditedTable):
     def to_pc_axis(self, path: str | Path) -> list[Path]:
         return write_pc_axis(self, Path(path))
 
-    def to_report(self, path: str | Path, *, edition: Edition = "external", attacks: SuiteReport | None = None) -> Path:
-        return write_report(self, Path(path), edition=edition, attacks=attacks)
+    def to_report(
+        self,
+        path: str | Path,
+        *,
+        edition: Edition = "external",
+        attacks: SuiteReport | None = None,
+        methods: MethodsSection | None = None,
+    ) -> Path:
+        return write_report(self, Path(path), edition=edition, attacks=attacks, methods=methods)

@@ -413,6 +413,21 @@ class CoveringProgram:
         if least.size:
             self._highs.addRows(least.size, least, np.full(least.size, np.inf), rows.nnz, rows.indptr[:-1], rows.indices, rows.data)
 
+    def drop(self, rows: IntArray) -> IntArray:
+        """Leave out those of these rows that are in the last basis, which stays; the numbers of those that are out."""
+        basis = self._highs.getBasis()
+        out = np.array([row for row in rows.tolist() if basis.row_status[row] == highspy.HighsBasisStatus.kBasic], dtype=np.int32)
+        if out.size and basis.valid:
+            gone = set(out.tolist())
+            kept = highspy.HighsBasis()
+            kept.col_status = basis.col_status
+            kept.row_status = [status for row, status in enumerate(basis.row_status) if row not in gone]
+            kept.valid = True
+            self._highs.deleteRows(out.size, out)
+            self._highs.setBasis(kept)
+            return out.astype(np.int64)
+        return np.zeros(0, dtype=np.int64)
+
     def solve(self, lower: FloatArray, upper: FloatArray, *, seconds: float) -> tuple[FloatArray, FloatArray] | None:
         """The point, without the column that buys off, and the multipliers of the rows; None: the run did not end."""
         self._highs.changeColsBounds(self._columns.size, self._columns, np.append(lower, 0.0), np.append(upper, np.inf))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from statveil.jobs.compare.compare import MethodRow
+from statveil.jobs.compare.measures import Loss, Risk
 from statveil.jobs.table_job import TableJob, read_job
 
 RECORDS = "street,trade,income\n" + "".join(
@@ -33,9 +35,14 @@ seconds = 20
 """
 
 
-def village(folder: Path, *, measure: str = 'measure = "income"') -> TableJob:
+def village(folder: Path, *, measure: str = 'measure = "income"', more: str = "") -> TableJob:
     (folder / "village.csv").write_text(RECORDS, encoding="utf-8")
     (folder / "key").write_text("ab" * 32, encoding="ascii")
     (folder / "key").chmod(0o600)
-    (folder / "job.toml").write_text(JOB.format(measure=measure), encoding="utf-8")
+    (folder / "job.toml").write_text(JOB.format(measure=measure) + more, encoding="utf-8")
     return read_job(folder / "job.toml")
+
+
+def row(name: str, lost: float, *, close: int = 0) -> MethodRow:
+    loss = Loss(cells=9, suppressed=0, moved=1, lost=lost, change=lost, broken=0, correlation=1.0, slope=1.0, variance_ratio=1.0)
+    return MethodRow(name=name, words=name, seconds=1.0, loss=loss, risk=Risk(sensitive=2, close=close, exact=0, narrow=0))

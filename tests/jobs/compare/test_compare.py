@@ -9,13 +9,7 @@ import pytest
 import statveil as sv
 from statveil.core.errors import InputError
 from statveil.jobs.compare.compare import MethodRow, recommendation
-from statveil.jobs.compare.measures import Loss, Risk
-from tests.jobs.compare.stories import village
-
-
-def row(name: str, lost: float, *, close: int = 0) -> MethodRow:
-    loss = Loss(cells=9, suppressed=0, moved=1, lost=lost, change=lost, broken=0, correlation=1.0, slope=1.0, variance_ratio=1.0)
-    return MethodRow(name=name, words=name, seconds=1.0, loss=loss, risk=Risk(sensitive=2, close=close, exact=0, narrow=0))
+from tests.jobs.compare.stories import row, village
 
 
 def test_the_safe_one_that_loses_least_is_recommended_and_the_reason_told() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statveil.core.errors import InfeasibleProblem, NoTableFound
+from statveil.suppress.cells import lower_bound
 from statveil.suppress.cells.classes import classes_of
 from statveil.suppress.cells.heuristic import construct
 from statveil.suppress.cells.lower_bound import CapacityCut, CutLoop, bound_of, cut_of, partner_cuts, rounded_up
@@ -65,3 +66,16 @@ def test_bounds_do_not_fall_with_the_need(amount):
     system = classes_of(grid([[20, 50, 9], [8, 19, 30], [5, 5, 40]], {0: amount}))
     bound, _ = CutLoop(system, time.monotonic() + 60).root()
     assert bound >= 3000
+
+
+def test_clearing_out_cuts_that_are_met_with_much_to_spare_changes_no_bound(monkeypatch):
+    rng = np.random.default_rng(5)
+    system = classes_of(grid(rng.integers(3, 60, size=(9, 10)), {int(cell): 25 for cell in rng.choice(90, 12, replace=False)}))
+    bounds, sizes = [], []
+    for keeping in (1, 10_000):
+        monkeypatch.setattr(lower_bound, "TUNING", lower_bound.TUNING._replace(keeping=keeping))
+        loop = CutLoop(system, time.monotonic() + 60)
+        bounds.append(loop.root()[0])
+        sizes.append(len(loop.cuts))
+    assert bounds[0] == bounds[1]
+    assert sizes[0] < sizes[1]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 from scipy.sparse import csc_matrix
 
@@ -35,3 +38,21 @@ def test_fractions_become_whole_numbers_that_add_up():
     assert support.tolist() == [0, 1, 2]
     assert not (relations.toarray().astype(object) @ move).any()
     assert move[0] * 2 == move[1] * 3
+
+
+def test_how_far_a_vector_goes_is_the_least_of_all_rooms_by_its_moves_in_fractions():
+    """Rooms that doubles cannot tell apart among them."""
+    rng = np.random.default_rng(2)
+    system = classes_of(grid([[20, 50, 10], [8, 19, 22], [17, 32, 12]], {4: 4}))
+    for trial in range(30):
+        support = np.arange(5)
+        move = rng.integers(-9, 10, size=5).astype(object)
+        down, up = (rng.integers(0, 40, size=system.size) + (2**53 if trial % 2 else 0) for _ in range(2))
+        own = replace(system, down=down, up=up)
+        found = shown_by(own, support, move)
+        for sense in (1, -1):
+            rooms = [Fraction(int((up if m * sense > 0 else down)[at]), abs(m)) for at, m in enumerate(move) if m]
+            least = min(rooms, default=Fraction(0))
+            for at, m in enumerate(move):
+                if m:
+                    assert found[0 if m * sense > 0 else 1, at] == int(least * abs(m))

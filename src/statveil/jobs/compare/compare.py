@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from statveil.jobs.tables.assess import assess_records, settle_levels
 from statveil.jobs.tables.own_attacks import ReleaseOrigin, release_case
 from statveil.jobs.tables.protect import keyed, settled
 from statveil.publish.formats.numbers import percent
+from statveil.publish.release import Release
 from statveil.tables.table import ProtectedTable
 
 ATTACKS = ("T13", "T14", "T27")
@@ -31,6 +32,8 @@ class ComparisonTuning(NamedTuple):
     """By judgement: with 100 s the demonstration is compared within three minutes."""
 
     most_seconds: float = 100.0
+    looking: float = 0.3
+    """Of the time beside a release, for what readers find out about the answers."""
 
 
 TUNING = ComparisonTuning()
@@ -84,12 +87,14 @@ def compare(
     methods: Sequence[str] = (),
     base: int | None = None,
     seconds: float | None = None,
+    release: Release | None = None,
     on_progress: OnProgress | None = None,
 ) -> Comparison:
     r"""Protect the job's table by several methods, and measure what each loses and what a reader gets out of it.
 
     job: the job of a table, or its file. methods: by name; none: all. base: of rounding, in published units.
-    seconds: for all methods together; None: what the job says, 100 at the most. on_progress: called with a `Progress` now and then.
+    seconds: for all methods together; None: what the job says, 100 at the most. release: what the job made already, which is not made
+    again; `seconds` are then for looking at the answers as well. on_progress: called with a `Progress` now and then.
 
     Nothing is released: the one that is chosen is made by its own command.
 
@@ -112,11 +117,15 @@ def compare(
     limit = min(job.limits().seconds, TUNING.most_seconds) if seconds is None else seconds
     tell = stages(on_progress, job.limits())
     judged = judged_table(job, base)
-    whole = sum(COMPARED[name].share for name in names) or 1.0
+    if release is not None:
+        judged = replace(judged, release=release, looking=TUNING.looking * limit / len(names))
+        limit *= 1 - TUNING.looking
+    share = {name: COMPARED[name].share if judged.made(name) is None else 0.0 for name in names}
+    whole = sum(share.values()) or 1.0
     rows = []
     for name in names:
         tell(COMPARED[name].words)
-        rows.append(_row(judged, name, limit * COMPARED[name].share / whole))
+        rows.append(_row(judged, name, limit * share[name] / whole))
     chosen, reason = recommendation(rows)
     return Comparison(
         title=job.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -132,13 +133,13 @@ def _pinned(judged: JudgedTable, answer: MethodAnswer, cells: IntArray, seed: in
     rest = cells[~outside]
     if rest.size > TUNING.intervals:
         rest = np.sort(np.random.Generator(np.random.PCG64(seed)).choice(rest, size=TUNING.intervals, replace=False))
-    return Pinned(int(outside.sum()), _cut(judged, answer, secret, rest), int(rest.size))
+    return Pinned(int(outside.sum()), *_cut(judged, answer, secret, rest))
 
 
-def _cut(judged: JudgedTable, answer: MethodAnswer, secret: SystemOriginals, cells: IntArray) -> int:
-    """How many of the cells sums and bounds together pin down, by linear programs."""
+def _cut(judged: JudgedTable, answer: MethodAnswer, secret: SystemOriginals, cells: IntArray) -> tuple[int, int]:
+    """How many of the cells sums and bounds together pin down, by linear programs, and how many there was time to look at."""
     if not cells.size:
-        return 0
+        return 0, 0
     matrix = relations(judged.table)
     public = ReleasedSystem(
         relations=matrix,
@@ -148,7 +149,8 @@ def _cut(judged: JudgedTable, answer: MethodAnswer, secret: SystemOriginals, cel
         high=answer.high,
         known_bounds=True,
     )
+    ends = infer(public, cells, protection_interval(secret, cells), until=time.monotonic() + judged.looking)
+    cells = ends.cells
     low, high = protection_interval(secret, cells)
-    ends = infer(public, cells, (low, high))
     slack = 1e-6 * np.maximum(np.abs(judged.table.value[cells]), 1)  # ends come from a solver in doubles
-    return int(np.count_nonzero((ends.low > low + slack) | (ends.high < high - slack) | ~np.isfinite(ends.low)))
+    return int(np.count_nonzero((ends.low > low + slack) | (ends.high < high - slack) | ~np.isfinite(ends.low))), int(cells.size)

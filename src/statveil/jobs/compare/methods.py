@@ -57,6 +57,14 @@ class JudgedTable:
     key: SecretKey = field(repr=False)
     base: int | None = None
     """Of rounding, in published units; None: chosen."""
+    release: Release | None = None
+    """What the job has made already: it is not made again."""
+    looking: float = math.inf
+    """Seconds for what readers find out about one method by sums."""
+
+    def made(self, name: str) -> Release | None:
+        """The release, if this method is what the job does."""
+        return self.release if name == ("adjustment" if self.job.keep() is None else "keep") else None
 
     @property
     def unit(self) -> int:
@@ -98,10 +106,16 @@ class ComparedMethod(NamedTuple):
 
 def adjusted(judged: JudgedTable, seconds: float, keep: Keep | None = None) -> MethodAnswer:
     """Controlled tabular adjustment, as `statveil protect` does it."""
-    job = judged.job
+    job, made = judged.job, judged.made("adjustment" if keep is None else "keep")
+    if made is not None:
+        return answer_of(judged, made, keep)
     how = keyed(settled(job.options(), keep, job.method(), Limits(seconds=seconds, gap=job.limits().gap)))
-    release = protect_assessed(judged.table, judged.raised, how, found=judged.found, rules=job.rules())
-    change = most_change(job.options())
+    return answer_of(judged, protect_assessed(judged.table, judged.raised, how, found=judged.found, rules=job.rules()), keep)
+
+
+def answer_of(judged: JudgedTable, release: Release, keep: Keep | None) -> MethodAnswer:
+    """A release as the answer of adjustment."""
+    change = most_change(judged.job.options())
     released = release.protected.value * judged.unit
     low = np.zeros(released.size) if change is None else released / (1 + change)
     high = np.full(released.size, np.inf) if change is None or change >= 1 else released / (1 - change)

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from statveil.audit.attacks.verdict import SuiteReport
 from statveil.audit.report import AuditReport
@@ -27,6 +27,7 @@ from statveil.core.errors import BackendMissing, InputError
 from statveil.core.limits import OnProgress, clocked, stages
 from statveil.formats.rcta import write_repairs
 from statveil.jobs.adjust import bound_figures, finite, quality_figures
+from statveil.jobs.compare.beside import compared_with, seconds_for_methods
 from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
@@ -38,6 +39,7 @@ from statveil.jobs.tradeoff.tradeoff import TableTradeoff, tradeoff_table
 from statveil.publish.audited import Edition
 from statveil.publish.formats.files import ending, file_word, paths_of
 from statveil.publish.release import Release
+from statveil.publish.report.internal.methods import MethodsSection
 from statveil.tables.headlines import moved_in_words
 from statveil.tables.table import Table, View
 from statveil.version import VERSION
@@ -47,6 +49,14 @@ PROVENANCE_FILE = "provenance.json"
 REPAIRS_FILE = "repairs.json"
 PUBLIC = "public"
 REPORT_FILE = "report.html"
+
+
+class ReleaseFindings(NamedTuple):
+    """What was found out about a release before it was written. Confidential."""
+
+    attacks: SuiteReport
+    methods: MethodsSection | None = None
+    """What other methods do to the same table, where the job asks for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +92,13 @@ def run_in(
     on_table: Callable[[Table], object] | None = None,
 ) -> FolderRelease:
     """Protect the job's table, attack it, and write its files into `place`, which lies on the way to its folder."""
-    _check_formats(job)
+    _check_output(job, internal=internal)
     started, clock = datetime.now(UTC), time.monotonic()
     told = clocked(on_progress, job.limits())
     release = protect(job, on_progress=told, on_table=on_table)
     attacks = attack_own(job, release, on_progress=told)
-    files = write_release(place, job, release, attacks, internal=internal, paths_from=paths_from, started=started, clock=clock)
+    found = ReleaseFindings(attacks, compared_with(job, release, on_progress=told) if job.parts.output.compare else None)
+    files = write_release(place, job, release, found, internal=internal, paths_from=paths_from, started=started, clock=clock)
     if told is not None:
         told.enter("written", last=True)
     return FolderRelease(release=release, folder=place, files=files, seconds=time.monotonic() - clock, attacks=attacks)
@@ -103,12 +114,20 @@ def attack_own(job: TableJob, release: Release, *, on_progress: OnProgress | Non
 
 
 def write_release(
-    place: Path, job: TableJob, release: Release, attacks: SuiteReport, *, internal: bool, paths_from: str, started: datetime, clock: float
+    place: Path,
+    job: TableJob,
+    release: Release,
+    found: ReleaseFindings,
+    *,
+    internal: bool,
+    paths_from: str,
+    started: datetime,
+    clock: float,
 ) -> dict[str, Path]:
     """Write all files of a release of the job, which was begun at `started` (`clock` on the monotonic clock)."""
     files = _write_public(release, job, place / PUBLIC)
     if internal or job.parts.output.internal:
-        files |= _write_internal(release, job, place / "internal", attacks)
+        files |= _write_internal(release, job, place / "internal", found)
     if job.parts.repair is not None:
         files["repairs"] = _write_repairs(release, job.parts.repair.order, place / REPAIRS_FILE)
     files["provenance"] = write_text(place / PROVENANCE_FILE, release.provenance.to_json())
@@ -116,7 +135,7 @@ def write_release(
     told = {
         "paths_from": paths_from,
         "table": table_print(release.table, job),
-        **figures(release, attacks),
+        **figures(release, found.attacks),
         "software": {"statveil": VERSION},
         "files": file_hashes(place),
     }
@@ -135,7 +154,7 @@ def protect(job: TableJob, *, on_progress: OnProgress | None = None, on_table: C
 def settings_of(job: TableJob, *, on_progress: OnProgress | None = None) -> ProtectionSettings:
     """How the job wants its table protected."""
     how = settled(job.options(), job.keep(), job.method(), job.limits(), on_progress)
-    return replace(how, reserved=seconds_for_attacks(how.limits))
+    return replace(how, reserved=seconds_for_attacks(how.limits) + seconds_for_methods(job))
 
 
 def front_of(job: TableJob, *, on_progress: OnProgress | None = None, on_table: Callable[[Table], object] | None = None) -> TableTradeoff:
@@ -199,8 +218,13 @@ def audit_figures(report: AuditReport) -> dict[str, Any]:
     return {"passed": report.passed, "checks": checks}
 
 
-def _check_formats(job: TableJob) -> None:
-    """Say now, not after the optimisation, that a format cannot be written."""
+def _check_output(job: TableJob, *, internal: bool) -> None:
+    """Say now, not after the optimisation, that something cannot be written."""
+    if job.parts.output.compare and not (internal or job.parts.output.internal):
+        raise InputError(
+            "output.compare: methods side by side are confidential, and stand in the internal report, which the job does not ask for.",
+            hint="Set internal = true beside it, or give --internal.",
+        )
     for wanted, package, extra in (("excel", "xlsxwriter", "excel"), ("sdmx-ml", "pysdmx", "sdmx")):
         if wanted in job.parts.output.formats and find_spec(package) is None:
             raise BackendMissing(f"output.formats: {wanted} needs the package {package}.", hint=f"pip install 'statveil[{extra}]'")
@@ -221,10 +245,11 @@ def _write_public(release: Release, job: TableJob, folder: Path) -> dict[str, Pa
     return files
 
 
-def _write_internal(release: Release, job: TableJob, folder: Path, attacks: SuiteReport) -> dict[str, Path]:
+def _write_internal(release: Release, job: TableJob, folder: Path, found: ReleaseFindings) -> dict[str, Path]:
     folder.mkdir(mode=0o700)
     files = _write_tables(release, job, folder, "internal", ["csv"])
-    files["internal report"] = release.to_report(folder / "report-internal.html", edition="internal", attacks=attacks)
+    page = folder / "report-internal.html"
+    files["internal report"] = release.to_report(page, edition="internal", attacks=found.attacks, methods=found.methods)
     return files
 
 

@@ -28,7 +28,7 @@ from statveil.jobs.schema import check_job
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.earlier import OF_TRADEOFF, refuse_other_key
-from statveil.jobs.tables.folder import attack_own, front_of, relative, released_point, write_release
+from statveil.jobs.tables.folder import ReleaseFindings, attack_own, front_of, relative, released_point, write_release
 from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, tradeoff_html
 from statveil.jobs.tradeoff.tradeoff import FrontArguments, Tradeoff, tradeoff
 from statveil.protect.system import SystemOptions, problem_of
@@ -66,9 +66,9 @@ def tradeoff_job_to_folder(
         if number is not None:
             (place / RELEASE).mkdir()
             paths_from, release = relative(job.base, folder / RELEASE), released_point(job, found)
-            attacks = attack_own(job, release, on_progress=on_progress)
+            findings = ReleaseFindings(attack_own(job, release, on_progress=on_progress))
             written = write_release(
-                place / RELEASE, job, release, attacks, internal=False, paths_from=paths_from, started=started, clock=clock
+                place / RELEASE, job, release, findings, internal=False, paths_from=paths_from, started=started, clock=clock
             )
             files |= {f"release: {words}": path for words, path in written.items()}
         files["run"] = _write_run(place, started, found.front)

@@ -35,6 +35,7 @@ from statveil.publish.report.changes import (
 )
 from statveil.publish.report.charts import all_charts
 from statveil.publish.report.internal.behind import cells_behind
+from statveil.publish.report.internal.methods import MethodsSection
 from statveil.publish.report.internal.reader_intervals import reader_intervals
 from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, render
 from statveil.publish.report.slices import internal_slice, released_slice
@@ -68,17 +69,24 @@ def repair_section(release: AuditedTable) -> dict[str, Any]:
     return {"rows": rows, "all": len(words), "weakened": release.protection_weakened}
 
 
-def write_report(release: AuditedTable, path: Path, *, edition: Edition = "external", attacks: SuiteReport | None = None) -> Path:
+def write_report(
+    release: AuditedTable,
+    path: Path,
+    *,
+    edition: Edition = "external",
+    attacks: SuiteReport | None = None,
+    methods: MethodsSection | None = None,
+) -> Path:
     """Write the report and return its path."""
-    return write_bytes(path, report_html(release, edition, attacks).encode())
+    return write_bytes(path, report_html(release, edition, attacks, methods).encode())
 
 
-def report_html(release: AuditedTable, edition: Edition, attacks: SuiteReport | None = None) -> str:
-    """The page. What attacks found is in the internal edition alone."""
+def report_html(release: AuditedTable, edition: Edition, attacks: SuiteReport | None = None, methods: MethodsSection | None = None) -> str:
+    """The page. What attacks found, and how other methods do, is in the internal edition alone."""
     if edition == "external":
         return render("external.html", _external(release))
     if edition == "internal":
-        return render("internal.html", _internal(release) | {"attacks": attack_rows(attacks)})
+        return render("internal.html", _internal(release, methods) | {"attacks": attack_rows(attacks)})
     raise InputError(f"Unknown edition {edition!r}. Known: external, internal.")
 
 
@@ -107,13 +115,13 @@ def _external(release: AuditedTable) -> dict[str, Any]:
     }
 
 
-def _internal(release: AuditedTable) -> dict[str, Any]:
+def _internal(release: AuditedTable, methods: MethodsSection | None) -> dict[str, Any]:
     changes = measure(release)
     slices = [internal_slice(release, view, changes) for view in release.protected.views]
     intervals = reader_intervals(release, changes)
     compared = before_and_after(release, changes, intervals.words)
     found = utility_by_subset(release, changes)
-    charts = all_charts(changes, release.adjustment) | utility_charts(changes, found)
+    charts = all_charts(changes, release.adjustment) | utility_charts(changes, found) | ({"methods": methods.chart} if methods else {})
     return {
         **_common(release),
         "repairs": repair_section(release),
@@ -130,6 +138,7 @@ def _internal(release: AuditedTable) -> dict[str, Any]:
         "intervals": intervals.sentences,
         "from_zero": int((~np.isfinite(changes.relative)).sum()),
         "charts": list(charts),
+        "methods": methods,
         "adjustment": release.adjustment,
         "ending": ENDINGS[release.adjustment.ending],
         "input_hash": release.provenance.input_hash,

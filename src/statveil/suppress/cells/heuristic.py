@@ -121,7 +121,7 @@ class Cover:
         for stretch, prices in ((1.0, price), (1.0 + 1e-6, price), (1.0, flat), (1.0 + 1e-6, flat)):
             amount = need.sense * need.amount * stretch
             deviation = self.program.cheapest(need.target, amount, prices, still=still, seconds=TUNING.program_seconds)
-            found = None if deviation is None else self._believed(need, np.arange(self.system.size), deviation)
+            found = None if deviation is None else self.believed(need, np.arange(self.system.size), deviation)
             if found is not None:
                 return found
         raise NoTableFound(
@@ -131,7 +131,7 @@ class Cover:
 
     def _near(self, need: Need, price: FloatArray, hops: int, most: int) -> Proof | None:
         """The cheapest deviation of classes near this one; None where there is none, or none that could be shown."""
-        near = self._neighbours(need.target, price, hops, most)
+        near = self.neighbours(need.target, price, hops, most)
         part = self.system.columns[:, near]
         rows, number = np.unique(part.indices, return_inverse=True)
         touched = csc_matrix((part.data.astype(np.float64), number, part.indptr), shape=(rows.size, near.size))
@@ -142,9 +142,9 @@ class Cover:
         deviation = program.cheapest(at[need.target], need.sense * need.amount, here, still=still, seconds=TUNING.program_seconds)
         if deviation is None:
             return None
-        return self._believed(need, near, deviation)
+        return self.believed(need, near, deviation)
 
-    def _neighbours(self, target: int, price: FloatArray, hops: int, most: int) -> IntArray:
+    def neighbours(self, target: int, price: FloatArray, hops: int, most: int) -> IntArray:
         """Classes at most so many sums away; where they are too many, the cheapest of the last ones."""
         matrix, columns = self.system.relations, self.system.columns
         inside, frontier = np.zeros(self.system.size, dtype=np.bool_), np.array([target], dtype=np.int64)
@@ -211,12 +211,12 @@ class Cover:
         at = int(np.flatnonzero(part.classes == need.target)[0])
         still = np.flatnonzero(np.isin(part.classes, need.known))
         deviation = program.cheapest(at, need.sense * need.amount, price, still=still, seconds=TUNING.program_seconds)
-        found = None if deviation is None else self._believed(need, part.classes, deviation)
+        found = None if deviation is None else self.believed(need, part.classes, deviation)
         if found is not None:
             self.take(need, found)
             self.tick(found, tuple(part.needs))
 
-    def _believed(self, need: Need, classes: IntArray, deviation: FloatArray) -> Proof | None:
+    def believed(self, need: Need, classes: IntArray, deviation: FloatArray) -> Proof | None:
         """The deviation of these classes in whole numbers; None where it shows the need in none."""
         full = np.zeros(self.system.size)
         full[classes] = deviation

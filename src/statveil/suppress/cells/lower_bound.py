@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
 from statveil.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
@@ -23,7 +23,10 @@ from statveil.suppress.cells.classes import ClassSystem, Need
 class BoundTuning(NamedTuple):
     """By judgement."""
 
-    rounds: int = 60
+    rounds: int = 400
+    keeping: int = 3
+    """Rounds between two clearances of cuts that are met with much to spare, in shares of what they ask for."""
+    loose: float = 0.02
     violation: float = 1e-4
     divisors: int = 12
     """How many factors of a cut it is divided by."""
@@ -111,6 +114,7 @@ def cut_of(system: ClassSystem, need: Need, duals: FloatArray) -> CapacityCut | 
     whole = np.rint(duals[rows] * denominator).astype(np.int64)
     rate = -np.asarray(system.relations[rows].T @ whole, dtype=np.int64)
     rate[need.target] += denominator * need.sense
+    rate[list(need.known)] = 0
     classes = np.flatnonzero(rate)
     down, up = system.down[classes].astype(object), system.up[classes].astype(object)
     own = rate[classes].astype(object)
@@ -143,6 +147,12 @@ class FlowPart(NamedTuple):
     classes: IntArray
     rows: IntArray
     needs: list[Need]
+
+    def with_neighbours(self, system: ClassSystem, among: IntArray | None = None) -> FlowPart:
+        """With the classes beside it (of these), unless they are too many."""
+        beside = system.relations[self.rows].indices.astype(np.int64)
+        wide: IntArray = np.union1d(self.classes, beside if among is None else np.intersect1d(beside, among))
+        return self._replace(classes=wide) if wide.size <= TUNING.widest else self
 
 
 def parts_of(system: ClassSystem, support: IntArray, needs: Iterable[Need]) -> list[FlowPart]:
@@ -188,10 +198,7 @@ class CutLoop:
         self.covering = CoveringProgram(system.cost / self.scale, price=TUNING.price * (1.0 + total))
         self.spare = partner_cuts(system)
         """Cuts that join the program where a point breaks them: most never do."""
-        self._spare_rows = in_proportion(self.spare, system.size)
-        self._spare_least = np.array([float(cut.least > 0) for cut in self.spare])
-        self.nested = 1
-        """Cuts of one need at once."""
+        self._spare_rows, self._spare_least = in_proportion(self.spare, system.size), _right_sides(self.spare)
         self.met: set[Need] = set()
         """Needs that the last points met, and that are not asked about while others break cuts."""
 
@@ -199,12 +206,22 @@ class CutLoop:
     def late(self) -> bool:
         return time.monotonic() > self.deadline
 
+    def drop_loose(self, x: FloatArray) -> None:
+        """Leave out the cuts that this point meets with much to spare: they join again where a point breaks them."""
+        slack = in_proportion(self.cuts, self.system.size) @ x - _right_sides(self.cuts)
+        out = set(self.covering.drop(np.flatnonzero(slack > TUNING.loose)).tolist())
+        loose = [cut for place, cut in enumerate(self.cuts) if place in out]
+        self.cuts = [cut for place, cut in enumerate(self.cuts) if place not in out]
+        self.spare += loose
+        self._spare_rows = csr_matrix(vstack([self._spare_rows, in_proportion(loose, self.system.size)], format="csr"))
+        self._spare_least = np.append(self._spare_least, _right_sides(loose))
+
     def add(self, cuts: list[CapacityCut]) -> None:
         if cuts:
             bought = csr_matrix(np.ones((len(cuts), 1)))
             rows = csr_matrix(hstack([in_proportion(cuts, self.system.size), bought], format="csr"))
             rows.sort_indices()
-            self.covering.add(rows, np.array([float(cut.least > 0) for cut in cuts]))
+            self.covering.add(rows, _right_sides(cuts))
         self.cuts += cuts
 
     def solve(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -240,8 +257,7 @@ class CutLoop:
         for part in parts_of(self.system, np.flatnonzero(x), (need for need in self.system.needs if need not in passed)):
             if self.late:
                 break
-            beside = np.union1d(part.classes, self.system.relations[part.rows].indices).astype(np.int64)
-            found += self._in_part(part._replace(classes=beside) if beside.size <= TUNING.widest else part, x)
+            found += self._in_part(part.with_neighbours(self.system), x)
         return found
 
     def _tight(self, x: FloatArray) -> list[CapacityCut]:
@@ -249,7 +265,7 @@ class CutLoop:
         return [cut for cut in self.cuts if cut.least > 1 and cut.short(x) > -TUNING.violation]
 
     def _in_part(self, part: FlowPart, inside: FloatArray) -> list[CapacityCut]:
-        flows, found = _PartFlows(self.system, part, inside), list[CapacityCut]()
+        flows, found = PartFlows(self.system, part, inside), list[CapacityCut]()
         done, shown = set[int](), set[Need]()
         for need in part.needs:
             if self.late:
@@ -257,7 +273,7 @@ class CutLoop:
             if need.target in done or need in shown:  # a cut of the other sense is most often the same
                 continue
             self.met.discard(need)
-            asked = flows.ask(need, self.nested)
+            asked = flows.ask(need)
             found += asked.cuts
             if asked.cuts:
                 done.add(need.target)
@@ -269,7 +285,7 @@ class CutLoop:
         """The bound of the linear program with all cuts found in time, and its point; tell hears of each bound."""
         lower, upper = self.system.free.astype(np.float64), np.ones(self.system.size)
         best, x = 0, lower
-        for _ in range(TUNING.rounds):
+        for number in range(1, TUNING.rounds + 1):
             found = self.solve(lower, upper)
             if found is None:
                 break
@@ -279,6 +295,8 @@ class CutLoop:
             new = [] if self.late else self.separate(x)
             if not new:
                 break
+            if number % TUNING.keeping == 0:
+                self.drop_loose(x)
             self.add(new)
         return best, x
 
@@ -290,7 +308,7 @@ class _Asked(NamedTuple):
     shown: set[Need]
 
 
-class _PartFlows:
+class PartFlows:
     """How far the targets of needs can go in one part, where each class carries no more than its share of the point."""
 
     def __init__(self, system: ClassSystem, part: FlowPart, inside: FloatArray) -> None:
@@ -303,28 +321,31 @@ class _PartFlows:
         self.named = dict[int, list[Need]]()
         for need in part.needs:
             self.named.setdefault(self.at[need.target], []).append(need)
-        self.set: tuple[int, bytes] = (-1, b"")
+        self.set: tuple[int, tuple[int, ...]] = (-1, ())
 
-    def ask(self, need: Need, nested: int) -> _Asked:
-        """Up to so many cuts, each found where those before it are taken to be met (nested cuts of Koch and Martin 1998)."""
-        share, cuts = self.share, list[CapacityCut]()
-        for _ in range(nested):
-            ended = self._farthest(need, share)
-            if ended is None:
-                break
-            if need.sense * ended[0][self.at[need.target]] >= need.amount * (1 - 1e-7):
-                return _Asked(cuts, set() if cuts else {need} | self._shown_too(ended[0]))
-            cut = self._cut(need, ended[1])
-            if cut is None or cut.short(self.inside) <= TUNING.violation:
-                break
-            cuts.append(cut)
-            share = share.copy()
-            share[[self.at[number] for number in cut.classes.tolist() if number in self.at]] = 1.0
-        return _Asked(cuts, set())
+    def ask(self, need: Need) -> _Asked:
+        """A cut that the point breaks, or the needs that its flow meets; nothing where the solver had no answer."""
+        ended = self._farthest(need)
+        if ended is None:
+            return _Asked([], set())
+        if self._enough(need, ended[0]):
+            return _Asked([], {need} | self.shown_too(ended[0]))
+        cut = self._cut(need, ended[1])
+        return _Asked([] if cut is None or cut.short(self.inside) <= TUNING.violation else [cut], set())
 
-    def _farthest(self, need: Need, share: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        wanted = (need.amount, share.tobytes())
+    def met(self, need: Need) -> FloatArray | None:
+        """A flow that meets the need; None where the point has none."""
+        ended = self._farthest(need)
+        return None if ended is None or not self._enough(need, ended[0]) else ended[0]
+
+    def _enough(self, need: Need, flow: FloatArray) -> bool:
+        return bool(need.sense * flow[self.at[need.target]] >= need.amount * (1 - 1e-7))
+
+    def _farthest(self, need: Need) -> tuple[FloatArray, FloatArray] | None:
+        wanted = (need.amount, need.known)
         if wanted != self.set:
+            share = self.share.copy()
+            share[[self.at[each] for each in need.known if each in self.at]] = 0.0
             low, high = (np.minimum(each, need.amount) * share for each in self.room)
             self.program.capacities(-low, high)
             self.set = wanted
@@ -336,7 +357,7 @@ class _PartFlows:
         duals[self.part.rows] = -multipliers
         return cut_of(self.system, need, duals)
 
-    def _shown_too(self, flow: FloatArray) -> set[Need]:
+    def shown_too(self, flow: FloatArray) -> set[Need]:
         """Needs that this flow, or a multiple of it, meets too: of classes that carry as much of it as any, beside their share."""
         moved = np.flatnonzero(np.abs(flow) > TUNING.nothing * max(1.0, float(np.abs(flow).max(initial=0.0))))
         here, part = flow[moved], self.share[moved]
@@ -345,9 +366,15 @@ class _PartFlows:
         for turn in (1, -1):
             there = np.where(here * turn > 0, self.room[1][moved], self.room[0][moved]) * part
             longest = float((there / np.abs(here)).min(initial=np.inf)) * (1 + 1e-9)
-            for place, own in zip(moved.tolist(), (here * turn).tolist(), strict=True):
-                found |= {need for need in self.named.get(place, ()) if need.sense * own >= most and need.amount <= longest * abs(own)}
+            here_now = dict(zip(moved.tolist(), (here * turn).tolist(), strict=True))
+            for place in self.named.keys() & here_now.keys():
+                own = here_now[place]
+                found |= {need for need in self.named[place] if need.sense * own >= most and need.amount <= longest * abs(own)}
         return found
+
+
+def _right_sides(cuts: list[CapacityCut]) -> FloatArray:
+    return np.array([float(cut.least > 0) for cut in cuts])
 
 
 def _different(cuts: list[CapacityCut]) -> list[CapacityCut]:

@@ -79,19 +79,28 @@ def _subtract(row: dict[int, Fraction], other: dict[int, Fraction], times: Fract
 def shown_by(system: ClassSystem, support: IntArray, move: AnyArray) -> IntArray:
     """How far the vector can take each class of its support, as rows (up, down), rounded down: its longest multiple within the bounds."""
     down, up = system.down[support].astype(object), system.up[support].astype(object)
-    reach = []
+    table = np.zeros((2, support.size), dtype=object)
     for sense in (1, -1):
         there = move * sense
-        limit = min(
-            (Fraction(int(u if m > 0 else d), abs(int(m))) for m, d, u in zip(there, down, up, strict=True) if m), default=Fraction(0)
-        )
-        reach.append((limit, there))
-    table = np.zeros((2, support.size), dtype=object)
-    for limit, there in reach:
-        for place, m in enumerate(there):
-            row = 0 if m > 0 else 1
-            table[row, place] = max(table[row, place], int(limit * abs(int(m))))
+        rising = there > 0
+        top, bottom = _longest(np.abs(move), np.where(rising, up, down))
+        reach = np.abs(move) * top // bottom
+        table[0] = np.maximum(table[0], np.where(rising, reach, 0))
+        table[1] = np.maximum(table[1], np.where(rising, 0, reach))
     return table
+
+
+def _longest(size: AnyArray, room: AnyArray) -> tuple[int, int]:
+    """As a fraction, the largest number by which they can be multiplied and stay within their rooms."""
+    moved = np.flatnonzero(size)
+    if not moved.size:
+        return 0, 1
+    tightest = moved[np.argmin(room[moved].astype(np.float64) / size[moved].astype(np.float64))]
+    top, bottom = int(room[tightest]), int(size[tightest])
+    if not (size[moved] * top <= room[moved] * bottom).all():  # equal but for what doubles can tell
+        least = min(Fraction(int(r), int(s)) for r, s in zip(room[moved], size[moved], strict=True))
+        top, bottom = least.numerator, least.denominator
+    return top, bottom
 
 
 def holds(system: ClassSystem, suppressed: BoolArray, need: Need, support: IntArray, move: AnyArray) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -31,10 +33,13 @@ class CellIntervals:
     programs: int
 
 
-def infer(published: ReleasedSystem, cells: IntArray, enough: tuple[FloatArray, FloatArray] | None = None) -> CellIntervals:
+def infer(
+    published: ReleasedSystem, cells: IntArray, enough: tuple[FloatArray, FloatArray] | None = None, *, until: float = math.inf
+) -> CellIntervals:
     """The attacker's interval of each cell, from the relations and what the public knows of each value.
 
-    `enough` (low, high per cell): an end is not looked for once some possible table was seen at or beyond it.
+    `enough` (low, high per cell): an end is not looked for once some possible table was seen at or beyond it. `until`: on the monotonic
+    clock, when no further cell is looked at; those that were are answered.
     """
     if not published.known_bounds and not published.rhs.any() and not published.low.any():
         return _scaled(published, cells)
@@ -57,6 +62,9 @@ def infer(published: ReleasedSystem, cells: IntArray, enough: tuple[FloatArray, 
     low = high = ranges.point[cells]
     programs = 1
     for place, cell in enumerate(cells.tolist()):
+        if time.monotonic() > until:
+            cells, low, high = cells[:place], low[:place], high[:place]
+            break
         for end, done in ((ranges.lowest, low[place] <= need_low[place]), (ranges.highest, high[place] >= need_high[place])):
             if done:
                 continue
