@@ -11,7 +11,7 @@ import numpy as np
 from statveil.core.arrays import BoolArray
 from statveil.suppress.cells.classes import ClassSystem, Need
 from statveil.suppress.cells.gate import breaches
-from statveil.suppress.cells.heuristic import Cover, Proof, construct
+from statveil.suppress.cells.heuristic import Cover, Proof, construct, improve
 from statveil.suppress.cells.lower_bound import CutLoop
 from statveil.suppress.cells.methods.regions import CutPool, RegionSearch
 
@@ -27,6 +27,10 @@ class AutoTuning(NamedTuple):
     """Of the time, for the bound whose cuts guide a pattern."""
     wanted_anyway: float = 0.02
     """The price of a class that the bound's point wants whole, beside its own: it is found cheap, not free."""
+    uneven: float = 20.0
+    """How many times the middle cost the largest is, where single classes are much of the whole: each is then looked at first."""
+    one_by_one: float = 0.5
+    """Of the time, when that ends."""
     told: float = 0.1
     """Of the time, between two patterns that are told."""
 
@@ -82,11 +86,20 @@ def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None])
     cover.discount = np.ones(system.size)
     needs = repaired(cover, system.needs)
     _tell(cover, send, "guided by the bound")
+    if _uneven(system):
+        improve(cover, needs, began + TUNING.one_by_one * seconds)
+        needs = repaired(cover, needs)
+        _tell(cover, send, "the dearest first")
     pool = CutPool([*loop.cuts, *loop.spare], system.size)
-    search = RegionSearch(cover, pool, np.maximum(1.0 - x, TUNING.wanted_anyway), SEED)
+    search = RegionSearch(cover, pool, np.maximum(1.0 - x, TUNING.wanted_anyway) * system.cost, SEED)
     while cover.cost > bound and search.run(needs, time.monotonic() + TUNING.told * seconds):
         needs = repaired(cover, needs)
         _tell(cover, send, "region by region")
+
+
+def _uneven(system: ClassSystem) -> bool:
+    cost = system.cost[~system.free]
+    return bool(cost.size and cost.max() > TUNING.uneven * max(float(np.median(cost)), 1.0))
 
 
 def _tell(cover: Cover, send: Callable[[Any], None], stage: str) -> None:

@@ -6,6 +6,7 @@ next to nothing. The deviation is kept in whole numbers as witness, and ticks of
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -258,11 +259,11 @@ def construct(system: ClassSystem, deadline: float, discount: FloatArray | None 
     return cover
 
 
-def improve(cover: Cover, needs: tuple[Need, ...]) -> None:
-    """Make it cheaper: give up one class after the other, dearest first, meet its needs anew, and keep what costs less."""
+def improve(cover: Cover, needs: tuple[Need, ...], until: float = math.inf) -> None:
+    """Make it cheaper until then: give up one class after the other, dearest first, meet its needs anew, and keep what costs less."""
     order = np.flatnonzero(cover.suppressed & ~cover.system.free)
     for number in order[np.lexsort((order, -cover.system.cost[order]))].tolist():
-        if cover.late:
+        if cover.late or time.monotonic() > until:
             return
         if cover.suppressed[number]:
             _give_up(cover, number, needs)
