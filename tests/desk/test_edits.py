@@ -44,9 +44,12 @@ def test_tables_that_a_form_cannot_mean(form: dict[str, list[str]], words: str) 
         edits.with_table(JOB, form)
 
 
-def test_linked_tables_are_edited_by_hand() -> None:
-    with pytest.raises(InputError, match="several linked tables"):
-        edits.with_table({"table": [JOB["table"], JOB["table"]]}, {"dimension": ["region"]})
+def test_one_of_linked_tables_is_edited_and_the_others_stay() -> None:
+    job = {"table": [JOB["table"], {**JOB["table"], "name": "two"}]}
+    changed = edits.with_table(job, {"at": ["1"], "dimension": ["region"], "tree region": ["flat"]})
+    assert changed["table"][0] == JOB["table"]
+    assert changed["table"][1]["dimensions"] == {"region": "flat"}
+    assert edits.without_table(job, {"at": ["1"]}) == {"table": JOB["table"]}
 
 
 def test_rules_are_added_changed_and_dropped_in_their_place() -> None:

@@ -40,7 +40,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def walk_by_keys(page: Any) -> None:
     """From a sensitive cell one to the left, and on to the next sensitive one."""
-    page.focus("td.sensitive a")
+    page.focus("td.sensitive button")
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("document.activeElement.closest('td, th').cellIndex") == page.evaluate(
         "document.querySelector('td.sensitive').cellIndex - 1"

@@ -26,9 +26,26 @@ class ProfileTuning(NamedTuple):
     """Characters of the names of columns that `repr` shows."""
     identifying: float = 0.98
     """Share of different values from which a column of codes is taken for an identifier."""
+    words: int = 5
+    """So many different words may stand among numbers, which then mean a missing value, most likely."""
+    worded: float = 0.8
+    """Share of numbers that a column with such words has at least."""
+    codes: int = 6
+    """Most frequent codes that are told of a column."""
 
 
 TUNING = ProfileTuning()
+
+
+class AmountSpread(NamedTuple):
+    """Where the amounts of a column lie, and which part of their sum the largest is: long tails are what protection is about."""
+
+    least: float
+    median: float
+    high: float
+    """Ninety-nine in a hundred are not larger."""
+    largest: float
+    largest_share: float
 
 
 class ColumnProfile(NamedTuple):
@@ -38,6 +55,8 @@ class ColumnProfile(NamedTuple):
     missing: int
     span: float | None = None
     """From the smallest to the largest, where all values are numbers."""
+    spread: AmountSpread | None = None
+    """Of a column of amounts. Confidential."""
 
 
 def profile(data: Microdata) -> list[ColumnProfile]:
@@ -51,26 +70,32 @@ def profile(data: Microdata) -> list[ColumnProfile]:
 def _facts(data: Microdata, place: int) -> str:
     text = f"trim(CAST({column(data.engine, data.columns[place])} AS STRING))"
     number = f"regexp_full_match({text}, '[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?')"
+    amount = f"CASE WHEN {number} THEN CAST(replace({text}, ',', '.') AS DOUBLE) END"
     return (
         f"count(DISTINCT nullif({text}, '')) AS distinct{place}, count(nullif({text}, '')) AS given{place}, "
         f"count(*) FILTER (WHERE {number}) AS numbers{place}, count(DISTINCT length(nullif({text}, ''))) AS widths{place}, "
-        f"coalesce(max(TRY_CAST({text} AS DOUBLE)) - min(TRY_CAST({text} AS DOUBLE)), 0) AS span{place}, "
+        f"coalesce(max({amount}) - min({amount}), 0) AS span{place}, "
+        f"count(DISTINCT nullif({text}, '')) FILTER (WHERE NOT {number}) AS words{place}, "
+        f"quantile_disc({amount}, [0, 0.5, 0.99, 1]) AS spread{place}, max(abs({amount})) / nullif(sum(abs({amount})), 0) AS share{place}, "
         f"count(*) FILTER (WHERE {number} AND regexp_matches({text}, '[.,]')) AS broken{place}"
     )
 
 
 def _column(name: str, place: int, row: dict[str, Any]) -> ColumnProfile:
-    facts = {fact: row[f"{fact}{place}"] for fact in ("distinct", "given", "numbers", "broken", "widths", "span")}
+    facts = {fact: row[f"{fact}{place}"] for fact in ("distinct", "given", "numbers", "broken", "widths", "span", "words")}
     span = facts["span"] if facts["given"] and facts["numbers"] == facts["given"] else None
-    return ColumnProfile(name, _look(**facts), facts["distinct"], row["records"] - facts["given"], span)
+    look = _look(**facts)
+    spread = AmountSpread._make([*row[f"spread{place}"], row[f"share{place}"] or 0.0]) if look == "number" else None
+    return ColumnProfile(name, look, facts["distinct"], row["records"] - facts["given"], span, spread)
 
 
-def _look(*, distinct: int, given: int, numbers: int, broken: int, widths: int, span: float) -> Look:
+def _look(*, distinct: int, given: int, numbers: int, broken: int, widths: int, span: float, words: int) -> Look:
     if not given:
         return "empty"
     serial = distinct == given and span < 2 * given
     amounts = widths > 1 and (broken or (distinct > TUNING.few and not serial))
-    if amounts and numbers >= TUNING.numbers * given:
+    least = TUNING.worded if words <= TUNING.words else TUNING.numbers
+    if amounts and numbers >= least * given:
         return "number"
     return "identifier" if distinct > TUNING.few and distinct >= TUNING.identifying * given else "code"
 
@@ -122,6 +147,16 @@ class Microdata(ShortDisplay):
         with self.engine.session() as session:
             found = session.query(f"SELECT DISTINCT {self.engine.text(name)} AS code FROM records WHERE {place} IS NOT NULL ORDER BY code")
         return [str(code) for code in found["code"].to_pylist()]
+
+    def frequent_codes(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """By column, its most frequent codes; the first ones in the order of text where they are equally frequent."""
+        found = {}
+        with self.engine.session() as session:
+            for name in names:
+                codes = f"SELECT {self.engine.text(name)} AS code FROM records WHERE {column(self.engine, name)} IS NOT NULL"
+                rows = session.query(f"SELECT code FROM ({codes}) GROUP BY code ORDER BY count(*) DESC, code LIMIT {TUNING.codes}")
+                found[name] = [str(code) for code in rows["code"].to_pylist()]
+        return found
 
     def _headline(self) -> str:
         return f"Microdata (confidential): {self.origin}, {counted(len(self.columns), 'column')}"

@@ -26,9 +26,26 @@ RULE_WORDS: Mapping[str, str] = {
 }
 
 
-def first_table(content: Mapping[str, Any]) -> dict[str, Any]:
-    table = content.get("table", {})
-    return dict(table[0] if isinstance(table, list) else table)
+NEW = "new"
+"""The place of a table that the job does not have yet."""
+
+
+def tables_of(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The linked tables of the job; one is a list of one."""
+    tables = content.get("table", [])
+    return [dict(each) for each in (tables if isinstance(tables, list) else [tables])]
+
+
+def place_of(content: Mapping[str, Any], at: str) -> int:
+    """Which of the tables is meant: the first, unless another one is named; after the last a new one."""
+    tables = tables_of(content)
+    if at == NEW:
+        return len(tables)
+    return int(at) if at.isascii() and at.isdigit() and int(at) < len(tables) else 0
+
+
+def _with_tables(content: dict[str, Any], tables: list[dict[str, Any]]) -> dict[str, Any]:
+    return {**content, "table": tables if len(tables) > 1 else tables[0]}
 
 
 def with_records(content: dict[str, Any], form: Words) -> dict[str, Any]:
@@ -60,19 +77,46 @@ def with_complete(content: dict[str, Any], form: Words) -> dict[str, Any]:
 
 
 def with_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
-    """Dimensions, measure, holding and weight; several linked tables are edited by hand."""
+    """Dimensions, measure, holding and weight of one of the linked tables, or of a new one."""
     if "dataset" in content:
         raise InputError("This job is that of a table server, not of a table.")
-    if isinstance(content.get("table"), list) and len(content["table"]) > 1:
-        raise InputError("This job has several linked tables.", hint="Edit them in job.toml; the desk runs them as they are.")
-    chosen = form.get("dimension", [])
+    chosen, tables, at = form.get("dimension", []), tables_of(content), place_of(content, word(form, "at"))
     if not chosen:
         raise InputError("A table needs at least one dimension.")
-    table = {key: value for key, value in first_table(content).items() if key not in ("measure", "holding", "weight", "dimensions")}
+    before = tables[at] if at < len(tables) else {}
+    table = {key: value for key, value in before.items() if key not in ("measure", "holding", "weight", "dimensions")}
     table |= {key: word(form, key) for key in ("measure", "holding", "weight") if word(form, key)}
     if word(form, "name"):
         table["name"] = word(form, "name")[:80]
-    return {**content, "table": {**table, "dimensions": {name: tree_of(name, form) for name in chosen}}}
+    elif not before and tables:
+        table["name"] = f"{word(form, 'measure') or 'count'} by {', '.join(chosen)}"[:80]
+    table["dimensions"] = {name: _same_or(tree_of(name, form), before, name) for name in chosen}
+    return _with_tables(content, [*tables[:at], table, *tables[at + 1 :]])
+
+
+def without_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    tables, at = tables_of(content), place_of(content, word(form, "at"))
+    if len(tables) < 2:
+        raise InputError("A job needs at least one table.")
+    return _with_tables(content, [*tables[:at], *tables[at + 1 :]])
+
+
+def with_tree(content: dict[str, Any], form: Words, file: str) -> dict[str, Any]:
+    """The tree of a dimension in this file, in every linked table that has the dimension: they share its codes."""
+    name, tables = word(form, "of"), tables_of(content)
+    if not any(name in each.get("dimensions", {}) for each in tables):
+        raise InputError(f"No table has the dimension {name!r}.", hint="Tick it on the screen Table first.")
+    changed = [
+        {**each, "dimensions": {**each["dimensions"], name: {"hierarchy": file}}} if name in each["dimensions"] else each for each in tables
+    ]
+    return _with_tables(content, changed)
+
+
+def _same_or(tree: dict[str, Any] | str, before: Mapping[str, Any], name: str) -> dict[str, Any] | str:
+    """What the form does not show of a tree stays, such as the name of its total, as long as the tree is the same."""
+    old = before.get("dimensions", {}).get(name)
+    is_same = isinstance(old, Mapping) and isinstance(tree, Mapping) and all(old.get(key) == value for key, value in tree.items())
+    return dict(old) if is_same else tree
 
 
 def tree_of(name: str, form: Words) -> dict[str, Any] | str:

@@ -46,10 +46,11 @@ class Assessed(NamedTuple):
 
 
 class RecordColumns(NamedTuple):
-    """The columns of the records that are used, as they look; by column the words in it that may mean that a value is missing; and
-    what became of the records of the file."""
+    """The columns of the records that are used, as they look; by column of codes the most frequent ones; by column the words in it
+    that may mean that a value is missing; and what became of the records of the file."""
 
     profiles: list[ColumnProfile]
+    codes: Mapping[str, list[str]]
     doubtful: Mapping[str, list[str]]
     told: list[str]
 
@@ -69,7 +70,9 @@ class Looks:
 
         def look() -> RecordColumns:
             records = data.microdata(path)
-            return RecordColumns(profile(records), doubtful_words(records), records.prepared.in_words() if records.prepared else [])
+            looks, told = profile(records), records.prepared.in_words() if records.prepared else []
+            codes = records.frequent_codes([each.name for each in looks if each.look == "code"])
+            return RecordColumns(looks, codes, doubtful_words(records), told)
 
         found: RecordColumns = self._made(key, look)
         return found

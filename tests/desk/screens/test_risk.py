@@ -39,7 +39,7 @@ def test_a_closed_branch_tells_how_many_sensitive_cells_are_in_it(tmp_path: Path
     region = [view.dimensions[0].codes[code] for code in view.coordinates[:, 0]]
     hidden = len({cell for code, cell in zip(region, view.cell, strict=True) if code in ("N1", "N2") and found.sensitive[cell]})
     assert hidden == 1, "food in N1 is nearly all of one shop's"
-    assert f'Open North">+</a> <span class="below">{hidden} below</span>' in desk.get("/risk").text
+    assert f'Open North">+</a><span class="name">North <span class="below">{hidden} below</span>' in desk.get("/risk").text
 
 
 def test_the_cards_of_all_cells_tell_what_the_table_holds(tmp_path: Path) -> None:

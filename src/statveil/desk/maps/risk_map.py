@@ -37,12 +37,14 @@ class MapHeading(NamedTuple):
 
 
 class MapCell(NamedTuple):
-    """`status`: sensitive, frozen, safe or empty; its letter stands in the cell too, as colour is never alone."""
+    """`status`: sensitive, frozen, safe or empty; its letter stands in the cell too, as colour is never alone. `rules`: the places of
+    those that find it, counted from 1 as `rule_marks` does; the first one colours it."""
 
     cell: int
     value: str
     status: str
     why: str
+    rules: tuple[int, ...] = ()
     after: str = ""
     """What a run released in its place, and by how much that differs."""
 
@@ -147,8 +149,14 @@ def _shown(table: Table, found: Sensitivity, cell: int) -> MapCell:
         return MapCell(-1, "", "empty", "no record")
     value = grouped(int(table.value[cell]), table.scale)
     if found.sensitive[cell]:
-        return MapCell(cell, value, "sensitive", "; ".join(found.reasons_of(cell)))
+        reasons = found.reasons_of(cell)
+        return MapCell(cell, value, "sensitive", "; ".join(reasons), tuple(rule_marks(found)[words] for words in reasons))
     return MapCell(cell, value, "frozen" if found.frozen[cell] else "safe", "")
+
+
+def rule_marks(found: Sensitivity) -> dict[str, int]:
+    """A number for each reason why a cell is sensitive: the first is 1."""
+    return {words: place for place, words in enumerate(found.reasons, 1)}
 
 
 def labels_of(view: View, cell: int) -> dict[str, str]:

@@ -40,7 +40,7 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
     def data(request: Request) -> Response:
         content = project.content
         columns = desk.looks.columns() if content else None
-        return desk.page(request, "data.html", columns=columns, files=project.data_files(), data=data_of(content))
+        return desk.page(request, "data.html", columns=columns, files=project.data_files(), data=data_of(content), short=in_short)
 
     @app.post("/data/add")
     def add_file(request: Request, form: Given) -> Response:
@@ -85,6 +85,12 @@ def _change_records(desk: Desk, request: Request, form: Form, edit: Edit, words:
 
     desk.project.change(changed, step_of(request, form, words))
     return back("/")
+
+
+def in_short(amount: float) -> str:
+    """Two figures, as nobody needs more of the amounts of single respondents to know a column: 120,000 or 0.52."""
+    rounded = float(f"{amount:.2g}")
+    return f"{rounded:,.0f}" if rounded.is_integer() else f"{rounded:.6g}"
 
 
 def data_of(content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +16,7 @@ from statveil.desk.decisions import STATUSES, Decision, decisions_of, with_decis
 from statveil.desk.forms import Form, Given, word
 from statveil.desk.looks import Assessed
 from statveil.desk.maps.cards import card, listed_cells, sums_of
-from statveil.desk.maps.risk_map import TUNING, Place, labels_of, place_of, risk_map
+from statveil.desk.maps.risk_map import TUNING, Place, labels_of, place_of, risk_map, rule_marks
 from statveil.desk.screens.page import Desk, back, step_of, who
 from statveil.tables.table import View, in_words
 
@@ -82,11 +83,13 @@ def looked_at(assessed: Assessed, asked: Mapping[str, str], screen: str) -> dict
         "tuning": TUNING,
         "only": only,
         "lists": ["sensitive", *found.reasons, *(["frozen"] if found.frozen.any() else [])],
+        "marks": rule_marks(found),
         "listed": listed,
         "all_listed": all_listed,
         "cell": cell,
         "card": card(table, found, view, cell, assessed.job.rules()) if cell >= 0 else None,
         "sums": sums_of(view, cell) if cell >= 0 else [],
+        "asked": {**_asked_of(view, place), **kept},
         "link": lambda **changed: address(screen, view, place, **{**kept, **changed}),
         "to_cell": lambda other: address(screen, view, place_of(view, other, place), cell=other, **kept),
     }
@@ -164,11 +167,15 @@ def _whole(text: str) -> int:
 
 def address(screen: str, view: View, place: Place, **changed: Any) -> str:
     """The address of the same map with something changed; `turn_row` and `turn_column` open what is closed and close what is open."""
-    rows, columns = set(place.open_rows), set(place.open_columns)
-    rows ^= {changed.pop("turn_row")} if "turn_row" in changed else set()
-    columns ^= {changed.pop("turn_column")} if "turn_column" in changed else set()
+    rows = place.open_rows ^ ({changed.pop("turn_row")} if "turn_row" in changed else set())
+    columns = place.open_columns ^ ({changed.pop("turn_column")} if "turn_column" in changed else set())
+    return f"{screen}?" + urlencode({**_asked_of(view, replace(place, open_rows=rows, open_columns=columns)), **changed})
+
+
+def _asked_of(view: View, place: Place) -> dict[str, str]:
+    """What an address says of the place that it leads to."""
     asked = {"view": view.name, "rows": place.rows, "columns": place.columns}
-    asked |= {"open_rows": json.dumps(sorted(rows)), "open_columns": json.dumps(sorted(columns))}
+    asked |= {"open_rows": json.dumps(sorted(place.open_rows)), "open_columns": json.dumps(sorted(place.open_columns))}
     asked |= {f"at {name}": code for name, code in place.at.items()}
-    pages = {name: start for name, start in (("first_row", place.first_row), ("first_column", place.first_column)) if start}
-    return f"{screen}?" + urlencode({**asked, **pages, **changed})
+    pages = {name: str(start) for name, start in (("first_row", place.first_row), ("first_column", place.first_column)) if start}
+    return {**asked, **pages}

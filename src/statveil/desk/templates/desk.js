@@ -33,6 +33,26 @@ document.addEventListener("input", (event) => {
   }, 120);
 });
 
+// The codes of a dimension that the map does not show, one after the other: the map follows, and the address with it.
+let sliding;
+for (const slide of document.querySelectorAll(".slide")) slide.hidden = false;
+document.addEventListener("input", (event) => {
+  const slide = event.target.closest(".slide");
+  if (!slide) return;
+  const codes = document.getElementById(slide.dataset.for);
+  codes.selectedIndex = slide.value;
+  slide.setAttribute("aria-valuetext", codes.selectedOptions[0].text);
+  clearTimeout(sliding);
+  sliding = setTimeout(() => {
+    const asked = new URLSearchParams(location.search);
+    asked.set(codes.name, codes.value);
+    asked.delete("cell");
+    history.replaceState(null, "", location.pathname + "?" + asked);
+    for (const here of document.querySelectorAll("[name=here]")) here.value = asked;
+    swap(location.href, ["map"]);
+  }, 60);
+});
+
 // A form that shows what it would give: the parts named follow, the job stays.
 let looking;
 document.addEventListener("input", (event) => {
@@ -55,10 +75,10 @@ document.addEventListener("keydown", (event) => {
   if (event.key in MOVES) {
     const [down, right] = MOVES[event.key], rows = [...cell.closest("table").rows];
     let row = rows.indexOf(cell.parentElement), column = cell.cellIndex;
-    do { row += down; column += right; next = rows[row] && rows[row].cells[column] && rows[row].cells[column].querySelector("a"); }
+    do { row += down; column += right; next = rows[row] && rows[row].cells[column] && rows[row].cells[column].querySelector("a, button"); }
     while (!next && rows[row] && rows[row].cells[column]);
   } else if (event.key === "s") {
-    const all = [...cell.closest("table").querySelectorAll("td.sensitive a")];
+    const all = [...cell.closest("table").querySelectorAll("td.sensitive button")];
     next = all.find((each) => cell.compareDocumentPosition(each) === Node.DOCUMENT_POSITION_FOLLOWING) || all[0];
   } else return;
   event.preventDefault();
