@@ -6,6 +6,7 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,27 @@ def test_no_class_name_stands_in_three_modules() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name.lstrip("_")].add(named(path))
     assert {name: sorted(where) for name, where in places.items() if len(where) > 2} == {}
+
+
+def imported(path: Path) -> Iterator[tuple[str, ...]]:
+    """What a module imports of ours, below `statveil`, wherever in it that stands: at its top, in a function, for types alone."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("statveil."):
+            place = tuple(str(node.module).split(".")[1:])
+            yield from ((*place, name.name) for name in node.names)
+
+
+@pytest.mark.parametrize("package", ["", "server", "protect"])
+def test_folders_beside_each_other_do_not_import_in_a_circle(package: str) -> None:
+    above = tuple(package.split("/")) if package else ()
+    folders = {path.name for path in SOURCE.joinpath(*above).iterdir() if (path / "__init__.py").exists()}
+    needs: dict[str, set[str]] = {folder: set() for folder in folders}
+    for path in MODULES:
+        place, depth = path.relative_to(SOURCE).parts, len(above)
+        if place[:depth] == above and place[depth] in folders:
+            found = {words[depth] for words in imported(path) if words[:depth] == above and len(words) > depth}
+            needs[place[depth]] |= found & folders - {place[depth]}
+    list(TopologicalSorter(needs).static_order())  # raises CycleError, with the circle
 
 
 @pytest.mark.parametrize(("path", "kernel"), [pytest.param(*each, id=f"{named(each[0])}:{each[1].name}") for each in kernels()])
