@@ -33,6 +33,8 @@ class AutoTuning(NamedTuple):
     """Of the time, when that ends."""
     told: float = 0.1
     """Of the time, between two patterns that are told."""
+    telling: float = 0.02
+    """Of the time, for the last one to be repaired and told."""
 
 
 TUNING = AutoTuning()
@@ -79,7 +81,7 @@ def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None])
     began = time.monotonic()
     loop = CutLoop(system, began + TUNING.first_bound * seconds)
     bound, x = loop.root()
-    cover = Cover(system, began + seconds)
+    cover = Cover(system, began + (1 - TUNING.telling) * seconds)
     cover.discount = np.maximum(1.0 - x, TUNING.wanted_anyway)
     cover.meet_all(system.needs)
     cover.drop_unused()
@@ -92,7 +94,9 @@ def run_guided(system: ClassSystem, seconds: float, send: Callable[[Any], None])
         _tell(cover, send, "the dearest first")
     pool = CutPool([*loop.cuts, *loop.spare], system.size)
     search = RegionSearch(cover, pool, np.maximum(1.0 - x, TUNING.wanted_anyway) * system.cost, SEED)
-    while cover.cost > bound and search.run(needs, time.monotonic() + TUNING.told * seconds):
+    going = cover.cost > bound
+    while going:
+        going = search.run(needs, time.monotonic() + TUNING.told * seconds) and cover.cost > bound
         needs = repaired(cover, needs)
         _tell(cover, send, "region by region")
 

@@ -30,7 +30,9 @@ class RegionTuning(NamedTuple):
     attempts: int = 6
     """Points of one region that are asked for cuts, one after the other."""
     steps: int = 6
-    """Of one search, for each class of the region."""
+    """Of one search, for each class of the region,"""
+    least_steps: int = 300
+    """and of any."""
     dearest: float = 0.5
     """How often a region begins at a class drawn by its cost."""
     spread: float = 0.02
@@ -114,7 +116,7 @@ class RegionSearch:
         now, none = cover.suppressed[region], np.zeros(region.size, dtype=np.bool_)
         found, worth = now, float(self.cost[region] @ now)
         for _ in range(TUNING.attempts):
-            steps, seed = TUNING.steps * region.size, int(self.rng.integers(2**31))
+            steps, seed = max(TUNING.steps * region.size, TUNING.least_steps), int(self.rng.integers(2**31))
             found = cheap_cover(self.pool.within(region, outside), price, found, none, steps=steps, seed=seed)
             if cover.late or np.array_equal(found, now) or float(self.cost[region] @ found) > worth + TUNING.nothing:
                 return False
