@@ -165,7 +165,8 @@ def _sound_copies(node: Copies, relations: int, cells: int) -> bool:
         and min(factor, default=0) >= 0
         and _between(node.relations, 0, relations)
         and _between(node.cells, 0, cells)
-        and 0 <= node.shift <= TUNING.finest_scale
+        and len(node.shifts) == len(node.relations)
+        and _between(node.shifts, 0, TUNING.finest_scale + 1)
         and _sound_multipliers(node.plain, relations, cells)
     )
 
@@ -335,7 +336,7 @@ class _Evaluation:
         others = [each & ~known for each in (up, down, ranges.rest)]
         total = 2 * (constant + _sum_of_least(over, under, *others))
         if known.any():
-            return (total + self._by_sign(asked, ranges, over, under) + left_of(asked.pairs) - asked.less) // 2
+            return (total + self._by_sign(asked, ranges, over, under) + left_of(asked.pairs, asked.sense) - asked.less) // 2
         return total // 2
 
     def _by_sign(self, asked: LiftedPulls, ranges: DeviationRanges, over: AnyArray, under: AnyArray) -> int:

@@ -25,9 +25,11 @@ FORMAT = "statveil bound certificate 1"
 COVER = -1
 """In the place of a polygon's longest cell: the cut is a cover."""
 GZIP = b"\x1f\x8b"
+COPY_ROWS = ("cells", "relations", "shifts", "triangles")
 PACKED = "<i4"
 """How factors of copies are packed."""
-LARGEST_PACKED = 2**31 - 1
+PLACES = 30
+"""Binary places that a packed factor certainly has."""
 
 Whole = tuple[int, ...]
 
@@ -71,15 +73,16 @@ class Copies(NamedTuple):
     """Multipliers of copies of the table, each times the sign of a sensitive cell, beside plain ones (docs/methods.md).
 
     `cells` names each copy by its cell. `factors` has a row for each of the `relations` and a column for each copy, packed by `packed`;
-    each counts 2**shift times. `triangles` has five numbers for each: three copies, which pair of them (first and second: 1, first and
-    third: 2, second and third: 3) stands with a plus sign alone, or 0 where all do, and its multiplier, zero or more.
+    those of a row count 2**shift times, by its own of the `shifts`. `triangles` has five numbers for each: three copies, which pair of
+    them (first and second: 1, first and third: 2, second and third: 3) stands with a plus sign alone, or 0 where all do, and its
+    multiplier, zero or more.
     """
 
     plain: Multipliers
     cells: Whole
     relations: Whole
     factors: bytes
-    shift: int
+    shifts: Whole
     triangles: Whole = ()
 
     @property
@@ -90,7 +93,7 @@ class Copies(NamedTuple):
 
 def packed(factors: IntArray) -> bytes:
     """Whole numbers of 32 bits, row by row."""
-    if factors.size and np.abs(factors).max() > LARGEST_PACKED:
+    if factors.size and np.abs(factors).max() >= 2**31:
         raise OverflowError
     return np.ascontiguousarray(factors, dtype=PACKED).tobytes()
 
@@ -201,9 +204,9 @@ def _as_json(node: Node) -> Any:
     if isinstance(node, ProofSum):
         return {"apart": [_as_json(part) for part in node.parts]}
     if isinstance(node, Copies):
-        rows = {name: _joined(getattr(node, name)) for name in ("cells", "relations", "triangles")}
+        rows = {name: _joined(getattr(node, name)) for name in COPY_ROWS}
         factors = base64.b64encode(zlib.compress(node.factors)).decode("ascii")
-        return {"copies_of": _as_json(node.plain), **rows, "factors": factors, "shift": node.shift}
+        return {"copies_of": _as_json(node.plain), **rows, "factors": factors}
     return dict(zip(Multipliers._fields, map(_joined, node), strict=True))
 
 
@@ -223,13 +226,13 @@ def _node(content: Any, *, depth: int) -> Node:
 
 
 def _copies(content: Any) -> Copies:
-    cells, relations, triangles = (_split(content[name]) for name in ("cells", "relations", "triangles"))
+    cells, relations, shifts, triangles = (_split(content[name]) for name in COPY_ROWS)
     size = 4 * len(cells) * len(relations)
     reader = zlib.decompressobj()
     factors = reader.decompress(base64.b64decode(content["factors"], validate=True), size + 1)
     if len(factors) != size or not reader.eof:
         raise ValueError
-    return Copies(_multipliers(content["copies_of"]), cells, relations, factors, _number(content["shift"]), triangles)
+    return Copies(_multipliers(content["copies_of"]), cells, relations, factors, shifts, triangles)
 
 
 def _multipliers(content: Any) -> Multipliers:

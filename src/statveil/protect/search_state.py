@@ -46,14 +46,15 @@ NO_MULTIPLIERS = DualMultipliers(np.zeros(0), np.zeros(0, dtype=np.int64), np.ze
 class LiftedMultipliers(NamedTuple):
     """Multipliers of copies of the table, each times the sign of a sensitive cell (`protect.bounds.lifted`), beside plain ones.
 
-    `copies`: whole numbers, each counting 2**-bits, a row for each relation and a column for each of the `cells`. Triangles: three copies
-    by their columns, the signs of their three products (first and second, first and third, second and third), and a multiplier in costs.
+    `copies`: whole numbers, a row for each relation, each counting 2**-bits of it, and a column for each of the `cells`. Triangles: three
+    copies by their columns, the signs of their three products (first and second, first and third, second and third), and a multiplier in
+    costs.
     """
 
     plain: DualMultipliers
     cells: IntArray
     copies: IntArray
-    bits: int
+    bits: IntArray
     corners: IntArray
     corner_signs: IntArray
     triangles: FloatArray
@@ -79,9 +80,9 @@ def renumbered(proof: Proof, rows: IntArray, cells: IntArray, count: int) -> Pro
     if isinstance(proof, DualMultipliers):
         return _renumbered(proof, rows, cells, count)
     if isinstance(proof, LiftedMultipliers):
-        copies = np.zeros((count, proof.cells.size), dtype=proof.copies.dtype)
-        copies[rows] = proof.copies
-        return proof._replace(plain=_renumbered(proof.plain, rows, cells, count), cells=cells[proof.cells], copies=copies)
+        copies, bits = np.zeros((count, proof.cells.size), dtype=proof.copies.dtype), np.zeros(count, dtype=np.int64)
+        copies[rows], bits[rows] = proof.copies, proof.bits
+        return proof._replace(plain=_renumbered(proof.plain, rows, cells, count), cells=cells[proof.cells], copies=copies, bits=bits)
     parts = [renumbered(part, rows, cells, count) for part in _parts(proof)]
     if isinstance(proof, ProofSum):
         return ProofSum(tuple(parts))

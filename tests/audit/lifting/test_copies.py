@@ -31,7 +31,7 @@ def copies(cells: tuple[int, ...], *entries: tuple[int, int, int], shift: int = 
     factors = np.zeros((len(relations), len(cells)), dtype=np.int64)
     for copy, relation, factor in entries:
         factors[relations.index(relation), copy] += factor
-    return Copies(NOTHING, cells, tuple(relations), packed(factors), shift, triangles)
+    return Copies(NOTHING, cells, tuple(relations), packed(factors), (shift,) * len(relations), triangles)
 
 
 def test_a_lone_sensitive_cell_doubles_its_cost() -> None:

@@ -87,7 +87,7 @@ def test_of_two_proofs_the_one_counts_whose_certificate_proves_more() -> None:
     none = np.zeros(0, dtype=np.int64)
     copies = np.zeros((reduction.problem.rhs.size, 1), dtype=np.int64)
     cells, corners = np.flatnonzero(reduction.problem.sensitive)[:1], none.reshape(0, 3)
-    idle = LiftedMultipliers(NO_MULTIPLIERS, cells, copies, 0, corners, corners, np.zeros(0))
+    idle = LiftedMultipliers(NO_MULTIPLIERS, cells, copies, copies[:, 0], corners, corners, np.zeros(0))
     record.hear((0, 0, SearchNews("lifting the bound", 55.0, 55.0, proof=idle)))
     assert alone is not None
     assert alone.bound > 0

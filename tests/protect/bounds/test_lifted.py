@@ -42,7 +42,7 @@ def test_never_above_the_best_there_is(problem: ProtectionProblem) -> None:
 def test_a_part_of_a_problem_in_the_numbers_of_the_whole() -> None:
     plain = DualMultipliers(np.zeros(0), np.array([1]), np.array([0]), np.array([2.0]))
     none = np.zeros((0, 3), dtype=np.int64)
-    proof = LiftedMultipliers(plain, np.array([1, 0]), np.array([[3, 0], [0, 4]]), 5, none, none, np.zeros(0))
+    proof = LiftedMultipliers(plain, np.array([1, 0]), np.array([[3, 0], [0, 4]]), np.array([5, 6]), none, none, np.zeros(0))
     whole = renumbered(Alike(0, 1, proof, plain), rows=np.array([5, 2]), cells=np.array([7, 9]), count=6)
     assert isinstance(whole, Alike)
     assert (whole.cell, whole.other, leaves(whole)) == (7, 9, 2)
@@ -52,3 +52,4 @@ def test_a_part_of_a_problem_in_the_numbers_of_the_whole() -> None:
     assert same.plain.cut_relation.tolist() == [2]
     assert same.copies[[5, 2]].tolist() == [[3, 0], [0, 4]]
     assert np.count_nonzero(same.copies) == 2
+    assert same.bits[[5, 2]].tolist() == [5, 6]

@@ -28,12 +28,14 @@ Tie = tuple[int, int, int]
 
 
 _FAR = 2**62
+_FAR_SHIFT = 62
+"""Places by which a factor is moved that is refused anyhow, unless it is zero."""
 
 
 class LiftedPulls(NamedTuple):
     """What copies ask. `slope` is to be added to what a unit of each group's size costs. Groups with a `copy` (not -1) have a sign that
     is `turn` times that copy's, and `apart` counts for as much of their size as they move at the least. `pairs`, of signs (first 1, then
-    the copies), and `less` are doubled: what they may take off.
+    the copies), and `less` are doubled: what they may take off. `sense` is the sign where it is known, else 0.
     """
 
     copy: IntArray
@@ -42,6 +44,7 @@ class LiftedPulls(NamedTuple):
     apart: AnyArray
     pairs: AnyArray
     less: int
+    sense: IntArray
 
 
 def clusters_of(count: int, ties: tuple[Tie, ...], movers: BoolArray) -> tuple[IntArray, IntArray]:
@@ -78,6 +81,7 @@ class _Signs(NamedTuple):
     of_name: IntArray
     turn_of_name: IntArray
     copies: int
+    sense: IntArray
 
 
 def pulls_of(
@@ -85,10 +89,7 @@ def pulls_of(
 ) -> LiftedPulls:
     """What a node's copies ask; `columns` is the transposed system, `names` the group and the sign of each cell that names a copy."""
     signs = _signs(*names, ranges, ties)
-    factors = np.zeros((len(right), signs.copies), dtype=np.int64)
-    rows, given = np.array(node.relations, dtype=np.int64), node.matrix * signs.turn_of_name
-    for name in np.flatnonzero(signs.of_name >= 0).tolist():
-        np.add.at(factors[:, signs.of_name[name]], rows, given[:, name])
+    factors, shift = _factors(node, signs, len(right))
     pull = _whole_product(columns, factors)
     own = np.zeros(pull.shape[0], dtype=np.int64)
     known = np.flatnonzero(signs.of_group >= 0)
@@ -98,22 +99,45 @@ def pulls_of(
     pairs = _pairs(pull[known], known, signs, ranges)
     pairs[0, 1:] -= _times_right(factors, right)
     pairs = pairs + pairs.T
-    pairs, less = _with_triangles(pairs * 2**node.shift, node.triangles, signs)
-    shifted = [_shifted(each, node.shift) for each in (signs.turn * own - apart, apart)]
-    return LiftedPulls(signs.of_group, signs.turn, shifted[0], shifted[1], pairs, less)
+    pairs, less = _with_triangles(pairs * 2**shift, node.triangles, signs)
+    shifted = [_shifted(each, shift) for each in (signs.turn * own - apart, apart)]
+    return LiftedPulls(signs.of_group, signs.turn, shifted[0], shifted[1], pairs, less, signs.sense)
 
 
 def _signs(group: IntArray, sign: IntArray, ranges: DeviationRanges, ties: tuple[Tie, ...]) -> _Signs:
-    """One copy for each cluster that a cell names; the others that name it only add to it."""
+    """One copy for each cluster that a cell names; the others that name it only add to it. All that can go one way only is one cluster."""
     movers = np.asarray(~ranges.rest & (ranges.up | ranges.down))
-    root, turn = clusters_of(movers.size, ties, movers)
+    settled = np.flatnonzero(movers & (ranges.up != ranges.down))
+    way = np.where(ranges.up[settled], 1, -1)
+    one_way = zip(settled[:1].repeat(settled.size).tolist(), settled.tolist(), (way * way[:1]).tolist(), strict=True)
+    root, turn = clusters_of(movers.size, (*ties, *one_way), movers)
     says = np.flatnonzero((group >= 0) & np.append(movers, False)[group])
     heads, place = np.unique(root[group[says]], return_inverse=True)
     of_root = np.full(movers.size, -1)
     of_root[heads] = np.arange(heads.size)
     of_name, turn_of_name = np.full(group.size, -1), np.ones(group.size, dtype=np.int64)
     of_name[says], turn_of_name[says] = place, sign[says] * turn[group[says]]
-    return _Signs(np.where(movers, of_root[root], -1), turn, of_name, turn_of_name, int(heads.size))
+    sense = np.append(np.zeros(heads.size, dtype=np.int64), 0)
+    sense[of_root[root[settled]]] = way * turn[settled]
+    return _Signs(np.where(movers, of_root[root], -1), turn, of_name, turn_of_name, int(heads.size), np.append(1, sense[:-1]))
+
+
+def _factors(node: Copies, signs: _Signs, relations: int) -> tuple[IntArray, int]:
+    """The multipliers by relation and copy, and the power of two that each counts: the smallest of all shifts."""
+    factors = np.zeros((relations, signs.copies), dtype=np.int64)
+    rows, given, shift = np.array(node.relations, dtype=np.int64), node.matrix, min(node.shifts, default=0)
+    beyond = np.minimum(np.array(node.shifts, dtype=np.int64) - shift, _FAR_SHIFT)
+    size = np.ldexp(np.abs(given).sum(axis=1, dtype=np.float64), beyond)
+    if np.bincount(rows, weights=size).max(initial=0.0) >= SAFE:
+        raise _too_large()
+    given = (given * signs.turn_of_name) << beyond[:, np.newaxis]
+    for name in np.flatnonzero(signs.of_name >= 0).tolist():
+        np.add.at(factors[:, signs.of_name[name]], rows, given[:, name])
+    return factors, shift
+
+
+def _too_large() -> AuditFailed:
+    return AuditFailed("The certificate is refused: the factors of its copies are too large to be added up exactly.")
 
 
 def _pairs(pull: IntArray, known: IntArray, signs: _Signs, ranges: DeviationRanges) -> AnyArray:
@@ -144,16 +168,19 @@ def _with_triangles(pairs: AnyArray, triangles: tuple[int, ...], signs: _Signs) 
     return pairs, int(factor.sum())
 
 
-def left_of(pairs: AnyArray) -> int:
-    """What remains when every product of two signs is against us: minus the sizes above the diagonal."""
-    sizes = np.abs(pairs)
-    return -(int(sizes.sum()) - int(np.trace(sizes))) // 2
+def left_of(pairs: AnyArray, sense: IntArray) -> int:
+    """What remains when every product of two signs that is not known is against us: minus the sizes above the diagonal."""
+    known, open_ = np.flatnonzero(sense), np.flatnonzero(sense == 0)
+    way = sense[known]
+    anyway, beside, sizes = pairs[np.ix_(known, known)], pairs[np.ix_(known, open_)], np.abs(pairs[np.ix_(open_, open_)])
+    certain = int(way @ anyway @ way) - int(np.trace(anyway))
+    return certain // 2 - int(np.abs(way @ beside).sum()) - (int(sizes.sum()) - int(np.trace(sizes))) // 2
 
 
 def _whole_product(matrix: csr_matrix, factors: IntArray) -> IntArray:
     sizes = abs(matrix).astype(np.float64) @ np.abs(factors).astype(np.float64)
     if sizes.sum(axis=1).max(initial=0.0) >= SAFE:
-        raise AuditFailed("The certificate is refused: the factors of its copies are too large to be added up exactly.")
+        raise _too_large()
     return np.asarray(matrix @ factors)
 
 

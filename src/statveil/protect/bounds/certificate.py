@@ -34,7 +34,6 @@ class CertificateTuning(NamedTuple):
     """How fine a certificate is, and how far ties are looked for: by judgement."""
 
     bits: int = 40  # binary places of the smallest weight that a certificate keeps
-    copy_bits: int = 24  # of the largest multiplier of a copy
     most_for_ties: int = 10_000  # relations up to which combinations of them are looked for that show a tie
     largest_denominator: int = 60
     nearly_whole: float = 1e-6
@@ -117,19 +116,17 @@ class _Translation:
         cells = self.cell[proof.cells]
         turn = self.sign[cells]  # a cell that goes opposite to its group
         used = np.flatnonzero(proof.copies.any(axis=1) & (self.times != 0))
-        exact = bool((self.times[used] == np.rint(self.times[used])).all()) and proof.bits <= self.scale
-        factors = proof.copies[used] * self.times[used, np.newaxis] * turn
-        shift = self.scale - proof.bits
-        if not exact or np.abs(factors).max(initial=0.0) > written.LARGEST_PACKED:
-            factors = np.ldexp(factors, self.scale - proof.bits)
-            shift = max(0, math.frexp(float(np.abs(factors).max(initial=0.0)))[1] - TUNING.copy_bits)
-            factors = np.ldexp(factors, -shift)
+        times, shifts = self.times[used], self.scale - proof.bits[used]
+        factors = proof.copies[used] * times[:, np.newaxis] * turn
+        room = written.PLACES - np.frexp(np.abs(factors).max(axis=1, initial=0.0))[1]
+        finer = np.minimum(np.where(times == np.rint(times), np.minimum(room, 0), room), shifts)
+        factors, shifts = np.ldexp(factors, finer[:, np.newaxis]), shifts - finer
         return written.Copies(
             plain=self._leaf(proof.plain),
             cells=tuple(cells.tolist()),
             relations=tuple(self.relation[used].tolist()),
             factors=written.packed(np.rint(factors).astype(np.int64)),
-            shift=shift,
+            shifts=tuple(shifts.tolist()),
             triangles=self._triangles(proof, turn),
         )
 

@@ -42,8 +42,9 @@ class CopyTuning(NamedTuple):
     triangles_per_copy: int = 12  # taken in at a time
     idle: float = 1e-6  # multiplier of a triangle below which it is dropped
     coarse: int = 14  # bits of the largest multiplier of a copy where few will do
-    fine: int = 24  # and else
-    shrinks: tuple[float, ...] = (1.0, 1 - 1e-4, 1 - 1e-3, 1 - 4e-3)  # of multipliers of few digits, until they fit
+    fine: tuple[int, ...] = (24, 30)  # and else
+    widest: int = 52  # bits and places between relations' units together: what the checker adds up must stay within 64 bits
+    tries: int = 4  # to shrink rounded multipliers until they fit: three were needed
     inexact: float = 2e-6  # relative distance from fitting that is rounding of single precision
 
 
@@ -61,6 +62,16 @@ class Worth(NamedTuple):
     cuts: AnyArray
     triangles: AnyArray
     pairs: FloatArray
+
+
+class _Written(NamedTuple):
+    """Multipliers of relations as whole numbers, the binary places of each relation's, what all others are multiplied by to fit with them,
+    and what they then prove."""
+
+    copies: IntArray
+    bits: IntArray
+    fits: float
+    worth: Worth
 
 
 class CopyModel:
@@ -114,14 +125,19 @@ class CopyModel:
         )
 
     def root(self) -> CopyNode:
-        """Each sign by itself, and the multipliers of the bound by cuts."""
-        cells, copies, rows = self.problem.size, self.cells.size, self.problem.rhs.size
-        cluster = np.full(cells, -1)
-        cluster[self.cells] = np.arange(copies)
+        """Each sign by itself, but for those that are known, and the multipliers of the bound by cuts."""
+        cells, rows = self.problem.size, self.problem.rhs.size
+        up, down = self.problem.can_go_up[self.cells], self.problem.can_go_down[self.cells]
+        one_way = self.cells[up != down]
+        cluster, turn = np.full(cells, -1), np.ones(cells)
+        cluster[self.cells[up == down]] = np.arange((up == down).sum()) + min(one_way.size, 1)
+        way = np.where(self.problem.can_go_up[one_way], 1, -1)
+        cluster[one_way], turn[one_way] = 0, way * way[:1]
+        copies = int(cluster.max()) + 1
         cuts = _single(self.known.multipliers / self.cut_scale)
         return CopyNode(
             cluster=cluster,
-            turn=_single(np.ones(cells)),
+            turn=_single(turn),
             inside=_single(np.zeros((cells, copies))),
             size=_single(np.zeros(cells)),
             sign=_single(np.eye(copies)),
@@ -175,17 +191,18 @@ class CopyModel:
             triangles_sum=_single(np.zeros(chosen.size)),
         )
 
-    def proof(self, node: CopyNode, worth: Worth, *, enough: float = math.inf) -> LiftedMultipliers:
-        """The multipliers as they are written, each copy by a cell that goes along with its cluster: in as few digits as prove `enough`."""
-        cuts, triangles = worth.cuts * np.float64(worth.fits), worth.triangles * np.float64(worth.fits)
+    def proof(self, node: CopyNode, worth: Worth, *, enough: float = math.inf) -> tuple[float, LiftedMultipliers]:
+        """The multipliers as they are written, each copy by a cell that goes along with its cluster, and what they then prove: in as few
+        digits as prove `enough`."""
+        whole = self._whole(node, worth, enough)
+        cuts, triangles = (each * np.float64(whole.fits) for each in (worth.cuts, worth.triangles))
         used, corners = np.flatnonzero(cuts > 0), np.flatnonzero(triangles > 0)
         plain = DualMultipliers(np.zeros(0), self.known.relation[used], self.known.cell[used], (cuts * self.cut_scale)[used])
-        copies, bits = self._whole(node, worth, enough)
-        return LiftedMultipliers(
+        return whole.worth.bound, LiftedMultipliers(
             plain=plain,
             cells=self.heads(node),
-            copies=copies,
-            bits=bits,
+            copies=whole.copies,
+            bits=whole.bits,
             corners=node.corners[corners],
             corner_signs=node.corner_signs[corners].astype(np.int64),
             triangles=triangles[corners] * self.unit,
@@ -198,21 +215,32 @@ class CopyModel:
         heads[node.cluster[along]] = along
         return heads
 
-    def _whole(self, node: CopyNode, worth: Worth, enough: float) -> tuple[IntArray, int]:
-        """Multipliers of relations as whole numbers: 16 bits each if they prove `enough`, and 32 where they do not.
+    def _whole(self, node: CopyNode, worth: Worth, enough: float) -> _Written:
+        """Multipliers of relations as whole numbers: of few bits if they prove `enough`, else of as many as it takes that they fit."""
+        tries = [*([TUNING.coarse] if enough < math.inf else []), *TUNING.fine]
+        for bits in tries:
+            found = self._rounded(node, worth, bits)
+            if found.worth.fits >= 1 - TUNING.inexact and (bits > TUNING.coarse or found.worth.bound >= enough):
+                break
+        return found
 
-        They must fit as they are written: a pull that rounding took past a cell's cost would count for as far as the cell can move.
+    def _rounded(self, node: CopyNode, worth: Worth, bits: int) -> _Written:
+        """Whole numbers of so many bits, shrunk until all multipliers fit as they are written: a pull that rounding took past a cell's cost
+        would count for as far as the cell can move. Costs may lie decades apart: each relation has its own unit, by its cheapest cell.
         """
-        factors = worth.relations * (worth.fits * self.row_scale)[:, np.newaxis]
-        places = -math.frexp(float(np.abs(factors).max(initial=1e-9)))[1]
-        cuts, triangles = _single(worth.cuts * worth.fits), _single(worth.triangles * worth.fits)
-        for shrink in TUNING.shrinks:
-            coarse = np.rint(np.ldexp(factors * shrink, places + TUNING.coarse))
-            written = _single(np.ldexp(coarse, -places - TUNING.coarse) / self.row_scale[:, np.newaxis])
-            found = self.worth(node, written, cuts, triangles)
-            if found.fits >= 1 - TUNING.inexact and found.bound >= enough:
-                return coarse.astype(np.int16), places + TUNING.coarse
-        return np.rint(np.ldexp(factors, places + TUNING.fine)).astype(np.int32), places + TUNING.fine
+        exponent = np.frexp(self.row_scale)[1].astype(np.int64)
+        exponent = np.maximum(exponent, exponent[worth.relations.any(axis=1)].max(initial=-(2**30)) + bits - TUNING.widest)
+        rest = np.ldexp(self.row_scale, -exponent)[:, np.newaxis]
+        factors, fits = worth.relations * rest, worth.fits
+        places = bits - math.frexp(float(np.abs(factors).max(initial=1e-9)) * fits)[1]
+        for attempt in range(TUNING.tries):
+            whole = np.rint(np.ldexp(factors * fits, places))
+            written = _single(np.ldexp(whole, -places) / rest)
+            found = self.worth(node, written, _single(worth.cuts * fits), _single(worth.triangles * fits))
+            if found.fits >= 1 - TUNING.inexact or attempt + 1 == TUNING.tries:
+                break
+            fits *= 1 - 2.0**attempt * (1 - found.fits)
+        return _Written(whole.astype(np.int16 if bits <= TUNING.coarse else np.int32), places - exponent, fits, found)
 
 
 def kept(worth: Worth) -> Worth:

@@ -62,8 +62,8 @@ def bound_by_copies(search: Search) -> LiftedRoot | None:
         ascent.fit()
         idle = 0 if ascent.best.bound > last * (1 + TUNING.settled) else idle + 1
         if ascent.best.bound > search.proved * (1 + TUNING.settled):
-            search.offer_bound(ascent.best.bound, model.proof(ascent.held, ascent.best))
-    search.offer_bound(ascent.best.bound, model.proof(ascent.held, ascent.best))
+            search.offer_bound(*model.proof(ascent.held, ascent.best))
+    search.offer_bound(*model.proof(ascent.held, ascent.best))
     return LiftedRoot(model, ascent.state(), ascent.best)
 
 
@@ -73,7 +73,8 @@ def draw_senses(search: Search, root: LiftedRoot) -> None:
     search.enter("rounding products of signs")
     level = np.where(problem.sensitive, np.maximum(problem.lower_level, problem.upper_level), 0)[model.cells].astype(np.float64)
     part = problem.relations[:, model.cells].astype(np.float64)
-    drawn = _drawn(search, root.node.sign.astype(np.float64))
+    of_cluster = _drawn(search, root.node.sign.astype(np.float64))
+    drawn = of_cluster[:, root.node.cluster[model.cells]] * np.rint(root.node.turn[model.cells]).astype(np.int64)
     left = np.abs(part @ (drawn * level).T - problem.residual[:, np.newaxis]).sum(axis=0)
     for number in np.argsort(left, kind="stable")[: TUNING.priced].tolist():
         if search.done:

@@ -167,7 +167,7 @@ class _SignTree:
     def _write(self, case: _SignCase, enough: float) -> None:
         """The proof of a node that is done with, in as few digits as prove enough, in the place of its multipliers."""
         if case.node is not None and case.worth is not None:
-            case.proof = self.model.proof(case.node, case.worth, enough=enough)
+            _, case.proof = self.model.proof(case.node, case.worth, enough=enough)
             self.held += case.proof.copies.nbytes
             case.node, case.worth = None, None
 
@@ -183,7 +183,7 @@ class _SignTree:
         """The tree below a node; where it proves no more than the node by itself, the node."""
         if case.children is None:
             if case.node is not None and case.worth is not None:
-                return case.bound, self.model.proof(case.node, case.worth, enough=case.bound - 0.1 * self.step)
+                return case.bound, self.model.proof(case.node, case.worth, enough=case.bound - 0.1 * self.step)[1]
             return case.bound, case.proof
         (one_value, one), (other_value, other) = map(self._proof, case.children)
         if one is None or other is None:  # a program that was not solved in time
