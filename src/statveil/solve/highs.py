@@ -416,12 +416,13 @@ class CoveringProgram:
     def drop(self, rows: IntArray) -> IntArray:
         """Leave out those of these rows that are in the last basis, which stays; the numbers of those that are out."""
         basis = self._highs.getBasis()
-        out = np.array([row for row in rows.tolist() if basis.row_status[row] == highspy.HighsBasisStatus.kBasic], dtype=np.int32)
+        states = list(basis.row_status)  # read once: every look makes a list of all
+        out = np.array([row for row in rows.tolist() if states[row] == highspy.HighsBasisStatus.kBasic], dtype=np.int32)
         if out.size and basis.valid:
             gone = set(out.tolist())
             kept = highspy.HighsBasis()
             kept.col_status = basis.col_status
-            kept.row_status = [status for row, status in enumerate(basis.row_status) if row not in gone]
+            kept.row_status = [status for row, status in enumerate(states) if row not in gone]
             kept.valid = True
             self._highs.deleteRows(out.size, out)
             self._highs.setBasis(kept)
