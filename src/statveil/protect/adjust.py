@@ -198,9 +198,7 @@ def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
 
 def _kept_for_trees(components: Components, limits: Limits) -> float:
     """What checking a tree of relative signs takes, where there may be a large one."""
-    whole = components.whole
-    may_be = whole.norm == "l1" and SIGN_TREES.fewest_copies <= whole.choices.size <= SIGN_TREES.most_copies
-    return SIGN_TREES.kept_for_checks * limits.seconds if may_be else 0.0
+    return SIGN_TREES.kept_for_checks * limits.seconds if SIGN_TREES.fit(components.whole) else 0.0
 
 
 def _in_words(reduction: Reduction, components: Components) -> str:

@@ -105,6 +105,10 @@ class SignTreeLimits(NamedTuple):
     most_copies: int = 128  # and up to which there is one: four nodes of hier16 (87) take its root's 62,032 to 62,705 in 2 CPU s
     kept_for_checks: float = 0.05  # of the time: each leaf of a tree takes the checker milliseconds
 
+    def fit(self, problem: ProtectionProblem) -> bool:
+        """Whether there may be a large tree."""
+        return problem.norm == "l1" and self.fewest_copies <= problem.choices.size <= self.most_copies
+
 
 SIGN_TREES = SignTreeLimits()
 ROUNDING = 1e-6

@@ -104,8 +104,8 @@ def run(search: Search, *, role: str = "proof") -> None:
     if search.bounded:
         search.enter("lower bound")
         bound_by_cuts(search)
-    if search.bounded and not search.done:
-        lifted = bound_by_copies(search)
+    if search.bounded and not search.done and not (role == "search" and SIGN_TREES.fit(search.problem)):
+        lifted = bound_by_copies(search)  # where there is a tree, that is the other team's
     if search.done:
         return
     if walks(search):

@@ -90,3 +90,17 @@ def test_tries_near_the_best_table_bring_it_down() -> None:
     before = search.objective
     ising.polish(search, restarts=0, patience=50)
     assert search.objective < before
+
+
+def test_where_starts_bring_nothing_on_a_slow_table_tries_go_on_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a best table told to be so cheap that no start comes up to it, what new starts lead to is met all the same."""
+    search = search_of(reduce_problem(linked_problem(2, seed=0)).problem)
+    monkeypatch.setattr(ising, "TUNING", ising.TUNING._replace(slow_from=1))
+    search.try_senses(search.problem.all_up())
+    all_up, search.objective = search.objective, 1.0
+    heard: list[IntArray] = []
+    monkeypatch.setattr(search, "offer", lambda deviation: heard.append(deviation) or False)
+    ising.polish(search, restarts=24, patience=50)
+    met = [search.problem.cost(deviation) for deviation in heard if deviation is not None]
+    assert met == sorted(met, reverse=True)
+    assert met[-1] < all_up
