@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
 import pytest
 
-import statveil
 from tests.desk.conftest import browser_page
 from tests.notebooks import TUTORIALS, notebook_of, place_of
 from tests.protect.keep.stories import keep_soon
@@ -146,14 +146,33 @@ def test_a_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         exec(compile(code, name, "exec", dont_inherit=True), names)
 
 
-def test_the_names_that_the_page_for_r_uses_are_there() -> None:
-    """R itself is not run: but what its lines call has the name that they call it by."""
-    called = set(re.findall(r"\bsv((?:\$\w+)+)", PAGES["r.md"]))
-    assert len(called) > 8
-    for names in called:
-        found: object = statveil
-        for name in names.split("$")[1:]:
-            found = getattr(found, name)
+def as_reticulate_has_it(lines: str) -> str:
+    """The Python that lines of R become: `$` leads to a name, `L` marks whole numbers, and words of R are functions of the same kind."""
+    parts = re.split(r'("[^"\n]*")', re.sub(r"#.*", "", lines))
+    changes = (("<-", "="), (r"\$", "."), (r"\b(\d+)L\b", r"\1"), (r"\bNULL\b", "None"), (r"\bdata\.frame\(", "frame("))
+    changes += ((r"\blist\(", "named("), (r"\bimport\(", "module("))
+    for old, new in changes:
+        parts[::2] = [re.sub(old, new, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+@pytest.mark.slow
+def test_the_page_for_r_runs_as_the_python_that_its_lines_become(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R itself is not here; its set-up, the first block, is left out."""
+    pandas = pytest.importorskip("pandas")
+    people = [f"Name {each},{each % 70},{'fm'[each % 2]},{'abc'[each % 3]}" for each in range(300)]
+    (tmp_path / "people.csv").write_text("\n".join(["name,age,sex,village", *people]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words: dict[str, object] = {"c": lambda *each: list(each), "named": lambda *each, **names: names or list(each)}
+    words |= {"frame": lambda **columns: pandas.DataFrame(columns), "module": import_module, "reticulate": None}
+    words |= {"library": lambda _: None, "use_virtualenv": lambda _: None, "stopifnot": lambda holds: words.update(held=bool(holds))}
+    blocks = re.findall(r"^```r\n(.*?)^```", PAGES["r.md"], re.DOTALL | re.MULTILINE)
+    assert "virtualenv_create" in blocks[0]
+    for block in blocks[1:]:
+        exec(compile(as_reticulate_has_it(block), "r.md", "exec", dont_inherit=True), words)
+    assert words["held"] is True
+    assert {"report.html", "safe.csv"} <= {path.name for path in tmp_path.iterdir()}
+    assert "name" not in words["safe"].columns  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

@@ -29,6 +29,8 @@ OPEN = "[%22Total%22,%22N%22,%22N1%22,%22N2%22,%22C%22,%22C1%22,%22C2%22,%22S%22
 TABLE_SCREENS = {
     "data": "/",
     "table": "/table",
+    "linked": "/table?at=new",
+    "tree": "/tree?of=region",
     "risk": "/risk",
     "cell": "/risk?only=sensitive",
     "branches": "/risk?rows=industry&columns=region",
@@ -38,6 +40,7 @@ TABLE_SCREENS = {
     "before-after": "/runs/0001/map?only=sensitive",
     "run": "/runs/0001",
     "compare": "/runs/0002",
+    "approve": "/runs/0003",
     "log": "/log",
     "problem": "/nothing",
 }
@@ -73,6 +76,9 @@ def table_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _approved(folder)
     assert post(desk, "/compare", method="cell-key") == 303
     assert "methods side by side" in ended(desk, folder, "0002")
+    assert post(desk, "/protect/settings", seconds="5") == 303
+    assert post(desk, "/runs") == 303
+    assert "Run 0003: done" in ended(desk, folder, "0003")
     return folder
 
 
@@ -138,7 +144,8 @@ def keep_picture(page: Any, name: str, look: tuple[int, str]) -> None:
         page.screenshot(path=Path(folder) / f"{name}-{look[0]}-{look[1]}.png", full_page=True)
 
 
-def seen(folder: Path, screens: dict[str, str], look: tuple[int, str]) -> dict[str, list[str]]:
+def seen(folder: Path, screens: dict[str, str], look: tuple[int, str], **others: dict[str, str]) -> dict[str, list[str]]:
+    """As the author sees them; `others`: by role the screens that somebody else sees, who signs in."""
     with (
         desk_process(folder) as (address, _),
         browser_page(address, viewport={"width": look[0], "height": 860}, color_scheme=look[1], reduced_motion="reduce") as page,
@@ -146,11 +153,18 @@ def seen(folder: Path, screens: dict[str, str], look: tuple[int, str]) -> dict[s
         page.goto(address)
         found = look_at(page, screens, look)
         page.click("text=Sign out")
-        return {**found, **look_at(page, {"sign-in": "/sign-in"}, look)}
+        found |= look_at(page, {"sign-in": "/sign-in"}, look)
+        for role, theirs in others.items():
+            page.fill("#token", invite(folder, f"A {role}", role))
+            page.click("button:has-text('Sign in')")
+            found |= look_at(page, theirs, look)
+            page.click("text=Sign out")
+        return found
 
 
 def test_no_screen_of_a_table_has_a_fault(table_project: Path, look: tuple[int, str]) -> None:
-    assert seen(table_project, TABLE_SCREENS, look) == {}
+    theirs = {"approver-runs": "/protect", "approver-run": "/runs/0003"}
+    assert seen(table_project, TABLE_SCREENS, look, approver=theirs, reader={"reader-risk": "/risk?cell=9", "reader-data": "/"}) == {}
 
 
 def test_no_screen_of_a_safe_file_has_a_fault(file_project: Path, look: tuple[int, str]) -> None:
