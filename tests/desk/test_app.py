@@ -65,6 +65,12 @@ CLICKS = (
     ("/table", {**TABLE, "tree region": "digits", "digits region": "1 1"}),
     ("/table", {**TABLE, "tree region": "digits", "digits region": "x"}),
     ("/table", {"dimension": ["turnover"], "measure": "turnover"}),
+    ("/table", {"at": "new", "measure": "turnover", "dimension": ["trade"], "name": "by trade"}),
+    ("/table/drop", {"at": "1"}),
+    ("/tree", {"of": "region", "text": "All,,\nN1,All,<b>\nN2,All,\nS1,All,\n"}),
+    ("/tree", {"of": "region", "text": "a,b,\na,c,\n"}),
+    ("/dataset/add", {"name": "data/firms.csv"}),
+    ("/dataset/drop", {"at": "1"}),
     ("/rules", {"type": "p-percent", "place": "0", "p": "5"}),
     ("/rules", {"type": "p-percent", "place": "0", "p": "25"}),
     ("/rules", {"type": "p-percent", "place": "0", "p": "x"}),
@@ -90,7 +96,22 @@ CLICKS = (
     ("/dataset", {**DATASET, "p-percent p": "x"}),
     ("/server-keys/revoke", {"key": "nobody"}),
 )
-PAGES = ("/", "/table", "/dataset", "/server-keys", "/alarms", "/keys", "/record-risk", "/risk", "/risk?cell=2", "/protect", "/log")
+PAGES = (
+    "/",
+    "/table",
+    "/table?at=1",
+    "/tree?of=region",
+    "/dataset",
+    "/dataset?at=1",
+    "/server-keys",
+    "/alarms",
+    "/keys",
+    "/record-risk",
+    "/risk",
+    "/risk?cell=2",
+    "/protect",
+    "/log",
+)
 
 
 @pytest.mark.slow

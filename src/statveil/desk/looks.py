@@ -63,8 +63,8 @@ class Looks:
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._alone = threading.Lock()
 
-    def columns(self) -> RecordColumns:
-        data = self._data_part()
+    def columns(self, dataset: int = 0) -> RecordColumns:
+        data = self._data_part(dataset)
         path = self._project.folder / data.file
         key = ("columns", data.model_dump_json(include=set(DataPart.model_fields)), _as_it_is(path))
 
@@ -77,9 +77,9 @@ class Looks:
         found: RecordColumns = self._made(key, look)
         return found
 
-    def _data_part(self) -> DataPart:
+    def _data_part(self, dataset: int) -> DataPart:
         if self.serves:
-            return self.server().datasets[0]
+            return self.server().datasets[dataset]
         return self.record_job().parts.data if self.holds_records else self.job().parts.data
 
     def assessed(self, content: Mapping[str, Any] | None = None) -> Assessed:
@@ -129,11 +129,11 @@ class Looks:
             return read_file_job(self._project.job_path)
         return FileJob(parts=check_file_job(content), content=content, base=self._project.folder, text=to_toml(content))
 
-    def microdata(self, content: Mapping[str, Any]) -> Microdata:
+    def microdata(self, content: Mapping[str, Any], dataset: int = 0) -> Microdata:
         """The records that such a job would use."""
         if "dataset" in content:
             config = self.server(content)
-            return config.microdata(config.datasets[0])
+            return config.microdata(config.datasets[dataset])
         return (self.record_job(content) if "fields" in content else self.job(content)).microdata
 
     def explorer(self) -> RecodingExplorer:

@@ -18,7 +18,7 @@ from statveil.desk.people import invite
 from statveil.desk.project import Project
 from statveil.jobs.server_config import read_config
 from tests.desk.screens.test_protect import ended
-from tests.desk.stories import REGIONS, client, post, tabulated
+from tests.desk.stories import REGIONS, client, post, state, tabulated
 
 FIRMS = "firm,group,region,trade,turnover\n" + "".join(
     f"F{each},G{each // 2},{('N1', 'N2', 'S1')[each % 3]},{('food', 'wood')[each % 5 // 3]},{7 + (each * 37) % 90}\n" for each in range(60)
@@ -203,3 +203,29 @@ def test_measured_and_prepared_as_by_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "secret.key").unlink()
     assert post(desk, "/server/prepare") == 303
     assert "secret.key" in ended(desk, tmp_path, "0003"), "the words of the command line"
+
+
+def test_a_second_dataset_is_served_beside_the_first_and_taken_out(tmp_path: Path) -> None:
+    """Each has its records, its words for missing values, its dimensions; the one that is not edited stays byte for byte."""
+    desk, job = valley(tmp_path), tmp_path / "job.toml"
+    before = job.read_bytes()
+    desk.post("/data/add", files={"file": ("shops.csv", FIRMS.replace("food", "k.A."))})
+    answer = desk.post("/dataset/add", data={"state": state(desk), "name": "data/shops.csv"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/dataset?at=1")
+    assert post(desk, "/dataset/add", name="data/firms.csv") == 303, "the same file once more, by another name"
+    assert [part.id for part in read_config(job).datasets] == ["firms", "shops", "firms-2"]
+    assert post(desk, "/dataset", **{**DATASET, "at": "1", "label": "Shops of the valley"}) == 303
+    assert post(desk, "/data/missing", at="1", column="trade", word="k.A.") == 303
+    assert post(desk, "/data/complete", at="1", column="trade") == 303
+    first, second, _ = read_config(job).datasets
+    assert (first.label, second.label, second.missing, second.where) == (
+        "Firms of the valley", "Shops of the valley", {"trade": ["k.A."]}, "trade is not missing",
+    )  # fmt: skip
+    assert (first.missing, first.where) == ([], None)
+    assert 'aria-current="page">Shops of the valley</a>' in desk.get("/dataset?at=1").text
+    assert "Columns of data/shops.csv" in desk.get("/?at=1").text
+    assert post(desk, "/dataset/drop", at="2") == 303
+    assert post(desk, "/dataset/drop", at="1") == 303
+    assert tomllib.loads(job.read_text()) == tomllib.loads(before.decode())
+    assert post(desk, "/dataset/drop", at="0") == 422
+    assert post(desk, "/dataset/add", name="../secret.csv") == 422

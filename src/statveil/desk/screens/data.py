@@ -18,7 +18,7 @@ from statveil.desk import edits
 from statveil.desk.forms import Form, Given, Words, word
 from statveil.desk.project import JobStep, Project
 from statveil.desk.screens.page import Desk, back, step_of, who
-from statveil.desk.serving.dataset import first_dataset, with_records_of_dataset
+from statveil.desk.serving.dataset import dataset_at, place_of, with_records_of_dataset
 from statveil.jobs.demo.demo import write_inputs
 from statveil.jobs.new_job import KINDS, Kind, new_job
 
@@ -38,9 +38,17 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/")
     def data(request: Request) -> Response:
-        content = project.content
-        columns = desk.looks.columns() if content else None
-        return desk.page(request, "data.html", columns=columns, files=project.data_files(), data=data_of(content), short=in_short)
+        content, at = project.content, request.query_params.get("at", "")
+        columns = desk.looks.columns(place_of(content, at)) if content else None
+        return desk.page(
+            request,
+            "data.html",
+            columns=columns,
+            files=project.data_files(),
+            data=data_of(content, at),
+            short=in_short,
+            **tabs(content, at),
+        )
 
     @app.post("/data/add")
     def add_file(request: Request, form: Given) -> Response:
@@ -80,11 +88,12 @@ def _add_files(app: FastAPI, desk: Desk) -> None:
 def _change_records(desk: Desk, request: Request, form: Form, edit: Edit, words: str) -> Response:
     def changed(content: dict[str, Any]) -> Mapping[str, Any]:
         new = with_records(content, form, edit)
-        profile(desk.looks.microdata(new))  # a condition that cannot be read is said now
+        profile(desk.looks.microdata(new, place_of(new, word(form, "at"))))  # a condition that cannot be read is said now
         return new
 
     desk.project.change(changed, step_of(request, form, words))
-    return back("/")
+    place = place_of(desk.project.content, word(form, "at"))
+    return back(f"/?at={place}" if place else "/")
 
 
 def in_short(amount: float) -> str:
@@ -93,17 +102,24 @@ def in_short(amount: float) -> str:
     return f"{rounded:,.0f}" if rounded.is_integer() else f"{rounded:.6g}"
 
 
-def data_of(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Which records the job is about: its part data, or its dataset."""
-    return first_dataset(content) if "dataset" in content else dict(content.get("data", {}))
+def data_of(content: Mapping[str, Any], at: str) -> Mapping[str, Any]:
+    """Which records the job is about: its part data, or one of its datasets."""
+    return dataset_at(content, at) if "dataset" in content else dict(content.get("data", {}))
+
+
+def tabs(content: Mapping[str, Any], at: str) -> dict[str, Any]:
+    """The datasets of a server, of which the screen shows one."""
+    names = [each.get("label") or each["id"] for each in content.get("dataset", [])]
+    return {"datasets": names, "at": place_of(content, at)}
 
 
 def with_records(content: dict[str, Any], form: Words, edit: Edit) -> dict[str, Any]:
     """The content with its records edited, wherever it names them."""
     if "dataset" not in content:
         return edit(content, form)
-    asked = edit({"data": first_dataset(content)}, form)["data"]
-    return with_records_of_dataset(content, asked)
+    at = word(form, "at")
+    asked = edit({"data": dataset_at(content, at)}, form)["data"]
+    return with_records_of_dataset(content, at, asked)
 
 
 def _open(project: Project, form: Words, step: JobStep) -> None:
@@ -113,7 +129,7 @@ def _open(project: Project, form: Words, step: JobStep) -> None:
         raise InputError("The project has no such file.", hint="Add it first.")
     kind = word(form, "kind") or "table"
     known("kind", kind, KINDS)
-    project.replace(_first_job(project, project.folder / name, cast("Kind", kind)), step)
+    project.replace(first_job(project, project.folder / name, cast("Kind", kind)), step)
     if kind == "server" and not (project.folder / SECRET).exists():
         new_key_file(project.folder / SECRET)
         project.log.write("secret key made", person=step.person)
@@ -146,7 +162,7 @@ def _example(project: Project) -> str:
         return (Path(place) / "job.toml").read_text(encoding="utf-8").replace('"input/', '"data/')
 
 
-def _first_job(project: Project, path: Path, kind: Kind) -> str:
+def first_job(project: Project, path: Path, kind: Kind) -> str:
     """What `statveil new` would write for the file; its paths start from the project's folder."""
     target = project.folder / ".first-job.toml"
     target.unlink(missing_ok=True)

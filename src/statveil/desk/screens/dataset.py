@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import NamedTuple
 
 from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError, StatveilError
-from statveil.desk.forms import Given
+from statveil.desk.forms import Given, word
 from statveil.desk.maps.risk_map import headings
+from statveil.desk.screens.data import first_job, tabs
 from statveil.desk.screens.page import Desk, back, step_of
 from statveil.desk.screens.table import SHOWN, DrawnTree
-from statveil.desk.serving.dataset import COUNT, KEPT, as_table, first_dataset, with_dataset
+from statveil.desk.serving.dataset import COUNT, KEPT, as_table, dataset_at, place_of, with_another, with_dataset, without_dataset
 
 NO_SERVER = "This job is not that of a table server."
 OPEN_ONE = "Open the records for tables on request on the first screen."
@@ -30,20 +32,20 @@ def add(app: FastAPI, desk: Desk) -> None:
     @app.get("/dataset")
     def dataset(request: Request) -> Response:
         of_server(desk)
-        content, columns = project.content, desk.looks.columns().profiles
-        part = first_dataset(content)
+        content, at = project.content, request.query_params.get("at", "")
+        columns, part = desk.looks.columns(place_of(content, at)).profiles, dataset_at(content, at)
         measures = {each.get("column", COUNT): each for each in part["measure"]}
         return desk.page(
             request,
             "dataset.html",
             columns=columns,
             files=project.data_files(),
-            several=len(content["dataset"]) > 1,
+            **tabs(content, at),
             part=part,
             measures=measures,
             amounts=[each.name for each in columns if each.span is not None or each.name in measures],
             rules={rule["type"]: rule for rule in part["rule"]},
-            trees=_trees(desk),
+            trees=_trees(desk, at),
             kept=KEPT,
             count=COUNT,
         )
@@ -52,6 +54,23 @@ def add(app: FastAPI, desk: Desk) -> None:
     def change_dataset(request: Request, form: Given) -> Response:
         of_server(desk)
         project.change(lambda content: desk.checked(with_dataset(content, form)), step_of(request, form, "the dataset"))
+        place = place_of(project.content, word(form, "at"))
+        return back(f"/dataset?at={place}" if place else "/dataset")
+
+    @app.post("/dataset/add")
+    def add_dataset(request: Request, form: Given) -> Response:
+        of_server(desk)
+        name = word(form, "name")
+        if name not in project.data_files():
+            raise InputError("The project has no such file.", hint="Add it first.")
+        (part,) = tomllib.loads(first_job(project, project.folder / name, "server"))["dataset"]
+        project.change(lambda content: desk.checked(with_another(content, part)), step_of(request, form, f"dataset {name}"))
+        return back(f"/dataset?at={len(project.content['dataset']) - 1}")
+
+    @app.post("/dataset/drop")
+    def drop_dataset(request: Request, form: Given) -> Response:
+        of_server(desk)
+        project.change(lambda content: desk.checked(without_dataset(content, form)), step_of(request, form, "one dataset less"))
         return back("/dataset")
 
 
@@ -60,12 +79,12 @@ def of_server(desk: Desk) -> None:
         raise InputError(NO_SERVER, hint=OPEN_ONE)
 
 
-def _trees(desk: Desk) -> list[ServedTree]:
+def _trees(desk: Desk, at: str) -> list[ServedTree]:
     """One dimension at a time: a tree that lacks codes is said here, before anything is measured."""
     content, found = desk.project.content, []
-    for name in first_dataset(content)["dimensions"]:
+    for name in dataset_at(content, at)["dimensions"]:
         try:
-            dimension = desk.looks.assessed(as_table(content, name)).table.views[0].dimensions[0]
+            dimension = desk.looks.assessed(as_table(content, at, name)).table.views[0].dimensions[0]
         except StatveilError as error:
             found.append(ServedTree(DrawnTree(name, [], 0), str(error)))
             continue

@@ -16,15 +16,37 @@ _TREES = ("hierarchy", "hierarchies", "digits")
 _OPTIONAL = ("label", "holding", "weight", "depth", "small_counts", "filters")
 
 
-def first_dataset(content: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(next(iter(content.get("dataset", [])), {}))
+def place_of(content: Mapping[str, Any], at: str) -> int:
+    """Which of the datasets is meant: the first, unless another one is named."""
+    return int(at) if at.isascii() and at.isdigit() and int(at) < len(content.get("dataset", [])) else 0
+
+
+def dataset_at(content: Mapping[str, Any], at: str) -> dict[str, Any]:
+    return dict(content["dataset"][place_of(content, at)])
+
+
+def with_another(content: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """One dataset more, after the others; its id is part of addresses and never that of another one."""
+    taken, id_, number = {each["id"] for each in content["dataset"]}, str(part["id"]), 2
+    while id_ in taken:
+        id_, number = f"{part['id']}-{number}", number + 1
+    return {**content, "dataset": [*content["dataset"], {**part, "id": id_}]}
+
+
+def without_dataset(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    if len(content["dataset"]) < 2:
+        raise InputError("A server needs at least one dataset.")
+    return _with_part(content, word(form, "at"))
+
+
+def _with_part(content: dict[str, Any], at: str, *part: Mapping[str, Any]) -> dict[str, Any]:
+    place, parts = place_of(content, at), content["dataset"]
+    return {**content, "dataset": [*parts[:place], *part, *parts[place + 1 :]]}
 
 
 def with_dataset(content: dict[str, Any], form: Words) -> dict[str, Any]:
-    """Dimensions, measures, unit and rules of the one dataset; several are edited by hand."""
-    if len(content.get("dataset", [])) != 1:
-        raise InputError("This server has several datasets.", hint="Edit them in job.toml; the desk measures them as they are.")
-    before = first_dataset(content)
+    """Dimensions, measures, unit and rules of a dataset."""
+    before = dataset_at(content, word(form, "at"))
     chosen, measures = form.get("dimension", []), form.get("measure", [])
     if not chosen or not measures:
         raise InputError("A dataset needs at least one dimension and one measure.")
@@ -36,18 +58,18 @@ def with_dataset(content: dict[str, Any], form: Words) -> dict[str, Any]:
     part["dimensions"] = {name: _dimension(name, form, before["dimensions"].get(name)) for name in chosen}
     part["measure"] = [_measure(name, form, before["measure"]) for name in measures]
     part["rule"] = _rules(form, before["rule"])
-    return {**content, "dataset": [part]}
+    return _with_part(content, word(form, "at"), part)
 
 
-def with_records_of_dataset(content: dict[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+def with_records_of_dataset(content: dict[str, Any], at: str, changed: Mapping[str, Any]) -> dict[str, Any]:
     """Which records are served; `changed` is what a job would hold under data."""
-    part = {key: value for key, value in first_dataset(content).items() if key not in ("missing", "where")}
-    return {**content, "dataset": [{**part, **changed}, *content["dataset"][1:]]}
+    part = {key: value for key, value in dataset_at(content, at).items() if key not in ("missing", "where")}
+    return _with_part(content, at, {**part, **changed})
 
 
-def as_table(content: Mapping[str, Any], dimension: str) -> dict[str, Any]:
+def as_table(content: Mapping[str, Any], at: str, dimension: str) -> dict[str, Any]:
     """A table job of one dimension of the dataset: what its tree and its records are is then said in the words of a table."""
-    part = first_dataset(content)
+    part = dataset_at(content, at)
     data = {key: part[key] for key in ("file", "delimiter", "encoding", "decimal", "missing", "where", "derive") if key in part}
     tree = part["dimensions"][dimension]
     kept = {key: tree[key] for key in ("hierarchy", "hierarchies", "digits", "total") if key in tree} if isinstance(tree, Mapping) else tree
