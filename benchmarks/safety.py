@@ -20,8 +20,8 @@ import pyarrow as pa
 from pyarrow.csv import write_csv
 
 from statveil.jobs.demo.demo import write_inputs
+from statveil.jobs.folders.tables import protect_to_folder
 from statveil.jobs.table_job import read_job
-from statveil.jobs.tables.folder import protect_to_folder
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import pytest
 import statveil.protect.adjust
 from statveil.audit.attacks import suite
 from statveil.jobs import schema
-from statveil.jobs.tables import folder
+from statveil.jobs.folders import tables as folder
 from statveil.protect.search import methods
 from statveil.solve.processes import Call, Halt
 from tests.cli.stories import run, village_in

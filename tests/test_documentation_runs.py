@@ -106,7 +106,7 @@ BEFORE = {
     "pa.csv.write_csv(pa.table(columns), 'people.csv')\nPath('regions.csv').write_text('code,parent\\nAll,\\nA,All\\nB,All\\n')\n",
     "api.md": f"from pathlib import Path\nPath('job.toml').write_text({JOB!r})\n",
     "attacks.md": "from pathlib import Path\nfrom statveil.jobs.table_job import read_job\n"
-    f"from statveil.jobs.tables.folder import protect_to_folder\nPath('job.toml').write_text({JOB!r})\n"
+    f"from statveil.jobs.folders.tables import protect_to_folder\nPath('job.toml').write_text({JOB!r})\n"
     "protect_to_folder(read_job(Path('job.toml')), Path('demo'))\n",
     "files.md": "from pathlib import Path\nimport statveil as sv\n" + PEOPLE,
     "infeasible.md": f"import statveil as sv\n{PROBLEM}"

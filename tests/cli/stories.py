@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import statveil.jobs.tables.folder
+import statveil.jobs.folders.tables
 from statveil.cli.app import app
 
 VILLAGE = """street,trade,income
@@ -77,4 +77,4 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(statveil.jobs.tables.folder, "protect_records", fail)
+    monkeypatch.setattr(statveil.jobs.folders.tables, "protect_records", fail)

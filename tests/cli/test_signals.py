@@ -13,13 +13,13 @@ import pytest
 pytestmark = pytest.mark.slow
 
 SLOW = """
-import signal, statveil.jobs.tables.folder, time, sys
+import signal, statveil.jobs.folders.tables, time, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite under nohup or in the background hands on that they are ignored
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def slow(*_, **__):
     print("ready", flush=True)
     {inside}
-real, statveil.jobs.tables.folder.protect_records = statveil.jobs.tables.folder.protect_records, slow
+real, statveil.jobs.folders.tables.protect_records = statveil.jobs.folders.tables.protect_records, slow
 from statveil.cli import main
 main()
 """

@@ -16,9 +16,9 @@ from statveil.formats.system import read_system
 from statveil.jobs import attack_targets
 from statveil.jobs.adjust import adjust
 from statveil.jobs.attack_targets import attack_folders, folder_case, system_case
+from statveil.jobs.folders.tables import protect_to_folder
 from statveil.jobs.reverse import reverse_by_adjustment
 from statveil.jobs.table_job import read_job
-from statveil.jobs.tables.folder import protect_to_folder
 
 DICE = np.random.Generator(np.random.PCG64(5))
 RECORDS = "street,trade,owner,income,hours\n" + "".join(

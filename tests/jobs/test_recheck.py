@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from statveil.audit.report import AuditReport
+from statveil.jobs.folders.tables import protect_to_folder
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
-from statveil.jobs.tables.folder import protect_to_folder
 
 RECORDS = "a,a_label,income\n" + "".join(
     f"{street},{trade},{income}\n"

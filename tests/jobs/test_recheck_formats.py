@@ -23,10 +23,10 @@ import pytest
 from statveil.audit.report import AuditReport
 from statveil.audit.tables import release_hash
 from statveil.core.errors import AuditFailed
+from statveil.jobs.folders.tables import file_hashes, protect_to_folder, public_files
 from statveil.jobs.recheck import audit_folder, read_protected
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.assess import assess_records
-from statveil.jobs.tables.folder import file_hashes, protect_to_folder, public_files
 from statveil.publish.formats.numbers import grouped
 from statveil.tables.table import Table, View
 

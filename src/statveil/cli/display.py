@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from statveil.audit.attacks.verdict import SuiteReport
     from statveil.data.microdata import Microdata
     from statveil.jobs.adjust import AdjustedSystem
-    from statveil.jobs.tables.folder import FolderRelease
+    from statveil.jobs.folders.tables import FolderRelease
     from statveil.protect.adjustment import Adjustment
 
 EVERY = 2.0
@@ -166,7 +166,7 @@ def say_prepared(data: Microdata, *, as_json: bool) -> None:
 
 def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     """What came out and where it lies."""
-    from statveil.jobs.tables.folder import figures
+    from statveil.jobs.folders.tables import figures
     from statveil.protect.adjustment import how_good
 
     release, numbers = outcome.release, figures(outcome.release, outcome.attacks)
@@ -307,7 +307,7 @@ def check_in_words(check: Check) -> str:
 
 def show_audit(report: AuditReport, *, as_json: bool) -> None:
     if as_json:
-        from statveil.jobs.tables.folder import audit_figures
+        from statveil.jobs.folders.tables import audit_figures
 
         typer.echo(json.dumps({"audit": audit_figures(report)}, ensure_ascii=False))
         return

@@ -15,8 +15,8 @@ from statveil.desk.people import Person
 from statveil.desk.project import Conflict, Project
 from statveil.desk.runs import all_hashes, result_folder, run_of, sound
 from statveil.desk.work.kinds import PROTECT
+from statveil.jobs.folders.tables import PUBLIC, relative
 from statveil.jobs.staging import RUN_FILE, staged
-from statveil.jobs.tables.folder import PUBLIC, relative
 
 RELEASE, PUBLISHED = "release", "published.json"
 CONFIDENTIAL = "internal"

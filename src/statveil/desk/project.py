@@ -26,7 +26,7 @@ from statveil.core.atomic import written_together
 from statveil.core.audit_log import AuditLog
 from statveil.core.errors import FormatError, InputError, StatveilError
 from statveil.core.toml import read_toml, to_toml
-from statveil.jobs.tables.folder import JOB_FILE
+from statveil.jobs.folders.tables import JOB_FILE
 
 Change = Callable[[dict[str, Any]], Mapping[str, Any]]
 START_FROM = "Open a file of records on the first screen: the desk writes a job to start from."

@@ -26,10 +26,10 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.formats.rcta import read_solution
 from statveil.formats.system import Decimals, read_system
+from statveil.jobs.folders.tables import JOB_FILE
 from statveil.jobs.recheck import read_protected, read_run
 from statveil.jobs.table_job import TableJob, read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
-from statveil.jobs.tables.folder import JOB_FILE
 from statveil.jobs.tables.own_attacks import ReleaseOrigin, most_change, percent_of, release_case
 from statveil.protect.system import problem_of
 from statveil.risk.sensitivity import Sensitivity

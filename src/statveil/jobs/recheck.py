@@ -19,13 +19,8 @@ from statveil.core.provenance import Provenance
 from statveil.data.microdata import Microdata
 from statveil.data.readers import read_microdata
 from statveil.formats.rcta import Relaxation, read_repairs
-from statveil.jobs.record_job import FileJob, read_file_job
-from statveil.jobs.records.folder import CERTIFICATE, JOB, MAPPING
-from statveil.jobs.records.perturbation import perturbed_again
-from statveil.jobs.staging import MADE_BY, RUN_FILE
-from statveil.jobs.table_job import TableJob, read_job
-from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
-from statveil.jobs.tables.folder import (
+from statveil.jobs.folders.records import CERTIFICATE, JOB, MAPPING
+from statveil.jobs.folders.tables import (
     JOB_FILE,
     PROVENANCE_FILE,
     PUBLIC,
@@ -35,6 +30,11 @@ from statveil.jobs.tables.folder import (
     public_files,
     settings_of,
 )
+from statveil.jobs.record_job import FileJob, read_file_job
+from statveil.jobs.records.perturbation import perturbed_again
+from statveil.jobs.staging import MADE_BY, RUN_FILE
+from statveil.jobs.table_job import TableJob, read_job
+from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
 from statveil.jobs.tables.protect import ProtectionSettings, keyed
 from statveil.jobs.tables.released import WIDENED, as_json, links_as_json, options_with, promises_of, requirements_of
 from statveil.protect.build import build_problem

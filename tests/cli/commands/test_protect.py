@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import statveil.jobs.tables.folder
+import statveil.jobs.folders.tables
 from statveil.jobs.table_job import read_job
 from statveil.publish.release import Release
 from tests.cli.stories import JOB, VILLAGE, failing, run, told
@@ -171,7 +171,7 @@ def test_no_safe_table_exists_when_nothing_else_may_move(village: Path) -> None:
 
 
 def test_a_missing_package_is_told_before_the_work_begins(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statveil.jobs.tables.folder, "find_spec", lambda _: None)
+    monkeypatch.setattr(statveil.jobs.folders.tables, "find_spec", lambda _: None)
     (village / "job.toml").write_text(JOB + '[output]\nformats = ["excel"]\n', encoding="utf-8")
     result = run("protect", village / "job.toml")
     assert result.exit_code == 6

@@ -9,11 +9,11 @@ from starlette.testclient import TestClient
 
 from statveil.core.errors import AuditFailed
 from statveil.desk.people import invite
+from statveil.jobs.folders.records import anonymise_to_folder
 from statveil.jobs.kinds import kind_of
 from statveil.jobs.recheck import audit_file_folder
 from statveil.jobs.record_job import read_file_job
 from statveil.jobs.records.explore import explore_recoding
-from statveil.jobs.records.folder import anonymise_to_folder
 from tests.desk.screens.test_protect import files_of
 from tests.desk.stories import client, ended, post, tabulated
 

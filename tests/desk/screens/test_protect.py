@@ -15,10 +15,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from statveil.desk.people import invite
+from statveil.jobs.folders.tables import protect_to_folder
 from statveil.jobs.kinds import kind_of
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
-from statveil.jobs.tables.folder import protect_to_folder
 from tests.desk.stories import client, ended, post, tabulated
 
 pytestmark = pytest.mark.slow

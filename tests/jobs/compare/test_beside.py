@@ -8,7 +8,7 @@ import pytest
 
 from statveil.core.errors import InputError
 from statveil.jobs.compare.beside import seconds_for_methods
-from statveil.jobs.tables.folder import protect_to_folder, settings_of
+from statveil.jobs.folders.tables import protect_to_folder, settings_of
 from tests.jobs.compare.stories import village
 
 COMPARED = "[output]\ncompare = true\n"

@@ -10,8 +10,8 @@ import pytest
 
 from statveil.jobs.compare import methods
 from statveil.jobs.compare.compare import Comparison
-from statveil.jobs.compare.folder import compare_to_folder
 from statveil.jobs.compare.page import LABEL_GAP, PERCENT_HIGH, methods_chart
+from statveil.jobs.folders.compare import compare_to_folder
 from tests.jobs.compare.stories import row, village
 
 

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from statveil.cli.app import app
 from statveil.core.errors import InputError
+from statveil.jobs.folders.records import FileFolder, anonymise_to_folder
 from statveil.jobs.record_job import read_file_job
 from statveil.jobs.records.attack_folder import attack_file_folder
-from statveil.jobs.records.folder import FileFolder, anonymise_to_folder
 
 DICE = np.random.Generator(np.random.PCG64(3))
 PEOPLE = "region,job,age,income\n" + "".join(

@@ -10,10 +10,10 @@ import pytest
 from statveil.core.errors import InputError
 from statveil.core.limits import OnProgress, Progress
 from statveil.core.secret import new_key_file
+from statveil.jobs.folders.records import FileFolder, anonymise_to_folder
 from statveil.jobs.recheck import audit_file_folder
 from statveil.jobs.record_job import read_file_job
 from statveil.jobs.records.attack_folder import attack_file_folder
-from statveil.jobs.records.folder import FileFolder, anonymise_to_folder
 from tests.jobs.records.test_attack_folder import PEOPLE
 
 JOB = """

@@ -13,12 +13,12 @@ import statveil.jobs.tables.protect
 import statveil.jobs.tradeoff.tradeoff
 from statveil.core.errors import DisclosureRefused
 from statveil.core.secret import SecretKey
+from statveil.jobs.folders.tables import protect_to_folder
+from statveil.jobs.folders.tradeoff import tradeoff_job_to_folder
 from statveil.jobs.staging import RUN_FILE
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.assess import assess_records
 from statveil.jobs.tables.earlier import refuse_other_key, table_print
-from statveil.jobs.tables.folder import protect_to_folder
-from statveil.jobs.tradeoff.folder import tradeoff_job_to_folder
 from tests.cli.stories import JOB, VILLAGE, run, told, village_in
 
 OTHER = "77" * 32

@@ -14,8 +14,8 @@ from statveil.audit.attacks.verdict import VerdictStatus
 from statveil.core.errors import AuditFailed
 from statveil.core.limits import Limits, Progress
 from statveil.jobs import schema
+from statveil.jobs.folders import tables as folders
 from statveil.jobs.table_job import TableJob, read_job
-from statveil.jobs.tables import folder as folders
 from statveil.jobs.tables.own_attacks import (
     OVER,
     OWN_ATTACKS,

@@ -17,10 +17,10 @@ from statveil.cli.app import app
 from statveil.cli.options import keep_from
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.floors import AS_GIVEN
+from statveil.jobs.folders.tables import protect_to_folder
 from statveil.jobs.recheck import audit_folder
 from statveil.jobs.table_job import read_job
 from statveil.jobs.tables.assess import LinkedTables, assess_records
-from statveil.jobs.tables.folder import protect_to_folder
 from statveil.jobs.tables.released import keep_as_json
 from statveil.protect.keep.wishes import cells_at, cells_of, keep_of, several, targets_of
 from tests.protect.keep.tables import AMPLE, small_table

@@ -358,7 +358,7 @@ def _attacked_system(file: Path, solution: Path, decimals: Decimals) -> SuiteRep
 def _tell(report: AuditReport, bound: float | None, attacked: SuiteReport | str | None, *, as_json: bool, page: Path | None = None) -> None:
     """Everything found, in words or as JSON; the exit code tells whether all of it holds."""
     from statveil.cli.display import show_audit
-    from statveil.jobs.tables.folder import audit_figures
+    from statveil.jobs.folders.tables import audit_figures
 
     if as_json:
         content: Mapping[str, Any] = {"audit": audit_figures(report), "certified_bound": bound, "attacks": _as_json(attacked)}

@@ -41,7 +41,7 @@ def check_pattern(
 def tell_pattern(file: Path, question: PatternQuestion, *, as_json: bool) -> None:
     """Everything found, by labels; exit code 5 where a cell is not hidden."""
     from statveil.cli.display import audit_in_words
-    from statveil.jobs.tables.folder import audit_figures
+    from statveil.jobs.folders.tables import audit_figures
     from statveil.jobs.tables.pattern_check import check_pattern as check
 
     report, audit = check(file, question)

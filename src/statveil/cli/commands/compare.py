@@ -12,7 +12,7 @@ from statveil.cli.options import AsJsonOption, DebugOption, ForceOption, OutOpti
 from statveil.cli.polite import polite
 
 if TYPE_CHECKING:
-    from statveil.jobs.compare.folder import FolderComparison
+    from statveil.jobs.folders.compare import FolderComparison
 
 
 def compare(
@@ -33,7 +33,7 @@ def compare(
     """Protect one table by several methods and show what each loses and what a reader learns. Nothing is released."""
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator, warned_aloud
-        from statveil.jobs.compare.folder import compare_to_folder
+        from statveil.jobs.folders.compare import compare_to_folder
         from statveil.jobs.table_job import read_job
 
         names = [name.strip() for name in methods.split(",") if name.strip()]

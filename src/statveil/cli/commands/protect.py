@@ -15,7 +15,7 @@ from statveil.cli.polite import polite
 
 if TYPE_CHECKING:
     from statveil.jobs.batch.run import BatchResult
-    from statveil.jobs.records.folder import FileFolder
+    from statveil.jobs.folders.records import FileFolder
     from statveil.records.plan import FilePlan
 
 
@@ -31,8 +31,8 @@ def anonymise(
     """Recode and blank a file of records until no combination of key values is rare, and write it, audited."""
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator, say_prepared
+        from statveil.jobs.folders.records import anonymise_to_folder
         from statveil.jobs.record_job import read_file_job
-        from statveil.jobs.records.folder import anonymise_to_folder
 
         chosen = read_file_job(job).within(seconds)
         with narrator(as_json=as_json) as tell, warnings.catch_warnings(record=True, category=UserWarning, action="always") as told:
@@ -43,7 +43,7 @@ def anonymise(
 
 def _show_file(outcome: FileFolder, warned: Sequence[str], *, as_json: bool) -> None:
     from statveil.cli.display import audit_in_words
-    from statveil.jobs.records.folder import figures
+    from statveil.jobs.folders.records import figures
 
     release, plan = outcome.release, outcome.release.plan
     if as_json:
@@ -129,7 +129,7 @@ def argus(
 
 def _show_batch(result: BatchResult, *, as_json: bool) -> None:
     if as_json:
-        from statveil.jobs.tables.folder import figures
+        from statveil.jobs.folders.tables import figures
 
         content = {"files": [str(file) for file in result.files], "notes": result.notes}
         typer.echo(json.dumps({**content, "tables": [figures(release) for release in result.releases]}, ensure_ascii=False))
@@ -164,8 +164,8 @@ def protect_table(
     """Protect the table of a job file and write what may be published."""
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator, say_prepared, show_release, warned_aloud
+        from statveil.jobs.folders.tables import protect_to_folder
         from statveil.jobs.table_job import read_job
-        from statveil.jobs.tables.folder import protect_to_folder
 
         chosen = read_job(job).within(seconds)
         folder = out or job.with_name(f"{job.stem}-release")

@@ -13,8 +13,8 @@ from statveil.cli.polite import polite
 from statveil.core.errors import InputError
 
 if TYPE_CHECKING:
-    from statveil.jobs.records.tradeoff_folder import FileTradeoffFolder
-    from statveil.jobs.tradeoff.folder import FolderTradeoff
+    from statveil.jobs.folders.record_tradeoff import FileTradeoffFolder
+    from statveil.jobs.folders.tradeoff import FolderTradeoff
     from statveil.protect.system import SystemOptions
 
 JOB_SUFFIX = ".toml"
@@ -88,7 +88,7 @@ def tradeoff(
     """
     with polite(as_json=as_json, debug=debug):
         from statveil.cli.display import narrator
-        from statveil.jobs.tradeoff.folder import FolderTradeoff
+        from statveil.jobs.folders.tradeoff import FolderTradeoff
         from statveil.protect.keep.wishes import Keep
 
         folder = out or file.with_name(f"{file.stem}-tradeoff")
@@ -142,22 +142,22 @@ def _is_record_job(file: Path) -> bool:
 
 
 def _of_file_job(file: Path, folder: Path, seconds: float | None, points: int | None, **run: Any) -> FileTradeoffFolder:
+    from statveil.jobs.folders.record_tradeoff import tradeoff_file_to_folder
     from statveil.jobs.record_job import read_file_job
-    from statveil.jobs.records.tradeoff_folder import tradeoff_file_to_folder
 
     return tradeoff_file_to_folder(read_file_job(file).within(seconds), folder, points=points, **run)
 
 
 def _of_job(file: Path, folder: Path, seconds: float | None, asked: dict[str, Any], **run: Any) -> FolderTradeoff:
+    from statveil.jobs.folders.tradeoff import tradeoff_job_to_folder, with_tradeoff
     from statveil.jobs.table_job import read_job
-    from statveil.jobs.tradeoff.folder import tradeoff_job_to_folder, with_tradeoff
 
     return tradeoff_job_to_folder(with_tradeoff(read_job(file).within(seconds), **asked), folder, **run)
 
 
 def _of_system(file: Path, folder: Path, seconds: float, given: dict[str, Any], front: dict[str, Any], **run: Any) -> FolderTradeoff:
     from statveil.core.limits import Limits
-    from statveil.jobs.tradeoff.folder import tradeoff_system_to_folder
+    from statveil.jobs.folders.tradeoff import tradeoff_system_to_folder
 
     more = {name: value for name, value in front.items() if value is not None} | {
         name: given[name] for name in ("method", "seed") if name in given
@@ -203,7 +203,7 @@ def _show(outcome: FolderTradeoff) -> None:
 
 
 def _show_file(outcome: FileTradeoffFolder) -> None:
-    from statveil.jobs.records.tradeoff_folder import recoded_words, sentences
+    from statveil.jobs.folders.record_tradeoff import recoded_words, sentences
 
     front = outcome.front
     typer.echo(f"{' '.join(sentences(front))}\n")

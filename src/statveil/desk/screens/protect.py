@@ -14,7 +14,7 @@ from statveil.desk.screens.before_after import job_of
 from statveil.desk.screens.compare import FIGURES, PAGES, figures_page
 from statveil.desk.screens.page import Desk, back, step_of, who
 from statveil.desk.work.kinds import methods
-from statveil.jobs.tables.folder import PUBLIC, REPORT_FILE
+from statveil.jobs.folders.tables import PUBLIC, REPORT_FILE
 
 SHUT_OFF = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; "

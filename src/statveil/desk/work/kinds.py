@@ -24,27 +24,27 @@ def _protect(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) 
     from statveil.jobs.kinds import kind_of
 
     if kind_of(job) == "record job":
+        from statveil.jobs.folders.records import anonymise_to_folder
         from statveil.jobs.record_job import read_file_job
-        from statveil.jobs.records.folder import anonymise_to_folder
 
         anonymise_to_folder(read_file_job(job, base=base), target, on_progress=tell)
     else:
+        from statveil.jobs.folders.tables import protect_to_folder
         from statveil.jobs.table_job import read_job
-        from statveil.jobs.tables.folder import protect_to_folder
 
         protect_to_folder(read_job(job, base=base), target, internal=True, on_progress=tell)
 
 
 def _compare(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) -> None:
-    from statveil.jobs.compare.folder import compare_to_folder
+    from statveil.jobs.folders.compare import compare_to_folder
     from statveil.jobs.table_job import read_job
 
     compare_to_folder(read_job(job, base=base), target, methods=wish["methods"], base=wish["base"], on_progress=tell)
 
 
 def _front(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) -> None:
+    from statveil.jobs.folders.record_tradeoff import tradeoff_file_to_folder
     from statveil.jobs.record_job import read_file_job
-    from statveil.jobs.records.tradeoff_folder import tradeoff_file_to_folder
 
     tradeoff_file_to_folder(read_file_job(job, base=base), target, on_progress=tell)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from statveil.core.limits import OnProgress
 from statveil.data.hierarchy import Hierarchy
+from statveil.jobs.folders.tables import FolderRelease, run_in
 from statveil.jobs.staging import moved, staged
 from statveil.jobs.table_job import read_job
-from statveil.jobs.tables.folder import FolderRelease, run_in
 
 JOB = """\
 # The demonstration's job: turnover of invented enterprises by region, industry and size.

@@ -1,1 +1,1 @@
-"""A file of records from job to audited folder."""
+"""What surrounds a file of records: recodings tried by hand, the trade-off against blanks, perturbation, attacks on what was written."""

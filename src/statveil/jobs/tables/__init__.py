@@ -1,1 +1,1 @@
-"""A table from records to an audited release and its folder."""
+"""A table from records to an audited and attacked release."""

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import statveil as sv
+from statveil.jobs.folders.records import anonymise_to_folder
 from statveil.jobs.record_job import read_file_job
-from statveil.jobs.records.folder import anonymise_to_folder
 from tests.publish.safe_files import town
 from tests.records.stories import halves, microdata, random_records
 

@@ -21,8 +21,8 @@ from typing import Any
 from statveil.core.errors import InputError
 from statveil.core.limits import OnProgress
 from statveil.core.toml import to_toml
+from statveil.jobs.folders.records import anonymise_to_folder
 from statveil.jobs.record_job import FileJob, check_file_job
-from statveil.jobs.records.folder import anonymise_to_folder
 from statveil.jobs.records.tradeoff import POINTS, FileTradeoff, FileTradeoffPoint, front_figures, tradeoff_file
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.publish.formats.numbers import percent

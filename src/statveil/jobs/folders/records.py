@@ -18,10 +18,10 @@ from typing import Any
 
 from statveil.core.errors import InputError
 from statveil.core.limits import OnProgress, Progress
+from statveil.jobs.folders.tables import relative
 from statveil.jobs.record_job import FileJob
 from statveil.jobs.records.perturbation import perturbed_records
 from statveil.jobs.staging import moved, staged, write_run, write_text
-from statveil.jobs.tables.folder import relative
 from statveil.publish.audited_file import EarlierReleases
 from statveil.publish.file_release import FileRelease, WritingOptions, write_release
 from statveil.records.perturb.perturb import refuse_keys

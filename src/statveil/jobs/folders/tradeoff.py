@@ -24,11 +24,11 @@ from statveil.core.errors import AuditFailed, InputError
 from statveil.core.limits import OnProgress, Progress
 from statveil.core.toml import to_toml
 from statveil.formats.rcta import Solution, write_solution
+from statveil.jobs.folders.tables import ReleaseFindings, attack_own, front_of, relative, released_point, write_release
 from statveil.jobs.schema import check_job
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.earlier import OF_TRADEOFF, refuse_other_key
-from statveil.jobs.tables.folder import ReleaseFindings, attack_own, front_of, relative, released_point, write_release
 from statveil.jobs.tradeoff.page import front_csv, front_figures, front_json, tradeoff_html
 from statveil.jobs.tradeoff.tradeoff import FrontArguments, Tradeoff, tradeoff
 from statveil.protect.system import SystemOptions, problem_of
