@@ -136,7 +136,7 @@ def front(folder: Path) -> None:
     for seed in range(10):
         problem = front_problem(seed)
         began = time.perf_counter()
-        found = sv.tradeoff(problem, limits=sv.Limits(seconds=seconds))
+        found = sv.keep.tradeoff(problem, limits=sv.Limits(seconds=seconds))
         took = time.perf_counter() - began
         targets = targets_of(found.keep, problem)
         plain = outcomes(targets, found.plain.deviation)[0]

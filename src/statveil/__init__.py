@@ -10,8 +10,8 @@ At the top: verbs, what goes in, what comes out, errors. The rest by room:
     sv.systems  linear systems and their files
     sv.recode   how records are recoded and suppressed
     sv.perturb  columns that are no keys: noise, swapping, microaggregation, PRAM
-    sv.classical  cell suppression, controlled rounding, cell key
-    sv.argus    files of tau-ARGUS
+    sv.classical  cell suppression, controlled rounding, cell key, and all methods side by side
+    sv.argus    files and batches of tau-ARGUS
     sv.errors   all errors
 
 The public names load on first use, so that `import statveil` costs nothing.
@@ -26,8 +26,6 @@ _HOMES = {
     "statveil.audit.report": ("AuditReport", "Check"),
     "statveil.core.errors": (
         "AuditFailed",
-        "BackendError",
-        "DisclosureRefused",
         "InfeasibleProblem",
         "InputError",
         "NoTableFound",
@@ -40,15 +38,9 @@ _HOMES = {
     "statveil.data.microdata": ("Microdata",),
     "statveil.data.readers": ("read_microdata",),
     "statveil.jobs.adjust": ("adjust",),
-    "statveil.jobs.batch.run": ("run_batch",),
-    "statveil.jobs.compare.compare": ("compare",),
-    "statveil.jobs.convert": ("convert",),
-    "statveil.jobs.records.explore": ("explore_recoding",),
     "statveil.jobs.tables.assess": ("LinkedTables",),
     "statveil.jobs.tables.protect": ("protect_table",),
-    "statveil.jobs.tradeoff.tradeoff": ("tradeoff", "tradeoff_table"),
     "statveil.protect.adjustment": ("Adjustment",),
-    "statveil.protect.infeasible.explain": ("explain",),
     "statveil.protect.options": ("Bounds", "Method", "Options"),
     "statveil.protect.problem": ("ProtectionProblem",),
     "statveil.protect.system": ("read_jj",),
@@ -92,15 +84,9 @@ if TYPE_CHECKING:
     from statveil.data.microdata import Microdata
     from statveil.data.readers import read_microdata
     from statveil.jobs.adjust import adjust
-    from statveil.jobs.batch.run import run_batch
-    from statveil.jobs.compare.compare import compare
-    from statveil.jobs.convert import convert
-    from statveil.jobs.records.explore import explore_recoding
     from statveil.jobs.tables.assess import LinkedTables
     from statveil.jobs.tables.protect import protect_table
-    from statveil.jobs.tradeoff.tradeoff import tradeoff, tradeoff_table
     from statveil.protect.adjustment import Adjustment
-    from statveil.protect.infeasible.explain import explain
     from statveil.protect.options import Bounds, Method, Options
     from statveil.protect.problem import ProtectionProblem
     from statveil.protect.system import read_jj

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statveil.audit.classical.rounding import RoundingAsked
+from statveil.jobs.compare.compare import compare
 from statveil.suppress.cell_key.cell_key import PerturbedCounts, cell_key, record_keys
 from statveil.suppress.cell_key.magnitudes import PerturbedMagnitudes, cell_key_magnitudes
 from statveil.suppress.cell_key.ptable import Ptable, make_ptable
@@ -23,6 +24,7 @@ __all__ = [
     "SuppressionOptions",
     "cell_key",
     "cell_key_magnitudes",
+    "compare",
     "make_ptable",
     "record_keys",
     "round_table",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statveil.jobs.records.explore import RecodingExplorer
+from statveil.jobs.records.explore import RecodingExplorer, explore_recoding
 from statveil.jobs.records.tradeoff import FileTradeoff, FileTradeoffPoint, tradeoff_file
 from statveil.publish.audited_file import EarlierReleases
 from statveil.records.keys import EditRule
@@ -44,6 +44,7 @@ __all__ = [
     "RiskUtilityPoint",
     "Suppression",
     "UnsafeCombinations",
+    "explore_recoding",
     "risk_utility",
     "suppress",
     "tradeoff_file",

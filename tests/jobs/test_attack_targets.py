@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from statveil.audit.attacks.attacker import Effort
+from statveil.audit.attacks.case import Case, ReverseSolver
 from statveil.audit.attacks.suite import THREAT_BY_ID, attack_all, attack_system
 from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus
 from statveil.core.errors import InputError
@@ -15,7 +16,7 @@ from statveil.formats.rcta import Solution, write_solution
 from statveil.formats.system import read_system
 from statveil.jobs import attack_targets
 from statveil.jobs.adjust import adjust
-from statveil.jobs.attack_targets import attack_folders, folder_case, system_case
+from statveil.jobs.attack_targets import attack_folders, read_release, releases_case, system_case
 from statveil.jobs.folders.tables import protect_to_folder
 from statveil.jobs.reverse import reverse_by_adjustment
 from statveil.jobs.table_job import read_job
@@ -72,9 +73,14 @@ def release(village: Path, name: str, *, dimensions: str = BOTH, more: str = "",
     return folder
 
 
+def folder_case(*folders: Path, effort: Effort, reverse: ReverseSolver | None = None) -> Case:
+    """What an attacker can do who has all these releases of the same records."""
+    return releases_case([read_release(folder) for folder in folders], effort=effort, reverse=reverse)
+
+
 def attacked(*folders: Path, only: tuple[str, ...] = ()) -> SuiteReport:
     reverse = reverse_by_adjustment(seconds=60, method="exact")
-    return attack_all(folder_case(folders, effort=Effort(cells=20), reverse=reverse), target="village", only=only)
+    return attack_all(folder_case(*folders, effort=Effort(cells=20), reverse=reverse), target="village", only=only)
 
 
 @pytest.mark.slow
@@ -99,7 +105,7 @@ def test_two_releases_of_the_same_records_are_compared(village: Path) -> None:
 @pytest.mark.slow
 def test_bounds_and_cap_of_the_job_are_known_to_the_attacker(village: Path) -> None:
     bounded = release(village, "bounded", protection=f"{FAST}\ncap = 3\nbounds = {{ percent_down = 80, percent_up = 90 }}")
-    case = folder_case([bounded], effort=Effort(), reverse=None)
+    case = folder_case(bounded, effort=Effort())
     assert case.attacker.catalogue.most_change == 0.9
     assert case.attacker.catalogue.cap == 3
     assert case.attacker.catalogue.percent == 10
@@ -112,7 +118,7 @@ def test_counts_of_records_are_a_measure(village: Path) -> None:
     counted = village / "heads-counted.toml"
     counted.write_text(text, encoding="utf-8")
     protect_to_folder(read_job(counted, base=village), village / "counted")
-    case = folder_case([village / "counted"], effort=Effort(), reverse=None)
+    case = folder_case(village / "counted", effort=Effort())
     assert case.attacker.catalogue.counts == "count"
     assert case.attacker.catalogue.percent == 10
 
@@ -148,7 +154,7 @@ def attacked_folders(*folders: Path, only: tuple[str, ...] = ()) -> SuiteReport:
 @pytest.mark.slow
 def test_weighted_records_add_up_to_the_cells(village: Path) -> None:
     """What the attacker of many tables is scored by is the office's own table, to the unit."""
-    case = folder_case([release(village, "weighted", more='weight = "hours"')], effort=Effort(), reverse=None)
+    case = folder_case(release(village, "weighted", more='weight = "hours"'), effort=Effort())
     answered, register = case.attacker.journal.answers[0], case.attacker.register
     assert (case.truth_of(0).value == register.sums(answered.request, answered.table, case.truth.values["income"])).all()
     assert case.truth_of(0).sensitive.any()

@@ -85,7 +85,7 @@ def test_unknown_words_are_refused() -> None:
 def test_the_explorer_changes_undoes_and_plans() -> None:
     data, keys = random_story(21)
     name = next(name for name, menu in keys.fields.items() if menu is not None)
-    explorer = sv.explore_recoding(data, keys)
+    explorer = sv.recode.explore_recoding(data, keys)
     first = explorer.look()
     records = explorer._coded.records
     assert repr(explorer).startswith(

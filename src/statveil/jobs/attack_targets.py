@@ -161,13 +161,8 @@ def _worst(found: Sequence[tuple[str, Verdict]]) -> Verdict:
     return replace(found[0][1], status=status, number=told, figures=figures, reason="")
 
 
-def folder_case(folders: Sequence[Path], *, effort: Effort, reverse: ReverseSolver | None) -> Case:
-    """One or several releases of the same records: what an attacker who has them all can do."""
-    return releases_case([read_release(folder) for folder in folders], effort=effort, reverse=reverse)
-
-
 def releases_case(releases: Sequence[ReadRelease], *, effort: Effort, reverse: ReverseSolver | None) -> Case:
-    """The same for releases that were read."""
+    """One or several releases of the same records: what an attacker who has them all can do."""
     first = releases[0]
     _check_same(releases)
     dimensions = _dimensions(releases)

@@ -27,6 +27,6 @@ def test_none_is_recommended_where_none_is_safe() -> None:
 def test_unknown_methods_and_bases_are_refused(tmp_path: Path) -> None:
     job = village(tmp_path)
     with pytest.raises(InputError, match="Known: adjustment"):
-        sv.compare(job, methods=["magic"])
+        sv.classical.compare(job, methods=["magic"])
     with pytest.raises(InputError, match="at least 1"):
-        sv.compare(job, base=0)
+        sv.classical.compare(job, base=0)

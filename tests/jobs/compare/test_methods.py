@@ -16,7 +16,7 @@ from tests.jobs.compare.stories import village
 
 @pytest.mark.slow
 def test_rounding_and_cell_key_publish_numbers_too_close_to_the_truth(tmp_path: Path) -> None:
-    found = sv.compare(village(tmp_path), methods=["rounding", "cell-key"], base=5)
+    found = sv.classical.compare(village(tmp_path), methods=["rounding", "cell-key"], base=5)
     rounding, noise = found["rounding"], found["cell-key"]
     assert rounding.loss is not None
     assert rounding.risk is not None
@@ -29,7 +29,7 @@ def test_rounding_and_cell_key_publish_numbers_too_close_to_the_truth(tmp_path: 
 @pytest.mark.slow
 def test_suppression_hides_the_only_vet_and_three_cells_with_her(tmp_path: Path) -> None:
     """Of twelve cells the vet of street A, a baker beside her, and two cells of another street: fewer show her."""
-    found = sv.compare(village(tmp_path), methods=["suppression"])["suppression"]
+    found = sv.classical.compare(village(tmp_path), methods=["suppression"])["suppression"]
     assert found.loss is not None
     assert found.risk is not None
     assert (found.loss.suppressed, found.loss.moved, found.loss.broken) == (4, 0, 0)
@@ -39,7 +39,7 @@ def test_suppression_hides_the_only_vet_and_three_cells_with_her(tmp_path: Path)
 
 
 def test_counts_are_perturbed_by_their_table(tmp_path: Path) -> None:
-    found = sv.compare(village(tmp_path, measure=""), methods=["cell-key"])
+    found = sv.classical.compare(village(tmp_path, measure=""), methods=["cell-key"])
     assert found["cell-key"].parameters == "D = 5, V = 3, js = 2"
     assert usual_base(judged_table(village(tmp_path, measure=""))) == 5
 
@@ -51,6 +51,6 @@ def test_a_method_that_fails_is_told_and_the_others_go_on(tmp_path: Path, monkey
 
     entries = {"bad": methods.ComparedMethod("bad", 0.1, fails), "rounding": methods.COMPARED["rounding"]}
     monkeypatch.setattr("statveil.jobs.compare.compare.COMPARED", entries)
-    found = sv.compare(village(tmp_path))
+    found = sv.classical.compare(village(tmp_path))
     assert found["bad"].failed == "cannot be done"
     assert found["rounding"].loss is not None

@@ -65,7 +65,7 @@ def test_the_folder_is_checked_anew_with_its_models_and_words(job: Path, tmp_pat
 @pytest.mark.filterwarnings("ignore:Column")
 def test_models_and_special_codes_survive_the_way_through_a_job(job: Path, tmp_path: Path) -> None:
     given = read_file_job(job)
-    explorer = sv.explore_recoding(given.microdata, given.keys())
+    explorer = sv.recode.explore_recoding(given.microdata, given.keys())
     explorer.to_job(tmp_path / "again.toml")
     again = read_file_job(tmp_path / "again.toml").keys()
     assert list(again.models) == list(given.keys().models)

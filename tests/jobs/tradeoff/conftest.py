@@ -11,4 +11,4 @@ from tests.jobs.tradeoff.stories import market
 
 @pytest.fixture(scope="session")
 def front() -> sv.keep.Tradeoff:
-    return sv.tradeoff(market(), points=3, limits=LIMITS)
+    return sv.keep.tradeoff(market(), points=3, limits=LIMITS)

@@ -18,7 +18,7 @@ from tests.jobs.tradeoff.stories import market
 def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.INTERRUPTED))
-    found = sv.tradeoff(problem, limits=LIMITS)
+    found = sv.keep.tradeoff(problem, limits=LIMITS)
     assert not found.complete
     assert len(found.points) == 1
     assert "stopped before its end" in " ".join(sentences(found))
@@ -29,7 +29,7 @@ def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_unsafe_table_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
-    found = sv.tradeoff(problem, limits=LIMITS)
+    found = sv.keep.tradeoff(problem, limits=LIMITS)
     assert found.tried == 1
     assert [point.by for point in found.points] == ["plain"]
 
@@ -37,7 +37,7 @@ def test_an_unsafe_table_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.slow
 def test_progress_is_told_from_start_to_end() -> None:
     heard: list[Progress] = []
-    sv.tradeoff(market(), points=1, limits=LIMITS, on_progress=heard.append)
+    sv.keep.tradeoff(market(), points=1, limits=LIMITS, on_progress=heard.append)
     stages = [progress.stage for progress in heard]
     assert stages[0].startswith("plain: ")
     assert "least distortion" in stages
@@ -47,7 +47,7 @@ def test_progress_is_told_from_start_to_end() -> None:
 
 @pytest.mark.slow
 def test_another_set_of_cells_and_other_criteria() -> None:
-    found = sv.tradeoff(market(), keep=Keep(slope=["all", "sensitive"]), points=1, limits=LIMITS)
+    found = sv.keep.tradeoff(market(), keep=Keep(slope=["all", "sensitive"]), points=1, limits=LIMITS)
     assert found.words == ("slope of all cells", "slope of the sensitive cells")
     assert all(len(point.outcomes) == 2 for point in found.points)
     head, *lines = front_csv(found).splitlines()

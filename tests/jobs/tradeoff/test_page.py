@@ -21,11 +21,11 @@ from tests.jobs.tradeoff.stories import market
 def test_a_front_of_one_table_has_nothing_to_trade(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.FINISHED))
-    assert "there is nothing to trade" in sentences(sv.tradeoff(problem, limits=LIMITS))[0]
+    assert "there is nothing to trade" in sentences(sv.keep.tradeoff(problem, limits=LIMITS))[0]
 
 
 def test_where_nothing_is_sensitive_there_is_one_table_and_nothing_to_trade() -> None:
-    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.zeros(25, dtype=np.bool_)), limits=LIMITS)
+    found = sv.keep.tradeoff(dataclasses.replace(market(), sensitive=np.zeros(25, dtype=np.bool_)), limits=LIMITS)
     assert [(point.change, point.distortion) for point in found.points] == [(0.0, 0.0)]
     assert "there is nothing to trade" in sentences(found)[0]
     assert "nothing to trade" in tradeoff_html(found, title="x")
@@ -34,7 +34,7 @@ def test_where_nothing_is_sensitive_there_is_one_table_and_nothing_to_trade() ->
 
 @pytest.mark.slow
 def test_one_sensitive_cell_has_a_mean_to_trade_and_dashes_for_the_rest() -> None:
-    found = sv.tradeoff(dataclasses.replace(market(), sensitive=np.arange(25) == 6), points=1, limits=LIMITS)
+    found = sv.keep.tradeoff(dataclasses.replace(market(), sensitive=np.arange(25) == 6), points=1, limits=LIMITS)
     assert found.words == ("mean of the sensitive cells",)
     assert {point.outcomes[0].slope for point in found.points} == {None}
     assert ("Correlation", "-", "slope -") in key_figures(found)

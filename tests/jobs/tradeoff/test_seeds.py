@@ -65,7 +65,7 @@ def test_no_table_distorts_less_than_what_is_said_to_be_possible(seed: int) -> N
 @pytest.mark.slow
 def test_the_programs_of_keep_beat_no_point_of_a_front() -> None:
     problem = market()
-    front = sv.tradeoff(problem, points=6, limits=LIMITS)
+    front = sv.keep.tradeoff(problem, points=6, limits=LIMITS)
     targets = targets_of(DEFAULT, problem)
     for within in (0.3, 0.15, 0.1):
         keep = Keep(mean=S, variance=S, correlation=S, slope=S, within=within, by="programs")
@@ -85,7 +85,7 @@ def test_fewer_than_four_points_recommend_nothing(monkeypatch: pytest.MonkeyPatc
     problem = market()
     other = np.asarray(sv.adjust(problem, keep=Keep(slope=S, by="programs"), limits=PLAIN).deviation)
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [other], Halt.FINISHED))
-    front = sv.tradeoff(problem, limits=LIMITS)
+    front = sv.keep.tradeoff(problem, limits=LIMITS)
     assert len(front.points) == 2
     assert front.recommended is None
     assert any("None is recommended: 2 points say too little" in sentence for sentence in sentences(front))

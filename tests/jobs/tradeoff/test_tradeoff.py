@@ -59,7 +59,7 @@ def test_the_front_starts_at_the_least_change(front: sv.keep.Tradeoff) -> None:
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_front(front: sv.keep.Tradeoff) -> None:
-    again = sv.tradeoff(market(), points=3, limits=LIMITS)
+    again = sv.keep.tradeoff(market(), points=3, limits=LIMITS)
     assert front.complete
     assert again.complete
     for one, other in zip(front.points, again.points, strict=True):
@@ -76,7 +76,7 @@ def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.Monke
     fields = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
     with pytest.raises(AuditFailed, match="nothing is shown"):
-        sv.tradeoff(Yes(**fields), limits=LIMITS)
+        sv.keep.tradeoff(Yes(**fields), limits=LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -92,18 +92,18 @@ def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.Monke
 )
 def test_what_a_front_has_no_use_for_is_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        sv.tradeoff(market(), keep=Keep(slope="sensitive", **change))
+        sv.keep.tradeoff(market(), keep=Keep(slope="sensitive", **change))
 
 
 def test_squares_have_no_front() -> None:
     with pytest.raises(InputError, match="sums of absolute changes"):
-        sv.tradeoff(dataclasses.replace(market(), norm="l2"))
+        sv.keep.tradeoff(dataclasses.replace(market(), norm="l2"))
 
 
 @pytest.mark.parametrize("points", [0, 201, 2.5, True])
 def test_an_impossible_number_of_points_is_refused(points: Any) -> None:
     with pytest.raises(InputError, match="from 1 to 200"):
-        sv.tradeoff(market(), points=points)
+        sv.keep.tradeoff(market(), points=points)
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_an_impossible_number_of_points_is_refused(points: Any) -> None:
 def test_the_front_of_s1s_table_reaches_the_least_distortion_of_all_senses(shared_data: Path) -> None:
     """4 x 9 cells, seven of them sensitive: all 128 choices of senses are tried one by one."""
     problem = sv.read_jj(shared_data / "csplib" / "cox_kelly_4x9.jj", weights="unit")
-    found = sv.tradeoff(problem, points=6, limits=LIMITS)
+    found = sv.keep.tradeoff(problem, points=6, limits=LIMITS)
     assert found.points[0].change == 249250
     assert found.points[-1].distortion <= 1.05 * least_of_all_senses(problem, 3 * 249250)
 

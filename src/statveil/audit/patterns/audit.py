@@ -77,8 +77,6 @@ def audit_pattern(
         cells=frozen_array(cells),
         down=frozen_array(found.down),
         up=frozen_array(found.up),
-        needed_down=frozen_array(needed[0][cells]),
-        needed_up=frozen_array(needed[1][cells]),
         exhausted=frozen_array(found.exhausted | recovered),
         verdict=_verdicts(cells, findings),
         findings=tuple(findings),

@@ -99,16 +99,14 @@ class PatternFinding:
 class PatternAudit:
     """What any reader gets of each suppressed cell.
 
-    A reader cannot exclude any value between `value - down` and `value + up`: shown by tables that were checked in whole numbers. `needed`
-    is what the levels ask below and above. Where `exhausted`, a linear program found no more; elsewhere nothing more was looked for.
+    A reader cannot exclude any value between `value - down` and `value + up`: shown by tables that were checked in whole numbers.
+    Where `exhausted`, a linear program found no more; elsewhere nothing more was looked for.
     """
 
     cells: IntArray = field(repr=False)
     """The suppressed cells; all columns here are of these."""
     down: IntArray = field(repr=False)
     up: IntArray = field(repr=False)
-    needed_down: IntArray = field(repr=False)
-    needed_up: IntArray = field(repr=False)
     exhausted: BoolArray = field(repr=False)
     verdict: tuple[Disclosure, ...]
     findings: tuple[PatternFinding, ...]

@@ -28,9 +28,7 @@ from statveil.protect.dense.search import DenseSearch, DenseTable, Stage
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search_state import DualMultipliers, Search, SearchNews
-from statveil.solve.tensors import PLACES, Tensors, has_gpu, tensors_on
-
-DEVICES = PLACES
+from statveil.solve.tensors import Tensors, has_gpu, tensors_on
 
 
 class DenseTuning(NamedTuple):

@@ -27,10 +27,6 @@ class TableLayout(NamedTuple):
     cell: IntArray
     relation: tuple[IntArray, ...]
 
-    @property
-    def full_shape(self) -> tuple[int, ...]:
-        return tuple(size + 1 for size in self.shape)
-
     def laid_out(self, per_cell: AnyArray) -> AnyArray:
         """What is known of each cell, as a tensor."""
         return per_cell[self.cell]

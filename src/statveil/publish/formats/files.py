@@ -12,17 +12,11 @@ from statveil.tables.table import View
 
 STARTS_FORMULA = r"\s*[=+\-@\t\r＝＋－＠]"
 TO_GUARD = re.compile(f"'*{STARTS_FORMULA}")
-GUARDED = re.compile(f"'+{STARTS_FORMULA}")
 
 
 def guard(text: str) -> str:
     """A leading apostrophe for text that a spreadsheet might run; a text that looks guarded already gets one more."""
     return f"'{text}" if TO_GUARD.match(text) else text
-
-
-def unguard(text: str) -> str:
-    """The text as it was before `guard`."""
-    return text[1:] if GUARDED.match(text) else text
 
 
 def csv_field(text: str) -> str:

@@ -42,7 +42,7 @@ def everything(folder: Path, **more: Any) -> tuple[sv.Microdata, sv.KeyVariables
 @pytest.mark.slow
 def test_the_explorer_writes_a_job_that_gives_its_plan(tmp_path: Path) -> None:
     data, keys = everything(tmp_path)
-    explorer = sv.explore_recoding(data, keys)
+    explorer = sv.recode.explore_recoding(data, keys)
     explorer.recode(income="three", region="half")
     explorer.change_costs(threshold={1: 3, 2: 3})
     plan = explorer.plan(seed=5)
@@ -106,7 +106,7 @@ def test_delimiter_encoding_secret_and_waiver_are_repeated(tmp_path: Path) -> No
     text = release.to_report(tmp_path / "report.html").read_text(encoding="utf-8")
     hashes = in_folder(tmp_path / "again", from_report(text, "import statveil"), from_report(text, r"\[data\]"))
     assert hashes == (release.file_hash, release.file_hash)
-    job = sv.explore_recoding(data, keys).to_job(tmp_path / "job.toml")
+    job = sv.recode.explore_recoding(data, keys).to_job(tmp_path / "job.toml")
     assert 'delimiter = "#"' in job
     assert anonymise_to_folder(read_file_job(tmp_path / "job.toml"), tmp_path / "third").release.plan.suppression.total
 
@@ -160,7 +160,7 @@ def test_forced_fields_keep_their_costs_by_entropy() -> None:
 
 def test_the_explorer_improves_around_what_is_forced(tmp_path: Path) -> None:
     data, keys = crossed()
-    explorer = sv.explore_recoding(data, keys)
+    explorer = sv.recode.explore_recoding(data, keys)
     assert explorer.recode(a="all").recoding["b"] == "as it is"
     assert explorer.improve().recoding == {"a": "all", "b": "half"}
     explorer.undo()
@@ -194,7 +194,7 @@ fixed = { region = "as it is" }
 def test_records_without_a_file_give_no_job(tmp_path: Path) -> None:
     data, keys = crossed()
     with pytest.raises(sv.InputError, match="came from none"):
-        sv.explore_recoding(data, keys).to_job(tmp_path / "job.toml")
+        sv.recode.explore_recoding(data, keys).to_job(tmp_path / "job.toml")
     assert not (tmp_path / "job.toml").exists()
 
 
