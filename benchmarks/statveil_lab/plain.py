@@ -14,9 +14,11 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.limits import Limits
 from statveil.protect.adjustment import TracePoint
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search.exact import all_that_is_forced
+from statveil.protect.search.exact import Disjunctions, all_that_is_forced
+from statveil.protect.search_state import Search
 from statveil.solve.model import LinearModel
 from statveil.solve.processes import Send, run_isolated
 
@@ -54,6 +56,34 @@ def run_plainly(problem: ProtectionProblem, seconds: float, send: Send) -> None:
     objective = solution.objective if solution.x is not None else float("inf")
     bound = solution.bound if math.isfinite(solution.bound) else 0.0
     send((TracePoint(time.monotonic() - began, objective, bound), solution.native))
+
+
+def rescaled(problem: ProtectionProblem, seconds: float) -> TracePoint:
+    """The best table of HiGHS's on the program in our scaling, and its bound as it claims it."""
+    heard: list[TracePoint] = []
+    run_isolated([(run_rescaled, (problem, seconds))], seconds=3 * seconds, on_message=heard.append)
+    return heard[-1]
+
+
+def run_rescaled(problem: ProtectionProblem, seconds: float, send: Send) -> None:
+    """Switches are as tight as all up allows, which HiGHS is not told; its points' senses are priced after its time, in whole numbers."""
+    from statveil.solve import highs
+
+    began, points = time.monotonic(), []
+    search = Search(problem, Limits(seconds=3 * seconds), 0, lambda _: None)
+    search.try_senses(problem.all_up())
+    program = Disjunctions(search)
+
+    def improved(columns: FloatArray, _: float) -> None:
+        points.append(program.senses(columns))
+
+    left = seconds - (time.monotonic() - began)
+    solution = highs.solve(program.model, seconds=left, on_incumbent=improved, options=highs.AS_IT_COMES)
+    search = Search(problem, Limits(seconds=3 * seconds), 0, lambda _: None)
+    for senses in points[::-1] if solution.x is None else [program.senses(solution.x), *points[::-1]]:
+        if search.try_senses(senses):
+            break
+    send(TracePoint(seconds, search.objective, program.in_costs(solution.bound)))
 
 
 def program(problem: ProtectionProblem) -> LinearModel:

@@ -124,6 +124,10 @@ class ProtectionProblem:
         """Senses: every cell up where it can go up. With free upper bounds this is always feasible: scale the table up."""
         return np.where(self.sensitive, np.where(self.can_go_up, 1, -1), 0).astype(np.int64)
 
+    def all_down(self) -> IntArray:
+        """Senses: every cell down where it can go down. Whole tables may lack the room; where costs are values it is the cheaper way."""
+        return np.where(self.sensitive, np.where(self.can_go_down, -1, 1), 0).astype(np.int64)
+
     def allowed(self, senses: IntArray) -> Interval:
         """Deviations allowed to every cell once the senses are chosen (+1 up, -1 down, 0 not sensitive)."""
         low = np.where(senses > 0, self.up.low, np.where(senses < 0, self.down.low, self.free.low))

@@ -126,3 +126,17 @@ def test_a_cover_cut_asks_for_more_once_senses_are_settled() -> None:
     two = covers.settled(one, 1, ranges.within(up.with_sense(1, -1)))
     assert two.tolist() == [18 + 8]
     assert covers.settled(two, 3, ranges.within(up.with_sense(1, -1).with_amount(3, 1, 1))).tolist() == [20 + 10], "a fourth up by 2"
+
+
+def test_where_a_node_hardly_leans_it_keeps_the_best_table_s_senses_and_what_is_better_is_polished() -> None:
+    problem = problem_of([50, 60, 70, 80, 260], [[1, 1, 1, 1, -1]], levels={0: 3, 1: 5, 2: 10})
+    search, polished = Search(problem, Limits(seconds=300), 0, lambda _: None), []
+    search.try_senses(problem.all_down())
+    program = branch_and_bound._NodeProgram(search, polished.append)
+    cells, rise, fall = problem.choices, np.array([0.5, 0.55, 0.9]), np.array([0.5, 0.45, 0.1])
+    assert program._leanings(cells, rise, fall).tolist() == [-1, -1, 1]
+    program._try({0: -1, 1: -1, 2: 1})
+    assert search.objective == 18 + 2
+    assert [senses.tolist() for senses in polished] == [[-1, -1, 1, 0, 0]]
+    program._try({0: -1, 1: 1, 2: 1})
+    assert len(polished) == 1, "not better"

@@ -49,7 +49,7 @@ def test_both_teams_end_with_the_same_optimum_and_cases_prove_it(runs: dict[str,
 @pytest.mark.parametrize(("role", "own"), [("cases", "proving by cases"), ("program", "the whole program")])
 def test_flips_come_before_the_team_s_own_work(runs: dict[str, Run], role: str, own: str) -> None:
     stages = runs[role].stages
-    assert stages.index("flipping senses") < stages.index(own)
+    assert stages.index("all down") < stages.index("flipping senses") < stages.index(own)
 
 
 def far_reaching() -> ProtectionProblem:
@@ -71,3 +71,15 @@ def test_a_reach_beyond_all_that_is_forced_is_cut_and_then_nothing_is_claimed() 
     heavy.solve_program(search)
     assert search.objective <= before
     assert search.bound == 0
+
+
+@pytest.mark.slow
+def test_senses_that_the_solver_comes_to_are_polished() -> None:
+    problem = small_office()
+    search, polished = search_of(problem), []
+    search.try_senses(problem.all_up())
+    before = search.objective
+    heavy.solve_program(search, polish=polished.append)
+    assert search.objective < before
+    assert polished
+    assert all(np.array_equal(np.abs(senses), problem.sensitive) for senses in polished)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -51,22 +52,28 @@ class TreeTuning(NamedTuple):
     patience: int = 300  # nodes after which the tree is looked at
     least_rise: float = 0.02  # part of the gap that it must have closed by then
     first_try: int = 4  # nodes after which the senses that one leans to are priced on the way,
-    later_tries: int = 6  # then after so many times as many
+    later_tries: int = 2  # then after so many times as many
+    clear: float = 0.2  # part of a cell's level by which a solution must lean to one sense for it to be tried
     first_news: int = 64  # nodes after which the tree is told of; then at each doubling
 
 
 TUNING = TreeTuning()
+Polish = Callable[[IntArray], object]
+"""Makes more of senses that gave a better table."""
 
 
-def prove_by_tree(search: Search) -> None:
-    """Raise the bound by a tree of senses whose every leaf has a proof, up to the best table's cost if the limits allow."""
+def prove_by_tree(search: Search, *, polish: Polish | None = None, share: float = TUNING.share_of_time) -> None:
+    """Raise the bound by a tree of senses whose every leaf has a proof, up to the best table's cost if the limits allow.
+
+    It may take this share of the time left. Senses found on the way that make a better table are given to `polish`.
+    """
     if search.problem.norm != "l1" or search.best is None or search.done:
         return
     if not fits(search.problem):
         return
     search.enter("proving by cases")
-    program = _NodeProgram(search)
-    leave = search.seconds_left * (1 - TUNING.share_of_time)
+    program = _NodeProgram(search, polish)
+    leave = search.seconds_left * (1 - share)
     root = program.root(search.seconds_left - leave)
     tree = _SenseTree(search, program, root)
     told = TUNING.first_news
@@ -176,8 +183,8 @@ class _SenseTree:
 class _NodeProgram:
     """The continuous program of a node, solved from the last basis with other column bounds, and what its multipliers prove."""
 
-    def __init__(self, search: Search) -> None:
-        self.search, self.problem, self.fixed = search, search.problem, search.program
+    def __init__(self, search: Search, polish: Polish | None = None) -> None:
+        self.search, self.problem, self.fixed, self.polish = search, search.problem, search.program, polish
         self.covers = _CoverCuts(self.problem)
         self.cuts = self.covers.cuts if search.cuts is None else self.covers.cuts.with_more(_polygons_of(search.cuts))
         self.choice = self.problem.choices
@@ -272,13 +279,19 @@ class _NodeProgram:
         if in_passing:
             self._next_try *= TUNING.later_tries
         if undecided.size == 0 or in_passing:
-            chosen = np.where(rise >= fall, 1, -1)
-            self._try({**case.senses, **dict(zip(left.tolist(), chosen.tolist(), strict=True))})
+            self._try({**case.senses, **dict(zip(left.tolist(), self._leanings(left, rise, fall).tolist(), strict=True))})
         if undecided.size == 0:
             return self._broken(solution.x)
         share = rise[undecided] / (rise + fall)[undecided]
         best = self.pseudo_costs.best(left[undecided], share)
         return _Branch(int(left[undecided[best]]), share=float(share[best]))
+
+    def _leanings(self, cells: IntArray, rise: FloatArray, fall: FloatArray) -> IntArray:
+        """The senses that a solution leans to; where it hardly does, those of the best table: all up would be none on an office's table."""
+        assert self.search.best is not None, "a tree begins at a table"
+        lean = rise - fall
+        clear = np.abs(lean) > TUNING.clear * (rise + fall)
+        return np.where(clear, np.where(lean >= 0, 1, -1), self.problem.senses_of(self.search.best)[cells])
 
     def _broken(self, columns: FloatArray) -> _Branch | None:
         """The amount that is furthest from whole, by what that is worth; where all are whole, they are a table."""
@@ -297,7 +310,8 @@ class _NodeProgram:
         mark = whole.astype(np.int8).tobytes()
         if mark not in self._tried:
             self._tried.add(mark)
-            self.search.try_senses(whole.astype(np.int64))
+            if self.search.try_senses(whole.astype(np.int64)) and self.polish is not None:
+                self.polish(whole.astype(np.int64))
 
     def _multipliers_by_ray(self, sides: _CellRanges, before: FloatArray, rhs: FloatArray) -> FloatArray:
         """Multipliers that show an infeasible node to cost more than the best table: some way along the solver's ray."""

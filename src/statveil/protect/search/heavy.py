@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from statveil.core.arrays import FloatArray
+from statveil.protect.bounds.branch_and_bound import Polish
 from statveil.protect.search.exact import Disjunctions, slim
 from statveil.protect.search_state import Search
 
@@ -21,14 +22,16 @@ from statveil.protect.search_state import Search
 class HeavyTuning(NamedTuple):
     """How the time is shared; by judgement."""
 
-    program_share: float = 0.8  # of the time left, for the solver's branch and bound; the rest polishes what it found
+    program_share: float = 0.95  # of the time left, for the solver's branch and bound; the rest polishes what it found
 
 
 TUNING = HeavyTuning()
 
 
-def solve_program(search: Search) -> None:
-    """The solver on the whole program, as it comes: its points are proposals, whose senses are priced again and verified."""
+def solve_program(search: Search, *, polish: Polish | None = None) -> None:
+    """The solver on the whole program, as it comes: its points are proposals, whose senses are priced again and verified; those that
+    make a better table are given to `polish`.
+    """
     from statveil.solve import highs
 
     search.enter("the whole program")
@@ -36,7 +39,9 @@ def solve_program(search: Search) -> None:
     model = slim(search, program.model)
 
     def improved(columns: FloatArray, _: float) -> None:
-        search.try_senses(program.senses(columns))
+        senses = program.senses(columns)
+        if search.try_senses(senses) and polish is not None:
+            polish(senses)
 
     start = None if search.best is None else program.columns(search.best)
     seconds = TUNING.program_share * search.seconds_left
