@@ -45,7 +45,7 @@ POINTS = 15
 
 
 class TradeoffTuning(NamedTuple):
-    """How the time of a front is shared out."""
+    """How the time of a front is shared out, by judgement."""
 
     grace: float = 0.5
     """Seconds a child may overrun before it is killed."""

@@ -1,6 +1,6 @@
 """Method `auto`: members chosen by structure and size, until the time, the gap or the ideas run out (docs/science.md, section 4).
 
-Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone:
+Two teams work side by side, one a core, and do not talk, so that what each finds depends on the seed alone. Each is one of these:
 - the *proof* team runs branch and bound, on relative signs or, after dives for a good table, with the cuts of the lower bound;
 - the *search* team walks, polishes senses by the Ising form, flips them by dual prices, kicks them, and dives.
 - the *blocks* team polishes shortly and then reopens neighbourhoods by branch and bound.

@@ -19,6 +19,8 @@ from statveil.solve.processes import run_isolated
 
 
 class IntegerProgramTuning(NamedTuple):
+    """By judgement."""
+
     told: float = 0.9
     """Share of the time that a solver is told of: it sees the end a little late, and its process is ended with the time itself."""
 
