@@ -121,6 +121,13 @@ def test_factors_that_do_not_add_up_in_64_bits_are_refused() -> None:
         bound_of(problem, plain(problem, copies((0, 1), (0, 0, 2**31 - 1), (1, 0, 2**31 - 1))))
 
 
+def test_factors_of_two_relations_too_far_apart_for_64_bits_are_refused() -> None:
+    problem = problem_of([10, 20, 30, 60], [[1, 1, 1, -1], [1, 1, 1, -1]], levels={0: 4})
+    apart = copies((0,), (0, 0, 1), (0, 1, 1))._replace(shifts=(0, 90))
+    with pytest.raises(AuditFailed, match="too large"):
+        bound_of(problem, plain(problem, apart))
+
+
 def test_sums_beyond_64_bits_of_numbers_within_them() -> None:
     """Levels of 2^30 at 2^40 units of cost each: no number is large, their products are."""
     level, scale = 2**30, 40

@@ -42,6 +42,12 @@ def test_a_cell_is_what_total_and_neighbour_leave_to_it() -> None:
     assert found.high == pytest.approx([67, 42])
 
 
+def test_without_time_no_cell_is_looked_at() -> None:
+    found = infer(row([0, 38, 95], [np.inf, 42, 105]), np.array([0, 1]), until=0.0)
+    assert found.possible
+    assert found.cells.size == found.low.size == found.high.size == 0
+
+
 def test_nothing_bounds_a_cell_without_known_bounds() -> None:
     found = infer(row([0, 0, 0], [np.inf] * 3), np.array([0]))
     assert found.low[0] == 0
