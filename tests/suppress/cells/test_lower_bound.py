@@ -13,7 +13,7 @@ from statveil.core.errors import InfeasibleProblem, NoTableFound
 from statveil.suppress.cells import lower_bound
 from statveil.suppress.cells.classes import classes_of
 from statveil.suppress.cells.heuristic import construct
-from statveil.suppress.cells.lower_bound import CapacityCut, CutLoop, bound_of, cut_of, partner_cuts, rounded_up
+from statveil.suppress.cells.lower_bound import CapacityCut, CutLoop, bound_of, cut_of, partner_cuts, rounded_up, without_taken
 from tests.suppress.cells.stories import grid, random_grid
 
 
@@ -40,8 +40,9 @@ def test_a_safe_pattern_meets_every_cut(seed):
             continue
         assert cut.short(x) <= 0
         assert not system.free[cut.classes].any()  # they are suppressed anyway: what they add is taken off
-        rounded = rounded_up(cut, rng.random(system.size))
-        assert rounded is None or rounded.short(x) <= 0
+        for tighter in (rounded_up, without_taken):
+            made = tighter(cut, rng.random(system.size))
+            assert made is None or made.short(x) <= 0
     bound, _ = CutLoop(system, time.monotonic() + 60).root()
     assert bound <= cover.cost
 
@@ -53,6 +54,17 @@ def test_a_cut_that_two_of_three_must_meet_is_rounded_up_to_two():
     assert (found.factor.tolist(), found.least) == ([1, 1, 1, 1], 2)
     assert rounded_up(cut, np.ones(4)) is None
     assert rounded_up(CapacityCut(np.arange(2), np.array([1, -1], dtype=object), 0), np.ones(2)) is None
+
+
+def test_what_one_class_is_counted_for_is_at_most_what_the_others_leave():
+    cut = CapacityCut(np.arange(4), np.array([5, 5, 5, 3], dtype=object), 8)
+    point = np.array([1.0, 0.6, 0.0, 0.0])  # 5 and 3: enough for the cut, but half a class is none
+    found = without_taken(cut, point)
+    assert cut.short(point) <= 0
+    assert found is not None
+    assert (found.classes.tolist(), found.factor.tolist(), found.least) == ([1, 2, 3], [1, 1, 1], 1)
+    assert without_taken(cut, np.array([1.0, 1.0, 0.0, 0.0])) is None
+    assert without_taken(CapacityCut(np.arange(2), np.array([1, -1], dtype=object), 0), np.ones(2)) is None
 
 
 def test_multipliers_below_zero_prove_nothing():

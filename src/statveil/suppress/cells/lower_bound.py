@@ -126,8 +126,7 @@ def cut_of(system: ClassSystem, need: Need, duals: FloatArray) -> CapacityCut | 
     if least <= 0:
         return None
     factor = np.minimum(factor[~given], least)
-    common = math.gcd(least, *(int(each) for each in factor))
-    return CapacityCut(classes[~given], factor // common, least // common)
+    return _in_least_terms(classes[~given], factor, least)
 
 
 def in_proportion(cuts: list[CapacityCut], size: int) -> csr_matrix:
@@ -187,6 +186,27 @@ def rounded_up(cut: CapacityCut, x: FloatArray) -> CapacityCut | None:
     return best
 
 
+def without_taken(cut: CapacityCut, x: FloatArray) -> CapacityCut | None:
+    """What the other classes must add if these are given away: the classes the point has most of, as many as leave most broken. No class
+    counts for more than what is left then (knapsack covers: Carr, Fleischer, Leung and Phillips 2000). None where nothing is broken."""
+    if cut.least < 2 or not cut.factor.size or min(cut.factor) < 0:
+        return None
+    share, factor = x[cut.classes], cut.factor.astype(np.float64)
+    inside = np.flatnonzero(share)
+    order = inside[np.lexsort((factor[inside], -share[inside]))]
+    left = float(cut.least) - np.append(0.0, np.cumsum(factor[order]))
+    left = left[: int(np.count_nonzero(left >= 1))]
+    counted = np.triu(np.minimum(factor[order], left[:, None]))
+    short = 1 - counted @ share[order] / left
+    most = int(np.argmax(short))
+    if most == 0 or short[most] <= TUNING.violation:
+        return None
+    others = np.ones(cut.classes.size, dtype=np.bool_)
+    others[order[:most]] = False
+    least = cut.least - int(cut.factor[~others].sum())
+    return _in_least_terms(cut.classes[others], np.minimum(cut.factor[others], least), least) if least > 0 else None
+
+
 class CutLoop:
     """Covering program and capacity program over one system, with all cuts found so far."""
 
@@ -238,8 +258,10 @@ class CutLoop:
         if not flows and self.met:
             flows = self._of_flows(inside, set())
         found += flows
-        rounded = [rounded_up(cut, inside) for cut in [*found, *self._tight(inside)]]
-        return _different([*found, *(cut for cut in rounded if cut is not None)])
+        known = [*found, *self._tight(inside)]
+        left = [cut for cut in (without_taken(cut, inside) for cut in known) if cut is not None]
+        rounded = [cut for cut in (rounded_up(cut, inside) for cut in [*known, *left]) if cut is not None]
+        return _different([*found, *left, *rounded])
 
     def _spare_cuts(self, x: FloatArray) -> list[CapacityCut]:
         """Those that this point breaks, which are spare no longer."""
@@ -371,6 +393,11 @@ class PartFlows:
                 own = here_now[place]
                 found |= {need for need in self.named[place] if need.sense * own >= most and need.amount <= longest * abs(own)}
         return found
+
+
+def _in_least_terms(classes: IntArray, factor: AnyArray, least: int) -> CapacityCut:
+    common = math.gcd(least, *(int(each) for each in factor))
+    return CapacityCut(classes, factor // common, least // common)
 
 
 def _right_sides(cuts: list[CapacityCut]) -> FloatArray:
