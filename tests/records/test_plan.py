@@ -82,31 +82,6 @@ def test_unknown_words_are_refused() -> None:
             sv.plan_recoding(data, keys, **wrong)  # type: ignore[arg-type]
 
 
-def test_the_explorer_changes_undoes_and_plans() -> None:
-    data, keys = random_story(21)
-    name = next(name for name, menu in keys.fields.items() if menu is not None)
-    explorer = sv.recode.explore_recoding(data, keys)
-    first = explorer.look()
-    records = explorer._coded.records
-    assert repr(explorer).startswith(
-        f"RecodingExplorer(nothing recoded; {first.unsafe_records:,} of {records:,} records unsafe; recoding 0 + "
-    )
-    changed = explorer.recode(**{name: "all"})
-    assert changed.unsafe_records <= first.unsafe_records
-    assert changed.recoding_cost > 0
-    assert f"({name}: all; " in repr(explorer)
-    assert repr(explorer).endswith("; 1 step)")
-    assert explorer.change_costs(recoding_weight=0.0).recoding_cost == 0
-    assert explorer.undo() == changed
-    assert explorer.undo() == first
-    best = explorer.improve()
-    assert best.cost == pytest.approx(sv.plan_recoding(data, keys).cost)
-    assert min(glance.cost for glance in explorer.neighbours()) >= best.cost - 1e-9
-    assert explorer.plan().recoding == explorer.recoding
-    with pytest.raises(sv.InputError):
-        explorer.change_costs(rule="wildcard")
-
-
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(("threshold", "weight", "optimum"), [(5, 0.02, 2104.9), (5, 0.05, 4247.8), (5, 0.2, 8787.4), (3, 0.01, 1049.5)])
