@@ -26,7 +26,19 @@ _LARGEST = 2**62
 def audit_system(
     system: LinearSystem, released: IntArray, *, variant: Literal["at-least", "exact"] = "at-least", repairs: Sequence[Relaxation] = ()
 ) -> AuditReport:
-    """Every check of released numbers, in the system's own units, against the system they stand for, loosened by the repairs alone."""
+    """Every check of released numbers against the system they stand for, loosened by the repairs alone.
+
+    system: the original. released: one number a cell, in the system's own units.
+    variant: sensitive cells were moved by `at-least` their level, or by `exact`-ly it. repairs: what gave.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> system = read_system(path)
+    >>> audit_system(system, np.array([100, 25, 75])).passed, audit_system(system, np.array([100, 24, 76])).passed
+    (True, False)
+    """
     if variant not in ("at-least", "exact"):
         raise InputError(f"Unknown variant {variant!r}. Known: at-least, exact.")
     shape = _shape(system, released)
@@ -66,8 +78,18 @@ def audit_solution(
 ) -> AuditReport:
     """The numbers written in a .sol file against the JJ file they came from, both read anew; so is the list of repairs, if any.
 
+    original, solution, repairs: the files. variant: as in `sv.systems.audit_system`.
+    non_additive, negative_levels: as in `sv.systems.SystemOptions`.
     decimals: as the solution was made with; more than that many are refused. Levels and bounds that have more decimals than are
     released are checked twice: as they were rounded, and as the file writes them.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> _ = path.with_suffix(".sol").write_text("0 100 100 0\\n1 20 25 1\\n2 80 75 0\\n")
+    >>> audit_solution(path, path.with_suffix(".sol")).passed
+    True
     """
     fine = read_system(original, decimals="all", non_additive=non_additive, negative_levels=negative_levels)
     if isinstance(decimals, int) and decimals > fine.decimals:

@@ -111,7 +111,7 @@ def _relaxation(row: Any, decimals: int) -> Relaxation:
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """Value, released value and mark of each cell, amounts in integer units of 10**-decimals."""
+    """Value, released value and mark (`sensitive`) of each cell, amounts in integer units of 10**-decimals."""
 
     value: IntArray
     released: IntArray
@@ -120,7 +120,16 @@ class Solution:
 
 
 def write_solution(solution: Solution, path: str | Path) -> None:
-    """Write a .sol file, amounts as exact decimal numbers."""
+    """Write a .sol file, amounts as exact decimal numbers.
+
+    solution: what was released. path: the file.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.sol"
+    >>> write_solution(Solution(value=np.array([205]), released=np.array([250]), sensitive=np.array([True]), decimals=1), path)
+    >>> path.read_text()
+    '0 20.5 25.0 1\\n'
+    """
     columns: list[AmountColumn | WordColumn] = [
         AmountColumn(np.arange(solution.value.size), 0),
         AmountColumn(solution.value, solution.decimals),
@@ -132,7 +141,16 @@ def write_solution(solution: Solution, path: str | Path) -> None:
 
 
 def read_solution(path: str | Path, *, decimals: int) -> Solution:
-    """Read a .sol file; an amount with more decimals than these is refused."""
+    """Read a .sol file.
+
+    path: the file. decimals: in whose units amounts come; one with more decimals than these is refused.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.sol"
+    >>> _ = path.write_text("0 20.5 25 1\\n")
+    >>> read_solution(path, decimals=1).released.tolist()
+    [250]
+    """
     text = TextLines(Path(path))
     words = text.block(text.rest, "a cell").table(4, words="a line has four fields: index, value, released value, 0 or 1")
     words.require_numbering(0)
@@ -145,13 +163,31 @@ def read_solution(path: str | Path, *, decimals: int) -> Solution:
 
 
 def write_directions(senses: IntArray, path: str | Path) -> None:
-    """Write the senses (+1 up, -1 down, 0 not sensitive) as a direction file."""
+    """Write the senses as a direction file.
+
+    senses: of each cell, +1 up, -1 down, 0 not sensitive. path: the file.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.dir"
+    >>> write_directions(np.array([0, 1, -1]), path)
+    >>> path.read_text()
+    '1 1\\n2 0\\n'
+    """
     with Path(path).open("w", encoding="ascii", newline="\n") as file:
         file.writelines(f"{cell} {int(senses[cell] > 0)}\n" for cell in np.flatnonzero(senses).tolist())
 
 
 def read_directions(path: str | Path, sensitive: BoolArray) -> IntArray:
-    """Senses from a direction file: each sensitive cell once, no other."""
+    """Senses from a direction file: each sensitive cell once, no other.
+
+    path: the file. sensitive: which cells are.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.dir"
+    >>> _ = path.write_text("1 1\\n2 0\\n")
+    >>> read_directions(path, np.array([False, True, True])).tolist()
+    [0, 1, -1]
+    """
     text = TextLines(Path(path))
     words = text.block(text.rest, "a cell").table(2, words="a line has two fields: cell and 0 (down) or 1 (up)")
     cell, up = _amounts(words, 0, "cell", 0), _zero_or_one(words, 1, "direction")

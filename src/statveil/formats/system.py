@@ -26,7 +26,11 @@ LARGEST_SUM = 2.0**62
 
 @dataclass(frozen=True, kw_only=True)
 class LinearSystem:
-    """Cells and relations of a file, amounts in integer units of 10**-decimals (plus or minus 2**62: no bound)."""
+    """Cells and relations of a file, amounts in integer units of 10**-decimals (plus or minus 2**62: no bound).
+
+    relations, rhs: a row for each, whose factors times the values are the right-hand side. value, cost: of each cell.
+    lower, upper: its bounds. lower_level, upper_level: its protection levels. decimals: of all amounts.
+    """
 
     relations: csr_matrix
     rhs: IntArray
@@ -110,13 +114,20 @@ def how_to_mend(system: LinearSystem, broken: BoolArray) -> str:
 
 
 def read_system(path: str | Path, *, decimals: Decimals = None, non_additive: bool = False, negative_levels: bool = False) -> LinearSystem:
-    """Read a linear system: arrays if the name ends in .npz, else a JJ file.
+    """Read a linear system.
 
-    Amounts are taken with as many decimals as the values have, or with `decimals`; levels are rounded up to that, bounds inwards.
+    path: arrays if the name ends in .npz, else a JJ file.
+    decimals: amounts are taken with as many as the values have, or with these; levels are rounded up to that, bounds inwards.
     "all" takes the decimals of the levels too, as the papers do: what is then released may have decimals where no value has.
+    non_additive: take a table that does not add up, which is refused otherwise.
+    negative_levels: take levels below zero, which are refused otherwise: nothing is asked on that side, as with a level of zero.
 
-    A table that does not add up is refused unless `non_additive` allows it. A level below zero is refused unless
-    `negative_levels` allows it: then it says that nothing is asked on that side, as a level of zero does.
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> read_system(path).value.tolist()
+    [100, 20, 80]
     """
     if Path(path).suffix.lower() == ARRAYS:
         from statveil.formats.npz import read_arrays as read
@@ -126,7 +137,18 @@ def read_system(path: str | Path, *, decimals: Decimals = None, non_additive: bo
 
 
 def write_system(system: LinearSystem, path: str | Path) -> None:
-    """Write a file that reads back to the same system with decimals="all": arrays if the name ends in .npz, else a JJ file."""
+    """Write a file that reads back to the same system with decimals="all".
+
+    system: cells, relations, bounds and levels. path: arrays if the name ends in .npz, else a JJ file.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> write_system(read_system(path), path.with_suffix(".npz"))
+    >>> read_system(path.with_suffix(".npz")).status.tolist()
+    ['s', 'u', 's']
+    """
     if Path(path).suffix.lower() == ARRAYS:
         from statveil.formats.npz import write_arrays as write
     else:

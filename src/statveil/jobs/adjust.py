@@ -119,7 +119,7 @@ class SystemFiles:
     system: a JJ file. options: how to take it.
     solution: the solution to write; else beside the system with the ending .sol.
     summary: a file for what was asked, found and audited, in JSON.
-    certificate: a file for the certificate of the bound, which `check_certificate` works out again. It is confidential.
+    certificate: a file for the certificate of the bound, which `statveil check` works out again. It is confidential.
     repairs: a file for the list of what gave; else beside the solution with the ending .repairs.json.
     may_give: a file that narrows a repair down to single cells and relations (as RCTA's).
     start: a direction file to begin with.

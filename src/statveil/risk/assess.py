@@ -81,6 +81,15 @@ def assess(table: Table, rules: Sequence[Rule]) -> Sensitivity:
 
     The office's own word comes last: a cell it declares safe, or covers by a waiver, is not sensitive whatever a rule says.
     A sensitive cell's levels are at least one unit of the published numbers.
+
+    table: cells with the largest contributions that the rules ask for. rules: of `sv.rules`.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> shops = pa.table({"area": ["p", "p", "q", "q"], "trade": ["u", "v", "u", "v"], "sales": [7, 3, 90, 50]})
+    >>> spec = sv.TableSpec(dimensions={"area": None, "trade": None}, measure="sales")
+    >>> table = sv.tabulate(sv.read_microdata(shops), spec)
+    >>> sorted(table.value[assess(table, [sv.MinimumFrequency(2)]).sensitive].tolist())
+    [3, 7, 50, 90]
     """
     check_rules(rules)
     findings = [(rule.words, rule.find(table)) for rule in rules if not isinstance(rule, Waiver)]

@@ -17,7 +17,10 @@ class Dominance(RespondentRule):
     """The (n, k) rule: unsafe if x1 + ... + xn > k% of T and one of those n has not waived protection.
 
     Upper level: 100/k (x1 + ... + xn) - T. With n = 1, k = 70 that is x1/0.7 - T, the rule of Cox and Kelly (S1).
-    Lower level: `lower_factor` times the upper.
+    n: how many of the largest respondents. k: in percent of the cell. lower_factor: the lower level, in multiples of the upper one.
+
+    >>> Dominance(1, 70).words
+    'dominance rule, n = 1, k = 70'
     """
 
     n: int

@@ -69,6 +69,9 @@ class ManualCell:
     lower, upper: protection levels as amounts; level: in percent of |value| (one number, or lower and upper).
     cost: what a unit's change costs. minimum, maximum: bounds on the released amount.
     spread: "safe" is meant for all that shows the same records, such as the only child of a total.
+
+    >>> ManualCell(cell={"region": "north"}, status="sensitive", level=10).status
+    'sensitive'
     """
 
     cell: Mapping[str, str]
@@ -154,9 +157,13 @@ def _levels(table: Table, amounts: Sequence[Number | None], by_percent: Sequence
 
 @dataclass(frozen=True)
 class Waiver:
-    """Cells ({dimension: code}) whose respondents have all permitted publication: no rule makes them sensitive.
+    """Cells whose respondents have all permitted publication: no rule makes them sensitive.
 
+    cells: {dimension: code} each. view: which of several linked tables is meant.
     spread: meant for all that shows the same records, as in `Manual`.
+
+    >>> Waiver([{"region": "north", "trade": "vet"}]).words
+    'waiver'
     """
 
     cells: Sequence[Mapping[str, str]]

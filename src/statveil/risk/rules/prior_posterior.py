@@ -15,8 +15,12 @@ class PriorPosterior(RespondentRule):
     """The (p, q) rule: unsafe if respondents who know each other to q% can learn the target's contribution to p%.
 
     With rest = T - target - (the `coalition` largest others): unsafe if q% of rest < p% of the target.
-    Upper level: p/q target - rest. Lower level: `lower_factor` times the upper.
-    No smaller respondent is in more danger: the rest grows and p% shrinks as the target shrinks.
+    Upper level: p/q target - rest. No smaller respondent is in more danger: the rest grows and p% shrinks as the target shrinks.
+    p, q: in percent, p below q. coalition: how many respondents attack together.
+    lower_factor: the lower level, in multiples of the upper one.
+
+    >>> PriorPosterior(10, 50, coalition=2).words
+    'prior-posterior rule, p = 10, q = 50, coalition of 2'
     """
 
     p: Number

@@ -26,7 +26,13 @@ from statveil.tables.table import Table
 @dataclass(frozen=True)
 class Request(RespondentRule):
     """Protection for those who ask: unsafe if a respondent who asked contributes more than `percent` of T,
-    or if one asked and the frequency is below `minimum`. The level is a percentage of |value|."""
+    or if one asked and the frequency is below `minimum`.
+
+    percent: of T. minimum: the frequency, 0 for none. level: in percent of |value|, one number or the lower and the upper.
+
+    >>> Request(70, minimum=3).words
+    'request rule, 70%, minimum = 3'
+    """
 
     percent: Number
     minimum: int = field(default=0, kw_only=True)

@@ -14,7 +14,10 @@ from statveil.tables.table import Table
 class ZeroRule(RespondentRule):
     """Unsafe if the value is zero though there are respondents: it would tell that each of them has nothing (T17).
 
-    The level is an amount in the measure's own unit: a percentage of zero protects nobody.
+    level: an amount in the measure's own unit, one number or the lower and the upper: a percentage of zero protects nobody.
+
+    >>> ZeroRule(5).level
+    5
     """
 
     level: Level
