@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -223,7 +224,10 @@ class Shown(NamedTuple):
 
 
 SHOWN = Shown()
-WEIGHTS, HOLDINGS = ("weight", "wgt", "wt"), ("holding", "owner", "group", "parent")
+WEIGHTS, HOLDINGS = ("weight", "wgt"), ("holding", "owner", "group", "parent")
+HOUSEHOLDS = frozenset(("household", "hh", "hid", "hhid", "hhnr", "hhno", "family"))
+"""Words in the name of a column that tells households apart, beside words for a number; `hhsize` and `household_type` are others."""
+_SERIAL = frozenset(("id", "ori", "nr", "no", "number", "code", ""))
 AGES = ("age", "year", "birth", "birthyear", "yob")
 _PERSONAL = """
 sex gender region regio province state county district country native nationality citizenship birthplace town city municipality urbrur
@@ -241,6 +245,7 @@ class Roles(NamedTuple):
     weight: str | None
     holding: str | None
     unit: str | None
+    household: str | None
     identifiers: list[str]
     """Columns that name single records or persons; the holding is none of them."""
     ages: list[ColumnProfile]
@@ -256,7 +261,7 @@ def new_job(data: Path, target: Path, kind: Kind = "table") -> list[ColumnProfil
     content = _with_missing(_content(kind, os.path.relpath(data, target.parent), columns), missing)
     gaps = _gaps(content, columns)
     doubtful = {name: words for name, words in doubtful_words(records).items() if name not in missing}
-    head = _HEADS[kind].format(target=target.name) + gaps.in_words()
+    head = _HEADS[kind].format(target=target.name) + gaps.in_words() + _household_in_words(kind, columns)
     text = head + to_toml(_with_gaps_settled(content, gaps)) + _columns_in_words(columns) + _doubts_in_words(doubtful)
     write_new(target, text)
     return columns
@@ -320,6 +325,16 @@ def _gaps(content: dict[str, object], columns: Sequence[ColumnProfile]) -> Gaps:
     )
 
 
+def _household_in_words(kind: Kind, columns: Sequence[ColumnProfile]) -> str:
+    household = roles_of(columns).household if kind == "records" else None
+    if household is None:
+        return ""
+    return (
+        f"# {household} tells households apart and is left out of the safe file. To blank a value for all members of a household:\n"
+        f'# household = {json.dumps(household, ensure_ascii=False)} and shared = ["region"], with fields of your own, under [safety].\n\n'
+    )
+
+
 def _with_gaps_settled(content: dict[str, object], gaps: Gaps) -> dict[str, object]:
     if not any(gaps):
         return content
@@ -344,15 +359,27 @@ def _doubts_in_words(doubtful: Mapping[str, list[str]]) -> str:
 
 
 def roles_of(columns: Sequence[ColumnProfile]) -> Roles:
-    weight = _named([each for each in columns if each.look != "identifier"], WEIGHTS)
+    weights = [each.name for each in columns if each.span is not None and _is_weight(each)]
     holding = _named([each for each in columns if each.look in ("code", "identifier")], HOLDINGS)
-    codes = [each for each in columns if each.look == "code" and each.distinct > 1 and each.name not in (holding, weight)]
+    household = next((each.name for each in columns if _is_household(each)), None)
+    rest = [each for each in columns if each.name not in (holding, household, *weights)]
+    codes = [each for each in rest if each.look == "code" and each.distinct > 1]
     codes = [each for each in codes if each.distinct <= SHOWN.codes] or codes
-    amounts = sorted((each for each in columns if each.look == "number" and each.name != weight), key=lambda each: -each.distinct)
-    identifiers = [each.name for each in columns if each.look == "identifier" and each.name != holding]
+    amounts = sorted((each for each in rest if each.look == "number"), key=lambda each: -each.distinct)
+    identifiers = [each.name for each in rest if each.look == "identifier"]
     ages = [each for each in amounts if _is_age(each)]
     codes = sorted(codes, key=lambda each: each.distinct)
-    return Roles(codes, [each.name for each in amounts], weight, holding, next(iter(identifiers), None), identifiers, ages)
+    unit, weight = (next(iter(names), None) for names in (identifiers, weights))
+    return Roles(codes, [each.name for each in amounts], weight, holding, unit, household, identifiers, ages)
+
+
+def _is_weight(column: ColumnProfile) -> bool:
+    return column.look != "identifier" and (any(word in column.name.lower() for word in WEIGHTS) or "wt" in _words_of(column))
+
+
+def _is_household(column: ColumnProfile) -> bool:
+    words = _words_of(column)
+    return column.distinct > 1 and bool(words & HOUSEHOLDS) and words <= HOUSEHOLDS | _SERIAL
 
 
 def _named(columns: Sequence[ColumnProfile], words: Sequence[str]) -> str | None:
@@ -375,7 +402,7 @@ def _table(file: str, roles: Roles) -> dict[str, object]:
 def _records(file: str, roles: Roles) -> dict[str, object]:
     likely = sorted(roles.dimensions, key=lambda each: (not _is_age(each), not _words_of(each) & PERSONAL))
     fields: dict[str, object] = {each.name: _menu(each) for each in (*likely[: SHOWN.keys], *roles.ages)}
-    dropped = [name for name in roles.identifiers if name not in fields]
+    dropped = [name for name in (*roles.identifiers, roles.household) if name is not None and name not in fields]
     return {
         "data": {"file": file},
         "fields": fields,
@@ -411,8 +438,12 @@ def _server(file: str, roles: Roles) -> dict[str, object]:
         )
     measures: list[dict[str, object]] = [{"id": name, "column": name} for name in roles.measures]
     measures.append({"id": "records", "count": True})
-    part = {"id": Path(file).stem, "file": file, "unit": roles.unit, "holding": roles.holding, "dimensions": _flat(roles)}
-    return {"key": {"file": "secret.key"}, "store": {"file": "store.sqlite"}, "dataset": [{**part, "measure": measures, "rule": RULES}]}
+    part = {"id": Path(file).stem, "file": file, "unit": roles.unit, "holding": roles.holding, "weight": roles.weight}
+    return {
+        "key": {"file": "secret.key"},
+        "store": {"file": "store.sqlite"},
+        "dataset": [{**part, "dimensions": _flat(roles), "measure": measures, "rule": RULES}],
+    }
 
 
 def _flat(roles: Roles) -> dict[str, object]:

@@ -224,7 +224,8 @@ class ConvexRelaxation:
             columns = np.arange(2 * self._cells, 2 * self._cells + factors.size)
             rows.append(csr_matrix((factors, (np.zeros(factors.size, np.int64), columns)), shape=(1, self._base.shape[1])))
             most.append(float(constant))
-        return csr_matrix(vstack(rows, format="csr")), np.array(most)
+        none = _nothing(0, self._base.shape[1])  # a slope alone asks nothing of V
+        return csr_matrix(vstack([none, *rows], format="csr")), np.array(most)
 
     def _condition_factors(self, box: Box, condition: _Condition) -> tuple[list[Fraction], Fraction, Fraction, Fraction]:
         """Exact factors of squares, mean change and L in percent, and the right side: n sum y^2 - T^2 <= D (constant + by_linear L)."""
