@@ -1,9 +1,9 @@
-"""What keeping statistics costs and how long it takes: `python benchmarks/quality.py [part ...] [folder of public instances]`.
+"""What keeping statistics costs and how long it takes: `python benchmarks/quality.py [part ...] [first seed] [folder of public instances]`.
 
 Parts: small (the 4 x 9 table of S1), three-way (an invented table with S1's 13 x 13 x 13 relations), realistic (the same with levels of
 5 to 20%), csplib (hier13x13x13d), large (about 50,000 cells, 5,000 of them sensitive), variables (three variables of the
 demonstration's table), verdict (100 small tables against all their safe tables), front (10 tables: does `keep` of equal time beat a
-point?). Every table is audited.
+point?). The tables of realistic, verdict and front are drawn from the first seed on. Every table is audited.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -98,18 +99,18 @@ def three_way(folder: Path) -> None:
         told(three_way_problem(seed=seed), Keep(within=0.005, **ALL_THREE), seconds=60)
 
 
-def realistic(folder: Path) -> None:
+def realistic(first: int) -> None:
     """Ten tables with levels of 5 to 20%: a table, or a proof that there is none."""
-    for seed in range(1, 11):
+    for seed in range(first + 1, first + 11):
         told(three_way_problem(seed=seed, levels=(0.05, 0.2)), Keep(within=0.005, **ALL_THREE), seconds=60)
 
 
-def verdict(folder: Path) -> None:
+def verdict(first: int) -> None:
     """What is said to be out of reach beside the truth, which is known from all safe tables of the 2 x 2 tables with margins."""
     wishes = [dict.fromkeys(asked, where) for where in (S, "all") for k in (1, 2, 3, 4) for asked in combinations(CRITERIA, k)]
     asked = excluded = shown = false = 0
     slowest, near = 0.0, list[float]()
-    for seed in range(100):
+    for seed in range(first, first + 100):
         problem = small_random_table(seed)
         tables = safe_tables(problem)
         for wish in wishes[seed % 10 :: 10]:
@@ -130,10 +131,13 @@ def verdict(folder: Path) -> None:
     )
 
 
-def front(folder: Path) -> None:
-    """Points that `keep` beats in equal time: as near as can be, and at half and a fifth of the plain table's distance."""
-    seconds, beaten_of_all = 15.0, [0, 0]
-    for seed in range(10):
+def front(first: int) -> None:
+    """Points that `keep` beats in equal time: as near as can be, and at half and a fifth of the plain table's distance.
+
+    Where `keep` gave nothing there is nothing to compare with: those points are counted apart.
+    """
+    seconds, beaten_of_all, alone = 15.0, [0, 0], [0, 0]
+    for seed in range(first, first + 10):
         problem = front_problem(seed)
         began = time.perf_counter()
         found = sv.keep.tradeoff(problem, limits=sv.Limits(seconds=seconds))
@@ -156,14 +160,18 @@ def front(folder: Path) -> None:
                 for number, point in enumerate(found.points, start=1)
                 if change <= point.change and distortion <= point.distortion and (change, distortion) != (point.change, point.distortion)
             }
-        beaten_of_all = [beaten_of_all[0] + len(beaten), beaten_of_all[1] + len(found.points)]
+        if kept:
+            beaten_of_all = [beaten_of_all[0] + len(beaten), beaten_of_all[1] + len(found.points)]
+        else:
+            alone = [alone[0] + 1, alone[1] + len(found.points)]
+        against = f"beaten by {kept} tables of `keep`: {sorted(beaten) or 'none'}" if kept else "`keep` gave nothing to compare with"
         said = "none" if found.knee is None else f"point {found.knee + 1}, {found.reached(found.points[found.knee]):.0%} of the possible"
         print(
             f"  table {seed}, {problem.size} cells, {int(problem.sensitive.sum())} sensitive: {len(found.points)} points of {found.tried} "
-            f"tables in {took:.1f} s, recommended {said}; beaten by {kept} tables of `keep`: {sorted(beaten) or 'none'}",
+            f"tables in {took:.1f} s, recommended {said}; {against}",
             flush=True,
         )
-    print(f"  in all {beaten_of_all[0]} of {beaten_of_all[1]} points beaten", flush=True)
+    print(f"  in all {beaten_of_all[0]} of {beaten_of_all[1]} points beaten; on {alone[0]} tables ({alone[1]} points) `keep` gave none")
 
 
 def front_problem(seed: int) -> sv.ProtectionProblem:
@@ -277,16 +285,21 @@ def variables(folder: Path) -> None:
 
 def main(words: list[str]) -> None:
     named = [word for word in words if word in PARTS]
-    folders = [word for word in words if word not in PARTS]
+    first = next((int(word) for word in words if word.isdecimal()), 0)
+    folders = [word for word in words if word not in PARTS and not word.isdecimal()]
     folder = Path(folders[0]) if folders else Path(__file__).resolve().parents[2] / "shared" / "data"
-    runs = {"small": small, "three-way": three_way, "realistic": realistic, "csplib": csplib, "large": large, "variables": variables}
-    runs |= {"verdict": verdict, "front": front}
+    runs: dict[str, Callable[[Path], None]] = {"small": small, "three-way": three_way, "csplib": csplib, "large": large}
+    runs |= {"variables": variables}
+    drawn: dict[str, Callable[[int], None]] = {"realistic": realistic, "verdict": verdict, "front": front}
     for part in named or PARTS:
         print(part, flush=True)
         if part in ("small", "csplib") and not folder.is_dir():
             print("  skipped: the public instances are not here", flush=True)
             continue
-        runs[part](folder)
+        if part in drawn:
+            drawn[part](first)
+        else:
+            runs[part](folder)
 
 
 if __name__ == "__main__":

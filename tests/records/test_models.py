@@ -188,14 +188,18 @@ def test_what_breaks_a_model_is_cut_off_and_nothing_else(held_: list[int], file:
     values = np.arange(len(every))
     column = SensitiveColumn(key=values, value=values, records=np.array(every), ordered=ordered)
     others = np.array([each for each in product(range(4), repeat=len(every)) if any(each)], dtype=float)
-    for model in (DistinctDiversity("s", 3), EntropyDiversity("s", 2.2), RecursiveDiversity("s", 1.5, 2), Closeness("s", 0.25)):
-        cut = model.cut(number, column)
+    for model in (
+        DistinctDiversity("s", 3),
+        EntropyDiversity("s", 2.2),
+        RecursiveDiversity("s", 1.5, 2),
+        RecursiveDiversity("s", 2, 3),
+        Closeness("s", 0.25),
+    ):
+        cuts = [cut.scaled for cut in model.cuts(number, column)]
         if broken(model, number, column):
-            assert (
-                cut.scaled.value @ number < cut.scaled.least - TOLERANCE
-            )  # cuts of 1e-8 were none to a solver: 20 was called the best of 19
+            assert cuts[0].value @ number < cuts[0].least - TOLERANCE  # cuts of 1e-8 were none to a solver: 20 was called the best of 19
         allowed = np.array([not broken(model, each, column) for each in others])
-        assert (others[allowed] @ cut.scaled.value >= cut.scaled.least - TOLERANCE).all()
+        assert all((others[allowed] @ cut.value >= cut.least - TOLERANCE).all() for cut in cuts)
 
 
 def broken(model: Any, number: Any, column: SensitiveColumn) -> bool:

@@ -28,6 +28,9 @@ CLEAR = 1e-9
 """What is more than such errors."""
 TOLERANCE = 1e-6
 """A solver takes less for nothing."""
+TANGENTS, COMMON = 3, 8
+"""Cuts beside the deepest of an entropy, and commonest values that a recursion has cuts for, by judgement: fewer want more rounds, more
+make each of them longer."""
 
 
 class Cut(NamedTuple):
@@ -61,10 +64,10 @@ class DistinctDiversity:
     def broken(self, cells: CellValues) -> BoolArray:
         return np.asarray(cells.different < self.least)
 
-    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
-        """That cuts off a combination with so many records of each value, if it breaks the model."""
+    def cuts(self, number: FloatArray, column: SensitiveColumn) -> list[Cut]:
+        """The first cuts off a combination with so many records of each value, if it breaks the model; others are likely to be needed."""
         absent = number <= 0
-        return Cut(absent.astype(np.float64), self.least - float((~absent).sum()))
+        return [Cut(absent.astype(np.float64), self.least - float((~absent).sum()))]
 
     def __str__(self) -> str:
         return f"at least {self.least} different values of {self.column}"
@@ -88,8 +91,9 @@ class EntropyDiversity:
     def broken(self, cells: CellValues) -> BoolArray:
         return np.asarray(cells.entropy < math.log(self.least) - SLACK)
 
-    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
-        """The entropy of shares p is at most -sum p log q, whatever q (Gibbs): of some between these and equal ones, what cuts deepest."""
+    def cuts(self, number: FloatArray, column: SensitiveColumn) -> list[Cut]:
+        """The entropy of shares p is at most -sum p log q, whatever q (Gibbs): of some between these and equal ones, what cuts deepest,
+        and those nearest to equal ones, which the next answers would ask for."""
         own, even = number / number.sum(), np.full(number.size, 1.0 / number.size)
         low, high = 0.0, 1.0
         for _ in range(50):
@@ -97,7 +101,8 @@ class EntropyDiversity:
             q = (1 - middle) * own + middle * even
             low, high = (middle, high) if -float(q @ np.log(q)) < math.log(self.least) else (low, middle)
         found = [Cut(-np.log((1 - part) * own + part * even) - math.log(self.least), 0.0).scaled for part in high * 0.5 ** np.arange(20)]
-        return min(found, key=lambda cut: float(cut.value @ number))
+        deepest = min(range(len(found)), key=lambda place: float(found[place].value @ number))
+        return [found[place] for place in dict.fromkeys((deepest, *range(TANGENTS)))]
 
     def __str__(self) -> str:
         return f"the entropy of {self.column} at least that of {self.least:g} equally frequent values"
@@ -124,13 +129,17 @@ class RecursiveDiversity:
         first, rest = cells.commonest, cells.from_place(self.least)
         return np.asarray(first >= self.c * rest - SLACK * first)
 
-    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
-        """No value is as common as c times all but any l - 1 others: the commonest here, and those that are rarest here."""
-        order = np.argsort(-number, kind="stable")
-        value = np.zeros(number.size)
-        value[order[self.least - 1 :]] = self.c
-        value[order[0]] -= 1.0
-        return Cut(value, _least_above_zero(self.c, int(column.records.sum())))
+    def cuts(self, number: FloatArray, column: SensitiveColumn) -> list[Cut]:
+        """No value is as common as c times all but it and any l - 2 others: the commonest here beside those that are rarest, and then
+        the next commonest, which come to be the commonest where records of that one are hidden."""
+        order, least = np.argsort(-number, kind="stable").tolist(), _least_above_zero(self.c, int(column.records.sum()))
+        found = []
+        for common in order[:COMMON]:
+            value = np.full(number.size, self.c)
+            value[[each for each in order if each != common][: self.least - 2]] = 0.0
+            value[common] = -1.0
+            found.append(Cut(value, least))
+        return found
 
     def __str__(self) -> str:
         return f"the commonest value of {self.column} rarer than {self.c:g} times those from the {self.least}. commonest on"
@@ -158,14 +167,14 @@ class Closeness:
     def broken(self, cells: CellValues) -> BoolArray:
         return np.asarray(cells.distance > self.most + SLACK)
 
-    def cut(self, number: FloatArray, column: SensitiveColumn) -> Cut:
+    def cuts(self, number: FloatArray, column: SensitiveColumn) -> list[Cut]:
         """The distance is a sum of absolute values: each with the sign that it has here, they sum to no more."""
         shares = number / number.sum(), column.share
         own, every = (np.cumsum(each)[:-1] for each in shares) if column.ordered else shares
         sign = np.sign(own - every)
         limit = self.most * sign.size if column.ordered else 2 * self.most
         of_value = np.append(np.cumsum(sign[::-1])[::-1], 0.0) if column.ordered else sign
-        return Cut(limit + float(sign @ every) - of_value, 0.0)
+        return [Cut(limit + float(sign @ every) - of_value, 0.0)]
 
     def __str__(self) -> str:
         return f"the shares of {self.column} within {self.most:g} of those in the file"
@@ -405,19 +414,20 @@ class ModelJudge:
 
     def cuts(self, key: IntArray, records: IntArray, members: IntArray) -> list[Cut]:
         """That cut off a combination shown by so many records of each key; of each of the keys that may show it, a record's value."""
-        found = [self._cut(model, key, records, members).scaled for model in self.models]
-        place = np.searchsorted(members, key)
-        return [cut for cut in found if cut.value[place] @ records < cut.least - TOLERANCE]
+        place, found = np.searchsorted(members, key), list[Cut]()
+        for model in self.models:
+            first, *others = (cut.scaled for cut in self._cuts(model, key, records, members))
+            found += [first, *others] if first.value[place] @ records < first.least - TOLERANCE else []
+        return found
 
-    def _cut(self, model: RiskModel, key: IntArray, records: IntArray, members: IntArray) -> Cut:
+    def _cuts(self, model: RiskModel, key: IntArray, records: IntArray, members: IntArray) -> list[Cut]:
         if not isinstance(model, IndividualRisk):
-            column = self.columns[model.column]
-            number = np.bincount(self.values[model.column][key], weights=records, minlength=column.share.size).astype(np.float64)
-            cut = model.cut(number, column)
-            return Cut(cut.value[self.values[model.column][members]], cut.least)
+            column, value = self.columns[model.column], self.values[model.column]
+            number = np.bincount(value[key], weights=records, minlength=column.share.size).astype(np.float64)
+            return [Cut(cut.value[value[members]], cut.least) for cut in model.cuts(number, column)]
         weight = self.weight / self.count / self.unit
         cut = model.cut(int(records.sum()), float(weight[key] @ records), np.repeat(weight[members], self.count[members]))
-        return Cut(cut.value[0] + cut.value[1] * weight[members], cut.least)
+        return [Cut(cut.value[0] + cut.value[1] * weight[members], cut.least)]
 
     def risks(self, cell: IntArray) -> FloatArray:
         """The individual risk that a cell gives its keys; 0 where there is no cell."""

@@ -13,6 +13,7 @@ from statveil.core.limits import Ending
 from statveil.records.coding import CodedFile
 from statveil.records.frequencies import TUNING, LevelMaps, Words, cell_index, distinct_patterns, minimal_patterns, unsafe_patterns
 from statveil.records.keys import Costs
+from statveil.records.models import ModelJudge
 from statveil.records.suppress.covers import cheapest_covers
 
 COST_UNIT = 1_000_000
@@ -74,22 +75,27 @@ class SuppressionProblem:
         rank = np.argsort(np.argsort(second, kind="stable"), kind="stable")
         return np.asarray(np.round(first * COST_UNIT).astype(np.int64) * TIE_UNIT + rank, dtype=np.int64)
 
-    def patterns(self, codes: IntArray | None = None, amount: IntArray | None = None) -> Words:
+    def patterns(self, codes: IntArray | None = None, amount: IntArray | None = None, judge: ModelJudge | None = None) -> Words:
         """Unsafe combinations of the keys, or of the rows given instead (with blanks as unknown codes); of many keys the minimal ones."""
         codes = self.coded.codes if codes is None else codes
         amount = self.coded.amount if amount is None else amount
         count = minimal_patterns if codes.shape[1] >= TUNING.many_keys else unsafe_patterns
-        return self.with_models(count(codes, amount, self.maps, self.coded.tables, self.levels), codes)
+        return self.with_models(count(codes, amount, self.maps, self.coded.tables, self.levels), codes, judge)
 
-    def with_models(self, patterns: Words, codes: IntArray) -> Words:
-        """With the bits of combinations that break a risk model; rows are the keys, all records of a key alike."""
-        judge = self.coded.judge
+    def with_models(self, patterns: Words, codes: IntArray, judge: ModelJudge | None = None) -> Words:
+        """With the bits of combinations that break a risk model; `judge` is the one of the rows, where they are not the keys."""
+        judge = self.coded.judge if judge is None else judge
         if judge is not None:
-            assert codes.shape[1] == self.coded.size
+            assert codes.shape[1] == judge.count.size
             for number, (places, _) in enumerate(self.coded.tables):
                 bad = judge.broken(self.cells(places, codes))
                 patterns[bad, number // 64] |= np.uint64(1) << np.uint64(number % 64)
         return patterns
+
+    def judge_of(self, key: IntArray, records: IntArray) -> ModelJudge | None:
+        """Of rows of keys; where the records of a key are not alike in what models look at, rows are the keys."""
+        judge = self.coded.judge
+        return judge.of_rows(key, records) if judge is not None and self.coded.judged_apart else judge
 
     def covers(self, patterns: Words) -> IntArray:
         """The cheapest units to blank for each row's pattern (S4, eq. 1), solved once for each different pattern."""

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -116,6 +117,8 @@ class DoubtfulCells:
         self.members: dict[Cell, list[int]] = {}
         self.doubts: dict[int, list[Cell]] = {}
         self.cuts: dict[Cell, list[CellCut]] = {}
+        self.broken: set[Cell] = set()
+        """Of the rows that were looked at last."""
         self.too_many = False
         """Whether more keys than `most_keys` are in doubt: then they are no longer noted one by one."""
 
@@ -127,6 +130,7 @@ class DoubtfulCells:
     def enter(self, key: IntArray, units: IntArray, records: IntArray) -> int:
         """Add the cells that these rows leave with too few records; how many there were."""
         found, amount = 0, row_amount(self.problem, key, records)
+        self.broken = set()
         for number, (_, threshold) in enumerate(self.problem.coded.tables):
             cell = self.cells[number][key]
             shown = (units & self.problem.table_masks[number] == 0) & (cell >= 0)
@@ -141,6 +145,7 @@ class DoubtfulCells:
     def _enter(self, table: int, short: IntArray) -> int:
         place = np.full(int(self.cells[table].max()) + 1, False)
         place[short] = True
+        self.broken.update((table, cell) for cell in short.tolist())
         keys = np.flatnonzero((self.cells[table] >= 0) & place[np.maximum(self.cells[table], 0)])
         self.too_many |= max(keys.size, len(self.doubts)) > self.most_keys
         for key in keys.tolist() if not self.too_many else ():
@@ -160,6 +165,9 @@ class RecountProgram(DoubtfulCells):
         self.distinct, self.kind = distinct_patterns(patterns)
         self.required = [minimal_sets(each, problem.table_masks) for each in self.distinct]
         self.free = problem.covers(patterns)
+        coded = problem.coded
+        self.amount: FloatArray = row_amount(problem, np.arange(coded.size), coded.count) // coded.count / coded.unit
+        """What a record of each key adds to a cell, where thresholds are `threshold / unit`."""
         self.solved: dict[frozenset[Cell], _SolvedComponent] = {}
         self.settled: dict[frozenset[Cell], _SolvedComponent] = {}
         self.whole = all(bool(np.all(each == np.round(each))) for each in (problem.field_cost, problem.record_mass))
@@ -187,10 +195,10 @@ class RecountProgram(DoubtfulCells):
 
     def kinds(self, keys: Iterable[int]) -> list[_KeyKind] | None:
         """None where a key has too many ways to be blanked."""
-        found: dict[tuple[int, tuple[Cell, ...], float], _KeyKind] = {}
+        found: dict[tuple[int, tuple[Cell, ...], float, float], _KeyKind] = {}
         for key in keys:
             cells = tuple(sorted(self.doubts[key]))
-            alike = (int(self.kind[key]), cells, float(self.problem.record_mass[key]))
+            alike = (int(self.kind[key]), cells, float(self.problem.record_mass[key]), float(self.amount[key]))
             if alike not in found:
                 optional = [int(self.problem.table_masks[table]) for table, _ in cells]
                 masks = useful_covers(self.required[alike[0]], optional, most=TUNING.most_masks)
@@ -200,8 +208,12 @@ class RecountProgram(DoubtfulCells):
             found[alike].keys.append(key)
         return list(found.values())
 
-    def model(self, kinds: Sequence[_KeyKind], cells: Sequence[Cell]) -> tuple[LinearModel, FloatArray]:
-        """n[kind, mask] records; open[cell] says whether a doubtful cell shows any. With it, the second cost of each column."""
+    def model(
+        self, kinds: Sequence[_KeyKind], cells: Sequence[Cell], held: Mapping[Cell, Mapping[int, int]] | None = None
+    ) -> tuple[LinearModel, FloatArray]:
+        """n[kind, mask] records; open[cell] says whether a doubtful cell shows any. With it, the second cost of each column.
+
+        `held`: records of other keys that a cell shows in any case."""
         count = self.problem.coded.count
         owner = np.repeat(np.arange(len(kinds)), [len(kind.masks) for kind in kinds])
         masks = np.array([mask for kind in kinds for mask in kind.masks], dtype=np.int64)
@@ -222,21 +234,25 @@ class RecountProgram(DoubtfulCells):
                 shown[number] = columns[masks[columns] & self.problem.table_masks[cell[0]] == 0].tolist()
                 if shown[number]:
                     rows.add([*shown[number], masks.size + place], [1.0] * len(shown[number]) + [-float(sizes[number])], -np.inf, 0)
-            self._bind(rows, cell, masks.size + place, {kinds[number].keys[0]: columns for number, columns in shown.items()})
+            others = {} if held is None else held[cell]
+            self._bind(rows, cell, masks.size + place, {kinds[number].keys[0]: columns for number, columns in shown.items()}, others)
         mass = np.array([self.problem.record_mass[kind.keys[0]] for kind in kinds])
         first, second = (
             np.concatenate([cost * mass[owner], np.zeros(len(cells))])
             for cost in (self.problem.units_cost(masks), self.problem.tie_cost(masks))
         )
-        return rows.model(first, np.concatenate([sizes[owner], np.ones(len(cells))]).astype(np.float64)), second
+        model = rows.model(first, np.concatenate([sizes[owner], np.ones(len(cells))]).astype(np.float64))
+        shows = np.array([bool(held and held[cell]) for cell in cells], dtype=np.float64)
+        return replace(model, lower=np.concatenate([np.zeros(masks.size), shows])), second
 
-    def _bind(self, rows: Rows, cell: Cell, is_open: int, shown: dict[int, list[int]]) -> None:
+    def _bind(self, rows: Rows, cell: Cell, is_open: int, shown: dict[int, list[int]], held: Mapping[int, int]) -> None:
         """A cell that is open holds enough; `shown` are the columns that show it, by a key of their kind."""
-        threshold = CellCut(dict.fromkeys(shown, 1.0), float(self.problem.coded.tables[cell[0]][1]))
+        coded = self.problem.coded
+        threshold = CellCut({key: float(self.amount[key]) for key in (*shown, *held)}, coded.tables[cell[0]][1] / coded.unit)
         every, size = [column for columns in shown.values() for column in columns], [len(columns) for columns in shown.values()]
         for cut in (threshold, *self.cuts.get(cell, ())):
             values = np.append(np.repeat([cut.value[key] for key in shown], size), -cut.least)
-            rows.add([*every, is_open], values, 0, np.inf)
+            rows.add([*every, is_open], values, -sum(cut.value[key] * records for key, records in held.items()), np.inf)
 
     def dealt(self, kinds: Sequence[_KeyKind], found: ProgramAnswer) -> list[tuple[int, int, int]]:
         """The numbers of each kind given to its keys in order: rows of key, units and records."""
@@ -296,7 +312,7 @@ def recount_exactly(
     begun = not quick and coded.keys.counting == "records" and _in_reach(program, (1 - TUNING.annealing - TUNING.mending) * seconds)
     share = TUNING.annealing if begun or quick else 1.0
     best = None if small and begun else _annealed(program, free, began + share * seconds, cool=not quick)
-    bound = _price(program, free)
+    bound = price(program, free)
     if begun:
         rows, bound, safe = grown(program, free, deadline - TUNING.mending * seconds, ties=False)
         if safe:
@@ -304,10 +320,10 @@ def recount_exactly(
             return RecountBlanks(*rows, bound=bound, cells=len(program.members), open_ties=open_ties)
         if best is None or rows is not free:  # else the program was not solved once
             mended = _annealed(program, rows, deadline, cool=small)
-            best = mended if best is None else min(best, mended, key=lambda each: _price(program, each))
+            best = mended if best is None else min(best, mended, key=lambda each: price(program, each))
     assert best is not None
     open_ties = int(best is not free)  # the blanks of `original` settle theirs, and if they are safe already they are the answer
-    return RecountBlanks(*merged(*best), bound=min(bound, _price(program, best)), cells=len(program.members), open_ties=open_ties)
+    return RecountBlanks(*merged(*best), bound=min(bound, price(program, best)), cells=len(program.members), open_ties=open_ties)
 
 
 def _in_reach(program: RecountProgram, seconds: float) -> bool:
@@ -340,7 +356,7 @@ def _released(problem: SuppressionProblem, rows: Blanked) -> tuple[IntArray, Int
 
 def grown(program: RecountProgram, rows: Blanked, deadline: float, *, ties: bool) -> tuple[Blanked, float, bool]:
     """Let cells enter and solve again until a recount finds nothing: the rows, the bound on their cost, and whether they are safe."""
-    bound = _price(program, (np.arange(program.problem.coded.size), program.free, program.problem.coded.count))
+    bound = price(program, (np.arange(program.problem.coded.size), program.free, program.problem.coded.count))
     for _ in range(TUNING.rounds):
         if time.monotonic() >= deadline:
             return rows, bound, False
@@ -362,12 +378,12 @@ def _with_ties_settled(program: RecountProgram, rows: Blanked, deadline: float) 
     if step is None:
         return rows, len(parts)
     better, _, safe = grown(program, step[0], deadline, ties=True)
-    if not safe or _price(program, better) > _price(program, rows) * (1 + SAME_COST) or _second(program, better) > _second(program, rows):
+    if not safe or price(program, better) > price(program, rows) * (1 + SAME_COST) or _second(program, better) > _second(program, rows):
         return rows, len(parts)
     return better, sum(not program.settled[cells].found.settled for _, cells in program.components())
 
 
-def _price(program: RecountProgram, rows: Blanked) -> float:
+def price(program: RecountProgram, rows: Blanked) -> float:
     key, units, records = rows
     return float((program.problem.units_cost(units) * program.problem.record_mass[key] * records).sum())
 

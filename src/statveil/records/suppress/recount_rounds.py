@@ -37,7 +37,8 @@ def add_rounds(
         masks = problem.fields_of(units)
         rounds.append(int((np.bitwise_count(masks) * records).sum()))
         again = unsafe is None or len(rounds) > 1
-        patterns = problem.patterns(problem.blanked(key, masks), row_amount(problem, key, records)) if again else unsafe
+        amount, judge = row_amount(problem, key, records), problem.judge_of(key, records)
+        patterns = problem.patterns(problem.blanked(key, masks), amount, judge) if again else unsafe
         assert patterns is not None
         bad = np.flatnonzero(patterns.any(axis=1))
         if not bad.size:

@@ -14,7 +14,8 @@ models; some are needless afterwards and are taken back.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +23,14 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.errors import InputError
 from statveil.records.frequencies import Words
-from statveil.records.models import SLACK, HouseholdRisk, IndividualRisk, ModelJudge
+from statveil.records.models import SLACK, HouseholdRisk, IndividualRisk
+from statveil.records.suppress.integer_programs import SAME_COST, ProgramAnswer
 from statveil.records.suppress.joint_program import cover_households, shared_units
-from statveil.records.suppress.problem import SuppressionProblem, known_only, merged
-from statveil.records.suppress.recount import Cell, CellCut, DoubtfulCells, RecountBlanks, RecountProgram, grown
+from statveil.records.suppress.problem import SuppressionProblem, known_only, merged, row_amount
+from statveil.records.suppress.recount import Cell, CellCut, DoubtfulCells, RecountBlanks, RecountProgram, grown, price
+from statveil.records.suppress.recount_annealing import Blanked
 from statveil.records.suppress.recount_rounds import alike_rows
+from statveil.solve.processes import run_isolated
 
 
 class RiskModelTuning(NamedTuple):
@@ -34,6 +38,14 @@ class RiskModelTuning(NamedTuple):
     """Key fields, linked ones as one, up to which all sets of blanks of a member are looked at: by judgement."""
     most_judged: int = 100_000
     """Groups of rows times tables up to which it is tried to take blanks back: by judgement."""
+    piece: int = 20
+    """Keys that are chosen anew together, at first;"""
+    largest_piece: int = 160
+    """and at the most, doubled each time when"""
+    patience: int = 30
+    """pieces in all have brought nothing since the last that did."""
+    nodes: int = 300
+    """Nodes of a piece's program."""
 
 
 TUNING = RiskModelTuning()
@@ -189,8 +201,10 @@ class ModelProgram(RecountProgram):
     def _cut(self, cell: Cell, key: IntArray, records: IntArray) -> int:
         """Cut off what a cell holds; answers of before are void."""
         here, members = np.flatnonzero(records), np.array(self.members[cell], dtype=np.int64)
-        for cut in self.judge.cuts(key[here], records[here], members):
-            self.cuts.setdefault(cell, []).append(CellCut(dict(zip(members.tolist(), cut.value.tolist(), strict=True)), cut.least))
+        known = self.cuts.setdefault(cell, [])
+        found = (CellCut(dict(zip(members.tolist(), each.value.tolist(), strict=True)), each.least)
+                 for each in self.judge.cuts(key[here], records[here], members))  # fmt: skip
+        known += [each for each in found if each not in known]
         self.solved = {cells: each for cells, each in self.solved.items() if cell not in cells}
         return 1
 
@@ -202,13 +216,129 @@ def models_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: flo
     return RecountBlanks(*merged(*rows), bound=bound, cells=len(program.members), open_ties=1), safe
 
 
-def take_back_judged(problem: SuppressionProblem, units: IntArray, *, seconds: float) -> IntArray:
+def improved_in_pieces(
+    problem: SuppressionProblem, patterns: Words, starts: Sequence[Blanked], *, enough: float, seconds: float
+) -> list[Blanked]:
+    """Safe rows from these, each cheaper than those before, by a search in a process of its own; until one costs no more than `enough`."""
+    heard = list[Blanked]()
+
+    def hear(news: tuple[float, Blanked]) -> bool:
+        heard.append(news[1])
+        return news[0] <= enough * (1 + SAME_COST)
+
+    if seconds > 0:
+        run_isolated([(_improve_in_pieces, (problem, patterns, list(starts), seconds))], seconds=seconds, on_message=hear)
+    return heard[-1:]
+
+
+def _improve_in_pieces(
+    problem: SuppressionProblem, patterns: Words, starts: Sequence[Blanked], seconds: float, send: Callable[[tuple[float, Blanked]], None]
+) -> None:
+    search = PieceSearch(ModelProgram(problem, patterns), seconds)
+    for rows in starts:
+        search.offer(search.mended(rows), send)
+    while search.best is not None and search.seconds_left > 0:
+        search.offer(search.improved(search.best), send)
+
+
+class PieceSearch:
+    """The growing program for a few keys at a time, all others held as they are: from rows that need not be safe to safe ones, and from
+    these to cheaper ones (large neighbourhood search, Shaw 1998)."""
+
+    def __init__(self, program: ModelProgram, seconds: float) -> None:
+        self.program, self._deadline = program, time.monotonic() + seconds
+        program.enter(np.arange(program.problem.coded.size), program.free, program.problem.coded.count)
+        self.best: Blanked | None = None
+        self._cost, self._size, self._failed = np.inf, TUNING.piece, 0
+        self._rng = np.random.Generator(np.random.PCG64(0))
+
+    @property
+    def seconds_left(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def offer(self, rows: Blanked | None, send: Callable[[tuple[float, Blanked]], None]) -> None:
+        if rows is not None and price(self.program, rows) < self._cost * (1 - SAME_COST):
+            self.best, self._cost = rows, price(self.program, rows)
+            send((self._cost, rows))
+
+    def mended(self, rows: Blanked) -> Blanked | None:
+        """What is unsafe in these rows chosen anew for the keys that show it, and for those that share cells with them where these alone
+        will not do."""
+        program, chosen = self.program, set[int]()
+        while program.enter(*rows):
+            chosen.update(key for cell in program.broken for key in program.members.get(cell, ()))
+            found = self._anew(rows, chosen)
+            while found is None and len(chosen) < len(program.doubts) and self.seconds_left > 0:
+                chosen.update(key for cell in {each for own in chosen for each in program.doubts[own]} for key in program.members[cell])
+                found = self._anew(rows, chosen)
+            if found is None:
+                return None
+            rows = found
+        return rows
+
+    def improved(self, rows: Blanked) -> Blanked | None:
+        """These safe rows with some keys chosen anew; cells that this breaks enter, until it breaks none. None where nothing is cheaper."""
+        chosen = self._piece()
+        while self.seconds_left > 0:
+            found = self._anew(rows, chosen)
+            if found is None or price(self.program, found) >= price(self.program, rows) * (1 - SAME_COST):
+                self._failed += 1
+                if self._failed % TUNING.patience == 0:
+                    self._size = min(2 * self._size, TUNING.largest_piece)
+                return None
+            if not self.program.enter(*found):
+                self._failed = 0
+                return found
+        return None
+
+    def _piece(self) -> set[int]:
+        """Keys that share cells: those of cells drawn by chance, each next to one drawn before."""
+        program, chosen, cells = self.program, set[int](), sorted(self.program.members)
+        cell = cells[int(self._rng.integers(len(cells)))]
+        for _ in range(self._size):
+            members = program.members[cell]
+            room = self._size - len(chosen)
+            chosen.update(members if len(members) <= room else self._rng.choice(members, room, replace=False).tolist())
+            if len(chosen) >= self._size:
+                break
+            near = sorted({each for key in chosen for each in program.doubts[key]})
+            cell = near[int(self._rng.integers(len(near)))]
+        return chosen
+
+    def _anew(self, rows: Blanked, chosen: Set[int]) -> Blanked | None:
+        """The cheapest rows in which only these keys are blanked in another way; None where there are none, or not in time."""
+        from statveil.solve.highs import solve
+
+        program, cells = self.program, sorted({cell for key in chosen for cell in self.program.doubts[key]})
+        kinds = program.kinds(sorted(chosen))
+        if kinds is None:
+            return None
+        others = ~np.isin(rows[0], sorted(chosen))
+        held = tuple(each[others] for each in rows)
+        model, _ = program.model(kinds, cells, {cell: self._shown(cell, *held) for cell in cells})
+        found = solve(model, seconds=self.seconds_left, nodes=TUNING.nodes)
+        if found.x is None:
+            return None
+        answer = ProgramAnswer(np.round(found.x).astype(np.int64), 0.0, found.ending)
+        own = np.array(program.dealt(kinds, answer), dtype=np.int64).T
+        return merged(*np.concatenate([np.stack(held), own], axis=1))
+
+    def _shown(self, cell: Cell, key: IntArray, units: IntArray, records: IntArray) -> dict[int, int]:
+        """The records of each of these keys that a cell shows."""
+        table, number = cell
+        here = (self.program.cells[table][key] == number) & (units & self.program.problem.table_masks[table] == 0)
+        found = Counter[int]()
+        for own, count in zip(key[here].tolist(), records[here].tolist(), strict=True):
+            found[own] += count
+        return found
+
+
+def take_back_judged(problem: SuppressionProblem, key: IntArray, units: IntArray, records: IntArray, *, seconds: float) -> IntArray:
     """As `take_back`, dearest units first: only combinations that come to be shown gain records, and these are judged anew."""
-    judge, key, units = problem.coded.judge, np.arange(problem.coded.size), units.copy()
-    cells = DoubtfulCells(problem).cells
+    released = _ReleasedCells(problem, key, records)
+    units = units.copy()
     order = [int(unit) for unit in np.argsort(-problem.unit_cost, kind="stable")]
     left, changed, deadline = TUNING.most_judged, True, time.monotonic() + seconds
-    assert judge is not None
     while changed:
         changed = False
         for unit in order:
@@ -219,19 +349,28 @@ def take_back_judged(problem: SuppressionProblem, units: IntArray, *, seconds: f
                     return units
                 tried = units.copy()
                 tried[rows] &= ~(1 << unit)
-                if all(_allowed(problem, judge, cells, tried, rows, number) for number in tables):
+                if all(released.allow(tried, rows, number) for number in tables):
                     units, changed = tried, True
     return units
 
 
-def _allowed(problem: SuppressionProblem, judge: ModelJudge, cells: list[IntArray], units: IntArray, rows: IntArray, table: int) -> bool:
-    """Whether the combinations that these rows show in a table are safe, shown by all whom these units leave them to."""
-    own, mask = cells[table], problem.table_masks[table]
-    here = rows[(units[rows] & mask == 0) & (own[rows] >= 0)]
-    if not here.size:
-        return True
-    wanted = np.zeros(int(own.max()) + 1, dtype=np.bool_)
-    wanted[own[here]] = True
-    local = np.where((own >= 0) & (units & mask == 0) & wanted[own], own, -1)
-    total = np.bincount(local[local >= 0], weights=problem.coded.amount[local >= 0])
-    return not (total[own[here]] < problem.coded.tables[table][1]).any() and not judge.broken(local).any()
+class _ReleasedCells:
+    """The cells of rows in each table, and what they hold."""
+
+    def __init__(self, problem: SuppressionProblem, key: IntArray, records: IntArray) -> None:
+        judge = problem.judge_of(key, records)
+        assert judge is not None
+        self.problem, self.judge, self.amount = problem, judge, row_amount(problem, key, records)
+        self.cells = [cells[key] for cells in DoubtfulCells(problem).cells]
+
+    def allow(self, units: IntArray, rows: IntArray, table: int) -> bool:
+        """Whether the combinations that these rows show in a table are safe, shown by all whom these units leave them to."""
+        own, mask = self.cells[table], self.problem.table_masks[table]
+        here = rows[(units[rows] & mask == 0) & (own[rows] >= 0)]
+        if not here.size:
+            return True
+        wanted = np.zeros(int(own.max()) + 1, dtype=np.bool_)
+        wanted[own[here]] = True
+        local = np.where((own >= 0) & (units & mask == 0) & wanted[own], own, -1)
+        total = np.bincount(local[local >= 0], weights=self.amount[local >= 0])
+        return not (total[own[here]] < self.problem.coded.tables[table][1]).any() and not self.judge.broken(local).any()

@@ -24,7 +24,13 @@ from statveil.records.suppress.joint_program import JointBlanks, JointProgram, c
 from statveil.records.suppress.problem import Suppression, SuppressionProblem, known_only, merged, problem_of, row_amount
 from statveil.records.suppress.recount import RecountBlanks, recount_exactly
 from statveil.records.suppress.recount_rounds import add_rounds, take_back
-from statveil.records.suppress.risk_models import cover_risky_households, household_limit, models_exactly, take_back_judged
+from statveil.records.suppress.risk_models import (
+    cover_risky_households,
+    household_limit,
+    improved_in_pieces,
+    models_exactly,
+    take_back_judged,
+)
 from statveil.records.suppress.wildcard import wildcard_exactly
 from statveil.records.suppress.wildcard_bound import wildcard_bound
 
@@ -32,8 +38,12 @@ from statveil.records.suppress.wildcard_bound import wildcard_bound
 class SuppressTuning(NamedTuple):
     thinned: int = 200_000
     """Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`,"""
-    cuts: float = 0.8
-    """share of the programs' time that the one with cuts may take before that for thresholds,"""
+    programs: float = 0.5
+    """share of the time that the programs of risk models may take,"""
+    cuts: float = 0.9
+    """of that the one with cuts before that for thresholds,"""
+    taking_back: float = 0.3
+    """and of what is left, taking needless blanks back; then blanks are improved in pieces,"""
     program: float = 0.4
     """of the time that the integer program of caps may take before prices are tried,"""
     attempts: int = 4
@@ -88,7 +98,7 @@ def fewest_blanks(
     """
     problem = problem_of(coded, levels, maps)
     patterns = problem.patterns() if patterns is None else patterns
-    floor = original_bound(problem, _lasting(problem, patterns))
+    floor = original_bound(problem, lasting_patterns(problem, patterns))
     if coded.keys.caps:
         return _under_caps(problem, patterns, floor, limits, quick=quick)
     if coded.households is not None:
@@ -96,7 +106,7 @@ def fewest_blanks(
     return _by_rule(problem, patterns, floor, limits, quick=quick, ties=ties)
 
 
-def _lasting(problem: SuppressionProblem, patterns: Words) -> Words:
+def lasting_patterns(problem: SuppressionProblem, patterns: Words) -> Words:
     """The patterns that stay unsafe whatever is blanked elsewhere: under `recount`, models count with what they imply."""
     relaxed = relaxed_models(problem.coded)
     if problem.coded.keys.rule == "original" or relaxed is problem.coded:
@@ -145,23 +155,38 @@ def _recounted_under_models(problem: SuppressionProblem, patterns: Words, floor:
     which needless ones are taken back. The cheapest is the answer, and the optimum where it costs no more than the bound. `quick`: rounds
     alone."""
     key, records, deadline = np.arange(problem.coded.size), problem.coded.count, time.monotonic() + limits.seconds
-    starts, bound, found = [problem.covers(patterns)], floor, list[Suppression]()
-    for exact, safe in () if quick else _by_programs(problem, _lasting(problem, patterns), seconds=limits.seconds / 2):
+    starts, bound, found = list[Blanks](), floor, list[Suppression]()
+    seconds = TUNING.programs * limits.seconds
+    for exact, safe in () if quick else _by_programs(problem, lasting_patterns(problem, patterns), seconds=seconds):
         bound = max(bound, exact.bound)
         if safe:
             rows, notes = (exact.key, problem.fields_of(exact.units), exact.records), {"cells in doubt": exact.cells}
             return _suppression(problem, rows, bound=bound, open_ties=1, notes=notes)
-        together = np.zeros_like(key)
-        np.bitwise_or.at(together, exact.key, exact.units)  # records of a key may be judged alike only if they are blanked alike
-        starts.append(together)
-    for number, start in enumerate(starts):
-        if found and time.monotonic() > deadline:
+        starts.append((exact.key, exact.units, exact.records) if problem.coded.judged_apart else _alike(problem, exact))
+    starts.append((key, problem.covers(patterns), records))
+    safe_ones = list[Blanks]()
+    for number, (key, start, records) in enumerate(starts):
+        if safe_ones and time.monotonic() > deadline:
             break
         units, rounds = add_rounds(problem, key, start, records)
-        left = (deadline - time.monotonic()) / (len(starts) - number)
-        units = units if quick else take_back_judged(problem, units, seconds=left)
+        left = TUNING.taking_back * (deadline - time.monotonic()) / (len(starts) - number)
+        units = units if quick else take_back_judged(problem, key, units, records, seconds=left)
+        safe_ones.append((key, units, records))
         found.append(_suppression(problem, (key, problem.fields_of(units), records), bound=bound, rounds=tuple(rounds), open_ties=1))
+    if problem.coded.judged_apart and not quick:
+        lasting, seconds = lasting_patterns(problem, patterns), deadline - time.monotonic()
+        better = improved_in_pieces(problem, lasting, [*safe_ones, *starts[:-1]], enough=bound, seconds=seconds)
+        found += [
+            _suppression(problem, (key, problem.fields_of(units), records), bound=bound, open_ties=1) for key, units, records in better
+        ]
     return min(found, key=lambda each: (round(each.cost, 9), each.second_cost))
+
+
+def _alike(problem: SuppressionProblem, exact: RecountBlanks) -> Blanks:
+    """The same blanks in all records of a key, which may be judged alike only then."""
+    key, together = np.arange(problem.coded.size), np.zeros(problem.coded.size, dtype=np.int64)
+    np.bitwise_or.at(together, exact.key, exact.units)
+    return key, together, problem.coded.count
 
 
 def _by_programs(problem: SuppressionProblem, lasting: Words, *, seconds: float) -> Iterator[tuple[RecountBlanks, bool]]:
