@@ -31,3 +31,16 @@ def test_the_explorer_changes_undoes_and_plans() -> None:
     assert explorer.plan().recoding == explorer.recoding
     with pytest.raises(sv.InputError):
         explorer.change_costs(rule="wildcard")
+
+
+def test_what_was_forced_stays_until_it_is_freed() -> None:
+    data, keys = random_story(21)
+    name = next(name for name, menu in keys.fields.items() if menu is not None)
+    explorer = sv.recode.explore_recoding(data, keys)
+    explorer.recode(**{name: "all"})
+    assert explorer.forced == {name}
+    explorer.improve()
+    assert explorer.recoding[name] == "all"
+    explorer.free()
+    assert not explorer.forced
+    assert explorer.improve().cost == pytest.approx(sv.plan_recoding(data, keys).cost)

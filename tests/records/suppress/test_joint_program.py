@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.core.limits import Ending
 from statveil.data.readers import read_microdata
 from statveil.records.coding import code_file
 from statveil.records.risk import classes_before
 from statveil.records.suppress import joint_program
 from statveil.records.suppress import suppress as suppress_module
-from statveil.records.suppress.integer_programs import ProgramAnswer, Rows, _the_better
 from tests.records.stories import random_records
 from tests.records.suppress.capped import AT_HOME, COSTS, ONE_AWAY, as_data, small_file, wanted
 from tests.reference.files import Record, least_costs, tables_up_to
@@ -150,14 +148,3 @@ def test_the_written_file_costs_what_the_plan_says(tmp_path: Any) -> None:
         with read_microdata(target).engine.session() as session:
             written = session.query("SELECT sum(c2) AS n FROM records WHERE c0 IS NULL").to_pylist()
         assert written == [{"n": 9.0}]
-
-
-def test_a_second_program_that_ends_without_a_bound_leaves_ties_open() -> None:
-    """A solver out of time says minus infinity, which no whole number is."""
-    model = Rows()
-    model.add([0, 1], [1.0, 1.0], 1, 1)
-    program = model.model(np.array([1.0, 1.0]), np.ones(2))
-    first = ProgramAnswer(np.array([1, 0]), 1.0, Ending.OPTIMAL)
-    second = ProgramAnswer(np.array([0, 1]), float("-inf"), Ending.FEASIBLE)
-    chosen = _the_better(program, np.array([2.0, 1.0]), first, second)
-    assert (chosen.numbers.tolist(), chosen.settled) == ([0, 1], False)
