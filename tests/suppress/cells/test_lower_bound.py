@@ -13,7 +13,7 @@ from statveil.core.errors import InfeasibleProblem, NoTableFound
 from statveil.suppress.cells import lower_bound
 from statveil.suppress.cells.classes import classes_of
 from statveil.suppress.cells.heuristic import construct
-from statveil.suppress.cells.lower_bound import CapacityCut, CutLoop, bound_of, cut_of, partner_cuts, rounded_up, without_taken
+from statveil.suppress.cells.lower_bound import CapacityCut, CutLoop, bound_of, cut_of, partner_cuts, parts_of, rounded_up, without_taken
 from tests.suppress.cells.stories import grid, random_grid
 
 
@@ -78,6 +78,15 @@ def test_bounds_do_not_fall_with_the_need(amount):
     system = classes_of(grid([[20, 50, 9], [8, 19, 30], [5, 5, 40]], {0: amount}))
     bound, _ = CutLoop(system, time.monotonic() + 60).root()
     assert bound >= 3000
+
+
+def test_a_part_among_few_classes_keeps_the_cells_of_its_needs():
+    system = classes_of(grid([[20, 50, 9], [8, 19, 30], [5, 5, 40]], {0: 4}))
+    (part,) = parts_of(system, np.arange(system.size), system.needs)
+    frame = part.among(system, np.arange(0))
+    assert frame.classes.tolist() == [system.needs[0].target]
+    assert frame.rows.tolist() == sorted(system.columns[:, frame.classes].indices)
+    assert frame.needs == part.needs
 
 
 def test_clearing_out_cuts_that_are_met_with_much_to_spare_changes_no_bound(monkeypatch):

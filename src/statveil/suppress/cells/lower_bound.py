@@ -153,6 +153,11 @@ class FlowPart(NamedTuple):
         wide: IntArray = np.union1d(self.classes, beside if among is None else np.intersect1d(beside, among))
         return self._replace(classes=wide) if wide.size <= TUNING.widest else self
 
+    def among(self, system: ClassSystem, near: IntArray) -> FlowPart:
+        """Of these classes and the needs' own alone, with all sums that they are in."""
+        classes: IntArray = np.intersect1d(self.classes, np.union1d(near, [need.target for need in self.needs]))
+        return FlowPart(classes, np.unique(system.columns[:, classes].indices), self.needs)
+
 
 def parts_of(system: ClassSystem, support: IntArray, needs: Iterable[Need]) -> list[FlowPart]:
     """The parts into which the classes of a point fall; the targets of needs are always among them."""
@@ -323,7 +328,7 @@ class CutLoop:
         return best, x
 
 
-class _Asked(NamedTuple):
+class FlowAnswer(NamedTuple):
     """What a need's flow told: cuts that the point breaks, or needs that it meets."""
 
     cuts: list[CapacityCut]
@@ -345,15 +350,15 @@ class PartFlows:
             self.named.setdefault(self.at[need.target], []).append(need)
         self.set: tuple[int, tuple[int, ...]] = (-1, ())
 
-    def ask(self, need: Need) -> _Asked:
+    def ask(self, need: Need) -> FlowAnswer:
         """A cut that the point breaks, or the needs that its flow meets; nothing where the solver had no answer."""
         ended = self._farthest(need)
         if ended is None:
-            return _Asked([], set())
+            return FlowAnswer([], set())
         if self._enough(need, ended[0]):
-            return _Asked([], {need} | self.shown_too(ended[0]))
+            return FlowAnswer([], {need} | self.shown_too(ended[0]))
         cut = self._cut(need, ended[1])
-        return _Asked([] if cut is None or cut.short(self.inside) <= TUNING.violation else [cut], set())
+        return FlowAnswer([] if cut is None or cut.short(self.inside) <= TUNING.violation else [cut], set())
 
     def met(self, need: Need) -> FloatArray | None:
         """A flow that meets the need; None where the point has none."""

@@ -35,7 +35,7 @@ def test_every_need_is_met_and_nothing_is_dearer():
         assert not search.run(cover.system.needs, time.monotonic() + LATER)  # ends by itself: nothing is left to try
         assert cover.cost <= cost
         assert all(holds(cover.system, cover.suppressed, need, *cover.proofs[need]) for need in cover.system.needs)
-        assert not cuts_broken(cover.system, cover.suppressed, list(cover.system.needs), np.arange(3))
+        assert not cuts_broken(cover.system, cover.suppressed, list(cover.system.needs), np.arange(3), np.arange(3))
 
 
 def test_a_dear_pattern_becomes_the_cheapest_one():
@@ -52,9 +52,11 @@ def test_a_dear_pattern_becomes_the_cheapest_one():
 
 def test_cuts_are_broken_where_a_need_is_not_met():
     system = classes_of(larger(1))
-    broken = cuts_broken(system, system.free, list(system.needs), np.arange(system.size))
-    assert broken
-    assert all(cut.short(system.free.astype(float)) > 0 for cut in broken)
+    everywhere = np.arange(system.size)
+    for near in (everywhere, everywhere[:0]):
+        broken = cuts_broken(system, system.free, list(system.needs), everywhere, near)
+        assert broken
+        assert all(cut.short(system.free.astype(float)) > 0 for cut in broken)
 
 
 def test_the_same_seed_finds_the_same_pattern():

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from scipy.sparse import csr_matrix, vstack
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.suppress.cells.classes import ClassSystem, Need
 from statveil.suppress.cells.heuristic import Cover, in_order
-from statveil.suppress.cells.lower_bound import CapacityCut, PartFlows, in_proportion, parts_of
+from statveil.suppress.cells.lower_bound import CapacityCut, FlowAnswer, FlowPart, PartFlows, in_proportion, parts_of
 from statveil.suppress.cells.methods.covering import CutRows, cheap_cover, cut_rows
 from statveil.suppress.cells.problem import COST_UNITS
 
@@ -123,11 +125,17 @@ class RegionSearch:
             chosen = cover.suppressed.copy()
             chosen[region] = found
             lost = self._lost(chosen, wanted)
-            broken = cuts_broken(cover.system, chosen, lost, region)
+            broken = cuts_broken(cover.system, chosen, lost, region, self._near(region, lost))
             if not broken:
                 return _taken(cover, chosen, lost)
             self.pool.add(broken)
         return False
+
+    def _near(self, region: IntArray, lost: list[Need]) -> IntArray:
+        """The classes that share a sum with the region, and those that the witnesses lost have moved."""
+        system = self.cover.system
+        beside = system.relations[np.unique(system.columns[:, region].indices)].indices.astype(np.int64)
+        return np.unique(np.concatenate([region, beside, *(self.cover.proofs[need][0] for need in lost)]))
 
     def _lost(self, chosen: BoolArray, wanted: set[Need]) -> list[Need]:
         """The needs whose witness moved a class that is given up."""
@@ -135,20 +143,49 @@ class RegionSearch:
         return sorted({need for number in given_up for need in self.cover.users.get(number, ()) if need in wanted}, key=in_order)
 
 
-def cuts_broken(system: ClassSystem, chosen: BoolArray, needs: list[Need], region: IntArray) -> list[CapacityCut]:
-    """Cuts for those of these needs that the chosen classes do not meet, of few classes of the region."""
+def cuts_broken(system: ClassSystem, chosen: BoolArray, needs: list[Need], region: IntArray, near: IntArray) -> list[CapacityCut]:
+    """Cuts for those of these needs that the chosen classes do not meet, of few classes of the region; asked of the classes near first."""
     inside, found = chosen.astype(np.float64), list[CapacityCut]()
     for part in parts_of(system, np.flatnonzero(chosen), needs):
-        strict, shown = PartFlows(system, part, inside), set[Need]()
-        wide: PartFlows | None = None
+        whole, frame = _Frame(system, part, region, inside), part.among(system, near)
+        frames = [whole] if frame.classes.size == part.classes.size else [_Frame(system, frame, region, inside), whole]
+        shown = set[Need]()
         for need in part.needs:
-            flow = None if need in shown else strict.met(need)
-            if flow is not None:
-                shown |= strict.shown_too(flow)
-            elif need not in shown:
-                wide = wide or PartFlows(system, part.with_neighbours(system, region), inside)
-                found += wide.ask(need).cuts or strict.ask(need).cuts
+            if need not in shown:
+                answer = _answered(frames, need)
+                found += answer.cuts
+                shown |= answer.shown
     return found
+
+
+@dataclass
+class _Frame:
+    """The flows of a part: of its own classes, and with those of the region beside it; each program is made when it is asked."""
+
+    system: ClassSystem
+    part: FlowPart
+    region: IntArray
+    inside: FloatArray
+
+    @cached_property
+    def strict(self) -> PartFlows:
+        return PartFlows(self.system, self.part, self.inside)
+
+    @cached_property
+    def wide(self) -> PartFlows:
+        return PartFlows(self.system, self.part.with_neighbours(self.system, self.region), self.inside)
+
+
+def _answered(frames: list[_Frame], need: Need) -> FlowAnswer:
+    """What the first frame that can tell says of a need: a flow within a few classes is one of the whole, and so is a broken cut."""
+    for frame in frames:
+        flow = frame.strict.met(need)
+        if flow is not None:
+            return FlowAnswer([], {need} | frame.strict.shown_too(flow))
+        cuts = frame.wide.ask(need).cuts or frame.strict.ask(need).cuts
+        if cuts:
+            return FlowAnswer(cuts, set())
+    return FlowAnswer([], set())
 
 
 def _taken(cover: Cover, chosen: BoolArray, lost: list[Need]) -> bool:
