@@ -22,10 +22,10 @@ from statveil.server.cube.attacks import AttackScore, Edition, attack_edition, a
 from statveil.server.cube.cube import Cube
 from statveil.server.cube.depth import Depth
 from statveil.server.cube.floors import position_ids
-from statveil.server.cube.lattice import Lattice, build_lattice
+from statveil.server.cube.lattice import Lattice, build_lattice, leaf_cells
 from statveil.server.cube.prepare import prepare_cube
 from statveil.server.dataset.dataset import DatasetMeasure, MeasureBlock, ServedData
-from statveil.server.dataset.keyed import factors, space_of, unit_prints
+from statveil.server.dataset.keyed import factors, permanent_ids, space_of, unit_prints
 from statveil.server.dataset.layout import served_dimension
 from statveil.tables.spec import Dimension
 
@@ -134,7 +134,8 @@ def _block(found: Register, key: SecretKey, measure: str) -> MeasureBlock:
     order = order[np.argsort(found.holding[order], kind="stable")]
     holding, names = found.holding[order], [str(each) for each in np.unique(found.holding[order])]
     start = np.append(np.flatnonzero(np.diff(holding, prepend=-1)), holding.size).astype(np.int64)
-    drawn = factors(key, measure, names)
+    permanent = permanent_ids(key, names)
+    drawn = factors(key, measure, permanent)
     prints = unit_prints(key, "register", [str(each) for each in order])
     rules = [MinimumFrequency(3, level=10)]
     return MeasureBlock(
@@ -147,18 +148,16 @@ def _block(found: Register, key: SecretKey, measure: str) -> MeasureBlock:
         rules=rules if counts else [PPercent(10), *rules],
         smallest=3 if counts else 1,
         start=start,
-        leaf=found.places[:, order],
+        leaf=found.places[:, order].astype(np.int16),
         value=value[order],
-        low=prints[:, 0],
-        high=prints[:, 1],
+        prints=prints,
         floor=drawn.floor,
-        sign=drawn.sign,
         tie=drawn.tie,
-        holding=factors(key, "", names).tie,
+        holding=permanent,
     )
 
 
-def noise_error(lattice: Lattice, block: MeasureBlock, seed: int, *, least: float = 0.12, most: float = 0.20) -> float:
+def noise_error(data: ServedData, lattice: Lattice, block: MeasureBlock, seed: int, *, least: float = 0.12, most: float = 0.20) -> float:
     """The mean error of safe cells, in percent, if every holding's values are changed by a factor of their own: what the cube replaced.
 
     Without the raising and lifting that made sensitive cells safe then, which cost it half to one percent more.
@@ -166,7 +165,7 @@ def noise_error(lattice: Lattice, block: MeasureBlock, seed: int, *, least: floa
     rng = np.random.default_rng(seed)
     factor = rng.uniform(least, most, block.start.size - 1) * rng.choice((-1.0, 1.0), block.start.size - 1)
     changed = np.zeros(lattice.leaves, np.int64)
-    np.add.at(changed, lattice.record_leaf, np.rint(block.value * np.repeat(factor, np.diff(block.start))).astype(np.int64))
+    np.add.at(changed, leaf_cells(data, block)[1], np.rint(block.value * np.repeat(factor, np.diff(block.start))).astype(np.int64))
     return float(_errors(lattice, changed)[~lattice.sensitive].mean())
 
 
@@ -213,7 +212,7 @@ def measure_key(shape: RegisterShape, seed: int, key: SecretKey, depth: Depth, a
             if measure == args.measures[0]:
                 editions.append(Edition(lattice, cube.released, position_ids(key, block, lattice), block.holding))
                 if not year:
-                    yield f"  noise would have {noise_error(lattice, block, seed):.2f}%"
+                    yield f"  noise would have {noise_error(data, lattice, block, seed):.2f}%"
                     yield from map(_score, attack_edition(editions[-1]))
     if len(editions) > 1:
         yield from map(_score, attack_editions(editions))

@@ -11,7 +11,7 @@ import pytest
 from statveil.audit.cube import CubeEvidence, audit_cube
 from statveil.data.hierarchy import Hierarchy
 from statveil.risk.assess import assess
-from statveil.risk.rules import MinimumFrequency
+from statveil.risk.rules import MinimumFrequency, PPercent
 from statveil.tables.spec import Dimension
 
 
@@ -64,6 +64,23 @@ def test_counts_are_zero_or_not_small_and_losses_have_no_least() -> None:
     assert audit_cube(evidence([0, 200], counts=True, smallest=3)).passed
     assert faults(evidence([2, 200], counts=True, smallest=3)) == {"zeros": 1}
     assert audit_cube(evidence([-20, 200], smallest=None)).passed
+
+
+@pytest.mark.parametrize("codes", [3, 40])
+def test_what_records_add_up_to_does_not_depend_on_their_order_or_on_how_many_codes_there_are(codes: int) -> None:
+    """Two holdings of several records each in one cell, 60 and 40, under p% = 10: it must move by 10 * 60 / 100 - 0 = 6 or more."""
+    flat = Dimension(name="d", trees=(Hierarchy.flat([f"c{number}" for number in range(codes)]),))
+    place = flat.position["c1"]
+    given = {
+        "dimensions": (flat,),
+        "places": np.full((1, 5), place),
+        "holdings": np.array([7, 2, 7, 2, 7]),
+        "amounts": np.array([10, 15, 20, 25, 30]),
+        "leaf_places": np.array([[place]]),
+        "judge": partial(assess, rules=[PPercent(10)]),
+    }
+    assert audit_cube(evidence([106], **given)).passed
+    assert faults(evidence([105], **given)) == {"protection": 2}  # the cell and the total, which is the same
 
 
 def test_nothing_at_all_passes() -> None:

@@ -6,12 +6,14 @@ It adds up for itself, from the records and from the released leaf cells: every 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from statveil.audit.report import AuditReport, Check
-from statveil.core.arrays import BoolArray, IntArray
+from statveil.core.arrays import AnyArray, BoolArray, IntArray
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.spec import Dimension
 from statveil.tables.table import Table
@@ -27,8 +29,8 @@ class CubeEvidence:
     """
 
     dimensions: Sequence[Dimension]
-    places: IntArray = field(repr=False)
-    holdings: IntArray = field(repr=False)
+    places: AnyArray = field(repr=False)
+    holdings: AnyArray = field(repr=False)
     amounts: IntArray = field(repr=False)
     leaf_places: IntArray = field(repr=False)
     released: IntArray = field(repr=False)
@@ -52,7 +54,7 @@ class _Found:
 
 def audit_cube(evidence: CubeEvidence) -> AuditReport:
     """Every check; nothing is served unless all pass."""
-    found = _Found()
+    found, evidence = _Found(), _by_holding(evidence)
     for shown in _choices([_ways_up(dimension) for dimension in evidence.dimensions], evidence.most):
         _look(evidence, shown, found)
     off = sum(_off(evidence, place) > distance for place, distance in evidence.held)
@@ -67,14 +69,35 @@ def audit_cube(evidence: CubeEvidence) -> AuditReport:
     return AuditReport(checks=checks)
 
 
+def _by_holding(evidence: CubeEvidence) -> CubeEvidence:
+    """The records in the order of their holdings."""
+    holdings = evidence.holdings
+    if (holdings[1:] >= holdings[:-1]).all():
+        return evidence
+    order = np.argsort(holdings, kind="stable")
+    return replace(evidence, places=evidence.places[:, order], holdings=holdings[order], amounts=evidence.amounts[order])
+
+
 def _check(name: str, words: str, checked: int, faults: int) -> Check:
     return Check(name=name, words=words, checked=checked, faults=faults)
 
 
-def _ways_up(dimension: Dimension) -> list[IntArray]:
-    """Per way to show a dimension, the place of the code that each code is counted in, -1 for none: first its total, then every depth
-    of every tree. A code that stands at several depths is looked at more than once, which does no harm."""
-    size, ways = len(dimension.codes), [np.full(len(dimension.codes), dimension.position[dimension.total], np.int64)]
+class _Way(NamedTuple):
+    """A way to show a dimension: the number of the code that each code is counted in, -1 for none, and how many such codes there are."""
+
+    number: IntArray
+    size: int
+
+
+def _way(above: IntArray) -> _Way:
+    kinds = np.unique(above[above >= 0])
+    return _Way(np.where(above >= 0, np.searchsorted(kinds, above), -1), kinds.size)
+
+
+def _ways_up(dimension: Dimension) -> list[_Way]:
+    """All ways: first by its total, then by every depth of every tree. A code that stands at several depths is looked at more than once,
+    which does no harm."""
+    size, ways = len(dimension.codes), [_way(np.full(len(dimension.codes), dimension.position[dimension.total], np.int64))]
     for tree in dimension.trees:
         for depth in range(1, max(tree.depth.values()) + 1):
             way = np.full(size, -1, np.int64)
@@ -83,11 +106,11 @@ def _ways_up(dimension: Dimension) -> list[IntArray]:
                 while tree.depth[above] > depth:
                     above = tree.parent[above]
                 way[dimension.position[code]] = dimension.position[above]
-            ways.append(way)
+            ways.append(_way(way))
     return ways
 
 
-def _choices(ways: Sequence[Sequence[IntArray]], most: int) -> Iterable[tuple[IntArray, ...]]:
+def _choices(ways: Sequence[Sequence[_Way]], most: int) -> Iterable[tuple[_Way, ...]]:
     """One way for each dimension, with no more than so many that are not the total."""
     if not ways:
         yield ()
@@ -97,20 +120,28 @@ def _choices(ways: Sequence[Sequence[IntArray]], most: int) -> Iterable[tuple[In
             yield (first, *rest)
 
 
-def _numbered(evidence: CubeEvidence, shown: Sequence[IntArray], places: IntArray) -> IntArray:
-    """One number for each position; -1 outside."""
-    key, outside = np.zeros(places.shape[1], np.int64), np.zeros(places.shape[1], np.bool_)
+def _numbered(shown: Sequence[_Way], places: AnyArray) -> AnyArray:
+    """One number for each position, from 0 to the product of the ways' sizes; -1 outside."""
+    kind = np.int32 if prod(way.size for way in shown) < 2**31 else np.int64
+    key: AnyArray = np.zeros(places.shape[1], kind)
+    outside = np.zeros(places.shape[1], np.bool_)
     for axis, way in enumerate(shown):
-        place = way[places[axis]]
-        outside |= place < 0
-        key = key * len(evidence.dimensions[axis].codes) + place
-    return np.where(outside, -1, key)
+        if way.size == 1 and (way.number == 0).all():
+            continue
+        number = way.number.astype(kind)[places[axis]]
+        outside |= number < 0
+        key *= kind(way.size)
+        key += number
+    key[outside] = -1
+    return key
 
 
-def _look(evidence: CubeEvidence, shown: Sequence[IntArray], found: _Found) -> None:
+def _look(evidence: CubeEvidence, shown: Sequence[_Way], found: _Found) -> None:
     """All positions of one choice of levels."""
-    record, leaf = (_numbered(evidence, shown, places) for places in (evidence.places, evidence.leaf_places))
-    table, keys = _table(evidence, record)
+    record, leaf = (_numbered(shown, places) for places in (evidence.places, evidence.leaf_places))
+    kept = slice(None) if (record >= 0).all() else np.flatnonzero(record >= 0)
+    keys, position = _positions(record[kept], prod(way.size for way in shown))
+    table = _table(evidence, position, keys.size, kept)
     released = np.zeros(keys.size, np.int64)
     inside = leaf >= 0
     place = np.minimum(np.searchsorted(keys, leaf), max(keys.size - 1, 0))
@@ -135,24 +166,39 @@ def _unsafe(judged: Sensitivity, moved: IntArray) -> BoolArray:
     return unsafe
 
 
-def _table(evidence: CubeEvidence, record: IntArray) -> tuple[Table, IntArray]:
-    """What the records add up to, by holding first and then by position; positions in ascending order of their numbers."""
-    kept = np.flatnonzero(record >= 0)
-    order = kept[np.lexsort((evidence.holdings[kept], record[kept]))]
-    position, holding = record[order], evidence.holdings[order]
+def _positions(number: AnyArray, size: int) -> tuple[IntArray, AnyArray]:
+    """The different numbers below `size` in ascending order, and the place of each among them, as narrow as may be: records are many."""
+    if size <= 4 * number.size:  # no larger than the records themselves
+        marks = np.zeros(size, np.bool_)
+        marks[number] = True
+        keys, place = np.flatnonzero(marks), (np.cumsum(marks, dtype=np.int32) - np.int32(1))[number]
+    else:
+        keys, place = np.unique(number, return_inverse=True)
+    return keys, place.reshape(-1).astype(np.uint16 if keys.size < 2**16 else np.int32)
+
+
+def _table(evidence: CubeEvidence, position: AnyArray, count: int, kept: slice | IntArray) -> Table:
+    """What the records add up to, by holding first and then by position; every one of `count` positions has a record."""
+    order = np.argsort(position, kind="stable")  # records come by holding
+    where, holding, amount = position[order], evidence.holdings[kept][order], evidence.amounts[kept][order]
     new = np.ones(order.size, np.bool_)
-    new[1:] = (np.diff(position) != 0) | (np.diff(holding) != 0)
+    new[1:] = (where[1:] != where[:-1]) | (holding[1:] != holding[:-1])
+    del order, holding
     starts = np.flatnonzero(new)
-    amount = np.add.reduceat(evidence.amounts[order], starts) if starts.size else np.zeros(0, np.int64)
-    keys, first, respondents = np.unique(position[starts], return_index=True, return_counts=True)
-    size = np.abs(amount)
-    value, magnitude = (np.add.reduceat(each, first) if first.size else np.zeros(0, np.int64) for each in (amount, size))
-    ranked = size[np.lexsort((-size, position[starts]))]
-    top = np.zeros((keys.size, evidence.contributions), np.int64)
+    amount, where = _by_group(np.add, amount, starts), where[starts]
+    del new, starts
+    respondents = np.bincount(where, minlength=count)
+    first = np.cumsum(respondents) - respondents
+    value, size = _by_group(np.add, amount, first), np.abs(amount)
+    magnitude, top = _by_group(np.add, size, first), np.zeros((count, evidence.contributions), np.int64)
     for rank in range(evidence.contributions):
-        has = respondents > rank
-        top[has, rank] = ranked[first[has] + rank]
-    table = Table(
+        most = _by_group(np.maximum, size, first)
+        top[:, rank] = np.maximum(most, 0)
+        largest = np.flatnonzero(size == most[where])
+        one = np.ones(largest.size, np.bool_)
+        one[1:] = where[largest][1:] != where[largest][:-1]
+        size[largest[one]] = -1  # each is counted once
+    return Table(
         views=(),
         value=value,
         scale=evidence.decimals,
@@ -164,12 +210,17 @@ def _table(evidence: CubeEvidence, record: IntArray) -> tuple[Table, IntArray]:
         magnitude=magnitude,
         top=top,
         largest_unwaived=top[:, 0],
-        largest_requested=np.full(keys.size, -1, np.int64),
+        largest_requested=np.full(count, -1, np.int64),
         rule_scale=evidence.decimals,
         has_shadow=False,
         input_hash="",
     )
-    return table, keys
+
+
+def _by_group(operation: np.ufunc, values: IntArray, first: IntArray) -> IntArray:
+    """The values of each group together, by where it begins."""
+    found: IntArray = operation.reduceat(values, first) if first.size else np.zeros(0, np.int64)
+    return found
 
 
 def _off(evidence: CubeEvidence, place: Sequence[int]) -> int:
@@ -181,6 +232,6 @@ def _off(evidence: CubeEvidence, place: Sequence[int]) -> int:
             for each in tree.codes:
                 if tree.parent.get(each) in below:
                     below.add(each)
-        shown.append(np.array([0 if each in below else -1 for each in dimension.codes], np.int64))
-    record, leaf = (_numbered(evidence, shown, places) == 0 for places in (evidence.places, evidence.leaf_places))
+        shown.append(_Way(np.array([0 if each in below else -1 for each in dimension.codes], np.int64), 1))
+    record, leaf = (_numbered(shown, places) == 0 for places in (evidence.places, evidence.leaf_places))
     return abs(int(evidence.released[leaf].sum()) - int(evidence.amounts[record].sum()))

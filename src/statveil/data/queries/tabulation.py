@@ -215,14 +215,15 @@ def read_coded(
 
 
 def read_units(
-    session: Session, engine: Engine, codes: Sequence[str], amounts: Sequence[str], *, unit: Sequence[str], holding: str | None
-) -> pa.Table:
-    """Every record by its unit, the id that these columns make together: unit, holding (or the unit), code0, ..., amount0, ..."""
+    session: Session, engine: Engine, codes: Sequence[str], amounts: Sequence[str], *, unit: Sequence[str], holding: str | None, rows: int
+) -> Iterator[pa.RecordBatch]:
+    """Every record with its unit, the id that these columns make together: unit, holding (or the unit), code0, ..., amount0, ..., in
+    no order, about so many `rows` at a time."""
     texts = [text_of(engine, name) for name in unit]
     id_ = " || ".join(f"length({text}) || ':' || {text}" for text in texts)
     owner = text_of(engine, holding) if holding else id_
-    return session.query(
-        f"SELECT {id_} AS unit, {owner} AS holding, {_codes_and_amounts(engine, codes, amounts)} FROM records ORDER BY unit"
+    yield from session.batches(
+        f"SELECT {id_} AS unit, {owner} AS holding, {_codes_and_amounts(engine, codes, amounts)} FROM records", rows=rows
     )
 
 

@@ -99,7 +99,7 @@ def second_misses(block: MeasureBlock, lattice: Lattice) -> tuple[IntArray, Bool
 
 def deepest(lattice: Lattice) -> BoolArray:
     """Rows that are one leaf cell; where leaf cells are not shown, rows of as many dimensions as are shown at once."""
-    if (lattice.leaf_row < 0).any():
+    if lattice.coarse:
         found: BoolArray = lattice.dimensions == lattice.dimensions.max(initial=0)
         return found
     alone = np.zeros(lattice.rows, np.bool_)

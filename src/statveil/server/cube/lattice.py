@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 import numba
@@ -31,6 +32,8 @@ class LatticeTuning(NamedTuple):
     weights: tuple[float, ...] = (10000.0, 60.0, 5.0, 1.5)
     """What a relative error costs by the number of dimensions shown; one beyond (benchmarks/RESULTS.md, the cube)."""
     least_contributions: int = 2
+    marks: int = 4
+    """Codes are numbered by a table of marks where that has no more places than so many times the records."""
 
 
 TUNING = LatticeTuning()
@@ -47,7 +50,7 @@ class Pairs(NamedTuple):
     """What each holding has in each leaf cell, by holding: `start[h]` to `start[h + 1]` are holding h's."""
 
     start: IntArray
-    leaf: IntArray
+    leaf: AnyArray
     amount: IntArray
 
 
@@ -61,7 +64,6 @@ class Lattice:
     """
 
     coordinates: IntArray
-    record_leaf: IntArray
     pairs: Pairs
     rows_of: Members
     leaf_row: IntArray
@@ -91,6 +93,11 @@ class Lattice:
     def sensitive(self) -> BoolArray:
         found: BoolArray = self.up > 0
         return found
+
+    @cached_property
+    def coarse(self) -> bool:
+        """Whether the depth ends above some leaf cells."""
+        return bool((self.leaf_row < 0).any())
 
     @cached_property
     def leaves_of(self) -> Members:
@@ -130,9 +137,10 @@ def build_lattice(data: ServedData, block: MeasureBlock, depth: Depth) -> Lattic
     grid = Grid(dimensions=tuple(base.cut for base in bases))
     coordinates, record_leaf = leaf_cells(data, block)
     pairs = _pairs(block, record_leaf)
-    levels = [levels_of(base) for base in bases]
-    sums = _Positions(coordinates.shape[0], max(TUNING.least_contributions, contributions_needed(block.rules)))
-    for choice in depth.choices(data.dimensions):
+    del record_leaf
+    levels, choices = [levels_of(base) for base in bases], list(depth.choices(data.dimensions))
+    sums = _Positions(coordinates.shape[0], len(choices), max(TUNING.least_contributions, contributions_needed(block.rules)))
+    for choice in choices:
         shown = [axis for axis, level in enumerate(choice) if level]
         keys = np.zeros(coordinates.shape[0], np.int64)
         outside = np.zeros(keys.size, np.bool_)
@@ -141,10 +149,10 @@ def build_lattice(data: ServedData, block: MeasureBlock, depth: Depth) -> Lattic
             outside |= place < 0
             keys += place * grid.strides[axis]
         sums.add(np.where(outside, -1, keys), len(shown), pairs, block.tie)
-    return sums.lattice(block, grid, coordinates, record_leaf, pairs)
+    return sums.lattice(block, grid, coordinates, pairs)
 
 
-def leaf_cells(data: ServedData, block: MeasureBlock) -> tuple[IntArray, IntArray]:
+def leaf_cells(data: ServedData, block: MeasureBlock) -> tuple[IntArray, AnyArray]:
     """The places of the leaf cells that hold a record among the smallest codes, and the number of each record's."""
     key, sizes = np.zeros(block.value.size, np.int64), []
     for axis, dimension in enumerate(data.dimensions):
@@ -154,33 +162,41 @@ def leaf_cells(data: ServedData, block: MeasureBlock) -> tuple[IntArray, IntArra
         place[[base.cut.position[code] for code in smallest]] = np.arange(len(smallest))
         key = key * len(smallest) + place[base.position[block.leaf[axis]]]
         sizes.append(len(smallest))
-    found, number = np.unique(key, return_inverse=True)
+    found, number = numbered(key, prod(sizes))
     coordinates = np.empty((found.size, len(sizes)), np.int64)
     for axis in range(len(sizes) - 1, -1, -1):
         found, coordinates[:, axis] = np.divmod(found, sizes[axis])
-    return coordinates, number.astype(np.int64)
+    return coordinates, number
 
 
-def _pairs(block: MeasureBlock, leaf: IntArray) -> Pairs:
+def numbered(key: IntArray, size: int) -> tuple[IntArray, AnyArray]:
+    """The different keys, all below `size`, in ascending order, and the number of each: by a table of marks where that is no larger."""
+    if size > TUNING.marks * key.size:
+        found, number = np.unique(key, return_inverse=True)
+        return found, number.reshape(-1).astype(np.int32)
+    marks = np.zeros(size, np.bool_)
+    marks[key] = True
+    found, number = np.flatnonzero(marks), np.cumsum(marks, dtype=np.int32)
+    number -= np.int32(1)
+    return found, number[key]
+
+
+def _pairs(block: MeasureBlock, leaf: AnyArray) -> Pairs:
     """By holding and leaf cell; what cancels out within a holding's leaf cell is kept at zero, for it is there."""
-    holding = np.repeat(np.arange(block.start.size - 1), np.diff(block.start))
-    cells = int(leaf.max(initial=-1)) + 1
-    found, number = np.unique(holding * cells + leaf, return_inverse=True)
-    amount = np.zeros(found.size, np.int64)
-    np.add.at(amount, number, block.value)
-    start = np.searchsorted(found, np.arange(block.start.size) * cells)
-    return Pairs(start.astype(np.int64), found % max(cells, 1), amount)
+    start, of_leaf, amount = np.zeros_like(block.start), np.empty_like(leaf), np.empty_like(block.value)
+    count = _gather_pairs(block.start, leaf, block.value, start, of_leaf, amount)
+    return Pairs(start, of_leaf[:count], amount[:count])
 
 
 class _Positions:
     """Gathers what there is at every position, one choice of levels after the other, and makes rows of it."""
 
-    def __init__(self, leaves: int, contributions: int) -> None:
+    def __init__(self, leaves: int, choices: int, contributions: int) -> None:
         self.contributions = contributions
-        self.place: list[AnyArray] = []
+        self.place = np.empty((choices, leaves), np.int32)
         self.keys: list[IntArray] = []
         self.shown: list[int] = []
-        self.found: list[tuple[AnyArray, ...]] = []
+        self.found: list[list[AnyArray]] = []
         self.count = 0
         first = np.arange(1, leaves + 1, dtype=np.uint64) * STEP
         self.prints = mixed(first), mixed(first ^ np.uint64(0xD1B54A32D192ED03))
@@ -188,49 +204,50 @@ class _Positions:
     def add(self, keys: IntArray, shown: int, pairs: Pairs, tie: AnyArray) -> None:
         found, place = np.unique(keys, return_inverse=True)
         outside = int(found.size > 0 and found[0] < 0)
-        found, place = found[outside:], (place.reshape(-1) - outside).astype(np.int32)
+        found, place = found[outside:], (place.reshape(-1) - outside).astype(np.int32)  # -1 where none is shown
         if self.count + found.size > TUNING.most_positions:
             raise InputError(
                 f"The tables of this dataset have more than {TUNING.most_positions:,} cells.",
                 hint="Choose a smaller depth or lower detail.",
             )
         low, high, size = _prints(place, *self.prints, found.size)
-        sums = _holding_sums(*pairs, place, tie, found.size, self.contributions)
-        self.found.append((low, high, size, *sums))
-        self.place.append(np.where(place < 0, place, place + np.int32(self.count)).astype(np.int32))
+        *sums, top = _holding_sums(*pairs, place, tie, found.size, self.contributions)
+        self.found.append([top, *sums, size, high, low])
+        self.place[len(self.shown)] = np.where(place < 0, place, place + np.int32(self.count))
         self.keys.append(found)
         self.shown.append(shown)
         self.count += found.size
 
-    def lattice(self, block: MeasureBlock, grid: Grid, coordinates: IntArray, record_leaf: IntArray, pairs: Pairs) -> Lattice:
-        low, high, size, value, magnitude, respondents, leader, second, top = (
-            np.concatenate([each[field] for each in self.found]) for field in range(9)
-        )
-        row, firsts = merge_marks((low, high, size))
+    def _next(self) -> AnyArray:
+        """The last field that is left, of all positions: it is not kept twice."""
+        return np.concatenate([each.pop() for each in self.found])
+
+    def lattice(self, block: MeasureBlock, grid: Grid, coordinates: IntArray, pairs: Pairs) -> Lattice:
+        low, high, size = self._next(), self._next(), self._next()
+        row, at = merge_marks((low, high, size))
+        size = size[at]
+        second, leader, respondents, magnitude, value, top = (self._next()[at] for _ in range(6))
         shown = np.repeat(self.shown, [keys.size for keys in self.keys])
         weights: FloatArray = np.array([*TUNING.weights, *(1.0,) * grid.strides.size])[shown]
         alone = np.full(coordinates.shape[0], -1, np.int64)
-        self.found.clear()
-        rows_of = Members(*_rows_of(np.stack(self.place), row.astype(np.int32), size[firsts], alone))
-        at = firsts
-        fewest = np.full(firsts.size, grid.strides.size, np.int64)
+        rows_of = Members(*_rows_of(self.place, row.astype(np.int32), size, alone))
+        fewest = np.full(at.size, grid.strides.size, np.int64)
         np.minimum.at(fewest, row, shown)
-        up, down = _levels(block, value[at], magnitude[at], respondents[at], top[at])
+        up, down = _levels(block, value, magnitude, respondents, top)
         return Lattice(
             coordinates=coordinates,
-            record_leaf=record_leaf,
             pairs=pairs,
             rows_of=rows_of,
             leaf_row=alone,
-            value=value[at],
-            magnitude=magnitude[at],
-            respondents=respondents[at],
-            top=top[at],
-            leader=leader[at],
-            second=second[at],
+            value=value,
+            magnitude=magnitude,
+            respondents=respondents,
+            top=top,
+            leader=leader,
+            second=second,
             up=up,
             down=down,
-            weight=np.bincount(row, weights, minlength=firsts.size).astype(np.float64),
+            weight=np.bincount(row, weights, minlength=at.size).astype(np.float64),
             dimensions=fewest,
             position_row=row,
             position_key=np.concatenate(self.keys),
@@ -266,6 +283,24 @@ def rules_table(decimals: int, value: IntArray, magnitude: IntArray, respondents
         has_shadow=False,
         input_hash="",
     )
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather_pairs(begin, leaf, value, start, of_leaf, amount):  # type: ignore[no-untyped-def]
+    """Adds up what each holding has in each leaf cell, in ascending order of these; tells how many pairs there are."""
+    count = 0
+    for holding in range(begin.size - 1):
+        first, end = begin[holding], begin[holding + 1]
+        order = np.argsort(leaf[first:end], kind="mergesort") if end > first + 1 else np.zeros(1, np.int64)
+        for place in range(end - first):
+            record = first + order[place]
+            if count > start[holding] and of_leaf[count - 1] == leaf[record]:
+                amount[count - 1] += value[record]
+                continue
+            of_leaf[count], amount[count] = leaf[record], value[record]
+            count += 1
+        start[holding + 1] = count
+    return count
 
 
 @numba.njit(cache=True, nogil=True)

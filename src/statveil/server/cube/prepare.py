@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -46,10 +46,7 @@ def prepare_cube(
     tell = progress or _silent
     block, memory = data.block(measure), memory or CubeMemory()
     tell("adding up")
-    lattice = build_lattice(data, block, depth)
-    held = places_of(public, measure, lattice.grid, depth.most(data.dimensions))
-    most = most_off(held, lattice)
-    lattice = weighed(lattice, most)
+    lattice, held, most = _weighed_lattice(data, block, depth, public)
     ids = position_ids(key, block, lattice)
     known = _known(lattice, memory, sense_ids(ids, block, lattice))
     added = _of_rows(lattice, known)
@@ -59,7 +56,7 @@ def prepare_cube(
         change = _adjusted_counts(key, block, lattice, stored)
     else:
         tell("searching directions")
-        memory = with_signs(key, data, depth, memory, public)
+        memory = with_signs(key, data, depth, memory, public, ready={measure: lattice})
         tell("adjusting")
         least, floors = _least_value(block, lattice), draw_floors(key, block, lattice)
         limits = Limits(stored, _of_rows(lattice, np.abs(known)) > np.abs(added), most, least)
@@ -98,8 +95,27 @@ def _of_rows(lattice: Lattice, known: IntArray) -> IntArray:
     return np.where(lattice.sensitive, found, 0)
 
 
-def with_signs(key: SecretKey, data: ServedData, depth: Depth, memory: CubeMemory, public: Sequence[PublicTotal] = ()) -> CubeMemory:
-    """The memory with a sign for every holding of every measure: those that are new are searched, for all measures at once."""
+def _weighed_lattice(
+    data: ServedData, block: MeasureBlock, depth: Depth, public: Sequence[PublicTotal]
+) -> tuple[Lattice, list[tuple[tuple[int, ...], int]], IntArray]:
+    """The rows of a measure, the places of its public totals, and how far each row may be off."""
+    lattice = build_lattice(data, block, depth)
+    held = places_of(public, block.id, lattice.grid, depth.most(data.dimensions))
+    most = most_off(held, lattice)
+    return weighed(lattice, most), held, most
+
+
+def with_signs(
+    key: SecretKey,
+    data: ServedData,
+    depth: Depth,
+    memory: CubeMemory,
+    public: Sequence[PublicTotal] = (),
+    *,
+    ready: Mapping[str, Lattice],
+) -> CubeMemory:
+    """The memory with a sign for every holding of every measure: those that are new are searched, for all measures at once. Lattices
+    that are `ready` are not built again."""
     blocks = [block for block in data.blocks.values() if not block.counts and block.value.size]
     ids = np.unique(np.concatenate([np.zeros(0, np.uint64), *(block.holding for block in blocks)]))
     known = memory.signs.look_up(ids)
@@ -107,9 +123,7 @@ def with_signs(key: SecretKey, data: ServedData, depth: Depth, memory: CubeMemor
         return memory
     measures = []
     for block in blocks:
-        lattice = build_lattice(data, block, depth)
-        held = places_of(public, block.id, lattice.grid, depth.most(data.dimensions))
-        lattice = weighed(lattice, most_off(held, lattice))
+        lattice = ready[block.id] if block.id in ready else _weighed_lattice(data, block, depth, public)[0]
         floors = draw_floors(key, block, lattice)
         marks = sense_ids(position_ids(key, block, lattice), block, lattice)
         stored = np.sign(_of_rows(lattice, _known(lattice, memory, marks)))
@@ -140,11 +154,12 @@ def _audit(
 ) -> None:
     """The independent check; nothing leaves that it finds fault with."""
     bases = [each.lowest for each in data.dimensions]
-    places = np.stack([base.position[block.leaf[axis]] for axis, base in enumerate(bases)])
+    narrow = np.int16 if max(len(base.cut.codes) for base in bases) < 2**15 else np.int32
+    places = np.stack([base.position.astype(narrow)[block.leaf[axis]] for axis, base in enumerate(bases)])
     evidence = CubeEvidence(
         dimensions=lattice.grid.dimensions,
         places=places,
-        holdings=np.repeat(np.arange(block.start.size - 1), np.diff(block.start)),
+        holdings=np.repeat(np.arange(block.start.size - 1, dtype=np.int32), np.diff(block.start)),
         amounts=block.value,
         leaf_places=lattice.grid.coordinates(lattice.leaf_keys).T,
         released=released,

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from statveil.core.arrays import LARGEST_EXACT, AnyArray, FloatArray, IntArray, frozen_array
 from statveil.core.errors import InputError
@@ -26,7 +25,7 @@ from statveil.data.readers import read_labels
 from statveil.jobs.server_config import DatasetPart, MeasurePart, ServedDimensionPart, ServerConfig
 from statveil.risk.rules import MinimumFrequency
 from statveil.risk.rules.base import RespondentRule
-from statveil.server.dataset.keyed import factors, space_of, unit_prints
+from statveil.server.dataset.keyed import factors, permanent_ids, space_of, unit_prints
 from statveil.server.dataset.layout import ServedDimension, served_dimension
 from statveil.tables.coding import find_dimensions, weighted_units
 from statveil.tables.columns import CheckedColumns, check_columns
@@ -41,8 +40,8 @@ METHOD = "one cube of all dimensions"
 class DatasetTuning(NamedTuple):
     room: int = 64
     """Sums stay this many times below 2^53, so that programs in doubles see them exactly. By judgement."""
-    texts: int = 1 << 16
-    """Texts that are read at a time. By judgement."""
+    rows: int = 1 << 16
+    """Records that are read at a time. By judgement."""
 
 
 TUNING = DatasetTuning()
@@ -62,14 +61,13 @@ class MeasureBlock:
     smallest: int
     """The smallest number that a cell with records may be published at; counts below it are published at it or at zero."""
     start: IntArray
-    leaf: IntArray
+    leaf: AnyArray
     """`leaf[d, r]`: place of record r among the leaves of dimension d."""
     value: IntArray
-    low: AnyArray
-    high: AnyArray
+    prints: AnyArray
+    """Per record two halves of its keyed digest."""
     floor: FloatArray
     """Per holding: how far between the level and its cap the floor of the cells lies that it leads."""
-    sign: IntArray
     tie: AnyArray
     """Per holding: decides who leads a cell among equals."""
     holding: AnyArray
@@ -145,7 +143,7 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
     ]
     cuts = [each.cut_at(part.lowest[each.id]) if each.id in part.lowest else (each, None) for each in found]
     places = [records.places(each.full.trees[0].leaves, axis) for axis, each in enumerate(found)]
-    leaf = np.stack([place if above is None else above[place] for place, (_, above) in zip(places, cuts, strict=True)])
+    leaf = np.stack([place if above is None else above.astype(place.dtype)[place] for place, (_, above) in zip(places, cuts, strict=True)])
     dimensions = tuple(each for each, _ in cuts)
     blocks = {
         each.id: _block(key, part, each, weighted[place][1], records=records, leaf=leaf, value=records.amounts[place])
@@ -207,48 +205,89 @@ def _check_units(data: Microdata, part: DatasetPart) -> None:
         raise InputError(f"Dataset {part.id!r}: unit must name at least one column.")
 
 
-def _texts(column: pa.Array | pa.ChunkedArray) -> Iterator[str]:
-    """The texts one after the other, a few at a time: millions of Python texts at once are gigabytes."""
-    for start in range(0, len(column), TUNING.texts):
-        yield from column.slice(start, TUNING.texts).to_pylist()
-
-
 class _Records:
-    """Ids, codes and amounts of the records in the order of their units: the order of the file decides nothing."""
+    """Codes, amounts and keyed ids of the records, by holding and unit: the order of the file decides nothing. Texts are turned into
+    numbers as they come, for those of millions of records are gigabytes."""
 
     def __init__(self, session: Session, data: Microdata, part: DatasetPart, amounts: Sequence[str], key: SecretKey) -> None:
-        answer = read_units(session, data.engine, list(part.dimensions), amounts, unit=part.unit_columns, holding=part.holding)
-        units = answer["unit"]
         where = f"{data.origin}: %s in {' and '.join(part.unit_columns)}."
-        if units.null_count:
-            raise InputError(where % "a record has no id", hint="Every record needs a stable id.")
-        if pc.count_distinct(units).as_py() < len(units):
+        codes: list[dict[str, int]] = [{} for _ in part.dimensions]
+        pieces: list[list[AnyArray]] = [[] for _ in range(len(codes) + len(amounts) + 2)]
+        batches = read_units(
+            session, data.engine, list(part.dimensions), amounts, unit=part.unit_columns, holding=part.holding, rows=TUNING.rows
+        )
+        for batch in batches:
+            if batch["unit"].null_count:
+                raise InputError(where % "a record has no id", hint="Every record needs a stable id.")
+            units, holdings = (batch[name].to_pylist() for name in ("unit", "holding"))
+            found = [unit_prints(key, part.id, units), permanent_ids(key, holdings)]
+            found += [_numbers(batch[f"code{axis}"], known) for axis, known in enumerate(codes)]
+            found += [_whole(data, measure, batch[f"amount{place}"].to_numpy(zero_copy_only=False)) for place, measure in enumerate(part.measure)]
+            for piece, each in zip(pieces, found, strict=True):
+                piece.append(each)
+        prints, holding = (_joined(piece) for piece in pieces[:2])
+        order = np.lexsort((prints[:, 0], prints[:, 1], holding))
+        prints, holding = prints[order], holding[order]
+        if _repeated(prints):
             raise InputError(
                 where % "several records have the same id",
                 hint="Give unit all columns that make a record unique, such as the enterprise and the year.",
             )
-        self.amounts = [_amounts(data, each, answer[f"amount{place}"].to_numpy()) for place, each in enumerate(part.measure)]
-        encoded = answer["holding"].combine_chunks().dictionary_encode()
-        self.holding: IntArray = encoded.indices.to_numpy().astype(np.int64)
-        self.holdings = encoded.dictionary
-        self.prints, self.permanent = unit_prints(key, part.id, _texts(units)), factors(key, "", _texts(self.holdings)).tie
-        self._codes = [answer[f"code{place}"].combine_chunks().dictionary_encode() for place in range(len(part.dimensions))]
+        self.prints, self._codes = prints, codes
+        self.start: IntArray = np.append(np.flatnonzero(np.diff(holding, prepend=~holding[:1])), holding.size).astype(np.int64)
+        self.permanent = holding[self.start[:-1]]
+        self._place = [_joined(piece)[order] for piece in pieces[2 : 2 + len(codes)]]
+        self.amounts = [
+            _summable(data, measure, _joined(piece)[order]) for measure, piece in zip(part.measure, pieces[2 + len(codes) :], strict=True)
+        ]
 
-    def places(self, leaves: Sequence[str], axis: int) -> IntArray:
+    def places(self, leaves: Sequence[str], axis: int) -> AnyArray:
         """Where the records' codes of a dimension are among its leaves."""
         place = {code: number for number, code in enumerate(leaves)}
-        encoded = self._codes[axis]
-        of_code = np.array([place[code] for code in encoded.dictionary.to_pylist()], dtype=np.int64)
-        found: IntArray = of_code[encoded.indices.to_numpy()]
+        narrow = np.int16 if len(leaves) < 2**15 else np.int32
+        of_code = np.array([place[code] for code in self._codes[axis]], dtype=narrow)
+        found: AnyArray = of_code[self._place[axis]]
         return found
 
 
-def _amounts(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:
-    """Whole numbers of units of the last decimal; refused where a cell could be too large to be computed with."""
-    if found.dtype != np.int64 or np.abs(found.astype(np.float64)).sum() * TUNING.room >= LARGEST_EXACT:
-        raise InputError(
-            f"{data.origin}: the numbers of measure {measure.id!r} are too large to be added up exactly.", hint="Use larger units."
-        )
+def _joined(pieces: list[AnyArray]) -> AnyArray:
+    """The pieces as one, and not kept twice."""
+    found = np.concatenate(pieces)
+    pieces.clear()
+    return found
+
+
+def _numbers(column: pa.Array, known: dict[str, int]) -> AnyArray:
+    """The number of each text, in the order in which they came."""
+    encoded = column.dictionary_encode()
+    number = np.array([known.setdefault(code, len(known)) for code in encoded.dictionary.to_pylist()], np.int32)
+    found: AnyArray = number[encoded.indices.to_numpy()]
+    return found
+
+
+def _repeated(prints: AnyArray) -> bool:
+    """Whether two records have the same print, and so the same id."""
+    half = np.sort(prints[:, 0])
+    return bool((half[1:] == half[:-1]).any()) and np.unique(prints, axis=0).shape[0] < prints.shape[0]
+
+
+def _too_large(data: Microdata, measure: MeasurePart) -> InputError:
+    return InputError(
+        f"{data.origin}: the numbers of measure {measure.id!r} are too large to be added up exactly.", hint="Use larger units."
+    )
+
+
+def _whole(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:
+    """Whole numbers of units of the last decimal."""
+    if found.dtype != np.int64:
+        raise _too_large(data, measure)
+    return found
+
+
+def _summable(data: Microdata, measure: MeasurePart, found: IntArray) -> IntArray:
+    """The same; refused where a cell could be too large to be computed with."""
+    if np.abs(found.astype(np.float64)).sum() * TUNING.room >= LARGEST_EXACT:
+        raise _too_large(data, measure)
     return found
 
 
@@ -259,16 +298,16 @@ def _block(
     decimals: int,
     *,
     records: _Records,
-    leaf: IntArray,
+    leaf: AnyArray,
     value: IntArray,
 ) -> MeasureBlock:
-    drawn = factors(key, measure.id, _texts(records.holdings))
-    kept = np.flatnonzero(value)
-    order = kept[np.argsort(records.holding[kept], kind="stable")]
-    holding = records.holding[order]
-    start = np.append(np.flatnonzero(np.diff(holding, prepend=-1)), holding.size).astype(np.int64)
-    present = holding[start[:-1]]
-    value = value[order]
+    drawn = factors(key, measure.id, records.permanent)
+    start, prints, present = records.start, records.prints, np.arange(records.permanent.size)
+    if (value == 0).any():
+        kept = np.flatnonzero(value)
+        inside = np.searchsorted(kept, records.start)
+        present = np.flatnonzero(np.diff(inside))
+        start, leaf, value, prints = np.unique(inside), leaf[:, kept], value[kept], prints[kept]
     rules = part.rules()
     if measure.count:
         rules = [rule for rule in rules if isinstance(rule, MinimumFrequency)]
@@ -283,12 +322,10 @@ def _block(
         rules=rules,
         smallest=_smallest(part, rules) if counts else 1,
         start=frozen_array(start),
-        leaf=frozen_array(leaf[:, order]),
+        leaf=frozen_array(leaf),
         value=frozen_array(value),
-        low=frozen_array(records.prints[order, 0]),
-        high=frozen_array(records.prints[order, 1]),
+        prints=frozen_array(prints),
         floor=frozen_array(drawn.floor[present]),
-        sign=frozen_array(drawn.sign[present]),
         tie=frozen_array(drawn.tie[present]),
         holding=frozen_array(records.permanent[present]),
     )

@@ -4,8 +4,8 @@ A cell is its set of contributors with a non-zero value, never its labels (docs/
 modulo 2^128 of a keyed digest of each of its records (MSet-Add-Hash, Clarke et al. 2003), held in two halves of 64 bits. Totals have the
 sum of their parts' prints, and the difference of two prints is the print of the difference.
 
-Every holding has, for each variable, permanent numbers that are drawn from the key and its stable id: the direction that it tends to, how
-far the floors of cells that it leads are raised, and who goes first among equals.
+Every holding has, for each variable, permanent numbers that are drawn from the key and its stable id: how far the floors of cells that it
+leads are raised, and who goes first among equals.
 """
 
 from __future__ import annotations
@@ -52,22 +52,24 @@ def space_of(key: SecretKey, measure: str, weights: str = "") -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class Factors:
-    """Per holding: the direction that it tends to (+1, -1), how far its floors are raised (0 to 1), and its rank among equals."""
+    """Per holding: how far its floors are raised (0 to 1), and its rank among equals."""
 
-    sign: IntArray
     floor: FloatArray
     tie: AnyArray
 
 
-def factors(key: SecretKey, variable: str, holdings: Iterable[str]) -> Factors:
-    """The factors of these holdings for one variable: permanent, for they know neither the dataset nor the order (T21, T23)."""
-    digests = _digests(key.hasher("factor", variable.encode(), size=32), (holding.encode() for holding in holdings))
-    draws = np.frombuffer(digests, dtype="<u8").reshape(-1, 4).astype(np.uint64)
-    return Factors(
-        sign=np.where(draws[:, 0] & np.uint64(1), 1, -1).astype(np.int64),
-        floor=_uniform(draws[:, 2]),
-        tie=draws[:, 3],
-    )
+def permanent_ids(key: SecretKey, holdings: Iterable[str]) -> AnyArray:
+    """A keyed number for each holding that knows neither the dataset nor the order."""
+    digests = _digests(key.hasher("holding", size=8), (holding.encode() for holding in holdings))
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def factors(key: SecretKey, variable: str, holdings: AnyArray) -> Factors:
+    """The factors of these holdings, by their permanent ids, for one variable: as permanent as these (T21, T23)."""
+    raw = holdings.astype("<u8").tobytes()
+    digests = _digests(key.hasher("factor", variable.encode(), size=16), (raw[at : at + 8] for at in range(0, len(raw), 8)))
+    draws = np.frombuffer(digests, dtype="<u8").reshape(-1, 2).astype(np.uint64)
+    return Factors(floor=_uniform(draws[:, 0]), tie=draws[:, 1])
 
 
 def _uniform(draws: AnyArray) -> FloatArray:

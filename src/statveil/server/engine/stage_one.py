@@ -134,7 +134,7 @@ def add_up(block: MeasureBlock, layout: Layout, axes: Sequence[int], grid: Grid)
         top=np.full((size, top), -1, dtype=np.int64),
     )
     leaf, scratch = number[keys], _Scratch(np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64))
-    records = _RecordColumns(block.start, leaf, block.value, block.low, block.high, block.tie)
+    records = _RecordColumns(block.start, leaf, block.value, block.prints[:, 0], block.prints[:, 1], block.tie)
     for ancestor in combinations(grid, grid.coordinates(leaves)):
         _add_level(records, ancestor, sums, scratch)
     return sums, leaves, leaf

@@ -20,15 +20,16 @@ from statveil.server.cube.solve.signs import Movers
 class AdjustTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    share: float = 0.6
-    """A leaf cell moves by no more than this part of itself,"""
+    share: tuple[float, float] = (0.6, 0.9)
+    """A leaf cell moves by no more than this part of itself, if it is shown, and if it is not,"""
     floors: float = 2.0
     """or by so many times its floor."""
     band: float = 0.025
     """A safe leaf cell stays so near to its dither, in parts of its largest contribution."""
     spare: float = 0.02
     """A public total must have at least so much room both ways, in parts of itself; else its safe leaf cells get more."""
-    short: float = 10.0
+    short: tuple[float, float] = (10.0, 30.0)
+    """What it costs to be short of a floor, where all leaf cells are shown, and where the depth ends above them."""
     sensitive_weight: float = 0.02
     pace: float = 5.0
     """How quickly prices of sensitive rows move; others move by their weight."""
@@ -104,7 +105,7 @@ def adjust(lattice: Lattice, floors: Floors, movers: Movers, signs: IntArray, li
         rows_of=lattice.rows_of,
         size=scale,
         weight=weight,
-        short=np.where(lattice.sensitive, TUNING.short, 0.0),
+        short=np.where(lattice.sensitive, TUNING.short[lattice.coarse], 0.0),
         pace=np.where(lattice.sensitive, TUNING.pace, weight),
         sense=sense,
         floor=floor.astype(np.float64),
@@ -166,7 +167,8 @@ def _bounds(
     """How far leaf cells may go: sensitive ones beyond their floors, safe ones near their dither, those not shown either way."""
     row, shown = np.maximum(lattice.leaf_row, 0), lattice.leaf_row >= 0
     own, way = np.where(shown, floor[row], 0), np.where(shown, sense[row], 0)
-    far = np.maximum(TUNING.share * lattice.leaf_magnitude, TUNING.floors * np.maximum(own, np.maximum(movers.up, movers.down)))
+    share = np.where(shown, *TUNING.share)
+    far = np.maximum(share * lattice.leaf_magnitude, TUNING.floors * np.maximum(own, np.maximum(movers.up, movers.down)))
     near = TUNING.band * lattice.top[row, 0]
     safe_low, safe_high = np.where(shown, floors.dither - near, -far), np.where(shown, floors.dither + near, far)
     low = np.where(way > 0, own, np.where(way < 0, -far, safe_low))
@@ -185,7 +187,7 @@ def _widened(lattice: Lattice, limits: Limits, low: FloatArray, high: FloatArray
     inside = np.zeros(lattice.leaves, np.bool_)
     inside[entry[tight[lattice.rows_of.item]]] = True
     wide = inside & ((lattice.leaf_row < 0) | ~lattice.sensitive[np.maximum(lattice.leaf_row, 0)])
-    far = TUNING.share * lattice.leaf_magnitude
+    far = TUNING.share[0] * lattice.leaf_magnitude
     lower = np.maximum(np.minimum(low, -far), limits.least - lattice.leaf_value)
     return np.where(wide, lower, low), np.where(wide, np.maximum(high, far), high)
 

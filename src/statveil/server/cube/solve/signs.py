@@ -22,14 +22,15 @@ from statveil.server.cube.lattice import Lattice, Members
 class SignTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    sweeps: tuple[int, int] = (60, 400)
+    sweeps: tuple[int, int] = (60, 1000)
     """So many at least and at most;"""
-    visits: float = 2e8
+    visits: float = 3e8
     """between them, as many as turn rows about so often."""
-    hottest: float = 0.5
+    hottest: tuple[float, float] = (0.5, 5.0)
+    """Where all leaf cells are shown, and where the depth ends above them;"""
     coldest: float = 0.003
-    short: float = 4.0
-    """What a sensitive row costs that is short of its floor, relative to its size."""
+    short: tuple[float, float] = (4.0, 30.0)
+    """likewise what a sensitive row costs that is short of its floor, relative to its size: above leaf cells none is met by itself."""
     sensitive_weight: float = 0.02
     """A sensitive row's own error counts so much less."""
     opposite: float = 0.55
@@ -107,7 +108,9 @@ def search_signs(measures: Sequence[SignMeasure], signs: IntArray, fixed: BoolAr
     free = np.flatnonzero(~fixed & (np.diff(leaves.led.start) > 0))
     entries = max(leaves.rows_of.item.size, 1)
     sweeps = int(np.clip(TUNING.visits / entries, *TUNING.sweeps))
-    _anneal(leaves, rows, signs, free, TUNING, sweeps, np.uint64(seed), EXPONENTIAL)
+    hottest = TUNING.hottest[any(each.lattice.coarse for each in measures)]
+    heats = hottest * (TUNING.coldest / hottest) ** (np.arange(sweeps) / max(sweeps - 1, 1))
+    _anneal(leaves, rows, signs, free, TUNING, heats, np.uint64(seed), EXPONENTIAL)
     return signs
 
 
@@ -115,7 +118,7 @@ def _rows(measure: SignMeasure, signs: IntArray) -> SignRows:
     lattice, floors = measure.lattice, measure.floors
     scale = np.maximum(lattice.magnitude, 1).astype(np.float64)
     weight = lattice.weight * np.where(lattice.sensitive, TUNING.sensitive_weight, 1.0)
-    short = np.where(lattice.sensitive, TUNING.short, 0.0) / scale
+    short = np.where(lattice.sensitive, TUNING.short[lattice.coarse], 0.0) / scale
     moved = lattice.sums(measure.movers.changes(signs[measure.number]))
     return SignRows(weight / scale, floors.up.astype(np.float64), floors.down.astype(np.float64), short, measure.stored, moved)
 
@@ -176,11 +179,10 @@ def _follow(leaves, price, signs, tuning):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _anneal(leaves, rows, signs, free, tuning, sweeps, seed, exponential):  # type: ignore[no-untyped-def]
+def _anneal(leaves, rows, signs, free, tuning, heats, seed, exponential):  # type: ignore[no-untyped-def]
     """Sweeps over the holdings that lead, ever colder; the price of opposite rivals follows their share."""
     counter, price = seed, np.full(2, tuning.price)
-    for sweep in range(sweeps):
-        heat = tuning.hottest * (tuning.coldest / tuning.hottest) ** (sweep / max(sweeps - 1, 1))
+    for heat in heats:
         for holding in free:
             counter += STEP
             lot = exponential[np.int64(mixed(counter) >> np.uint64(40)) % CHANCES]
