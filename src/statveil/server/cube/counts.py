@@ -20,7 +20,10 @@ from statveil.server.cube.lattice import Lattice, Members
 class CountsTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    sweeps: int = 100
+    sweeps: tuple[int, int] = (60, 400)
+    """So many at least and at most;"""
+    visits: float = 3e8
+    """between them, as many as look at rows about so often."""
     neighbours: int = 4
     """Neighbours that are tried to win back what a leaf cell's other number would cost,"""
     picks: int = 3
@@ -28,7 +31,7 @@ class CountsTuning(NamedTuple):
     hottest: float = 5.0
     coldest: float = 0.3
     within: int = 3
-    steep: float = 2.0
+    steep: float = 1.0
     """What each unit of an error beyond `within` costs on top;"""
     beyond: float = 0.02
     """and how much more each further one, so that no total drifts."""
@@ -76,10 +79,11 @@ def adjust_counts(lattice: Lattice, stored: IntArray, drawn: FloatArray, *, smal
     rows = CountRows(lattice.leaves_of, lattice.value, np.maximum(lattice.up, lattice.down), stored, np.ones(lattice.rows), smallest)
     moved = lattice.sums(released - value)
     leaves = _CountLeaves(lattice.rows_of, value, released, moved, kept, np.where(shown, smallest, 0))
-    _anneal(rows, leaves, TUNING, np.uint64(seed), EXPONENTIAL)
+    sweeps = int(np.clip(TUNING.visits / max(lattice.rows_of.item.size, 1), *TUNING.sweeps))
+    heats = TUNING.hottest * (TUNING.coldest / TUNING.hottest) ** (np.arange(sweeps) / max(sweeps - 1, 1))
+    _anneal(rows, leaves, TUNING, np.append(heats, 0.0), np.uint64(seed), EXPONENTIAL)
     _lift_all(rows, leaves)
-    settled = TUNING._replace(hottest=0.0, sweeps=TUNING.after, short=TUNING.never)
-    _anneal(rows, leaves, settled, np.uint64(seed), EXPONENTIAL)
+    _anneal(rows, leaves, TUNING._replace(short=TUNING.never), np.zeros(TUNING.after), np.uint64(seed), EXPONENTIAL)
     _lift_all(rows, leaves)
     return released
 
@@ -114,14 +118,11 @@ def _cost(rows, tuning, row, moved):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _anneal(rows, leaves, tuning, seed, exponential):  # type: ignore[no-untyped-def]
+def _anneal(rows, leaves, tuning, heats, seed, exponential):  # type: ignore[no-untyped-def]
     """Sweeps over the leaf cells, each offered another number, ever colder; what it costs alone may be won back by a neighbour that goes
     the other way."""
     counter = seed
-    for sweep in range(tuning.sweeps):
-        heat = tuning.hottest * (tuning.coldest / max(tuning.hottest, 1e-9)) ** (sweep / max(tuning.sweeps - 1, 1))
-        if sweep == tuning.sweeps - 1:
-            heat = 0.0
+    for heat in heats:
         for leaf in range(leaves.value.size):
             counter += STEP
             chance = mixed(counter)

@@ -222,7 +222,7 @@ class _Records:
             units, holdings = (batch[name].to_pylist() for name in ("unit", "holding"))
             found = [unit_prints(key, part.id, units), permanent_ids(key, holdings)]
             found += [_numbers(batch[f"code{axis}"], known) for axis, known in enumerate(codes)]
-            found += [_whole(data, measure, batch[f"amount{place}"].to_numpy(zero_copy_only=False)) for place, measure in enumerate(part.measure)]
+            found += [_whole(data, measure, batch[f"amount{place}"]) for place, measure in enumerate(part.measure)]
             for piece, each in zip(pieces, found, strict=True):
                 piece.append(each)
         prints, holding = (_joined(piece) for piece in pieces[:2])
@@ -277,8 +277,9 @@ def _too_large(data: Microdata, measure: MeasurePart) -> InputError:
     )
 
 
-def _whole(data: Microdata, measure: MeasurePart, found: AnyArray) -> IntArray:
+def _whole(data: Microdata, measure: MeasurePart, column: pa.Array) -> IntArray:
     """Whole numbers of units of the last decimal."""
+    found: AnyArray = column.to_numpy(zero_copy_only=False)
     if found.dtype != np.int64:
         raise _too_large(data, measure)
     return found
