@@ -44,7 +44,7 @@ SHAPES = {
     "b": RegisterShape(300_000, ((40, 8), (40, 10), (6, 0), (5, 0)), tail=2.5),
     "c": RegisterShape(20_000, ((20, 5), (20, 0), (6, 0), (5, 0), (4, 0)), uneven=0.5),
     "d": RegisterShape(300_000, ((60, 10), (50, 10), (6, 0), (5, 0), (4, 0))),
-    "million": RegisterShape(600_000, ((80, 10), (60, 10), (6, 0), (5, 0), (4, 0))),
+    "million": RegisterShape(700_000, ((90, 10), (60, 10), (6, 0), (5, 0), (4, 0))),
     "ten": RegisterShape(60_000, ((6, 0),) * 10),
     "five million": RegisterShape(5_000_000, ((60, 10), (50, 10), (6, 0), (5, 0))),
     "fresh": RegisterShape(90_000, ((50, 10), (24, 6), (7, 0), (4, 0)), tail=2.6, uneven=1.0),

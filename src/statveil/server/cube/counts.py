@@ -20,11 +20,11 @@ from statveil.server.cube.lattice import Lattice, Members
 class CountsTuning(NamedTuple):
     """benchmarks/RESULTS.md, the cube."""
 
-    sweeps: tuple[int, int] = (60, 400)
+    sweeps: tuple[int, int] = (30, 400)
     """So many at least and at most;"""
-    visits: float = 3e8
+    visits: float = 2.5e8
     """between them, as many as look at rows about so often."""
-    neighbours: int = 4
+    neighbours: int = 8
     """Neighbours that are tried to win back what a leaf cell's other number would cost,"""
     picks: int = 3
     """each from the smallest of so many rows."""
