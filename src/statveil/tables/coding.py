@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from statveil.core.errors import HierarchyError, InputError
 from statveil.data.engines import Session
 from statveil.data.hierarchy import CHOOSE_TOTAL, DEFAULT_TOTAL, Hierarchy
+from statveil.data.largest import REQUESTED, UNWAIVED
 from statveil.data.microdata import Microdata
 from statveil.data.queries.columns import distinct_codes, product, units_or_one
-from statveil.data.queries.tabulation import CodedRecords, CodeKeys, RecordFlag, ResponseUnits, keep_coded_records, sums_exceed
+from statveil.data.queries.tabulation import CodedRecords, CodeKeys, RecordFlag, ResponseUnits, keep_coded_records
 from statveil.tables.columns import MEASURE_DECIMALS, CheckedColumns
 from statveil.tables.linked import Response
-from statveil.tables.positions import REQUESTED, UNWAIVED, Grid
+from statveil.tables.positions import Grid
 from statveil.tables.spec import Dimension, TableSpec
-
-LARGEST_SUM = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +99,10 @@ class CodedLayout:
     units: TableUnits
 
 
-def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: CheckedColumns, *, layout: CodedLayout) -> None:
-    """Keep the records as integers; see `keep_coded_records`."""
+def keep_coded(
+    session: Session, data: Microdata, spec: TableSpec, columns: CheckedColumns, *, layout: CodedLayout, read_once: bool = False
+) -> None:
+    """Keep the records as integers; see `keep_coded_records`. What reads them must refuse sums that are too large."""
     units = layout.units
     coded = CodedRecords(
         tables=[_code_keys(grid) for grid in layout.grids],
@@ -117,12 +118,7 @@ def keep_coded(session: Session, data: Microdata, spec: TableSpec, columns: Chec
         flags=[RecordFlag(spec.waiver, 0, UNWAIVED), RecordFlag(spec.request, REQUESTED, 0)],
         one=units.one if units.repeats else None,
     )
-    keep_coded_records(session, data.engine, coded)
-    if sums_exceed(session, len(layout.responses), LARGEST_SUM):
-        raise InputError(
-            f"{data.origin}: the numbers are too large to be added up exactly with their decimals.",
-            hint="Use fewer decimals in measure and weight, or larger units (thousands).",
-        )
+    keep_coded_records(session, data.engine, coded, read_once=read_once)
 
 
 def _code_keys(grid: Grid) -> list[CodeKeys]:

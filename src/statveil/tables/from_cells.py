@@ -13,15 +13,15 @@ import numpy as np
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import HierarchyError, InputError, TableNotAdditive
 from statveil.data.hierarchy import Hierarchy
-from statveil.tables.coding import LARGEST_SUM, TableUnits
+from statveil.data.queries.tabulation import LARGEST_SUM
+from statveil.tables.coding import TableUnits
 from statveil.tables.positions import Grid, PositionSums, merge_equal
-from statveil.tables.rollup import LeafCells, Ranking, joined_levels, levels_of_leaves
+from statveil.tables.rollup import LeafCells, Level, Ranking, joined_levels, levels_above, random_prints
 from statveil.tables.spec import Dimension
 from statveil.tables.table import Table, View
 
 Number = int | str | Decimal
 UNKNOWN = -1
-_PRINT_SEED = 20_240_229
 
 
 def table_from_cells(
@@ -49,7 +49,7 @@ def table_from_cells(
     leaves = _leaf_cells(grid, given)
     units = TableUnits(measure_decimals=decimals, rule_decimals=decimals, weight_decimals=0, repeats=False)
     nobody = Ranking(table=0, response=0, top=3, units=units, holdings=False, flags=False)
-    positions = joined_levels(levels_of_leaves(grid, leaves, nobody), leaves, nobody)
+    positions = joined_levels(levels_above(grid, Level.of_leaves(leaves, nobody), nobody), nobody)
     if non_additive:
         positions = replace(positions, value=_as_given(grid, given, positions))
     else:
@@ -123,11 +123,8 @@ def _leaf_cells(grid: Grid, given: Mapping[int, int]) -> LeafCells:
     value = [given[each] for each in key.tolist()]
     if sum(abs(each) for each in value) >= LARGEST_SUM:
         raise InputError("The cells are too large to be added up exactly.", hint="Use fewer decimals or larger units.")
-    prints = np.random.default_rng(_PRINT_SEED).integers(0, 2**64, size=(2, key.size), dtype=np.uint64)
     nothing, one = np.zeros(key.size, np.int64), np.ones(key.size, np.int64)
-    return LeafCells(
-        key=key, records=one, low_print=prints[0], high_print=prints[1], value=np.array(value, np.int64), weight=nothing, mass=nothing
-    )
+    return LeafCells(key=key, records=one, value=np.array(value, np.int64), weight=nothing, mass=nothing, **random_prints(key.size))
 
 
 def _leaf_positions(dimension: Dimension) -> list[int]:

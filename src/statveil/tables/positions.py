@@ -21,8 +21,6 @@ from statveil.core.errors import HierarchyError, InputError
 from statveil.tables.spec import Dimension, TableSpec
 
 LARGEST_GRID = 2**62
-UNWAIVED, REQUESTED = 1, 2
-"""Bits of a respondent's flags; a holding has the bits that any of its records has."""
 
 
 class TableTuning(NamedTuple):
@@ -115,6 +113,60 @@ def _combined(grid: Grid, chosen: Sequence[IntArray]) -> IntArray:
         key += stride * ancestors
         inside &= ancestors >= 0
     return np.where(inside, key, -1)
+
+
+class Step(NamedTuple):
+    """How a combination of levels comes from a finer one: the number of that one, the dimension that they differ in, and the code that
+    each of its codes there becomes, -1 for none."""
+
+    source: int
+    axis: int
+    up: IntArray
+
+
+def steps(grid: Grid) -> list[Step]:
+    """Every combination of levels but the leaves' own, which is number 0: the first step makes number 1. Each comes from one before it,
+    in the dimension where that leaves the fewest positions to look at."""
+    chains = [_finer_levels(ancestor_levels(dimension)) for dimension in grid.dimensions]
+    chosen = product(*(range(len(chain)) for chain in chains))
+    order = sorted(chosen, key=lambda levels: sum(chain[level].depth for chain, level in zip(chains, levels, strict=True)))
+    number = {levels: place for place, levels in enumerate(order)}
+    found = []
+    for levels in order[1:]:
+        coarse = [axis for axis, level in enumerate(levels) if level]
+        axis = min(coarse, key=lambda axis: chains[axis][levels[axis]].growth)
+        finer = chains[axis][levels[axis]]
+        found.append(Step(number[(*levels[:axis], finer.source, *levels[axis + 1 :])], axis, finer.up))
+    return found
+
+
+class _Finer(NamedTuple):
+    """From which level of a dimension another is made: its number, how many levels lie below, how many times as many codes it has."""
+
+    source: int
+    depth: int
+    growth: float
+    up: IntArray
+
+
+def _finer_levels(levels: Sequence[IntArray]) -> list[_Finer]:
+    """For each level the one with the fewest codes that tells all of its codes apart; the leaves, number 0, tell everything."""
+    codes = [int(np.unique(level[level >= 0]).size) for level in levels]
+    order = sorted(range(len(levels)), key=lambda level: (level > 0, -codes[level], level))
+    found = {0: _Finer(0, 0, 1.0, levels[0])}
+    for place, level in enumerate(order[1:], start=1):
+        source, up = next((each, up) for each in reversed(order[:place]) if (up := _step_up(levels[each], levels[level])) is not None)
+        found[level] = _Finer(source, found[source].depth + 1, codes[source] / codes[level], up)
+    return [found[level] for level in range(len(levels))]
+
+
+def _step_up(finer: IntArray, coarser: IntArray) -> IntArray | None:
+    """What each code of a level becomes on a coarser one, or None where that cannot be told."""
+    leaves = np.flatnonzero(finer >= 0)
+    up = np.full(finer.size, -1, dtype=np.int64)
+    up[finer[leaves]] = coarser[leaves]
+    told = np.where(finer >= 0, up[finer], -1)
+    return up if np.array_equal(told, coarser) else None
 
 
 def structural_positions(spec: TableSpec, grid: Grid) -> IntArray:

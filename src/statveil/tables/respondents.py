@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from statveil.core.arrays import AnyArray, IntArray
+from statveil.data.largest import UNWAIVED
 from statveil.data.microdata import Microdata
-from statveil.data.queries.tabulation import amounts_in
+from statveil.data.queries.tabulation import amounts_in, refuse_large_sums
 from statveil.tables.coding import CodedLayout, TableUnits, keep_coded, settle_units
 from statveil.tables.columns import check_columns
 from statveil.tables.linked import Response, responses_of
-from statveil.tables.positions import UNWAIVED, Grid, combinations
+from statveil.tables.positions import Grid, combinations
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table, UnionCell, View
 
@@ -44,6 +45,7 @@ def respondents_of(data: Microdata, specs: Sequence[TableSpec], table: Table, ce
         units = settle_units(specs[0], responses, columns)
         grids = [Grid(dimensions=view.dimensions) for view in table.views]
         keep_coded(session, data, specs[0], columns, layout=CodedLayout(grids=grids, responses=responses, units=units))
+        refuse_large_sums(session, len(responses))
         rows = list[_RespondentRows]()
         for number, (spec, view) in enumerate(zip(specs, table.views, strict=True)):
             here = np.intersect1d(wanted, view.cell)

@@ -5,19 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from statveil.core.arrays import AnyArray, IntArray, frozen_array
 from statveil.data.engines import Session
-from statveil.data.queries.tabulation import holding_parts, largest_record_amounts, leaf_sums
+from statveil.data.largest import (
+    ContributionRows,
+    Ranks,
+    RecordRows,
+    add_into,
+    add_records,
+    raise_ranks,
+    rank_records,
+    rank_respondents,
+    xor_into,
+)
+from statveil.data.queries.tabulation import coded_batches, holding_parts, largest_record_amounts, leaf_prints, leaf_sums
 from statveil.tables.coding import TableUnits
-from statveil.tables.positions import REQUESTED, UNWAIVED, Grid, PositionSums, combinations, join_positions
+from statveil.tables.positions import Grid, PositionSums, join_positions, steps
 
 
 class RollUpTuning(NamedTuple):
@@ -27,166 +39,19 @@ class RollUpTuning(NamedTuple):
     """A list of all keys up to the last is kept where it has at most so many entries for each that is in use. By judgement."""
     part: int = 2_000_000
     """Records whose holdings are ranked at a time, about: memory beside the positions does not grow with the records. By judgement."""
+    listed: int = 1 << 22
+    """A table of at most so many positions has a place for each of them while records of this process go by. By judgement."""
+    batch: int = 1 << 17
+    """Records that go by at a time. By judgement."""
 
 
 TUNING = RollUpTuning()
-
-
-@numba.njit(cache=True, nogil=True)
-def add_into(target: Any, position: Any, source: Any) -> None:
-    """Add each leaf to its position; leaves at -1 are left out."""
-    for leaf in range(position.size):
-        if position[leaf] >= 0:
-            target[position[leaf]] += source[leaf]
-
-
-@numba.njit(cache=True, nogil=True)
-def xor_into(target: Any, position: Any, source: Any) -> None:
-    """The same with the exclusive or: fingerprints."""
-    for leaf in range(position.size):
-        if position[leaf] >= 0:
-            target[position[leaf]] ^= source[leaf]
-
-
-@numba.njit(cache=True, nogil=True)
-def place_among(largest: Any, amount: int) -> Any:
-    """Move smaller amounts down and put this one in its place; -1 if it is none of the largest."""
-    if largest[-1] >= amount:
-        return -1
-    place = largest.size - 1
-    while place > 0 and largest[place - 1] < amount:
-        largest[place] = largest[place - 1]
-        place -= 1
-    largest[place] = amount
-    return place
-
-
-@numba.njit(cache=True, nogil=True)
-def insert_at(copies: Any, place: int, copy: int) -> None:
-    """Put the copies of a respondent where its amount went, smaller ones moved down; nothing at -1."""
-    if place < 0:
-        return
-    for lower in range(copies.size - 1, place, -1):
-        copies[lower] = copies[lower - 1]
-    copies[place] = copy
-
-
-@numba.njit(cache=True, nogil=True)
-def raise_flagged(largest: Any, flags: int, contribution: int) -> None:
-    """The largest contribution of a respondent who has not waived, and of one who asked, with this one."""
-    if flags & UNWAIVED:
-        largest[0] = max(largest[0], contribution)
-    if flags & REQUESTED:
-        largest[1] = max(largest[1], contribution)
-
-
-@numba.njit(cache=True, nogil=True)
-def lead(leader: Any, where: int, largest: int, contribution: int, name: Any, respondent: int) -> None:
-    """Who leads there once this contribution is known: of equal ones the larger name; nothing where there are no names."""
-    if name.size and (contribution > largest or (contribution == largest and name[respondent] > leader[where])):
-        leader[where] = name[respondent]
-
-
-class ContributionRows(NamedTuple):
-    """The arrays of `Contributions`, for compiled code."""
-
-    start: Any
-    leaf: Any
-    amount: Any
-    copies: Any
-    flags: Any
-    name: Any
-
-
-class Ranks(NamedTuple):
-    """What is known of each position so far, for compiled code. Empty places of `largest` and `flagged` hold -1.
-
-    `state` holds four numbers side by side, because a position is looked up at random: one visit to memory instead of four. They are the
-    respondent that was seen last and what it gave, the respondents so far, and their absolute contributions added up.
-    """
-
-    state: Any
-    largest: Any
-    copies: Any
-    flagged: Any
-    given_flags: Any
-    leader: Any
-
-    @classmethod
-    def none(cls, size: int, top: int, *, copies: bool, flags: bool, names: bool) -> Ranks:
-        return cls(
-            state=np.zeros((size if names else 0, 4), np.int64),
-            largest=np.full((size, top), -1, np.int64),
-            copies=np.zeros((size if copies else 0, top), np.int64),
-            flagged=np.full((size if flags else 0, 2), -1, np.int64),
-            given_flags=np.zeros(size if flags and names else 0, np.uint8),
-            leader=np.zeros(size if names else 0, np.uint64),
-        )
-
-
-@numba.njit(cache=True, nogil=True)
-def rank_respondents(rows: ContributionRows, position: Any, ranks: Ranks) -> None:
-    """Per position: respondents, their absolute contributions added up, the largest of them, of those unwaived, of those requesting,
-    and the name of the one who leads: of several that give the same, the largest name, so that the order of records does not matter.
-
-    Rows `start[h]` to `start[h + 1]` are the contributions of respondent h to leaf cells. They are added up at
-    every position first: what a holding gives to a margin may be less than the sum of what it gives below.
-    `copies` and `flags` hold one number per row, `name` one per respondent, or nothing where they are of no use. Respondents may come in
-    several calls, each respondent in one.
-    """
-    start, leaf, amount, copies, flags, name = rows
-    state, largest, largest_copies, largest_flagged, given_flags, leader = ranks
-    seen_by, given, respondents, magnitude = state[:, 0], state[:, 1], state[:, 2], state[:, 3]
-    seen_by[:] = -1
-    touched = np.zeros(seen_by.size, np.int64)
-    for respondent in range(start.size - 1):
-        count = 0
-        for row in range(start[respondent], start[respondent + 1]):
-            where = position[leaf[row]]
-            if where < 0:
-                continue
-            if seen_by[where] != respondent:
-                seen_by[where] = respondent
-                given[where] = 0
-                if flags.size:
-                    given_flags[where] = 0
-                touched[count] = where
-                count += 1
-            given[where] += amount[row]
-            if flags.size:
-                given_flags[where] |= flags[row]
-        for where in touched[:count]:
-            contribution = abs(given[where])
-            respondents[where] += 1
-            magnitude[where] += contribution
-            lead(leader, where, largest[where, 0], contribution, name, respondent)
-            place = place_among(largest[where], contribution)
-            if copies.size:
-                insert_at(largest_copies[where], place, copies[start[respondent]])
-            if flags.size:
-                raise_flagged(largest_flagged[where], given_flags[where], contribution)
-
-
-@numba.njit(cache=True, nogil=True)
-def rank_records(rows: ContributionRows, position: Any, ranks: Ranks) -> None:
-    """The same where every row is a respondent of its own; they are not counted and not added up, and have no names."""
-    leaf, amount, copies, flags = rows.leaf, rows.amount, rows.copies, rows.flags
-    largest, largest_copies, largest_flagged = ranks.largest, ranks.copies, ranks.flagged
-    for row in range(leaf.size):
-        where = position[leaf[row]]
-        if where < 0:
-            continue
-        contribution = abs(amount[row])
-        place = place_among(largest[where], contribution)
-        if copies.size:
-            insert_at(largest_copies[where], place, copies[row])
-        if flags.size:
-            raise_flagged(largest_flagged[where], flags[row], contribution)
+_PRINT_SEED = 20_240_229
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeafCells:
-    """Sums per leaf cell that holds a record, by ascending key."""
+    """Sums per cell that holds a record, by ascending key: of the leaves, or of a level above them."""
 
     key: IntArray
     records: IntArray
@@ -224,14 +89,10 @@ def _freeze(arrays: LeafCells | Contributions) -> None:
         object.__setattr__(arrays, field.name, frozen_array(getattr(arrays, field.name)))
 
 
-def read_leaf_cells(session: Session, table: int, response: int, tables: int) -> LeafCells:
-    answer = leaf_sums(session, table, response, tables)
-    return LeafCells(**{name: _array(answer, name) for name in answer.column_names})
-
-
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """Whose contributions are ranked: of which table and response, how many are kept, and what is known of each."""
+    """Whose contributions are ranked: of which table and response, how many are kept, and what is known of each. `plain`: records weigh
+    one, and the rules look at what is published."""
 
     table: int
     response: int
@@ -239,18 +100,73 @@ class Ranking:
     units: TableUnits
     holdings: bool
     flags: bool
+    plain: bool = False
 
     def nothing(self, size: int) -> Ranks:
         return Ranks.none(size, self.top, copies=self.units.repeats, flags=self.flags, names=self.holdings)
 
 
-def contribution_parts(session: Session, wanted: Ranking, leaves: LeafCells) -> Iterator[Contributions]:
-    """All contributions, some holdings at a time; or the largest of each leaf cell, where every record is a respondent."""
-    find = _finder(leaves.key)
+def are_listed(session: Session, grid: Grid) -> bool:
+    """Whether the records may go by once, each added to its place in a list of all positions: they must be in this process."""
+    return session.in_process and prod(grid.shape) <= TUNING.listed
+
+
+def read_leaves(session: Session, grid: Grid, wanted: Ranking, tables: int) -> Level:
+    """The leaf cells that hold a record; where every record is a respondent, with what is known of the largest."""
+    if are_listed(session, grid):
+        sums, ranks = _added_records(session, grid, wanted)
+        held = np.flatnonzero(sums[:, 0])
+        totals = dict(zip(("records", "value", "weight", "mass"), np.ascontiguousarray(sums[held].T), strict=True))
+        cells = LeafCells(key=held, **totals, **_prints(session, wanted.table, tables, held.size))
+        level = Level.of_leaves(cells, wanted)
+        return level if wanted.holdings else replace(level, ranks=Ranks(*(each[held] if each.size else each for each in ranks)))
+    answer = leaf_sums(session, wanted.table, wanted.response)
+    cells = LeafCells(
+        **{name: _array(answer, name) for name in answer.column_names}, **_prints(session, wanted.table, tables, answer.num_rows)
+    )
+    level = Level.of_leaves(cells, wanted)
     if not wanted.holdings:
         answer = largest_record_amounts(session, wanted.table, wanted.response, wanted.top, repeats=wanted.units.repeats)
-        yield _contributions(answer, wanted, find, np.arange(answer.num_rows), np.zeros(0, np.uint64))
-        return
+        level.rank(_contributions(answer, wanted, _finder(cells.key), np.arange(answer.num_rows), np.zeros(0, np.uint64)))
+    return level
+
+
+def _added_records(session: Session, grid: Grid, wanted: Ranking) -> tuple[IntArray, Ranks]:
+    """Four sums (records, value, weight, mass) and the largest at each position, once all records went by."""
+    size = prod(grid.shape)
+    sums, where, ranks = np.zeros((size, 4), np.int64), _places(size), wanted.nothing(0 if wanted.holdings else size)
+    nothing = np.zeros(0, np.int64)
+    for columns in coded_batches(session, wanted.table, wanted.response, plain=wanted.plain, rows=TUNING.batch):
+        key, value = columns["key"], columns["value"]
+        add_records(RecordRows(key, value, columns.get("weight", nothing), columns.get("mass", nothing)), sums)
+        if not wanted.holdings:
+            copies = columns["copies"] if wanted.units.repeats else nothing
+            flags = (columns["flags"] if wanted.flags else nothing).astype(np.uint8)
+            rank_records(ContributionRows(nothing, key, columns.get("amount", value), copies, flags, nothing), where, ranks)
+    return sums, ranks
+
+
+def _prints(session: Session, table: int, tables: int, size: int) -> dict[str, AnyArray]:
+    """Fingerprints of the leaf cells' sets of records: of one table any two numbers will do."""
+    if tables == 1:
+        return random_prints(size)
+    answer = leaf_prints(session, table, tables)
+    return {name: _array(answer, name) for name in ("low_print", "high_print")}
+
+
+def random_prints(size: int) -> dict[str, AnyArray]:
+    """Two numbers for each of so many sets; the exclusive or of some of them tells their union from all others (Zobrist, 1970)."""
+    low, high = np.random.default_rng(_PRINT_SEED).integers(0, 2**64, size=(2, size), dtype=np.uint64)
+    return {"low_print": low, "high_print": high}
+
+
+def _places(size: int) -> AnyArray:
+    return frozen_array(np.arange(size, dtype=np.int32))
+
+
+def contribution_parts(session: Session, wanted: Ranking, leaves: LeafCells) -> Iterator[Contributions]:
+    """The contributions of all holdings, some holdings at a time."""
+    find = _finder(leaves.key)
     parts = -(-int(leaves.records.sum()) // TUNING.part)
     for answer, names in holding_parts(session, wanted.table, wanted.response, parts):
         yield _contributions(answer, wanted, find, starts_of(answer["holding"]), _array(names, "name"))
@@ -294,16 +210,37 @@ def _array(answer: pa.Table, name: str) -> AnyArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """Positions of which no two share a leaf cell: their keys, the place of each leaf cell's among them (-1: none), and what is known."""
+    """Positions of which no two share a leaf cell: their sums, the place among them of each position of a finer level (-1: none; that
+    of the leaves is their own), and what is known of the largest."""
 
-    key: IntArray
-    position: IntArray
+    cells: LeafCells
+    step: AnyArray
     ranks: Ranks
+    source: Level | None = None
 
     @classmethod
-    def of(cls, ancestor: IntArray, wanted: Ranking) -> Level:
-        key, position = _numbered(ancestor)
-        return cls(key=key, position=position.astype(np.int32), ranks=wanted.nothing(key.size))
+    def of_leaves(cls, cells: LeafCells, wanted: Ranking) -> Level:
+        return cls(cells=cells, step=_places(cells.key.size), ranks=wanted.nothing(cells.key.size))
+
+    @classmethod
+    def above(cls, source: Level, ancestor: IntArray, wanted: Ranking) -> Level:
+        """From the key of the position that each of the source's becomes, -1 for none."""
+        key, place = _numbered(ancestor)
+        step = frozen_array(place.astype(np.int32))
+        sums = {}
+        for name in ("records", "value", "weight", "mass", "low_print", "high_print"):
+            below = getattr(source.cells, name)
+            sums[name] = np.zeros(key.size, dtype=below.dtype)
+            (xor_into if name.endswith("print") else add_into)(sums[name], step, below)
+        ranks = wanted.nothing(key.size)
+        if not wanted.holdings:
+            raise_ranks(source.ranks, step, ranks)
+        return cls(cells=LeafCells(key=key, **sums), step=step, ranks=ranks, source=source)
+
+    @cached_property
+    def position(self) -> AnyArray:
+        """The place of each leaf cell's."""
+        return self.step if self.source is None else frozen_array(np.append(self.step, np.int32(-1))[self.source.position])
 
     def rank(self, part: Contributions) -> None:
         rows = ContributionRows(*(getattr(part, name) for name in ContributionRows._fields))
@@ -321,29 +258,25 @@ class Level:
         starts = np.flatnonzero((np.diff(where, prepend=-1) != 0) | (np.diff(respondent, prepend=-1) != 0))
         given, where = np.abs(np.add.reduceat(part.amount[order], starts)), where[starts]
         leads = given == self.ranks.largest[where, 0]
-        return np.stack([self.key[where[leads]], part.name[respondent[starts][leads]].view(np.int64)], axis=1)
+        return np.stack([self.cells.key[where[leads]], part.name[respondent[starts][leads]].view(np.int64)], axis=1)
 
-    def sums(self, leaves: LeafCells, wanted: Ranking) -> PositionSums:
-        sums = {}
-        for name in ("records", "value", "weight", "mass", "low_print", "high_print"):
-            source = getattr(leaves, name)
-            sums[name] = np.zeros(self.key.size, dtype=source.dtype)
-            (xor_into if name.endswith("print") else add_into)(sums[name], self.position, source)
-        return PositionSums(key=self.key, **sums, **self._respondents(sums, wanted.units))
+    def sums(self, wanted: Ranking) -> PositionSums:
+        sums = {field.name: getattr(self.cells, field.name) for field in fields(LeafCells)}
+        return PositionSums(**sums, **self._respondents(sums, wanted.units))
 
     def _respondents(self, sums: dict[str, IntArray], units: TableUnits) -> dict[str, IntArray]:
         state, largest, copies, flagged, _, leader = self.ranks
         if not leader.size:
             leader = largest[:, 0].astype(np.uint64)  # a record has no name; what it gives is the same in every cell that holds it
         if not flagged.size:
-            flagged = np.stack([largest[:, 0], np.full(self.key.size, -1)], axis=1)
+            flagged = np.stack([largest[:, 0], np.full(self.cells.key.size, -1)], axis=1)
         largest = np.maximum(largest, 0)
         if units.repeats:
             largest, flagged = largest_units(largest, copies, units.one), np.where(flagged < 0, -1, flagged * units.one)
         return {
             # where every record is a respondent, they are counted and added up already
-            "respondents": state[:, 2].copy() if state.size else sums["records"].copy(),
-            "magnitude": state[:, 3].copy() if state.size else sums["mass"].copy(),
+            "respondents": state[:, 2].copy() if state.size else sums["records"],
+            "magnitude": state[:, 3].copy() if state.size else sums["mass"],
             "top": largest,
             "unwaived": np.ascontiguousarray(flagged[:, 0]),
             "requested": np.ascontiguousarray(flagged[:, 1]),
@@ -351,9 +284,15 @@ class Level:
         }
 
 
-def levels_of_leaves(grid: Grid, leaves: LeafCells, wanted: Ranking) -> list[Level]:
-    """Every combination of levels of a table."""
-    return [Level.of(ancestor, wanted) for ancestor in combinations(grid, grid.coordinates(leaves.key))]
+def levels_above(grid: Grid, leaves: Level, wanted: Ranking) -> list[Level]:
+    """Every combination of levels of a table, the leaves' own first."""
+    levels = [leaves]
+    for source, axis, up in steps(grid):
+        key, stride = levels[source].cells.key, int(grid.strides[axis])
+        code = key // stride % grid.shape[axis]
+        higher = up[code]
+        levels.append(Level.above(levels[source], np.where(higher >= 0, key + stride * (higher - code), -1), wanted))
+    return levels
 
 
 def rank_parts(levels: Sequence[Level], parts: Iterable[Contributions]) -> None:
@@ -363,10 +302,10 @@ def rank_parts(levels: Sequence[Level], parts: Iterable[Contributions]) -> None:
             list(pool.map(lambda level, part=part: level.rank(part), levels))
 
 
-def joined_levels(levels: Sequence[Level], leaves: LeafCells, wanted: Ranking) -> PositionSums:
+def joined_levels(levels: Sequence[Level], wanted: Ranking) -> PositionSums:
     """All positions of a table, by ascending key."""
-    positions = join_positions([level.sums(leaves, wanted) for level in levels])
-    return positions.take(np.argsort(positions.key))
+    positions = join_positions([level.sums(wanted) for level in levels])
+    return positions.take(np.argsort(positions.key, kind="stable"))
 
 
 def find_leaders(levels: Sequence[Level], parts: Iterable[Contributions]) -> IntArray:

@@ -12,6 +12,7 @@ from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import InputError
 from statveil.data.engines import Session
 from statveil.data.microdata import Microdata
+from statveil.data.queries.tabulation import refuse_large_sums
 from statveil.tables.coding import CodedLayout, TableUnits, find_dimensions, finest_measure, keep_coded, settle_units
 from statveil.tables.columns import CheckedColumns, check_columns
 from statveil.tables.linked import (
@@ -30,12 +31,13 @@ from statveil.tables.positions import Grid, PositionSums, check_structural, join
 from statveil.tables.rollup import (
     Level,
     Ranking,
+    are_listed,
     contribution_parts,
     find_leaders,
     joined_levels,
-    levels_of_leaves,
+    levels_above,
     rank_parts,
-    read_leaf_cells,
+    read_leaves,
 )
 from statveil.tables.spec import TableSpec
 from statveil.tables.table import Table, UnionCell, View
@@ -78,7 +80,11 @@ def tabulate(
         columns = check_columns(session, data, specs)
         units = settle_units(spec, responses, columns)
         grids = [Grid(dimensions=find_dimensions(session, data, each, columns.records)) for each in specs]
-        keep_coded(session, data, spec, columns, layout=CodedLayout(grids=grids, responses=responses, units=units))
+        listed = all(are_listed(session, grid) for grid in grids)
+        layout = CodedLayout(grids=grids, responses=responses, units=units)
+        keep_coded(session, data, spec, columns, layout=layout, read_once=listed and len(specs) == 1 and spec.holding is None)
+        if not listed:
+            refuse_large_sums(session, len(responses))
         tables = [
             _tabulated(
                 session,
@@ -155,10 +161,6 @@ def _tabulated(
     top: int,
     leaders: bool,
 ) -> _Tabulated:
-    leaves = read_leaf_cells(session, *place)
-    grid.check_size(leaves.key.size)
-    coordinates = grid.coordinates(leaves.key)
-    check_structural(spec, grid, coordinates, leaves.records)
     wanted = Ranking(
         table=place.table,
         response=place.response,
@@ -166,15 +168,21 @@ def _tabulated(
         units=units,
         holdings=spec.holding is not None,
         flags=bool(spec.waiver or spec.request),
+        plain=spec.weight is None and spec.shadow is None,
     )
-    levels = levels_of_leaves(grid, leaves, wanted)
-    unions = [Level.of(np.where(leaves_inside(grid, each, coordinates), 0, -1), wanted) for each in sets]
-    rank_parts([*levels, *unions], contribution_parts(session, wanted, leaves))
+    leaves = read_leaves(session, grid, wanted, place.tables)
+    grid.check_size(leaves.cells.key.size)
+    coordinates = grid.coordinates(leaves.cells.key)
+    check_structural(spec, grid, coordinates, leaves.cells.records)
+    levels = levels_above(grid, leaves, wanted)
+    unions = [Level.above(leaves, np.where(leaves_inside(grid, each, coordinates), 0, -1), wanted) for each in sets]
+    if wanted.holdings:
+        rank_parts([*levels, *unions], contribution_parts(session, wanted, leaves.cells))
     return _Tabulated(
-        positions=joined_levels(levels, leaves, wanted),
+        positions=joined_levels(levels, wanted),
         sets=sets,
-        unions=[union.sums(leaves, wanted) for union in unions],
-        leaders=find_leaders(levels, contribution_parts(session, wanted, leaves)) if leaders else None,
+        unions=[union.sums(wanted) for union in unions],
+        leaders=find_leaders(levels, contribution_parts(session, wanted, leaves.cells)) if leaders else None,
         response=place.response,
     )
 

@@ -114,7 +114,7 @@ def _settings(settings: DuckDB, spill: str) -> dict[str, Any]:
 class DuckSession:
     connection: duckdb.DuckDBPyConnection
     origin: str
-    numbers_texts: bool = True
+    in_process: bool = True
 
     def query(self, sql: str) -> pa.Table:
         with _in_our_words(self.origin):

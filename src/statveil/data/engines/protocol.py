@@ -36,8 +36,12 @@ class Session(Protocol):
     """One connection: what is kept or lent in it goes when it closes."""
 
     @property
-    def numbers_texts(self) -> bool:
-        """Whether texts that are grouped by are numbered first, as pays in one process; where records lie apart, it would gather them."""
+    def in_process(self) -> bool:
+        """Whether records are read by this process: then it pays to number texts before grouping by them, and to let records go by."""
+
+    @property
+    def origin(self) -> str:
+        """What messages call the records."""
 
     def query(self, sql: str) -> pa.Table:
         """The answer as an Arrow table."""

@@ -168,7 +168,7 @@ class SparkRecords:
 
     spark: Any
     origin: str
-    numbers_texts: bool = False
+    in_process: bool = False
     _views: dict[str, str] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
     _mark: str = field(default_factory=lambda: f"statveil_{uuid.uuid4().hex}")

@@ -9,9 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from statveil.core.arrays import IntArray
+from statveil.core.arrays import AnyArray, IntArray
+from statveil.core.errors import InputError
 from statveil.data.engines import Engine, Session, column, scalar_row
 from statveil.data.queries.columns import is_true, product, text_of
+
+LARGEST_SUM = 2**62
 
 
 class CodeKeys(NamedTuple):
@@ -50,8 +53,9 @@ class CodedRecords:
     one: int | None
 
 
-def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) -> None:
-    """Keep the table `coded`: key0, key1, ... of the leaf cell in each table, holding, weight, copies, flags.
+def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords, *, read_once: bool = False) -> None:
+    """Keep the table `coded`, or make a view of it that is `read_once`: key0, key1, ... of the leaf cell in each table, holding, weight,
+    copies, flags.
 
     And value0, amount0, mass0, value1, ... of each response: weight x measure, what the rules add up per respondent, and what it adds to
     the cell's magnitude. They are NULL where they do not fit.
@@ -67,7 +71,9 @@ def keep_coded_records(session: Session, engine: Engine, coded: CodedRecords) ->
     holdings = [f"{holding} AS holding"] if coded.holding else []
     flags = [f"{_flags(engine, coded.flags)} AS flags"] if any(each.column for each in coded.flags) else []
     selected = f"SELECT {', '.join([*keys, *holdings, *numbers, *flags])} FROM records {' '.join(joins)}"
-    if coded.weight:
+    if read_once:
+        session.view("coded", _with_products(selected, engine, coded))
+    elif coded.weight:
         session.keep("coded", _with_products(selected, engine, coded))
     else:  # what is the same in all records, or follows from a number beside it, is not stored
         session.keep("coded_numbers", selected)
@@ -80,7 +86,7 @@ def _holding(session: Session, identifier: str) -> tuple[str, list[str]]:
     `holdings` holds each of them with its name, a number that depends on its identifier alone.
     """
     name = "digest_low(digest(concat('statveil holding ', {}))) AS name"
-    if not session.numbers_texts:
+    if not session.in_process:
         session.view("holdings", f"SELECT holding, {name.format('holding')} FROM (SELECT DISTINCT {identifier} AS holding FROM records)")
         return identifier, []
     number = "CAST(row_number() OVER () - 1 AS INTEGER) AS holding"
@@ -137,37 +143,69 @@ def _unweighted(place: int, measure: str, rule: str) -> list[str]:
     return [f"{measure} AS value{place}", f"{rule} AS amount{place}", mass]
 
 
-def sums_exceed(session: Session, responses: int, largest: int) -> bool:
-    """Whether a number of `coded` did not fit, or a sum may not: every sum fits if the sum of absolute values does.
-
-    Doubles will do: there is a factor of two to spare.
-    """
+def refuse_large_sums(session: Session, responses: int) -> None:
+    """Refuse what cannot be added up: a number of `coded` that did not fit, or a sum that may not. Every sum fits if the sum of absolute
+    values does; doubles will do for it, as there is a factor of two to spare."""
     values, amounts, masses = ([f"{name}{place}" for place in range(responses)] for name in ("value", "amount", "mass"))
     sums = ("weight", "copies", *values, *masses, *(f"{amount} * CAST(copies AS DOUBLE)" for amount in amounts))
     lost = [f"count(*) - count({name}) AS lost_{name}" for name in ("weight", *values, *amounts, *masses)]
-    large = [f"coalesce(sum(abs(CAST({name} AS DOUBLE))), 0) >= {largest} AS large_{index}" for index, name in enumerate(sums)]
-    return any(scalar_row(session.query(f"SELECT {', '.join(lost + large)} FROM coded")).values())
+    large = [f"coalesce(sum(abs(CAST({name} AS DOUBLE))), 0) >= {LARGEST_SUM} AS large_{index}" for index, name in enumerate(sums)]
+    if any(scalar_row(session.query(f"SELECT {', '.join(lost + large)} FROM coded")).values()):
+        raise _too_large(session)
 
 
-def leaf_sums(session: Session, table: int, response: int, tables: int) -> pa.Table:
-    """Sums per leaf cell of `coded` that holds a record, by ascending key, with the fingerprint of its set of records.
+def _too_large(session: Session) -> InputError:
+    return InputError(
+        f"{session.origin}: the numbers are too large to be added up exactly with their decimals.",
+        hint="Use fewer decimals in measure and weight, or larger units (thousands).",
+    )
+
+
+def leaf_sums(session: Session, table: int, response: int) -> pa.Table:
+    """Sums per leaf cell of `coded` that holds a record, by ascending key."""
+    columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
+    sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
+    return session.query(f"SELECT key{table} AS key, count(*) AS records, {sums} FROM coded GROUP BY key{table} ORDER BY key{table}")
+
+
+def leaf_prints(session: Session, table: int, tables: int) -> pa.Table:
+    """Fingerprints of the sets of records of the same leaf cells, in the same order.
 
     Records whose leaf cells are the same in all tables are never apart: a set of records is told by the joint keys that it holds. The
     fingerprint of a joint key is 120 bits of its MD5; a set's is the exclusive or of its keys'.
     """
-    columns = {"value": f"value{response}", "weight": "weight", "mass": f"mass{response}"}
-    sums = ", ".join(f"CAST(sum({column}) AS BIGINT) AS {name}" for name, column in columns.items())
     keys = [f"key{each}" for each in range(tables)]
     joint_key = ", ' ', ".join(f"CAST({key} AS STRING)" for key in keys)
     print_ = f"md5(concat('statveil records ', {joint_key}))"
-    joint = f"SELECT {', '.join(keys)}, count(*) AS records, {sums} FROM coded GROUP BY {', '.join(keys)}"
     halves = {"low_print": f"hex_number(substr({print_}, 1, 15))", "high_print": f"hex_number(substr({print_}, 16, 15))"}
-    if tables == 1:  # a cell has one joint key, its own
-        shown = ", ".join(["records", *columns, *(f"{half} AS {name}" for name, half in halves.items())])
-        return session.query(f"SELECT key0 AS key, {shown} FROM ({joint}) ORDER BY key0")
-    added = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in ("records", *columns))
     prints = ", ".join(f"bit_xor({half}) AS {name}" for name, half in halves.items())
-    return session.query(f"SELECT key{table} AS key, {added}, {prints} FROM ({joint}) GROUP BY key{table} ORDER BY key{table}")
+    joint = f"SELECT DISTINCT {', '.join(keys)} FROM coded"
+    return session.query(f"SELECT key{table} AS key, {prints} FROM ({joint}) GROUP BY key{table} ORDER BY key{table}")
+
+
+def coded_batches(session: Session, table: int, response: int, *, plain: bool, rows: int) -> Iterator[dict[str, AnyArray]]:
+    """All records of `coded`, some at a time: key, value, flags; and weight, mass, amount, copies where these are not plain.
+
+    At the end it refuses, as `refuse_large_sums` does, what may not have been added up.
+    """
+    columns = [f"key{table} AS key", f"value{response} AS value", "flags"]
+    columns += [] if plain else ["weight", f"mass{response} AS mass", f"amount{response} AS amount", "copies"]
+    sums: AnyArray = np.zeros(1)
+    for batch in session.batches(f"SELECT {', '.join(columns)} FROM coded", rows=rows):
+        if any(column.null_count for column in batch.columns):
+            raise _too_large(session)
+        found = {name: batch.column(name).to_numpy() for name in batch.schema.names}
+        sums = sums + _sizes(found)
+        yield found
+    if np.any(sums >= LARGEST_SUM):
+        raise _too_large(session)
+
+
+def _sizes(found: dict[str, AnyArray]) -> AnyArray:
+    """The sums of absolute values that must fit."""
+    numbers = [found[name].astype(float) for name in ("value", "weight", "mass", "copies") if name in found]
+    given = [found["amount"] * found["copies"].astype(float)] if "amount" in found else []
+    return np.array([np.abs(each).sum() for each in numbers + given])
 
 
 def holding_parts(session: Session, table: int, response: int, parts: int) -> Iterator[tuple[pa.Table, pa.Table]]:
