@@ -245,6 +245,8 @@ class PositionSums:
 
 
 def join_positions(parts: Sequence[PositionSums]) -> PositionSums:
+    if len(parts) == 1:
+        return parts[0]
     return PositionSums(**{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(PositionSums)})
 
 
@@ -261,14 +263,24 @@ def merge_marks(marks: Sequence[AnyArray]) -> tuple[IntArray, IntArray]:
     """The same for positions that are one cell where all their marks are equal."""
     if marks[0].size == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    order = np.lexsort(marks)
-    new = np.zeros(order.size, dtype=np.bool_)
-    new[0] = True
-    for mark in marks:
-        new[1:] |= np.diff(mark[order]) != 0
-    firsts = order[new]  # lexsort is stable, so the first of a group is its first appearance
+    order = np.argsort(marks[0])  # as a rule the first mark tells all apart that any does
+    if (_changes(marks, order) != _changes(marks[:1], order)).any():
+        order = np.lexsort(marks)
+    new = _changes(marks, order)
+    if new.all():
+        return np.arange(order.size), np.arange(order.size)
+    firsts = np.minimum.reduceat(order, np.flatnonzero(new))
     rank = np.empty(firsts.size, np.int64)
     rank[np.argsort(firsts)] = np.arange(firsts.size)
     cell = np.empty(order.size, np.int64)
     cell[order] = rank[np.cumsum(new) - 1]
     return cell, np.sort(firsts)
+
+
+def _changes(marks: Sequence[AnyArray], order: IntArray) -> AnyArray:
+    """Whether any mark differs from the one before, in this order; the first does."""
+    new = np.ones(order.size, dtype=np.bool_)
+    new[1:] = False
+    for mark in marks:
+        new[1:] |= np.diff(mark[order]) != 0
+    return new

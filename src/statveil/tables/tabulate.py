@@ -201,7 +201,7 @@ def _assemble(
     everything = join_positions([positions for positions, _ in blocks])
     response = np.repeat([response for _, response in blocks], [positions.key.size for positions, _ in blocks]).astype(np.int64)
     cell, firsts = merge_equal(everything, response)
-    cells = everything.take(firsts)
+    cells = everything if firsts.size == cell.size else everything.take(firsts)
     spec, responses = specs[0], responses_of(specs)
     views = tuple(_views(specs, grids, tables, cell))
     shown = np.arange(max(int(view.cell.max(initial=-1)) for view in views) + 1)

@@ -106,7 +106,7 @@ def text_of(engine: Engine, name: str) -> str:
 
 
 def is_missing(engine: Engine, name: str) -> str:
-    return f"({column(engine, name)} IS NULL OR {text_of(engine, name)} = '')"
+    return f"({column(engine, name)} IS NULL OR (NOT {engine.holds_whole_numbers(name)} AND {text_of(engine, name)} = ''))"
 
 
 def is_true(engine: Engine, name: str) -> str:
