@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from statveil.core.errors import HierarchyError, InputError
 from statveil.data.hierarchy import Hierarchy
 from statveil.tables import positions
+from statveil.tables.spec import Dimension
 from tests.tables.village import TOWNS, VILLAGE, build, cell
 
 
@@ -71,3 +73,35 @@ def test_a_grid_beyond_integers_is_refused() -> None:
 def test_one_record_is_one_cell() -> None:
     table = build({name: column[:1] for name, column in VILLAGE.items()})
     assert (table.size, len(table.views[0].cell)) == (1, 6)
+
+
+def test_every_combination_of_levels_comes_from_a_finer_one() -> None:
+    """Two trees over the same leaves; a tree with a leaf higher up; a flat one: the keys are those found from the leaves."""
+    north = Hierarchy.from_dict({"North": ["a", "b"], "South": {"Coast": ["c", "d"], "e": None}})
+    sea = Hierarchy.from_dict({"Sea": ["a", "c"], "Land": ["b", "d", "e"]})
+    grid = positions.Grid(
+        dimensions=(
+            Dimension(name="area", trees=(north, sea)),
+            Dimension(name="trade", trees=(Hierarchy.from_dict({"T": {"u": ["v", "w"]}, "z": None}),)),
+            Dimension(name="size", trees=(Hierarchy.flat(["1", "2"]),)),
+        )
+    )
+    leaves = [[dimension.position[code] for code in dimension.trees[0].leaves] for dimension in grid.dimensions]
+    coordinates = np.stack([axis.ravel() for axis in np.meshgrid(*leaves, indexing="ij")], axis=1)
+    found = [grid.keys(coordinates)]
+    for source, axis, up in positions.steps(grid):
+        code = grid.coordinates(np.maximum(found[source], 0))[:, axis]
+        higher = np.where(found[source] >= 0, up[code], -1)
+        found.append(np.where(higher >= 0, found[source] + grid.strides[axis] * (higher - code), -1))
+    at_once = {tuple(ancestor) for ancestor in positions.combinations(grid, coordinates)}
+    assert len(found) == len(at_once)
+    assert {tuple(each) for each in found} == at_once
+
+
+def test_marks_that_agree_in_the_first_only_stay_apart() -> None:
+    marks = (np.array([5, 3, 5, 3, 5]), np.array([1, 1, 2, 1, 1]))
+    cell, firsts = positions.merge_marks(marks)
+    assert cell.tolist() == [0, 1, 2, 1, 0]
+    assert firsts.tolist() == [0, 1, 2]
+    assert [each.tolist() for each in positions.merge_marks(marks[:1])] == [[0, 1, 0, 1, 0], [0, 1]]
+    assert [each.tolist() for each in positions.merge_marks((np.array([9, 8]),))] == [[0, 1], [0, 1]]

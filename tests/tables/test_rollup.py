@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import statveil as sv
+from statveil.tables import rollup
 from statveil.tables.table import Table
 from statveil.tables.tabulate import tabulate
 
@@ -133,3 +134,52 @@ def test_without_a_holding_the_largest_records_of_a_leaf_cell_are_enough(weights
         assert (int(cut.respondents[0]), int(cut.magnitude[0])) == (10, 53)
     if waived and weights is None:
         assert int(cut.largest_unwaived[0]) == 5
+
+
+ROLES: dict[str, dict[str, str]] = {
+    "records": {},
+    "weights": {"weight": "weight"},
+    "flags": {"waiver": "waived"},
+    "all but holdings": {"weight": "weight", "waiver": "waived", "shadow": "jobs"},
+    "holdings": {"holding": "owner", "waiver": "waived"},
+}
+
+
+@pytest.mark.parametrize("roles", ROLES.values(), ids=list(ROLES))
+@pytest.mark.parametrize("linked", [False, True])
+def test_records_that_go_by_add_up_to_what_the_engine_groups(monkeypatch: pytest.MonkeyPatch, roles: dict[str, str], linked: bool) -> None:
+    """Each position in a list, or, where a table has too many for one, leaf cells from the engine; one batch or many."""
+    rng = np.random.default_rng(22)
+    size = 300
+    columns = {
+        "town": rng.choice(list("abcde"), size),
+        "trade": rng.choice(list("uvwx"), size),
+        "sales": rng.integers(-500, 500, size),
+        "jobs": rng.integers(0, 9, size),
+        "owner": rng.integers(0, 40, size),
+        "weight": rng.choice(["1", "2.5", "4"], size),
+        "waived": rng.choice(["yes", "no"], size),
+    }
+    data = sv.read_microdata(pd.DataFrame(columns))
+    specs = [sv.TableSpec(dimensions={"town": None, "trade": None}, measure="sales", name="wide", **roles)]
+    specs += [sv.TableSpec(dimensions={"trade": None}, measure="sales", name="narrow", **roles)] if linked else []
+    found = []
+    for tuning in ({"listed": 0}, {"batch": 7}, {}):
+        monkeypatch.setattr(rollup, "TUNING", rollup.RollUpTuning(**tuning))
+        found.append(tabulate(data, specs))
+    for table in found[:2]:
+        for name in ("value", "records", "respondents", "frequency", "magnitude", "top", "largest_unwaived", "largest_requested", "leader"):
+            assert np.array_equal(getattr(table, name), getattr(found[2], name)), name
+        assert [view.cell.tolist() for view in table.views] == [view.cell.tolist() for view in found[2].views]
+
+
+@pytest.mark.parametrize("listed", [0, rollup.TUNING.listed])
+def test_sums_that_may_not_fit_are_refused_whoever_adds_up(monkeypatch: pytest.MonkeyPatch, listed: int) -> None:
+    monkeypatch.setattr(rollup, "TUNING", rollup.RollUpTuning(listed=listed))
+    frame = pd.DataFrame({"town": list("aab"), "sales": [2**61, -(2**61), 1], "owner": list("xyx"), "weight": [1, 1, 3]})
+    for roles in ({}, {"holding": "owner"}, {"weight": "weight"}):
+        with pytest.raises(sv.InputError, match="too large to be added up exactly"):
+            tabulate(sv.read_microdata(frame), sv.TableSpec(dimensions={"town": None}, measure="sales", **roles))
+    lowest = pd.DataFrame({"town": ["a"], "sales": [-(2**63)]})
+    with pytest.raises(sv.InputError, match="too large to be added up exactly"):
+        tabulate(sv.read_microdata(lowest), sv.TableSpec(dimensions={"town": None}, measure="sales"))

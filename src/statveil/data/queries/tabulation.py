@@ -209,11 +209,16 @@ def _sizes(found: dict[str, AnyArray]) -> AnyArray:
 
 
 def holding_parts(session: Session, table: int, response: int, parts: int) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """What each holding gives to each leaf cell, some holdings at a time, by holding; and those holdings' names in the same order."""
-    sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
-    amounts = f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY key{table}, holding"
+    """What each holding gives to each leaf cell, some holdings at a time, by holding; and those holdings' names in the same order.
+
+    Records of one holding and cell are added up where they would have to travel; in this process whoever ranks them does that.
+    """
+    given = f"SELECT key{table} AS key, holding, amount{response} AS amount, flags FROM coded"
+    if not session.in_process:
+        sums = f"CAST(sum(amount{response}) AS BIGINT) AS amount, bit_or(flags) AS flags"
+        given = f"SELECT key{table} AS key, holding, {sums} FROM coded GROUP BY key{table}, holding"
     names = session.dealt("SELECT holding, name FROM holdings", "holding", parts)
-    yield from zip(session.dealt(amounts, "holding", parts), names, strict=True)
+    yield from zip(session.dealt(given, "holding", parts), names, strict=True)
 
 
 def amounts_in(session: Session, table: int, response: int, keys: IntArray, *, holdings: bool) -> pa.Table:
