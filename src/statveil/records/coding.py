@@ -166,9 +166,9 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
         told = distinguishing_columns(keys) if distinguish else ToldApart()
         _refuse_bad_numbers(session, data, [name for name in (keys.weight, keys.record_cost) if name])
         found = count_keys(session, record_key(data, keys, told))
-        if found.num_rows > TUNING.most_told and told != distinguishing_columns(keys, judged=False):
-            told = distinguishing_columns(keys, judged=False)
-            found = count_keys(session, record_key(data, keys, told))
+        fewer = distinguishing_columns(keys, judged=False)
+        if found.num_rows > TUNING.most_told and told not in (fewer, ToldApart()):
+            found, told = _less_apart(found, told, fewer), fewer
         key = record_key(data, keys, told)
         members = count_members(session, key) if keys.household else None
         held = {name: count_values(session, key, name) for name in keys.sensitive}
@@ -187,6 +187,16 @@ def code_file(data: Microdata, keys: KeyVariables, *, distinguish: bool = True) 
                       told=told, numbers=numbers, texts=texts, households=None, sensitive={})  # fmt: skip
     homes = None if members is None else _households(members, coded)
     return replace(coded, households=homes, sensitive={name: _sensitive_column(found, coded) for name, found in held.items()})
+
+
+def _less_apart(found: pa.Table, told: ToldApart, fewer: ToldApart) -> pa.Table:
+    """The same keys told apart by fewer columns, what was counted added up."""
+    kept = {name: name for name in found.column_names if name.startswith("k")}
+    kept |= {f"n{told.numbers.index(name)}": f"n{place}" for place, name in enumerate(fewer.numbers)}
+    kept |= {f"v{told.values.index(name)}": f"v{place}" for place, name in enumerate(fewer.values)}
+    sums = [(name, "sum") for name in ("records", "weight", "cost") if name in found.column_names]
+    added = found.group_by(list(kept)).aggregate(sums)
+    return added.rename_columns([kept.get(name, name.removesuffix("_sum")) for name in added.column_names])
 
 
 def record_key(data: Microdata, keys: KeyVariables, told: ToldApart = ToldApart()) -> RecordKey:  # noqa: B008 - a tuple

@@ -115,7 +115,7 @@ def _combined(grid: Grid, chosen: Sequence[IntArray]) -> IntArray:
     return np.where(inside, key, -1)
 
 
-class Step(NamedTuple):
+class LevelStep(NamedTuple):
     """How a combination of levels comes from a finer one: the number of that one, the dimension that they differ in, and the code that
     each of its codes there becomes, -1 for none."""
 
@@ -124,7 +124,7 @@ class Step(NamedTuple):
     up: IntArray
 
 
-def steps(grid: Grid) -> list[Step]:
+def steps(grid: Grid) -> list[LevelStep]:
     """Every combination of levels but the leaves' own, which is number 0: the first step makes number 1. Each comes from one before it,
     in the dimension where that leaves the fewest positions to look at."""
     chains = [_finer_levels(ancestor_levels(dimension)) for dimension in grid.dimensions]
@@ -136,7 +136,7 @@ def steps(grid: Grid) -> list[Step]:
         coarse = [axis for axis, level in enumerate(levels) if level]
         axis = min(coarse, key=lambda axis: chains[axis][levels[axis]].growth)
         finer = chains[axis][levels[axis]]
-        found.append(Step(number[(*levels[:axis], finer.source, *levels[axis + 1 :])], axis, finer.up))
+        found.append(LevelStep(number[(*levels[:axis], finer.source, *levels[axis + 1 :])], axis, finer.up))
     return found
 
 
