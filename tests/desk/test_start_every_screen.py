@@ -6,7 +6,9 @@ STATVEIL_SCREENSHOTS=docs/images/desk pytest tests/desk/test_start_every_screen.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +187,38 @@ def test_no_report_has_a_fault(table_project: Path, file_project: Path, width: i
                 page.goto(f"/runs/0001/{name}")
                 page.wait_for_load_state("networkidle")
                 assert faults(page) == [], name
+
+
+def test_the_page_of_a_run_becomes_that_of_its_figures_when_it_ends(table_project: Path, tmp_path: Path) -> None:
+    """The comparison as it was while it ran: its lock is held, as its process holds it."""
+    folder = tmp_path / "again"
+    shutil.copytree(table_project, folder)
+    with desk_process(folder) as (address, _), browser_page(address) as page:
+        with (folder / "results" / "0002.run" / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            page.goto(address)
+            page.goto("/runs/0002")
+            assert page.inner_text("h1") == "Run 0002: running"
+        page.wait_for_selector("h1:has-text('methods side by side')")
+
+
+def test_a_printed_screen_says_that_it_is_confidential_and_holds_no_forms(table_project: Path) -> None:
+    with desk_process(table_project) as (address, _), browser_page(address) as page:
+        page.goto(address)
+        page.emulate_media(media="print")
+        for path in ("/risk?cell=9", "/runs/0001", "/protect"):
+            page.goto(path)
+            assert page.is_visible("footer >> text=Confidential")
+            assert page.locator("button:visible:not(.map button)").count() == 0, path
+            assert page.locator("h3:hidden").count() == 0
+
+
+def test_no_word_of_a_heading_of_the_map_is_broken(table_project: Path) -> None:
+    with desk_process(table_project) as (address, _), browser_page(address, viewport={"width": 1280, "height": 860}) as page:
+        page.goto(address)
+        page.goto(f"/risk?rows=industry&columns=region&open_columns={OPEN}")
+        heights = "each => { each.textContent = 'Manufacturing'; return each.getClientRects()[0].height }"
+        assert page.eval_on_selector(".map th.number .name", heights) < 30, "one line"
 
 
 def test_an_empty_desk_has_no_fault(tmp_path: Path, look: tuple[int, str]) -> None:

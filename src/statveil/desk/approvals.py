@@ -14,7 +14,7 @@ from statveil.core.errors import DisclosureRefused, InputError
 from statveil.desk.people import Person
 from statveil.desk.project import Conflict, Project
 from statveil.desk.runs import all_hashes, result_folder, run_of, sound
-from statveil.desk.work.kinds import PROTECT
+from statveil.desk.work.kinds import PREPARE, PROTECT
 from statveil.jobs.folders.tables import PUBLIC, relative
 from statveil.jobs.staging import RUN_FILE, staged
 
@@ -25,7 +25,7 @@ CONFIDENTIAL = "internal"
 def approve(project: Project, id_: str, person: Person, reason: str) -> None:
     """Note who approves, why, and the hash of every file."""
     run = run_of(project, id_)
-    if run.status != "done" or run.kind != PROTECT:
+    if run.status != "done" or run.kind not in (PROTECT, PREPARE):
         raise Conflict("Only a finished run that protects can be approved.")
     if not reason.strip():
         raise InputError("Say why: what was looked at.")
@@ -42,6 +42,16 @@ def approval(project: Project, id_: str) -> dict[str, Any]:
     run_of(project, id_)
     path = _path(project, id_)
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def refuse_unapproved_server(project: Project, id_: str) -> None:
+    """A server is opened as it was prepared and approved: a job that was changed since is another one."""
+    run, approved = run_of(project, id_), approval(project, id_)
+    if run.kind != PREPARE or not approved:
+        raise DisclosureRefused("This server is not approved.", hint="Prepare it; then a second person approves the run.")
+    prepared = project.state_file(int(run.asked["state"])).read_text(encoding="utf-8")
+    if sound(project, id_) != approved["files"] or prepared != project.text:
+        raise DisclosureRefused("The job was changed since this server was approved.", hint="Prepare it again, or undo the change.")
 
 
 def publish(project: Project, id_: str, person: Person) -> Path:

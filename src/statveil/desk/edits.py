@@ -36,6 +36,10 @@ def tables_of(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(each) for each in (tables if isinstance(tables, list) else [tables])]
 
 
+def names_of(content: Mapping[str, Any]) -> list[str]:
+    return [str(each.get("name", "table")) for each in tables_of(content)]
+
+
 def place_of(content: Mapping[str, Any], at: str) -> int:
     """Which of the tables is meant: the first, unless another one is named; after the last a new one."""
     tables = tables_of(content)
@@ -91,7 +95,12 @@ def with_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
     elif not before and tables:
         table["name"] = f"{word(form, 'measure') or 'count'} by {', '.join(chosen)}"[:80]
     table["dimensions"] = {name: _same_or(tree_of(name, form), before, name) for name in chosen}
-    return _with_tables(content, [*tables[:at], table, *tables[at + 1 :]])
+    sets = [
+        {**each, "table": table["name"]} if before and each.get("table") == before.get("name") and "name" in table else each
+        for each in content.get("cell_set", [])
+    ]
+    new = _with_tables(content, [*tables[:at], table, *tables[at + 1 :]])
+    return {**new, "cell_set": sets} if sets else new
 
 
 def without_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
@@ -99,6 +108,23 @@ def without_table(content: dict[str, Any], form: Words) -> dict[str, Any]:
     if len(tables) < 2:
         raise InputError("A job needs at least one table.")
     return _with_tables(content, [*tables[:at], *tables[at + 1 :]])
+
+
+def with_equation(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    """A measure is the sum of others, in every record: then in every cell, too."""
+    total, parts = word(form, "total"), list(form.get("part", []))
+    measures = {each.get("measure") for each in tables_of(content)}
+    if not total or not parts:
+        raise InputError("An equation needs the measure that is the sum, and its parts.")
+    if not {total, *parts} <= measures:
+        raise InputError("An equation is between measures of the linked tables.", hint="Add a linked table for each of them first.")
+    return {**content, "equation": [*content.get("equation", []), {"total": total, "parts": parts}]}
+
+
+def without_equation(content: dict[str, Any], form: Words) -> dict[str, Any]:
+    kept = [each for at, each in enumerate(content.get("equation", [])) if str(at) != word(form, "place")]
+    rest = {key: value for key, value in content.items() if key != "equation"}
+    return {**rest, "equation": kept} if kept else rest
 
 
 def with_tree(content: dict[str, Any], form: Words, file: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from statveil.core.errors import DisclosureRefused, InputError, StatveilError
 from statveil.core.limits import Progress
 from statveil.desk.people import Person
 from statveil.desk.project import Conflict, Project
-from statveil.desk.work.kinds import PROTECT, work
+from statveil.desk.work.kinds import PROTECT, SERVE, work
 from statveil.jobs.staging import RUN_FILE
 
 Status = Literal["running", "done", "failed", "lost"]
@@ -56,7 +56,7 @@ def start(project: Project, person: Person, *, state: str, kind: str = PROTECT, 
     with project.alone():
         project.expect(state)
         stack = project.settle()
-        if any(run.status == "running" for run in runs(project)):
+        if (under_way if kind != SERVE else serving)(project):
             raise Conflict("A run is under way.", hint="Stop it, or wait for its end.")
         id_ = f"{len(list((project.folder / 'results').glob('*.run'))) + 1:04}"
         folder = project.folder / "results" / f"{id_}.run"
@@ -99,6 +99,15 @@ def stop(project: Project, id_: str, person: Person) -> None:
 def runs(project: Project) -> list[DeskRun]:
     """All of them, the latest first."""
     return [run_of(project, path.stem) for path in sorted((project.folder / "results").glob("*.run"), reverse=True)]
+
+
+def under_way(project: Project) -> DeskRun | None:
+    """The run that ends by itself; a server answers beside it."""
+    return next((run for run in runs(project) if run.status == "running" and run.kind != SERVE), None)
+
+
+def serving(project: Project) -> DeskRun | None:
+    return next((run for run in runs(project) if run.status == "running" and run.kind == SERVE), None)
 
 
 def run_of(project: Project, id_: str) -> DeskRun:

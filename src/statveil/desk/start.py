@@ -62,7 +62,10 @@ def run_desk(folder: Path, address: DeskAddress, *, person: str | None, say: Say
             import webbrowser
 
             webbrowser.open(where)
-        _serve(folder, people, address, listener)
+        try:
+            _serve(folder, people, address, listener)
+        except KeyboardInterrupt:
+            say("The desk is closed. Every step is kept, and a run that is under way goes on.")
 
 
 def _serve(folder: Path, people: People, address: DeskAddress, listener: socket.socket) -> None:

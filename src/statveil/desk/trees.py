@@ -53,7 +53,8 @@ def _tidy(text: str) -> str:
     """Without blanks around the fields and without empty lines: typed, or pasted from a spreadsheet."""
     if len(text) > LARGEST:
         raise InputError("The tree is too large to be written here.", hint="Add it as a file on the first screen.")
-    delimiter = next((each for each in ("\t", ";") if each in text), ",")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max((",", ";", "\t"), key=first.count)  # of the first line: a label further down may hold any of them
     rows = [[field.strip() for field in row] for row in csv.reader(io.StringIO(text), delimiter=delimiter, strict=False)]
     kept = [row for row in rows if any(row)]
     if not kept:

@@ -166,3 +166,18 @@ def test_a_list_holds_what_was_asked_for(tmp_path: Path, only: str) -> None:
     _, found = by_the_library(tmp_path)
     wanted = int(found.reasons[only].sum()) if only in found.reasons else 0
     assert f": {wanted}</h2>" in desk.get("/risk", params={"only": only}).text
+
+
+def test_a_waived_cell_is_safe_and_released_as_it_is(tmp_path: Path) -> None:
+    """Frozen alone it would be refused: a sensitive cell may leave as it is only where somebody says that it is safe."""
+    desk = tabulated(tmp_path)
+    cell = cell_of(tmp_path, region="N1", trade="food")
+    assert post(desk, "/decisions", cell=cell, status="frozen", reason="printed") == 422
+    assert post(desk, "/decisions", cell=cell, status="waived", reason="the firm agreed") == 303
+    _, found = by_the_library(tmp_path)
+    assert found.frozen[int(cell)]
+    assert not found.sensitive[int(cell)]
+    assert "waived, Ada: the firm agreed" in desk.get("/risk").text
+    assert post(desk, "/decisions/drop", place="0") == 303
+    _, found = by_the_library(tmp_path)
+    assert found.sensitive[int(cell)]

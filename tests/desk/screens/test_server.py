@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import tomllib
+import urllib.request
 from html import escape
 from pathlib import Path
 
@@ -105,6 +107,23 @@ def test_a_code_that_the_tree_lacks_is_named_before_anything_is_measured(tmp_pat
     assert "S1" in desk.get("/dataset").text.partition('role="alert"')[2].partition("</div>")[0]
 
 
+def test_words_among_the_numbers_of_a_measure_are_named_before_anything_is_measured(tmp_path: Path) -> None:
+    desk = valley(tmp_path)
+    lines = FIRMS.splitlines()
+    text = "\n".join([f"{lines[0]},staff", *(f"{line},{'k.A.' if at == 7 else at}" for at, line in enumerate(lines[1:]))]) + "\n"
+    desk.post("/data/add", files={"file": ("more.csv", text)})
+    assert post(desk, "/data/open", name="data/more.csv", kind="server") == 303
+    assert post(desk, "/dataset", **{**DATASET, "measure": ["turnover", "staff"]}) == 303
+    told = desk.get("/dataset").text.partition('role="alert"')[2].partition("</div>")[0]
+    assert "one value that is not a number" in told
+    assert str(tmp_path) not in told
+    for kind in ("evaluate", "prepare"):
+        assert post(desk, f"/server/{kind}") == 422
+    assert post(desk, "/data/missing", column="staff", word="k.A.") == 303
+    assert post(desk, "/data/complete", column="staff") == 303
+    assert 'role="alert"' not in desk.get("/dataset").text
+
+
 def test_the_records_of_a_server_are_chosen_as_those_of_a_table(tmp_path: Path) -> None:
     desk = valley(tmp_path)
     assert post(desk, "/data/records", missing="NA", where="turnover > 20") == 303
@@ -186,6 +205,8 @@ def test_alarms_come_first_and_a_changed_log_is_told(tmp_path: Path) -> None:
 def test_measured_and_prepared_as_by_the_command_line(tmp_path: Path) -> None:
     desk = valley(tmp_path)
     assert post(desk, "/dataset", **{**DATASET, "dimension": ["region"], "filter": [], "measure": ["turnover"]}) == 303
+    job = tmp_path / "job.toml"
+    job.write_text(f"{job.read_text()}\n[web]\nport = 0\nworkers = 1\n")
     assert post(desk, "/server/evaluate") == 303
     page = ended(desk, tmp_path)
     assert "Run 0001: evaluation" in page
@@ -198,11 +219,47 @@ def test_measured_and_prepared_as_by_the_command_line(tmp_path: Path) -> None:
     assert "Run 0002: the server is prepared" in ended(desk, tmp_path, "0002")
     assert (tmp_path / "store.sqlite").stat().st_size > 0
     assert list(tmp_path.glob(".serve-*")) == []
-    second = client(tmp_path, token=invite(tmp_path, "Ben", "approver"))
-    assert second.post("/runs/0002/approve", data={"reason": "seen"}).status_code == 409
+    _opened_and_stopped(desk, tmp_path)
     (tmp_path / "secret.key").unlink()
     assert post(desk, "/server/prepare") == 303
-    assert "secret.key" in ended(desk, tmp_path, "0003"), "the words of the command line"
+    assert "secret.key" in ended(desk, tmp_path, "0004"), "the words of the command line"
+
+
+def _opened_and_stopped(desk: TestClient, folder: Path) -> None:
+    """The server that run 0002 prepared: not before a second person approves, not by another job, and then until it is stopped."""
+    assert post(desk, "/server/serve", prepared="0002") == 403, "nobody has approved it"
+    second = client(folder, token=invite(folder, "Ben", "approver"))
+    assert second.post("/runs/0002/approve", data={"reason": "accuracy and attacks read"}).status_code == 303
+    assert post(desk, "/dataset", **{**DATASET, "label": "Another name"}) == 303
+    assert post(desk, "/server/serve", prepared="0002") == 403, "the job was changed since"
+    assert post(desk, "/undo") == 303
+    key = desk.post("/server-keys", data={"name": "Ann", "role": "user"}).text
+    assert post(desk, "/server/serve", prepared="0001") == 403, "an evaluation is not a server"
+    assert "Open the server" in desk.get("/runs/0002").text
+    assert post(desk, "/server/serve", prepared="0002") == 303
+    (token,) = re.findall(r"sv_[0-9a-f]{12}_[\w-]{43}", key)
+    asked = urllib.request.Request(_where_it_listens(desk), headers={"Authorization": f"Bearer {token}"})
+    assert "firms" in urllib.request.urlopen(asked).read().decode()
+    assert post(desk, "/server/serve", prepared="0002") == 409, "one server is enough"
+    assert "The server runs" in desk.get("/protect").text
+    assert post(desk, "/runs/0003/stop") == 303
+    assert "the server was stopped" in _page_that_says(desk, "was stopped|: failed|: lost")
+    assert [line["event"] for line in AuditLog(read_config(folder / "job.toml").audit_log_file).last(9)][-1] == "server stopped"
+
+
+def _where_it_listens(desk: TestClient) -> str:
+    found = re.search(r"Listening on (\S+)", _page_that_says(desk, "Listening on|: failed|: lost"))
+    assert found
+    return f"{found[1]}/v1/datasets"
+
+
+def _page_that_says(desk: TestClient, words: str) -> str:
+    for _ in range(3000):
+        page = desk.get("/runs/0003").text
+        if re.search(words, page):
+            return page
+        time.sleep(0.1)
+    raise AssertionError(page)
 
 
 def test_a_second_dataset_is_served_beside_the_first_and_taken_out(tmp_path: Path) -> None:

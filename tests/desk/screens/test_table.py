@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from statveil.jobs.table_job import TableJob, read_job
-from tests.desk.stories import SHOPS, TABLE, opened, post, state, tabulated
+from tests.desk.stories import LINES, SHOPS, TABLE, client, opened, post, state, tabulated
 
 
 def test_the_form_writes_what_the_library_reads(tmp_path: Path) -> None:
@@ -109,3 +109,71 @@ def test_a_tree_is_written_on_the_desk_and_undone(tmp_path: Path) -> None:
     assert (tmp_path / "job.toml").read_bytes() == before
     assert post(desk, "/redo") == 303
     assert "The East" in desk.get("/table").text
+
+
+def test_a_label_may_hold_the_marks_that_separate_fields_elsewhere(tmp_path: Path) -> None:
+    """The tree that the desk itself writes is read again, whatever its labels hold; one from a spreadsheet is told by its first line."""
+    desk = tabulated(tmp_path)
+    text = 'All,,\nN1,All,"Coast; north, inner"\nN2,All,a\tb\nS1,All,"the ""old"" town"\n'
+    assert post(desk, "/tree", of="region", text=text) == 303
+    page = desk.get("/tree?of=region").text
+    assert 'class="fault"' not in page
+    assert "Coast; north, inner" in page
+    assert post(desk, "/tree", of="region", text="All;;\nN1;All;one, two, three\nN2;All;\nS1;All;\n") == 303
+    assert "one, two, three" in desk.get("/table").text
+
+
+def test_what_was_decided_follows_its_table_through_new_names_and_links(tmp_path: Path) -> None:
+    """A decision names its table where there are several; a table's new name is its name there too, and it goes with its table."""
+    desk = tabulated(tmp_path)
+    assert post(desk, "/decisions", cell="2", status="frozen", reason="printed") == 303
+    table = {**TABLE, "name": "sales"}
+    assert post(desk, "/table", at="new", measure="turnover", dimension=["trade"], name="by trade") == 303
+    assert desk.get("/risk").status_code == 200, "the list says which of the two tables is meant"
+    assert post(desk, "/table", **table, at="0") == 303
+    assert "frozen, Ada: printed" in desk.get("/risk").text
+    assert desk.get("/risk").text.count('class="frozen"') == 1
+    assert post(desk, "/table/drop", at="0") == 303
+    assert "printed" not in desk.get("/risk").text
+    assert post(desk, "/undo") == 303
+    assert post(desk, "/table/drop", at="1") == 303
+    assert "frozen, Ada: printed" in desk.get("/risk").text
+
+
+def test_a_decision_on_a_cell_that_is_gone_is_told_and_can_be_taken_back(tmp_path: Path) -> None:
+    desk = tabulated(tmp_path)
+    assert post(desk, "/decisions", cell="2", status="frozen", reason="printed") == 303
+    answer = desk.post("/table", data={"state": state(desk), "measure": "turnover", "dimension": ["region"]})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/table")
+    page = desk.get("/table").text
+    assert 'role="alert"' in page
+    assert "frozen, Ada: printed" in page
+    assert post(desk, "/decisions/drop", place="0") == 303
+    assert 'role="alert"' not in desk.get("/table").text
+    for place in ("0", "7", "x", "-1"):
+        assert post(desk, "/decisions/drop", place=place) == 422
+
+
+SPLIT = "region,trade,turnover,home,export\n" + "".join(
+    f"{region},{trade},{value + 5 + at % 7},{value},{5 + at % 7}\n" for at, (region, trade, value) in enumerate(LINES)
+)
+
+
+def test_an_equation_between_measures_of_linked_tables_is_added_and_taken_out(tmp_path: Path) -> None:
+    desk = client(tmp_path)
+    desk.post("/data/add", files={"file": ("shops.csv", SPLIT)})
+    assert post(desk, "/data/open", name="data/shops.csv") == 303
+    assert post(desk, "/table", measure="turnover", dimension=["region", "trade"]) == 303
+    assert "Equations between measures" not in desk.get("/table").text
+    assert post(desk, "/equations", total="turnover", part=["home", "export"]) == 422, "their tables are not there"
+    for name in ("home", "export"):
+        assert post(desk, "/table", at="new", measure=name, dimension=["region", "trade"]) == 303
+    before = (tmp_path / "job.toml").read_bytes()
+    for total, parts in (("turnover", ["home"]), ("", ["home"]), ("turnover", ["turnover", "home"])):
+        assert post(desk, "/equations", total=total, part=parts) == 422
+    assert (tmp_path / "job.toml").read_bytes() == before
+    assert post(desk, "/equations", total="turnover", part=["home", "export"]) == 303
+    assert "turnover = home + export" in desk.get("/table").text
+    assert [each.words for each in read_job(tmp_path / "job.toml").linked().equations] == ["turnover = home + export"]
+    assert post(desk, "/equations/drop", place="0") == 303
+    assert read_job(tmp_path / "job.toml").linked().equations == []

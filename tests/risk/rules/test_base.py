@@ -146,6 +146,7 @@ def test_parameters_may_be_fractions_and_numpy_numbers():
 @pytest.mark.parametrize(
     ("rule", "cell", "words"),
     [
+        (PPercent(10), firms(*[10] * 25), "the rest is 2,300% of the target; at least 10% asked"),
         (PPercent(10), firms(80, 15, 5), "the rest is 6.25% of the target; at least 10% asked"),
         (PPercent(10, coalition=2), firms(80, 15, 5), "the rest is 0% of the target; at least 10% asked"),
         (PriorPosterior(10, 50), firms(80, 15, 5), "the rest is 6.25% of the target; at least 20% asked"),

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError
-from statveil.desk import edits, runs
+from statveil.desk import approvals, edits, runs
 from statveil.desk.forms import Given, word
 from statveil.desk.project import Conflict
 from statveil.desk.screens.page import Desk, back, step_of, who
@@ -47,7 +47,7 @@ def add(app: FastAPI, desk: Desk) -> None:
     def take(request: Request, id_: str, form: Given) -> Response:
         run, choice = runs.run_of(project, id_), word(form, "choice")
         found = figures_of(desk, run)
-        step = step_of(request, form, f"run {run.id}: {choice}")
+        step = step_of(request, form, f"take {'point ' if run.kind == FRONT else ''}{choice} of run {run.id}")
         project.change(lambda content: desk.checked(_taken(content, run.kind, found, choice)), step)
         return back("/protect")
 
@@ -62,7 +62,8 @@ def figures_of(desk: Desk, run: runs.DeskRun) -> dict[str, Any]:
 
 
 def figures_page(desk: Desk, request: Request, run: runs.DeskRun) -> Response:
-    return desk.page(request, FIGURES[run.kind][0], run=run, found=figures_of(desk, run), takeable=edits.TAKEABLE)
+    found, approved = figures_of(desk, run), approvals.approval(desk.project, run.id)
+    return desk.page(request, FIGURES[run.kind][0], run=run, found=found, takeable=edits.TAKEABLE, approval=approved)
 
 
 def _taken(content: dict[str, Any], kind: str, found: Mapping[str, Any], choice: str) -> dict[str, Any]:

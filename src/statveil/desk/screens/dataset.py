@@ -13,7 +13,17 @@ from statveil.desk.maps.risk_map import headings
 from statveil.desk.screens.data import first_job, tabs
 from statveil.desk.screens.page import Desk, back, step_of
 from statveil.desk.screens.table import SHOWN, DrawnTree
-from statveil.desk.serving.dataset import COUNT, KEPT, as_table, dataset_at, place_of, with_another, with_dataset, without_dataset
+from statveil.desk.serving.dataset import (
+    COUNT,
+    KEPT,
+    as_table,
+    columns_of_measures,
+    dataset_at,
+    place_of,
+    with_another,
+    with_dataset,
+    without_dataset,
+)
 
 NO_SERVER = "This job is not that of a table server."
 OPEN_ONE = "Open the records for tables on request on the first screen."
@@ -45,7 +55,7 @@ def add(app: FastAPI, desk: Desk) -> None:
             measures=measures,
             amounts=[each.name for each in columns if each.span is not None or each.name in measures],
             rules={rule["type"]: rule for rule in part["rule"]},
-            trees=_trees(desk, at),
+            trees=_looked_at(desk, at),
             kept=KEPT,
             count=COUNT,
         )
@@ -79,15 +89,27 @@ def of_server(desk: Desk) -> None:
         raise InputError(NO_SERVER, hint=OPEN_ONE)
 
 
-def _trees(desk: Desk, at: str) -> list[ServedTree]:
-    """One dimension at a time: a tree that lacks codes is said here, before anything is measured."""
-    content, found = desk.project.content, []
-    for name in dataset_at(content, at)["dimensions"]:
-        try:
-            dimension = desk.looks.assessed(as_table(content, at, name)).table.views[0].dimensions[0]
-        except StatveilError as error:
-            found.append(ServedTree(DrawnTree(name, [], 0), str(error)))
-            continue
-        drawn = headings(dimension, dimension.codes, most=SHOWN)
-        found.append(ServedTree(DrawnTree(name, drawn, len(dimension.codes)), ""))
-    return found
+def refuse_faults(desk: Desk) -> None:
+    """What is wrong with a dataset is said before a run is begun, not after it."""
+    for at in range(len(desk.project.content["dataset"])):
+        for each in _looked_at(desk, str(at)):
+            if each.fault:
+                raise InputError(f"{each.drawn.name}: {each.fault}")
+
+
+def _looked_at(desk: Desk, at: str) -> list[ServedTree]:
+    """One dimension at a time, then the other measures: codes that a tree lacks, words among numbers."""
+    part = dataset_at(desk.project.content, at)
+    found = [_served(desk, at, name) for name in part["dimensions"]]
+    first = next(iter(part["dimensions"]))
+    others = [(name, _served(desk, at, first, name)) for name in columns_of_measures(part)[1:]]
+    return [*found, *(ServedTree(DrawnTree(name, [], 0), each.fault) for name, each in others if each.fault)]
+
+
+def _served(desk: Desk, at: str, name: str, measure: str = "") -> ServedTree:
+    try:
+        dimension = desk.looks.assessed(as_table(desk.project.content, at, name, measure)).table.views[0].dimensions[0]
+    except StatveilError as error:
+        return ServedTree(DrawnTree(name, [], 0), desk.said(error))
+    drawn = headings(dimension, dimension.codes, most=SHOWN)
+    return ServedTree(DrawnTree(name, drawn, len(dimension.codes)), "")

@@ -74,7 +74,9 @@ class Desk:
             "project": project.folder.name,
             "who": who(request),
             "edits": who(request).role == "author",
-            "running": next((run for run in runs.runs(project) if run.status == "running"), None),
+            "within": self._short,
+            "running": runs.under_way(project),
+            "serving": runs.serving(project),
         }
         return HTMLResponse(render(template, **{**common, **content}), status_code=status)
 

@@ -13,7 +13,7 @@ from statveil.desk.forms import Form, Given, word
 from statveil.desk.screens.before_after import job_of
 from statveil.desk.screens.compare import FIGURES, PAGES, figures_page
 from statveil.desk.screens.page import Desk, back, step_of, who
-from statveil.desk.work.kinds import methods
+from statveil.desk.work.kinds import SERVE, methods
 from statveil.jobs.folders.tables import PUBLIC, REPORT_FILE
 
 SHUT_OFF = (
@@ -25,6 +25,7 @@ SHUT_OFF = (
 
 def add(app: FastAPI, desk: Desk) -> None:
     _add_runs(app, desk)
+    _add_one_run(app, desk)
     _add_reports(app, desk)
     _add_release(app, desk)
 
@@ -56,11 +57,17 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
             desk.looks.assessed()  # what is wrong with the table is said now
         return back(f"/runs/{runs.start(project, who(request), state=_set(desk, request, form))}")
 
+
+def _add_one_run(app: FastAPI, desk: Desk) -> None:
+    project = desk.project
+
     @app.get("/runs/{id_}")
     def one_run(request: Request, id_: str) -> Response:
         run, approval = runs.run_of(project, id_), approvals.approval(project, id_)
         if run.status == "done" and run.kind in FIGURES:
             return figures_page(desk, request, run)
+        if run.kind == SERVE and run.status in ("running", "done"):
+            return desk.page(request, "served.html", run=run)
         public = [name.removeprefix(f"{PUBLIC}/") for name in approval.get("files", {}) if name.startswith(f"{PUBLIC}/")]
         return desk.page(
             request,

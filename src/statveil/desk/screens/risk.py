@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError
 from statveil.desk import edits
-from statveil.desk.decisions import STATUSES, Decision, decisions_of, with_decision
+from statveil.desk.decisions import STATUSES, Decision, decisions_of, with_decision, without_decision
 from statveil.desk.forms import Form, Given, word
 from statveil.desk.looks import Assessed
 from statveil.desk.maps.cards import card, listed_cells, sums_of
@@ -46,6 +46,14 @@ def add(app: FastAPI, desk: Desk) -> None:
     def decide(request: Request, form: Given) -> Response:
         _decide(desk, request, form)
         return back(_here(form))
+
+    @app.post("/decisions/drop")
+    def take_back(request: Request, form: Given) -> Response:
+        place = word(form, "place")
+        at = int(place) if place.isascii() and place.isdigit() and len(place) < 9 else -1
+        step = step_of(request, form, "one decision less")
+        project.change(lambda content: desk.checked(without_decision(project, content, at)), step)
+        return back(desk.same_page(request))
 
 
 def _risk(desk: Desk, request: Request) -> Response:
@@ -118,7 +126,7 @@ def _decide(desk: Desk, request: Request, form: Form) -> None:
     step = step_of(request, form, f"{status or 'as the rules say'}: {in_words(labels)}")
 
     def changed(content: dict[str, Any]) -> Mapping[str, Any]:
-        new = with_decision(desk.project, content, decided, several=len(assessed.table.views) > 1)
+        new = with_decision(desk.project, content, decided)
         desk.looks.assessed(new)  # what cannot be is said now
         return new
 

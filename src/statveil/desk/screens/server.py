@@ -12,11 +12,11 @@ from statveil.core.api_keys import Role, StoredKey, add_key, read_keys, revoke_k
 from statveil.core.audit_log import AuditLog, verify
 from statveil.core.errors import InputError, StatveilError
 from statveil.core.limits import known
-from statveil.desk import runs
+from statveil.desk import approvals, runs
 from statveil.desk.forms import Form, Given, word
-from statveil.desk.screens.dataset import of_server
+from statveil.desk.screens.dataset import of_server, refuse_faults
 from statveil.desk.screens.page import Desk, back, who
-from statveil.desk.work.kinds import EVALUATE, PREPARE
+from statveil.desk.work.kinds import EVALUATE, PREPARE, SERVE
 from statveil.jobs.server_config import ServerConfig
 
 LINES = 300
@@ -57,8 +57,12 @@ def _add_runs(app: FastAPI, desk: Desk) -> None:
     @app.post("/server/{kind}")
     def measure(request: Request, kind: str, form: Given) -> Response:
         of_server(desk)
-        known("kind", kind, (EVALUATE, PREPARE))
+        known("kind", kind, (EVALUATE, PREPARE, SERVE))
         desk.checked(desk.project.content)
+        if kind == SERVE:
+            approvals.refuse_unapproved_server(desk.project, word(form, "prepared"))
+        else:
+            refuse_faults(desk)
         return back(f"/runs/{runs.start(desk.project, who(request), state=word(form, 'state'), kind=kind)}")
 
 

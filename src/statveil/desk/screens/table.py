@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError, StatveilError
 from statveil.data.hierarchy import Hierarchy
 from statveil.desk import edits
+from statveil.desk.decisions import as_tables_are_called, decisions_of
 from statveil.desk.forms import Given, Words, word
 from statveil.desk.maps.risk_map import MapHeading, headings
 from statveil.desk.screens.page import Desk, back, step_of
@@ -27,6 +29,7 @@ class DrawnTree(NamedTuple):
 
 def add(app: FastAPI, desk: Desk) -> None:
     _add_table(app, desk)
+    _add_links(app, desk)
     _add_tree(app, desk)
 
 
@@ -56,18 +59,50 @@ def _add_table(app: FastAPI, desk: Desk) -> None:
             tree_fault=fault if asked else "",
             tried=bool(asked),
             open_up_to=OPEN,
+            measures=list(dict.fromkeys(each["measure"] for each in tables if each.get("measure"))),
+            equations=project.content.get("equation", []),
+            decisions=decisions_of(project, project.content),
         )
 
     @app.post("/table")
     def change_table(request: Request, form: Given) -> Response:
-        project.change(lambda content: desk.checked(edits.with_table(content, form)), step_of(request, form, "the table"))
+        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
+            new = edits.with_table(content, form)
+            called = dict(zip(edits.names_of(content), edits.names_of(new), strict=False))  # a new table comes last
+            return desk.checked(as_tables_are_called(project, new, called))
+
+        project.change(changed, step_of(request, form, "the table"))
         at = word(form, "at")
         which = f"?at={at}" if at.isdigit() and at != "0" else ""
         return back(f"/table{which}" if _trees(desk, {}, at)[1] else "/risk")  # what is chosen stays, and what is wrong is said there
 
+
+def _add_links(app: FastAPI, desk: Desk) -> None:
+    """What links several tables: that they are protected together, and equations between what they add up."""
+    project = desk.project
+
     @app.post("/table/drop")
     def drop_table(request: Request, form: Given) -> Response:
-        project.change(lambda content: desk.checked(edits.without_table(content, form)), step_of(request, form, "one table less"))
+        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
+            new = edits.without_table(content, form)
+            return desk.checked(as_tables_are_called(project, new, {name: name for name in edits.names_of(new)}))
+
+        project.change(changed, step_of(request, form, "one table less"))
+        return back("/table")
+
+    @app.post("/equations")
+    def add_equation(request: Request, form: Given) -> Response:
+        def changed(content: dict[str, Any]) -> Mapping[str, Any]:
+            new = desk.checked(edits.with_equation(content, form))
+            desk.looks.assessed(new)  # one that does not hold in the records is told now
+            return new
+
+        project.change(changed, step_of(request, form, f"equation of {word(form, 'total')}"))
+        return back("/table")
+
+    @app.post("/equations/drop")
+    def drop_equation(request: Request, form: Given) -> Response:
+        project.change(lambda content: desk.checked(edits.without_equation(content, form)), step_of(request, form, "one equation less"))
         return back("/table")
 
 

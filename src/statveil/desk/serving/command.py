@@ -1,13 +1,14 @@
-"""Measuring and preparing a server: `statveil serve` itself, in a process of its own, on a state of the job that does not change."""
+"""Measuring, preparing and running a server: `statveil serve` itself, in a process of its own, on a state of the job that stays."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -41,6 +42,15 @@ def prepare_to_folder(job: Path, base: Path, target: Path, tell: OnProgress) -> 
         write_run(place, started=began, seconds=time.monotonic() - clock, job=job.name)
 
 
+def serve_until_stopped(job: Path, base: Path, target: Path, tell: OnProgress) -> None:
+    """The server answers, as `statveil serve` does, until somebody stops it here; its last line is where the run stands."""
+    began, clock = datetime.now(UTC), time.monotonic()
+    with staged(target) as place, _beside(base, job) as config:
+        with suppress(KeyboardInterrupt):
+            _run(["serve", str(config)], tell)
+        write_run(place, started=began, seconds=time.monotonic() - clock, job=job.name)
+
+
 @contextmanager
 def _beside(base: Path, job: Path) -> Iterator[Path]:
     """The state of the job, where its paths start from."""
@@ -56,20 +66,23 @@ def _run(words: Sequence[str], tell: OnProgress) -> list[str]:
     """The lines that the command wrote; each is news. Where it fails, in its own words."""
     clock, lines = time.monotonic(), list[str]()
     command = [*STATVEIL, *words]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with (
+        tempfile.TemporaryFile("w+") as faults,  # a pipe that nobody empties would be full one day
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=faults, text=True) as child,
+    ):
         assert child.stdout is not None
-        assert child.stderr is not None
         try:
             for line in child.stdout:
                 if line.startswith("Wrote "):
                     continue  # into a folder that is moved when all is done
                 lines.append(line.rstrip())
                 tell(Progress(stage=lines[-1], seconds=time.monotonic() - clock, objective=inf, bound=inf, seconds_left=inf))
-            fault = child.stderr.read()
             child.wait()
         except BaseException:
             child.terminate()
             raise
+        faults.seek(0)
+        fault = faults.read()
     if child.returncode:
         message, _, hint = fault.strip().partition("\n")
         raise InputError(message.partition(": ")[2] or "The server could not be measured.", hint=hint)

@@ -67,13 +67,18 @@ def with_records_of_dataset(content: dict[str, Any], at: str, changed: Mapping[s
     return _with_part(content, at, {**part, **changed})
 
 
-def as_table(content: Mapping[str, Any], at: str, dimension: str) -> dict[str, Any]:
-    """A table job of one dimension of the dataset: what its tree and its records are is then said in the words of a table."""
+def columns_of_measures(part: Mapping[str, Any]) -> list[str]:
+    return [each["column"] for each in part["measure"] if "column" in each]
+
+
+def as_table(content: Mapping[str, Any], at: str, dimension: str, measure: str = "") -> dict[str, Any]:
+    """A table job of one dimension and one measure of the dataset, its first one where none is named: what its tree and its records are
+    is then said in the words of a table."""
     part = dataset_at(content, at)
     data = {key: part[key] for key in ("file", "delimiter", "encoding", "decimal", "missing", "where", "derive") if key in part}
     tree = part["dimensions"][dimension]
     kept = {key: tree[key] for key in ("hierarchy", "hierarchies", "digits", "total") if key in tree} if isinstance(tree, Mapping) else tree
-    columns = [each["column"] for each in part["measure"] if "column" in each]
+    columns = [measure] if measure else columns_of_measures(part)[:1]
     table = {"dimensions": {dimension: kept}, **({"measure": columns[0]} if columns else {})}
     table |= {"holding": part["holding"]} if part.get("holding") else {}
     return {"data": data, "table": table, "rule": part["rule"]}

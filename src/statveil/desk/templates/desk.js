@@ -3,13 +3,13 @@
 
 async function swap(address, ids) {
   const answer = await fetch(address);
-  if (!answer.ok) return false;
+  if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const id of ids) {
     const old = document.getElementById(id), made = fresh.getElementById(id);
     if (old && made) old.replaceWith(document.adoptNode(made));
+    else if (old) return location.reload();  // the page is another one now: a comparison that has ended
   }
-  return true;
 }
 
 // A run that is under way: ask where it stands until it has ended.

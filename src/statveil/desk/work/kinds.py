@@ -9,7 +9,7 @@ from typing import Any
 from statveil.core.errors import InputError
 from statveil.core.limits import OnProgress, known
 
-PROTECT, COMPARE, FRONT, EVALUATE, PREPARE = "protect", "compare", "front", "evaluate", "prepare"
+PROTECT, COMPARE, FRONT, EVALUATE, PREPARE, SERVE = "protect", "compare", "front", "evaluate", "prepare", "serve"
 Wish = Mapping[str, Any]
 Work = Callable[[Path, Path, Path, Wish, OnProgress], None]
 
@@ -61,7 +61,20 @@ def _prepare(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) 
     prepare_to_folder(job, base, target, tell)
 
 
-WORKS: Mapping[str, Work] = {PROTECT: _protect, COMPARE: _compare, FRONT: _front, EVALUATE: _evaluate, PREPARE: _prepare}
+def _serve(job: Path, base: Path, target: Path, wish: Wish, tell: OnProgress) -> None:
+    from statveil.desk.serving.command import serve_until_stopped
+
+    serve_until_stopped(job, base, target, tell)
+
+
+WORKS: Mapping[str, Work] = {
+    PROTECT: _protect,
+    COMPARE: _compare,
+    FRONT: _front,
+    EVALUATE: _evaluate,
+    PREPARE: _prepare,
+    SERVE: _serve,
+}
 
 
 def methods() -> dict[str, str]:

@@ -209,7 +209,8 @@ def rest_in_words(table: Table, cell: int, coalition: int, asked: Fraction) -> s
     target, rest = (int(each[cell]) for each in target_and_rest(table, coalition))
     if not target:
         return "nobody to protect"
-    return f"the rest is {100 * rest / target:.3g}% of the target; at least {float(asked):.3g}% asked"
+    share = 100 * rest / target
+    return f"the rest is {share:{',.0f' if share >= 100 else '.3g'}}% of the target; at least {float(asked):.3g}% asked"
 
 
 def too_close(table: Table, ratio: Fraction, coalition: int, lower_factor: Number) -> Finding:
