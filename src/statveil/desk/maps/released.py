@@ -13,6 +13,7 @@ import pyarrow.csv as pa_csv
 
 from statveil.core.arrays import IntArray
 from statveil.desk.maps.risk_map import cells_at
+from statveil.publish.formats.files import guard
 from statveil.tables.table import Table, View
 
 
@@ -31,12 +32,15 @@ class Released(NamedTuple):
 
 
 def read_released(path: Path, table: Table, view: View) -> Released:
-    """From the internal edition of a run, which names every position."""
-    names = [dimension.name for dimension in view.dimensions]
+    """From the internal edition of a run, which names every position, with codes guarded against spreadsheets that would run them."""
+    names = [guard(dimension.name) for dimension in view.dimensions]
     kinds = {name: pa.string() for name in (*names, "adjusted")}
     how = pa_csv.ConvertOptions(include_columns=list(kinds), column_types=kinds, strings_can_be_null=False)
     lines = pa_csv.read_csv(path, convert_options=how)
-    spots = [pc.index_in(lines[each.name], value_set=pa.array(each.codes)).to_numpy(zero_copy_only=False) for each in view.dimensions]
+    spots = [
+        pc.index_in(lines[name], value_set=pa.array([guard(code) for code in each.codes])).to_numpy(zero_copy_only=False)
+        for name, each in zip(names, view.dimensions, strict=True)
+    ]
     cells = cells_at(view, np.stack(spots, axis=1).astype(np.int64))
     line = np.full(table.size, -1, dtype=np.int64)
     line[cells[cells >= 0]] = np.flatnonzero(cells >= 0)
