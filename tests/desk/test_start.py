@@ -181,23 +181,3 @@ def test_persons_become_a_published_safe_file_though_the_desk_is_killed_on_the_w
     safe = contents(folder / "release" / "public")
     assert safe == by_the_command_line(folder / "job.toml", tmp_path / "again")
     assert not [name for name in safe.values() if b"P11," in name], "no name of a person is published"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1280])
-def test_no_screen_is_wider_than_its_window_and_every_field_has_a_name(page: Any, address: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.goto(address)
-    page.click("text=Begin with the example")
-    page.wait_for_load_state("load")
-    for path in ("/", "/table", "/risk?cell=9", "/protect", "/log", "/nothing"):
-        page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-        nameless = page.evaluate(
-            "[...document.querySelectorAll('input:not([type=hidden]), select')]"
-            ".filter(e => !e.labels.length && !e.ariaLabel).map(e => e.outerHTML)"
-        )
-        assert nameless == [], path
-        assert page.locator("h1").count() == 1
-    allowed = {"Failed to load resource: the server responded with a status of 404 (Not Found)"}
-    assert set(page.complaints) <= allowed

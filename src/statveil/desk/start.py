@@ -55,7 +55,7 @@ def run_desk(folder: Path, address: DeskAddress, *, person: str | None, say: Say
         raise InputError("Nobody is invited to this desk.", hint="statveil desk FOLDER --invite NAME --role author")
     with socket.create_server((address.host, address.port)) as listener:
         scheme = "http" if address.certificate is None else "https"
-        where = f"{scheme}://{address.host}:{listener.getsockname()[1]}/"
+        where = f"{scheme}://{address.names[0] if address.names else address.host}:{listener.getsockname()[1]}/"
         where += "" if person is None else f"t/{token}"
         say(f"The desk is open: {where}")
         if open_browser and person is not None:
