@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,7 +66,8 @@ def run_desk(folder: Path, address: DeskAddress, *, person: str | None, say: Say
         try:
             _serve(folder, people, address, listener)
         except KeyboardInterrupt:
-            say("The desk is closed. Every step is kept, and a run that is under way goes on.")
+            with suppress(OSError):  # the terminal may be gone
+                say("The desk is closed. Every step is kept, and a run that is under way goes on.")
 
 
 def _serve(folder: Path, people: People, address: DeskAddress, listener: socket.socket) -> None:
