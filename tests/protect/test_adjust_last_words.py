@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from statveil.core.limits import Limits, Progress
+from statveil.audit.certificate_checker import check_bound
+from statveil.core.limits import Ending, Limits, Progress
 from statveil.protect import adjust
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT
@@ -26,8 +27,18 @@ def test_so_does_that_of_a_run_stopped_before_its_search(monkeypatch: pytest.Mon
     monkeypatch.setattr(adjust, "_made_ready", lambda *_: Halt.INTERRUPTED)
     heard: list[Progress] = []
     found = adjust_problem(problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5}), on_progress=heard.append)
-    assert (heard[-1].objective, heard[-1].bound, heard[-1].seconds_left) == (found.objective, 0.0, 0.0)
+    assert (heard[-1].objective, heard[-1].bound, heard[-1].seconds_left) == (found.objective, 5.0, 0.0)
     assert heard[-1].stage == "stopped before a search"
+
+
+def test_its_certificate_proves_what_levels_cost_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for a certificate, such a run ended without any file."""
+    monkeypatch.setattr(adjust, "_made_ready", lambda *_: Halt.INTERRUPTED)
+    problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5, 1: 3}, weight=np.array([1.0, 0.5, 2.0]))
+    found = adjust_problem(problem)
+    assert found.certificate is not None
+    assert found.certified_bound == 5 + 3 * 0.5 == check_bound(problem, found.certificate)
+    assert found.ending is Ending.FEASIBLE
 
 
 def test_nobody_is_told_to_widen_bounds_that_nobody_set() -> None:

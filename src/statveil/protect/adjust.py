@@ -12,8 +12,8 @@ import numpy as np
 from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime, SolverFailed
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
-from statveil.protect.adjustment import Adjustment, ending_of
-from statveil.protect.bounds.certificate import Certified, certify
+from statveil.protect.adjustment import Adjustment, BoundBy, ending_of
+from statveil.protect.bounds.certificate import Certified, certify, certify_levels
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
@@ -116,20 +116,11 @@ def _without_search(problem: ProtectionProblem, record: RunRecord, method: str, 
     """The plain table, where the time ended or somebody stopped the run before a search could begin."""
     if not record.has_table:
         raise OutOfTime("Stopped before any safe table was found.", hint="Nothing was released.")
-    deviation = record.table()
-    objective = problem.cost(deviation)
-    record.close("stopped before a search", objective, 0.0)
-    return Adjustment(
-        deviation=deviation,
-        senses=problem.senses_of(deviation),
-        objective=objective,
-        bound=0.0,
-        ending=ending_of(objective, certified=0.0, claimed=0.0),
-        trace=tuple(record.trace),
-        method=method,
-        seed=seed,
-        seconds=record.seconds,
-    )
+    objective = problem.cost(record.table())
+    certified = certify_levels(problem, objective)
+    bound = certified.bound if certified else 0.0
+    record.close("stopped before a search", objective, bound)
+    return _adjustment(problem, record, certified, (bound, "cuts" if bound else "none"), method, seed)
 
 
 def _certified(record: RunRecord, objective: float) -> Certified | None:
@@ -140,20 +131,25 @@ def _certified(record: RunRecord, objective: float) -> Certified | None:
 
 def _answer(problem: ProtectionProblem, record: RunRecord, method: str, seed: int) -> Adjustment:
     """The best table found, and the bound as far as it is certified."""
-    deviation = record.table()
-    objective = problem.cost(deviation)
+    objective = problem.cost(record.table())
     certified = _certified(record, objective)
-    bound, bound_by = record.settle(objective, certified)
-    proved = certified.bound if certified else 0.0
+    return _adjustment(problem, record, certified, record.settle(objective, certified), method, seed)
+
+
+def _adjustment(
+    problem: ProtectionProblem, record: RunRecord, certified: Certified | None, bound: tuple[float, BoundBy], method: str, seed: int
+) -> Adjustment:
+    deviation = record.table()
+    objective, proved = problem.cost(deviation), certified.bound if certified else 0.0
     return Adjustment(
         deviation=deviation,
         senses=problem.senses_of(deviation),
         objective=objective,
-        bound=bound,
-        bound_by=bound_by,
+        bound=bound[0],
+        bound_by=bound[1],
         certified_bound=proved,
         certificate=certified.certificate if certified else None,
-        ending=ending_of(objective, certified=proved, claimed=bound),
+        ending=ending_of(objective, certified=proved, claimed=bound[0]),
         trace=tuple(record.trace),
         method=method,
         seed=seed,

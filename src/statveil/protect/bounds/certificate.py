@@ -25,6 +25,7 @@ from statveil.formats.certificate import Alike, Cases, ProofSum
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.presolve.redundancy import independent_short_rows
+from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search_state import DualMultipliers, LiftedMultipliers, Proof
 
 Certificate = written.Certificate
@@ -53,22 +54,27 @@ class Certified(NamedTuple):
 
 def certify(reduction: Reduction, proof: Proof, objective: float) -> Certified | None:
     """The certificate of a proof found on the reduced problem, for tables cheaper than `objective`; None if the checker refuses it."""
-    problem = reduction.original
-    scale = _scale(problem.weight)
-    draft = Certificate(
-        cells=problem.size,
-        relations=int(problem.rhs.size),
-        scale=scale,
-        worth=math.ceil(Fraction(objective) * 2**scale),
-        bound=0,
-        derived=_derived(reduction),
-        proof=_Translation(reduction, scale).node(proof),
-    )
+    scale = _scale(reduction.original.weight)
+    draft = _draft(reduction.original, scale, objective, _Translation(reduction, scale).node(proof))
+    return _checked(reduction.original, dataclasses.replace(draft, derived=_derived(reduction)))
+
+
+def certify_levels(problem: ProtectionProblem, objective: float) -> Certified | None:
+    """What can be said without any search: what each cell costs at the least by itself."""
+    return _checked(problem, _draft(problem, _scale(problem.weight), objective, written.Multipliers((), (), (), (), ())))
+
+
+def _draft(problem: ProtectionProblem, scale: int, objective: float, proof: written.Node) -> Certificate:
+    worth = math.ceil(Fraction(objective) * 2**scale)
+    return Certificate(cells=problem.size, relations=int(problem.rhs.size), scale=scale, worth=worth, bound=0, derived=(), proof=proof)
+
+
+def _checked(problem: ProtectionProblem, draft: Certificate) -> Certified | None:
     try:
         bound = bound_of(problem, draft)
     except AuditFailed:
         return None
-    return Certified(dataclasses.replace(draft, bound=math.floor(bound * 2**scale)), _not_above(bound))
+    return Certified(dataclasses.replace(draft, bound=math.floor(bound * 2**draft.scale)), _not_above(bound))
 
 
 def _scale(weight: FloatArray) -> int:
