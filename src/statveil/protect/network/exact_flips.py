@@ -200,11 +200,16 @@ class _SquareFlips:
 
 
 def _square_prices(program: SensesProgram, senses: IntArray, deviation: IntArray) -> FloatArray:
-    """At most what turning each cell changes in cost: its own squares, less what its way to the other sense takes off the rest."""
+    """At most what turning each cell changes in cost: its own squares, less what its way to the other sense takes off the rest. Where that
+    pulls it further than it must go, it goes as far as pays.
+    """
     problem = program.problem
-    other = np.where(senses > 0, problem.down.high, problem.up.low).astype(np.float64)
-    now = deviation.astype(np.float64)
     pull = problem.relations.T @ program.duals  # what a forced unit of each cell takes off the cost of the rest
+    low, high = (np.where(senses > 0, down, up) for down, up in zip(problem.down, problem.up, strict=True))
+    nearest = np.where(senses > 0, high, low).astype(np.float64)
+    dear = problem.weight > 0
+    pays = np.divide(pull, 2 * problem.weight, out=nearest, where=dear)
+    other, now = np.clip(pays, low, high), deviation.astype(np.float64)
     return np.asarray(problem.weight * (other * other - now * now) - pull * (other - now))
 
 
