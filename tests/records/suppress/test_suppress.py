@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import statveil as sv
 from statveil.core.limits import Ending
 from statveil.records.coding import code_file
+from statveil.records.suppress import suppress as suppress_module
 from tests.records.stories import microdata, random_records, released
 from tests.records.suppress.blanked import keys
 from tests.reference.files import least_costs, tables_up_to, unsafe
@@ -21,6 +23,16 @@ VILLAGE = [("Urk", "vet"), ("Urk", "farmer"), ("Urk", "farmer"), ("Ede", "farmer
 def test_the_only_vet_in_urk_loses_her_profession() -> None:
     found = sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2))
     assert found.blanks == {"a": 0, "b": 1}
+
+
+def test_the_time_of_reading_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under a limit of 20 s a file took 25: what was read before was not counted."""
+    heard: list[sv.Limits] = []
+    read, blanks = suppress_module.code_file, suppress_module.fewest_blanks
+    monkeypatch.setattr(suppress_module, "code_file", lambda *given: (time.sleep(0.05), read(*given))[1])
+    monkeypatch.setattr(suppress_module, "fewest_blanks", lambda *given, limits: (heard.append(limits), blanks(*given, limits=limits))[1])
+    sv.recode.suppress(microdata(VILLAGE), keys(2, threshold=2, order=2), limits=sv.Limits(seconds=60))
+    assert heard[0].seconds <= 60 - 0.05
 
 
 def test_a_dear_profession_cannot_be_saved_when_it_is_rare_itself() -> None:

@@ -263,18 +263,23 @@ class PieceSearch:
 
     def mended(self, rows: Blanked) -> Blanked | None:
         """What is unsafe in these rows chosen anew for the keys that show it, and for those that share cells with them where these alone
-        will not do."""
+        will not do. None where that takes more keys than a piece may have."""
         program, chosen = self.program, set[int]()
         while program.enter(*rows):
             chosen.update(key for cell in program.broken for key in program.members.get(cell, ()))
-            found = self._anew(rows, chosen)
-            while found is None and len(chosen) < len(program.doubts) and self.seconds_left > 0:
-                chosen.update(key for cell in {each for own in chosen for each in program.doubts[own]} for key in program.members[cell])
+            found = self._anew(rows, chosen) if len(chosen) <= TUNING.largest_piece else None
+            while found is None and self._spread(chosen):
                 found = self._anew(rows, chosen)
             if found is None:
                 return None
             rows = found
         return rows
+
+    def _spread(self, chosen: set[int]) -> bool:
+        """Choose the keys that share cells with these too; whether these are more, and not too many."""
+        program, before = self.program, len(chosen)
+        chosen.update(key for cell in {each for own in chosen for each in program.doubts[own]} for key in program.members[cell])
+        return before < len(chosen) <= TUNING.largest_piece and self.seconds_left > 0
 
     def improved(self, rows: Blanked) -> Blanked | None:
         """These safe rows with some keys chosen anew; cells that this breaks enter, until it breaks none. None where nothing is cheaper."""

@@ -70,10 +70,11 @@ def suppress(
     limits: Limits | None = None,
     seed: int = 0,
 ) -> Suppression:
-    """Blank as little as possible under a given recoding (by default none)."""
+    """Blank as little as possible under a given recoding (by default none); limits are counted from the call."""
     check_seed(seed)
+    began = time.monotonic()
     coded = data if isinstance(data, CodedFile) else code_file(data, _given(keys))
-    return with_candidates(fewest_blanks(coded, level_of(coded, recoding or {}), limits=limits or Limits()), seed=seed)
+    return with_candidates(fewest_blanks(coded, level_of(coded, recoding or {}), limits=(limits or Limits()).left(began)), seed=seed)
 
 
 def _given(keys: KeyVariables | None) -> KeyVariables:
