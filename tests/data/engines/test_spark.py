@@ -40,13 +40,15 @@ COASTS = sv.Hierarchy.from_dict({"Sea": ["a", "c"], "Land": ["b", "d"]})
 def spark() -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "3")
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = (
         builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "1g")
     )
-    # Most of the time would go into compiling queries that run once on few records.
+    # Most of the time would go into compiling queries that run once on few records, and into planning them again as they run.
     builder = builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    builder = builder.config("spark.sql.adaptive.enabled", "false").config("spark.sql.shuffle.partitions", "2")
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
