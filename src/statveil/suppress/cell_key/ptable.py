@@ -80,7 +80,7 @@ def _support(count: int, largest: int, js: int, *, last: bool) -> IntArray:
 class _Row(NamedTuple):
     """What the distribution of a count's noise must keep."""
 
-    count: int
+    respondents: int
     variance: float
     spread: Spread
     mono: bool
@@ -109,7 +109,7 @@ def _rising(row: _Row, v: IntArray, mass: float) -> FloatArray:
 
 def _most_entropy(row: _Row, v: IntArray, mass: float, pool: IntArray) -> FloatArray:
     """p over v with sum `mass`, mean 0 and variance as asked, the same for all of a pool."""
-    count, variance = row.count, row.variance
+    count, variance = row.respondents, row.variance
     if not (v.min() < 0 < v.max()):
         raise InputError(f"No noise without bias exists for the count {count}: js is too large for D.", hint="Take a larger D.")
     free = _newton(v, mass, None, pool)
