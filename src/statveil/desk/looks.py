@@ -136,9 +136,9 @@ class Looks:
             return config.microdata(config.datasets[dataset])
         return (self.record_job(content) if "fields" in content else self.job(content)).microdata
 
-    def explorer(self) -> RecodingExplorer:
-        """Risk and loss of every recoding, one explorer for each request; what is fixed in the job is not yet chosen in it."""
-        job = self.record_job()
+    def explorer(self, content: Mapping[str, Any] | None = None) -> RecodingExplorer:
+        """Risk and loss of every recoding of the job (or of this content), one explorer for each request; nothing is chosen in it yet."""
+        job = self.record_job(content)
         coded = self._made(("coded", *_record_key(job)), lambda: code_file(job.microdata, job.keys()))
         return RecodingExplorer(job.microdata, coded)
 

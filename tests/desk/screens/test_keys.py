@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,19 @@ def test_a_safe_file_is_made_approved_and_published_byte_for_byte_as_by_the_comm
     with pytest.raises(AuditFailed, match="stays in the office"):
         audit_file_folder(tmp_path / "release")
     assert desk.get("/runs/0001/files/safe.csv").content == (again / "public" / "safe.csv").read_bytes()
+
+
+def test_counts_follow_the_form_before_anything_is_changed(tmp_path: Path) -> None:
+    desk = village(tmp_path)
+    before = (tmp_path / "job.toml").read_bytes()
+    asked = {"field": ["age", "village"], "menu age": "widths", "widths age": "10 30", "threshold": "2", "order": "2"}
+    tried = desk.get("/keys", params=asked).text.partition('id="priced"')[2]
+    assert "As the form has it" in tried
+    assert "width 30" in tried
+    assert "/keys/fix" not in tried, "what is only tried cannot be decided"
+    assert "a width must be a number" in desk.get("/keys", params={**asked, "widths age": "ten"}).text
+    assert (tmp_path / "job.toml").read_bytes() == before
+    assert post(desk, "/keys", **asked) == 303
+    made = desk.get("/keys").text.partition('id="priced"')[2]
+    figures = [re.findall(r"<td>([\d,]+)</td>", page.partition("</table>")[0]) for page in (tried, made)]
+    assert figures[0] == figures[1] != []

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 
 from statveil.core.errors import InputError, StatveilError
 from statveil.desk import edits
-from statveil.desk.forms import Given, word
+from statveil.desk.forms import Given, Words, word
 from statveil.desk.looks import Looks
 from statveil.desk.screens.page import Desk, back, step_of
 
@@ -31,9 +31,18 @@ def add(app: FastAPI, desk: Desk) -> None:
     def keys(request: Request) -> Response:
         if not desk.looks.holds_records:
             raise InputError("This job makes a table, not a safe file.", hint="Open the records for a safe file on the first screen.")
-        priced, fault = _priced(desk.looks)
-        content, columns = project.content, desk.looks.columns().profiles
-        return desk.page(request, "keys.html", columns=columns, job=content, files=project.data_files(), priced=priced, fault=fault)
+        asked = {name: request.query_params.getlist(name) for name in request.query_params}
+        priced, fault = _priced(desk.looks, asked if "field" in asked else {})
+        return desk.page(
+            request,
+            "keys.html",
+            columns=desk.looks.columns().profiles,
+            job=project.content,
+            files=project.data_files(),
+            priced=priced,
+            fault=fault,
+            tried="field" in asked,
+        )
 
     @app.post("/keys")
     def change_keys(request: Request, form: Given) -> Response:
@@ -47,11 +56,12 @@ def add(app: FastAPI, desk: Desk) -> None:
         return back("/keys")
 
 
-def _priced(looks: Looks) -> tuple[list[PricedLevel], str]:
-    """Every step of every menu, priced; what is fixed in the job stays where it is. Or what is wrong with the keys."""
+def _priced(looks: Looks, asked: Words) -> tuple[list[PricedLevel], str]:
+    """Every step of every menu, of the job or as a form has it now; what is fixed stays where it is. Or what is wrong with the keys."""
     try:
-        fixed = looks.record_job().parts.recoding.fixed or {}
-        explorer = looks.explorer()
+        content = edits.with_keys(dict(looks.record_job().content), asked) if asked else None
+        fixed = looks.record_job(content).parts.recoding.fixed or {}
+        explorer = looks.explorer(content)
         start = explorer.recode_all(fixed).recoding
         found = []
         for field, levels in explorer.menus.items():
