@@ -164,12 +164,11 @@ def seen(page: Any, folder: Path, screens: dict[str, str], **others: dict[str, s
 def reports_seen(page: Any, *names: str) -> dict[str, list[str]]:
     """What opens by a click is a button, what scrolls is reached by keys, nothing is wider than its window."""
     found = dict[str, list[str]]()
-    for name in names:
-        page.goto(f"/runs/0001/{name}")
-        page.wait_for_load_state("networkidle")
-        for width in (1280, 390):
-            page.set_viewport_size({"width": width, "height": 860})
-            page.wait_for_timeout(300)  # charts are drawn anew
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 860})
+        for name in names:
+            page.goto(f"/runs/0001/{name}")  # anew: what scrolls is found when a report is opened
+            page.wait_for_load_state("networkidle")
             found[f"{name}, {width}"] = faults(page)
     return {name: words for name, words in found.items() if words}
 
