@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from scipy.sparse import csr_matrix
 
 from statveil.audit.attacks.case import ReverseProblem
 from statveil.audit.attacks.public import ReleasedSystem
+from statveil.core.errors import InfeasibleProblem, OutOfTime
+from statveil.core.limits import Limits
 from statveil.jobs import reverse
 from statveil.protect.adjustment import TracePoint
-from statveil.solve.processes import Halt
+from statveil.protect.problem import ProtectionProblem
 
 
 def two_parts() -> ReverseProblem:
@@ -30,15 +33,6 @@ def two_parts() -> ReverseProblem:
     )
 
 
-def test_what_is_not_compiled_in_time_is_no_solution(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An attack before writing once waited 100 s for the compiler, in a job of 20 s."""
-    given = []
-    monkeypatch.setattr(reverse, "make_ready", lambda part, tell, *, seconds: given.append(seconds) or Halt.OUT_OF_TIME)
-    monkeypatch.setattr(reverse, "adjust_problem", lambda *_, **__: pytest.fail("nothing may be adjusted without its loops"))
-    assert reverse.reverse_by_adjustment(seconds=3.0, compiling=False)(two_parts()) is None
-    assert given == [3.0]
-
-
 @pytest.mark.parametrize(("seconds", "points", "attacked"), [(2.9, 1, False), (2.9, 2, True), (0.1, 1, True)])
 def test_a_table_from_before_the_search_is_no_attack(
     monkeypatch: pytest.MonkeyPatch, seconds: float, points: int, *, attacked: bool
@@ -48,6 +42,33 @@ def test_a_table_from_before_the_search_is_no_attack(
     found = SimpleNamespace(trace=trace, seconds=seconds, deviation=np.array([5, -5, 0]))
     monkeypatch.setattr(reverse, "adjust_problem", lambda *_, **__: found)
     assert (reverse.reverse_by_adjustment(seconds=3.0)(two_parts()) is not None) == attacked
+
+
+def test_on_a_busy_machine_the_attack_has_more_time_until_a_search_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def adjusted(problem: ProtectionProblem, *, limits: Limits, **_: Any) -> SimpleNamespace:
+        given.append(limits.seconds)
+        if len(given) == 1:
+            raise OutOfTime("No table in time.")
+        points = [TracePoint(0.1, 9.0, 0.0)] * (2 if limits.seconds > 5 else 1)
+        return SimpleNamespace(trace=points, seconds=limits.seconds, deviation=np.array([5, -5, 0]))
+
+    monkeypatch.setattr(reverse, "adjust_problem", adjusted)
+    guess = reverse.reverse_by_adjustment(seconds=1.5, longest=60.0)(two_parts())
+    assert given == [1.5, 3.0, 6.0]
+    assert guess is not None
+    given.clear()
+    assert reverse.reverse_by_adjustment(seconds=1.5, longest=4.0)(two_parts()) is None
+    assert given == [1.5, 3.0, 4.0]
+
+
+def test_where_no_adjustment_exists_more_time_is_no_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise InfeasibleProblem("There is none.")
+
+    monkeypatch.setattr(reverse, "adjust_problem", refused)
+    assert reverse.reverse_by_adjustment(seconds=1.5, longest=60.0)(two_parts()) is None
 
 
 @pytest.mark.slow

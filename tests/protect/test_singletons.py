@@ -137,10 +137,22 @@ def test_a_cell_that_stands_out_goes_further_up() -> None:
     """Both go up by 20, which no pair minds; the first must go up by 35 at least so that it is no smaller than what is around it."""
     problem = pair_story()
     found = found_of(problem, [20, 20, -40, 0])
-    higher = keep_apart(problem, found, SINGLES, seconds=60, lift=lambda _: np.array([35, 0, 0, 0]))
+    none = np.zeros(4, dtype=np.int64)
+    higher = keep_apart(problem, found, SINGLES, seconds=60, further=lambda _: (none, np.array([35, 0, 0, 0])))
     assert higher.deviation[0] >= 35
     assert problem.accepts(higher.deviation)
-    assert keep_apart(problem, found, SINGLES, seconds=60, lift=lambda _: np.zeros(4, dtype=np.int64)) is found
+    assert keep_apart(problem, found, SINGLES, seconds=60, further=lambda _: (none, none)) is found
+
+
+@pytest.mark.slow
+def test_a_cell_that_must_fall_further_does() -> None:
+    problem = pair_story()
+    none = np.zeros(4, dtype=np.int64)
+    lower = keep_apart(
+        problem, found_of(problem, [-20, -20, 40, 0]), SINGLES, seconds=60, further=lambda _: (np.array([35, 0, 0, 0]), none)
+    )
+    assert lower.deviation[0] <= -35
+    assert problem.accepts(lower.deviation)
 
 
 @pytest.mark.slow

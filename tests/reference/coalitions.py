@@ -13,6 +13,6 @@ def is_told(amounts: Sequence[int | Fraction], fall: int, near: Fraction, coalit
     for size in range(1, coalition + 1):
         for members in combinations(range(len(amounts)), size):
             left = released - sum(amounts[i] for i in members)
-            if any(abs(left - x) < near * x for i, x in enumerate(amounts) if i not in members):
+            if any(abs(left - x) < near * abs(x) for i, x in enumerate(amounts) if i not in members):
                 return True
     return False

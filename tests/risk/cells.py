@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from statveil.data.hierarchy import Hierarchy
+from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
 from statveil.tables.spec import Dimension
 from statveil.tables.table import Table, View
 from tests.reference.rules import Cell, Respondent, frequency, total
@@ -59,3 +60,25 @@ def table_of(cells: Sequence[Cell], *, top: int = 8, scale: int = 0, decimals: i
 def without_respondents(table: Table) -> Table:
     """The same values as a ready table: nothing is known about respondents."""
     return replace(table, records=np.full(table.size, -1))
+
+
+def judged(table: Table, asked: Mapping[int, int | tuple[int, int]]) -> Sensitivity:
+    """Sensitive cells with their level, or with (lower, upper)."""
+    lower, upper = np.zeros(table.size, dtype=np.int64), np.zeros(table.size, dtype=np.int64)
+    sensitive = np.zeros(table.size, dtype=np.bool_)
+    for cell, level in asked.items():
+        lower[cell], upper[cell] = level if isinstance(level, tuple) else (level, level)
+        sensitive[cell] = True
+    return Sensitivity(
+        sensitive=sensitive,
+        lower_level=lower,
+        upper_level=upper,
+        frozen=np.zeros(table.size, dtype=np.bool_),
+        weight=np.full(table.size, np.nan),
+        minimum=np.full(table.size, -UNBOUNDED),
+        maximum=np.full(table.size, UNBOUNDED),
+    )
+
+
+def levels_of(found: Sensitivity, cell: int) -> tuple[int, int]:
+    return int(found.lower_level[cell]), int(found.upper_level[cell])

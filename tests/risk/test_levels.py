@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
@@ -25,41 +25,19 @@ from statveil.risk.levels import (
     draw_levels,
     lift_counts,
     lift_tiny,
-    opponents,
     raise_levels,
     still_standing_out,
     with_key,
-    withstand_coalitions,
 )
-from statveil.risk.rules import Dominance, Manual, ManualCell, MinimumFrequency, PPercent, PriorPosterior
+from statveil.risk.rules import MinimumFrequency, PPercent
 from statveil.risk.rules.base import LIMIT
-from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.risk.sensitivity import UNBOUNDED
 from statveil.tables.table import Table, find_cell
 from statveil.tables.tabulate import tabulate
-from tests.reference.coalitions import is_told
-from tests.reference.rules import Respondent
-from tests.risk.cells import firms, one_view, table_of
+from tests.risk.cells import firms, judged, levels_of, one_view, table_of
 
 KEY, OTHER = SecretKey(b"k" * 32), SecretKey(b"o" * 32)
 TENTH = Fraction(1, 10)
-
-
-def judged(table: Table, asked: Mapping[int, int | tuple[int, int]]) -> Sensitivity:
-    """Sensitive cells with their level, or with (lower, upper)."""
-    lower, upper = np.zeros(table.size, dtype=np.int64), np.zeros(table.size, dtype=np.int64)
-    sensitive = np.zeros(table.size, dtype=np.bool_)
-    for cell, level in asked.items():
-        lower[cell], upper[cell] = level if isinstance(level, tuple) else (level, level)
-        sensitive[cell] = True
-    return Sensitivity(
-        sensitive=sensitive,
-        lower_level=lower,
-        upper_level=upper,
-        frozen=np.zeros(table.size, dtype=np.bool_),
-        weight=np.full(table.size, np.nan),
-        minimum=np.full(table.size, -UNBOUNDED),
-        maximum=np.full(table.size, UNBOUNDED),
-    )
 
 
 def at(table: Table, *codes: str) -> int:
@@ -67,10 +45,6 @@ def at(table: Table, *codes: str) -> int:
     view = table.views[0]
     wanted = [dimension.position[code] for dimension, code in zip(view.dimensions, codes, strict=True)]
     return int(view.cell[np.flatnonzero((view.coordinates == wanted).all(axis=1))[0]])
-
-
-def levels_of(found: Sensitivity, cell: int) -> tuple[int, int]:
-    return int(found.lower_level[cell]), int(found.upper_level[cell])
 
 
 # The wishes.
@@ -414,119 +388,3 @@ def test_a_total_beside_zeros_that_rise_can_only_rise_and_so_can_its_only_part()
     for code in ("b1", "B", "c1"):  # two parts, or a zero that need not rise
         assert levels_of(found, cells[code]) == (3, 3)
     assert levels_of(found, cells["C"]) == levels_of(found, cells["Total"]) == (0, 0)
-
-
-# Respondents who subtract what they gave.
-
-
-def withstood(amounts: Sequence[int], level: int | tuple[int, int], near: Fraction = TENTH, coalition: int = 1) -> tuple[int, int, int]:
-    """The level down, the level up, and the largest fall allowed."""
-    table = table_of([firms(*amounts)])
-    found = withstand_coalitions(table, judged(table, {0: level}), near, coalition)
-    return *levels_of(found, 0), sum(amounts) - int(found.minimum[0])
-
-
-def test_a_fall_passes_what_would_make_a_difference_come_out_right() -> None:
-    # 60, 30 and 10: 30 and 60 leave 10 for the third, so a fall of 10, give or take a tenth of 60, tells the second of the first;
-    # by the others such falls are 24 to 36 and 57 to 63.
-    assert withstood([60, 30, 10], 5) == (16, 5, 24)
-    assert withstood([60, 30, 10], 16) == (16, 16, 24)
-    assert withstood([60, 30, 10], 30) == (36, 30, 57)
-    assert withstood([60, 30, 10], 60)[:2] == (63, 60)
-    assert withstood([60, 30, 10], 60)[2] == 100 + UNBOUNDED  # beyond, nothing tells
-
-
-def test_of_two_each_is_known_to_the_other_unless_the_cell_moves_by_a_tenth_of_the_larger() -> None:
-    assert withstood([90, 10], 1)[:2] == (9, 9)
-    assert withstood([91, 10], 1)[:2] == (10, 10)  # rounded up
-    assert withstood([90, 10], (20, 12))[:2] == (20, 12)
-
-
-def test_two_who_pool_what_they_know_are_withstood_only_where_they_are_feared() -> None:
-    assert withstood([60, 30, 10], 3)[:2] == (3, 3)
-    assert withstood([60, 30, 10], 3, coalition=2)[:2] == (16, 6)  # 30 and 10 together miss 60 by nothing
-
-
-def test_a_single_respondent_and_equal_zeros_have_nobody_to_fear() -> None:
-    assert withstood([60], 3) == (3, 3, 60 + UNBOUNDED)
-    assert withstood([0, 0], 3)[:2] == (3, 3)
-
-
-def shadowed(value: int, shadows: Sequence[int], level: tuple[int, int], coalition: int) -> tuple[int, int, int]:
-    """The same of a cell whose respondents are known by a shadow variable."""
-    table = table_of([[Respondent(value if i == 0 else 0, shadow=each) for i, each in enumerate(shadows)]])
-    found = withstand_coalitions(table, judged(table, {0: level}), TENTH, coalition)
-    return *levels_of(found, 0), value - int(found.minimum[0])
-
-
-def test_of_a_shadow_variable_a_respondent_has_the_same_share_of_the_value() -> None:
-    down, up, _ = shadowed(1000, [9, 1], (1, 1), 1)  # 900 and 100: a tenth of 900, and what rounding may bring
-    assert down == up
-    assert 90 <= down <= 92
-
-
-@pytest.mark.slow
-@given(
-    value=st.integers(1, 200),
-    shadows=st.lists(st.integers(0, 30), min_size=2, max_size=8).filter(any),
-    level=st.tuples(st.integers(0, 40), st.integers(0, 40)),
-    coalition=st.integers(1, 2),
-)
-def test_nor_does_a_coalition_that_knows_its_share(value: int, shadows: list[int], level: tuple[int, int], coalition: int) -> None:
-    amounts = [Fraction(value * each, sum(shadows)) for each in shadows]
-    down, up, last = shadowed(value, shadows, level, coalition)
-    assert not any(is_told(amounts, fall, TENTH, coalition) for fall in (*range(down, min(last, value) + 1), *range(-up - 20, -up + 1)))
-
-
-def test_negative_contributions_finer_rules_and_cells_of_nobody_are_left_alone() -> None:
-    negative = table_of([firms(-5, 50)])
-    finer = replace(table_of([firms(90, 10)]), rule_scale=1)
-    unknown = replace(table_of([firms(90, 10)]), respondents=np.array([-1]), frequency=np.array([-1]))
-    for table in (negative, finer, unknown):
-        found = judged(table, {0: 1})
-        same = withstand_coalitions(table, found, TENTH, 2)
-        assert (*levels_of(same, 0), int(same.minimum[0])) == (1, 1, -UNBOUNDED)
-
-
-def test_contributions_in_coarser_units_than_the_value_are_brought_to_its_units() -> None:
-    coarse = table_of([firms(60, 30, 10)])
-    table = replace(coarse, value=coarse.value * 100, scale=2)
-    found = withstand_coalitions(table, judged(table, {0: 500}), TENTH, 1)
-    assert (*levels_of(found, 0), int(found.minimum[0])) == (1600, 500, 7600)
-
-
-CELLS = st.lists(st.one_of(st.integers(0, 5), st.integers(0, 40)), min_size=1, max_size=12)
-
-
-@pytest.mark.slow
-@settings(max_examples=100)
-@given(amounts=CELLS, level=st.tuples(st.integers(0, 60), st.integers(0, 60)), p=st.sampled_from([1, 10, 35]), coalition=st.integers(1, 2))
-def test_no_coalition_finds_another_whatever_the_cell_is_released_at(
-    amounts: list[int], level: tuple[int, int], p: int, coalition: int
-) -> None:
-    near, total = Fraction(p, 100), sum(amounts)
-    down, up, last = withstood(amounts, level, near, coalition)
-    assert down >= level[0]
-    assert up >= level[1]
-    assert last >= down
-    falls = range(down, min(last, total) + 1)
-    rises = range(-up - 40, -up + 1)
-    assert not any(is_told(amounts, fall, near, coalition) for fall in (*falls, *rises))
-
-
-@pytest.mark.slow
-@settings(max_examples=60)
-@given(amounts=st.lists(st.integers(0, 80), min_size=2, max_size=8), level=st.integers(0, 60), coalition=st.integers(1, 2))
-def test_where_all_contributions_are_known_no_level_is_raised_further_than_needed(amounts: list[int], level: int, coalition: int) -> None:
-    down, up, last = withstood(amounts, level, TENTH, coalition)
-    assert all(is_told(amounts, fall, TENTH, coalition) for fall in range(level, down))
-    assert up == level or is_told(amounts, 1 - up, TENTH, coalition)
-    assert last >= LIMIT or is_told(amounts, last + 1, TENTH, coalition)
-
-
-def test_opponents_are_those_that_the_rules_fear() -> None:
-    manual = Manual([ManualCell(cell={"area": "A0"}, status="sensitive")])
-    assert opponents([]) == opponents([Dominance(n=1, k=75), MinimumFrequency(3), manual]) == (TENTH, 1)
-    assert opponents([PPercent(p=12.5)]) == (Fraction(1, 8), 1)
-    assert opponents([PPercent(p=5, coalition=2), PPercent(p=15), MinimumFrequency(3)]) == (Fraction(3, 20), 2)
-    assert opponents([PriorPosterior(p=10, q=50, coalition=3)]) == (TENTH, 3)

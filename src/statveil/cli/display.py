@@ -199,7 +199,7 @@ def _show_floors(floors: Mapping[str, Any]) -> None:
     if floors["scheme"] != "drawn":
         typer.echo("Levels are exactly those of the rules: who knows the rules knows how far most sensitive cells were moved.\n")
         return
-    cost = "" if floors["cost"] is None else f"; at the senses found that costs {max(floors['cost'], 0):.1%}"
+    cost = "" if floors["cost"] is None else f"; with every cell moved the same way, that makes changes {max(floors['cost'], 0):.1%} dearer"
     typer.echo(f"Levels were drawn up to {floors['cap']:g} times those of the rules by key {floors['key']}{cost}.\n")
 
 

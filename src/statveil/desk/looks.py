@@ -24,7 +24,7 @@ from statveil.jobs.tables.assess import assess_records
 from statveil.records.coding import code_file
 from statveil.records.risk import UnsafeCombinations, find_unsafe
 from statveil.risk.assess import assess
-from statveil.risk.levels import TUNING as LEVELS
+from statveil.risk.coalitions import TUNING as COALITIONS
 from statveil.risk.rules import contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.table import Table, View
@@ -167,7 +167,7 @@ def _table_key(job: TableJob) -> tuple[Hashable, ...]:
     """
     asked = {name: job.content.get(name) for name in ("data", "table", "equation", "cell_set")}
     has_sets = bool(job.parts.cell_set) or job.parts.protection.search_sets
-    rules = job.content["rule"] if has_sets else max(LEVELS.contributions, contributions_needed(job.rules()))
+    rules = job.content["rule"] if has_sets else max(COALITIONS.contributions, contributions_needed(job.rules()))
     parts = [part for table in job.parts.table for part in table.dimensions.values()]
     trees = [tree for part in parts for tree in ([part.hierarchy] if part.hierarchy else part.hierarchies or [])]
     files = tuple(_as_it_is(job.path(file)) for file in (job.parts.data.file, *trees))

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from statveil.audit.attacks.case import ReverseProblem, ReverseSolver
 from statveil.core.arrays import FloatArray, IntArray
-from statveil.core.errors import StatveilError
+from statveil.core.errors import OutOfTime, StatveilError
 from statveil.core.limits import Limits
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.warm_up import make_ready
-from statveil.solve.processes import Halt
 
 SHORT = 0.8
 """Share of the time after which a search that found nothing had not enough of it. By judgement."""
 
 
-def reverse_by_adjustment(*, seconds: float = 30.0, method: str = "anneal", seed: int = 0, compiling: bool = True) -> ReverseSolver:
+def reverse_by_adjustment(*, seconds: float = 30.0, longest: float = 0.0, method: str = "anneal", seed: int = 0) -> ReverseSolver:
     """Adjust with weights 1/x; a table that no adjustment is found for gives None, and so does one for which the time was too short.
 
-    What must be compiled after an installation is compiled beside the time, or within it where `compiling` is False.
+    longest: where other work leaves a search no time to begin it has twice as much, and again, up to so many seconds. What must be compiled
+    after an installation is compiled beside the time.
     """
 
     def solve(task: ReverseProblem) -> IntArray | None:
-        end = time.monotonic() + seconds
-        if not compiling and make_ready("search", lambda _: None, seconds=seconds) is not Halt.FINISHED:
-            return None
-        left = max(end - time.monotonic(), 0.1) if not compiling else seconds
-        try:
-            found = adjust_problem(_problem(task), method=method, limits=Limits(seconds=left), seed=seed)
-        except StatveilError:
-            return None
-        if len(found.trace) < 2 and found.seconds > SHORT * left:  # the time ended with the table that is there before any search
-            return None
-        return np.asarray(task.published.released + found.deviation, dtype=np.int64)
+        problem, given = _problem(task), seconds
+        while True:
+            try:
+                found = adjust_problem(problem, method=method, limits=Limits(seconds=given), seed=seed)
+                if len(found.trace) > 1 or found.seconds <= SHORT * given:  # not just the table that is there before any search
+                    return np.asarray(task.published.released + found.deviation, dtype=np.int64)
+            except OutOfTime:
+                pass
+            except StatveilError:
+                return None
+            if given >= longest:
+                return None
+            given = min(2 * given, longest)
 
     return solve
 

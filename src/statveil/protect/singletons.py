@@ -86,23 +86,23 @@ def _parts_of_sums(relations: csr_matrix, single: BoolArray) -> Iterator[IntArra
         yield parts.indices[parts.indptr[row] : parts.indptr[row + 1]].astype(np.int64)
 
 
-Lift = Callable[[IntArray], IntArray]
-"""From deviations to how far each cell must go up at least so that it does not stand out; zero where that does not matter."""
+Further = Callable[[IntArray], tuple[IntArray, IntArray]]
+"""From deviations to how far each cell must fall and rise at least so that it tells nothing; zero where that does not matter."""
 
 
 def keep_apart(
-    problem: ProtectionProblem, found: Adjustment, singletons: Singletons, *, seconds: float, lift: Lift | None = None
+    problem: ProtectionProblem, found: Adjustment, singletons: Singletons, *, seconds: float, further: Further | None = None
 ) -> Adjustment:
-    """The adjustment with no clash left and no cell that stands out, at the same senses; or as far as that can be had in time."""
+    """The adjustment with no clash left and no cell that must go further, at the same senses; or as far as that can be had in time."""
     end, pairs = time.monotonic() + seconds, np.zeros((0, 2), dtype=np.int64)
     if problem.variant == "exact":  # amounts are what they are
         return found
     for _ in range(TUNING.rounds):
         clashes = singletons.clashes(problem.relations, found.deviation)
-        higher = problem.upper_level if lift is None else np.maximum(problem.upper_level, lift(found.deviation))
-        if not clashes.size and np.array_equal(higher, problem.upper_level):
+        stricter = problem if further is None else _stricter(problem, *further(found.deviation))
+        if not clashes.size and stricter.accepts(found.deviation):
             break
-        problem = dataclasses.replace(problem, upper_level=higher)
+        problem = stricter
         pairs = np.unique(np.concatenate([pairs, clashes]), axis=0)
         larger = with_pairs(problem, pairs, singletons.levels(pairs[:, 0], pairs[:, 1]))
         deviation = cheapest(larger, _senses(problem, found, larger, pairs), seconds=end - time.monotonic())
@@ -112,6 +112,12 @@ def keep_apart(
             break
         found = _with_deviation(problem, found, deviation[: problem.size])
     return found
+
+
+def _stricter(problem: ProtectionProblem, fall: IntArray, rise: IntArray) -> ProtectionProblem:
+    """The problem with levels that are at least so high."""
+    lower, upper = np.maximum(problem.lower_level, fall), np.maximum(problem.upper_level, rise)
+    return dataclasses.replace(problem, lower_level=lower, upper_level=upper)
 
 
 def _senses(problem: ProtectionProblem, found: Adjustment, larger: ProtectionProblem, pairs: IntArray) -> IntArray:

@@ -7,14 +7,14 @@ Steps that only ever raise a level (docs/safety.md says against whom; docs/threa
 - every level is multiplied by 1 + u, u secret and uniform up to a cap, drawn by the office's key from the cell's leading respondent: a
   search for the least change leaves most cells exactly at their level, and with the level the truth would be told but for the sign (T11,
   T12). Uniform, because of all laws with the same mean it leaves the best guess the least chance;
-- no respondent, nor a coalition as large as the p% rule fears, may find another by subtracting what it gave from the release (T13). Upward
-  that is the rule's own level; downward the release must also pass every amount that would make such a difference come out right.
+- no respondent, nor a coalition as large as the p% rule fears, may find another by subtracting what it gave from the release (T13): the
+  release must also pass every amount that would make such a difference come out right (`risk/coalitions.py`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b
@@ -27,9 +27,10 @@ from statveil.core.arrays import AnyArray, BoolArray, IntArray, frozen_array
 from statveil.core.errors import InputError
 from statveil.core.floors import Floors
 from statveil.core.secret import SecretKey, office_key
-from statveil.risk.rules import MinimumFrequency, PPercent, Rule
-from statveil.risk.rules.base import LIMIT, RespondentRule, ceiling, product, share
-from statveil.risk.sensitivity import UNBOUNDED, Sensitivity
+from statveil.risk.coalitions import opponents, withstand_coalitions
+from statveil.risk.rules import MinimumFrequency, Rule
+from statveil.risk.rules.base import LIMIT
+from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.relations import relations
 from statveil.tables.table import Table, levels_of
 
@@ -45,10 +46,6 @@ class LevelTuning(NamedTuple):
     """Neighbours needed; with fewer, all cells of the same level are asked."""
     small_count: int = 3
     """The least count that may come of a sensitive one where no minimum frequency rule asks for more: what T24 looks for."""
-    contributions: int = 8
-    """Largest contributions known of each cell; of smaller ones it is known that they are no larger."""
-    percent: int = 10
-    """The p that coalitions must miss by where no p% rule gives one: what the attacks assume too."""
     rounds: int = 20
     """How often lifted cells are looked at again; they were settled after two to five rounds."""
     chunk: int = 20_000
@@ -278,93 +275,3 @@ def _multiplied(level: IntArray, cells: IntArray, factor: AnyArray) -> IntArray:
     wide = -(-level[cells].astype(object) * factor // STEPS)
     raised[cells] = np.minimum(wide, LIMIT).astype(np.int64)
     return raised
-
-
-def opponents(rules: Sequence[Rule]) -> tuple[Fraction, int]:
-    """By what share of the target an estimate must miss, and how many respondents may pool what they know: of the p% rules."""
-    found = [rule for rule in rules if isinstance(rule, PPercent)]
-    share_ = max((Fraction(str(rule.p)) / 100 for rule in found), default=Fraction(TUNING.percent, 100))
-    sizes = [getattr(rule, "coalition", 1) for rule in rules if isinstance(rule, RespondentRule)]
-    return share_, max([1, *sizes])
-
-
-def withstand_coalitions(table: Table, found: Sensitivity, near: Fraction, coalition: int) -> Sensitivity:
-    """Raise levels, and bound falls, so that no coalition's difference comes nearer to a respondent's contribution than `near` of it.
-
-    Of a shadow variable a contribution is the same share of the value. Cells with negative contributions are left as they are.
-    """
-    lower, upper, minimum = found.lower_level.copy(), found.upper_level.copy(), found.minimum.copy()
-    cells = np.flatnonzero(found.sensitive & _adds_up(table) & (table.units > 1))
-    for start in range(0, cells.size, TUNING.chunk):
-        chosen = cells[start : start + TUNING.chunk]
-        left, right = _telling_falls(table, chosen, near, coalition)
-        upper[chosen] = np.maximum(upper[chosen], -left.min(axis=1, initial=0))
-        lower[chosen], last = _past(lower[chosen], left, right)
-        minimum[chosen] = np.maximum(minimum[chosen], np.where(last < LIMIT, table.value[chosen] - last, -UNBOUNDED))
-    lower, upper, minimum = (frozen_array(array) for array in (lower, upper, minimum))
-    return replace(found, lower_level=lower, upper_level=upper, minimum=minimum)
-
-
-def _adds_up(table: Table) -> BoolArray:
-    """Cells whose contributions, as they are known, make up the value."""
-    if table.has_shadow:
-        return np.asarray((table.value > 0) & (table.magnitude > 0))
-    if table.rule_scale > table.scale:
-        return np.zeros(table.size, dtype=np.bool_)
-    return np.asarray(table.magnitude.astype(object) * 10 ** (table.scale - table.rule_scale) == table.value)
-
-
-def _telling_falls(table: Table, cells: IntArray, near: Fraction, coalition: int) -> tuple[IntArray, IntArray]:
-    """Per cell, open intervals (left, right) of falls after which a coalition's estimate of a respondent comes too near.
-
-    A coalition that gave c takes value - fall - c for the contribution x of another: too near where |value - fall - c - x| < near x.
-    Contributions that are not known lie between zero and the smallest known one; then the interval covers all they may be.
-    """
-    least, most, exists = _contributions(table, cells, coalition)
-    margin = share(most, near)
-    lefts, rights = [], []
-    for members, target in _pairs(least.shape[1], coalition):
-        real = exists[:, [*members, target]].all(axis=1) & (most[:, target] > 0)
-        rest = table.value[cells] - most[:, members].sum(axis=1) - most[:, target]
-        slack = (most[:, [*members, target]] - least[:, [*members, target]]).sum(axis=1)
-        lefts.append(np.where(real, rest - margin[:, target], LIMIT))
-        rights.append(np.where(real, rest + slack + margin[:, target], LIMIT))
-    return np.stack(lefts, axis=1), np.stack(rights, axis=1)
-
-
-def _contributions(table: Table, cells: IntArray, coalition: int) -> tuple[IntArray, IntArray, BoolArray]:
-    """Least, most and existence of each contribution: the known ones, then as many unknown ones as a coalition and its target need."""
-    least, most = _known(table, cells)
-    count = table.units[cells][:, np.newaxis]
-    width = most.shape[1]
-    hidden = np.repeat(most[:, -1:], coalition + 1, axis=1)
-    exists = np.concatenate([count > np.arange(width), count > width + np.arange(coalition + 1)], axis=1)
-    return np.concatenate([least, hidden * 0], axis=1), np.concatenate([most, hidden], axis=1), exists
-
-
-def _known(table: Table, cells: IntArray) -> tuple[IntArray, IntArray]:
-    """The largest contributions in the value's unit; of a shadow variable, shares of the value, rounded down and up."""
-    top = table.top[cells][:, : TUNING.contributions]
-    if not table.has_shadow:
-        known = np.asarray(top * 10 ** (table.scale - table.rule_scale))
-        return known, known
-    parts, mass = product(top, table.value[cells][:, np.newaxis]), table.magnitude[cells][:, np.newaxis]
-    return (parts // mass).astype(np.int64), ceiling(parts, mass)
-
-
-def _pairs(width: int, coalition: int) -> Iterator[tuple[list[int], int]]:
-    """Every coalition of up to so many, and everyone outside it."""
-    for size in range(1, coalition + 1):
-        for members in itertools.combinations(range(width), size):
-            yield from ((list(members), target) for target in range(width) if target not in members)
-
-
-def _past(level: IntArray, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
-    """The least fall from the level on that lies in no interval, and how far it may go on from there before the next begins."""
-    order = np.argsort(left, axis=1, kind="stable")
-    left, right = np.take_along_axis(left, order, axis=1), np.take_along_axis(right, order, axis=1)
-    level = level.copy()
-    for begin, end in zip(left.T, right.T, strict=True):
-        level = np.where((begin < level) & (level < end), end, level)
-    last = np.where(left >= level[:, np.newaxis], left, LIMIT).min(axis=1, initial=LIMIT)
-    return level, last

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import statveil as sv
 from statveil.audit.attacks.attacker import Effort
-from statveil.audit.attacks.verdict import VerdictStatus
+from statveil.audit.attacks.suite import THREAT_BY_ID
+from statveil.audit.attacks.verdict import SuiteReport, VerdictStatus, not_applicable
 from statveil.core.errors import AuditFailed
 from statveil.core.limits import Limits, Progress
 from statveil.jobs import schema
 from statveil.jobs.folders import tables as folders
 from statveil.jobs.table_job import TableJob, read_job
+from statveil.jobs.tables import own_attacks
 from statveil.jobs.tables.own_attacks import (
     OVER,
     OWN_ATTACKS,
@@ -138,11 +142,44 @@ def test_truth_and_release_are_compared_in_the_finer_units(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+def test_profits_and_losses_are_released_and_tell_no_coalition(tmp_path: Path) -> None:
+    """Levels once ignored negative contributions, and the attacks before writing left no way out."""
+    rng = np.random.default_rng(3)
+    profit = np.round(rng.lognormal(5, 1.8, 150) * rng.choice([1, 1, -1], 150)).astype(int)
+    rows = [f"{'NSEW'[a]},{'uvxyz'[b]},{c}" for a, b, c in zip(rng.integers(0, 4, 150), rng.integers(0, 5, 150), profit, strict=True)]
+    (tmp_path / "firms.csv").write_text("\n".join(["area,trade,profit", *rows]) + "\n", encoding="utf-8")
+    (tmp_path / "job.toml").write_text(
+        '[data]\nfile = "firms.csv"\n[table]\nname = "profit"\nmeasure = "profit"\ndimensions = { area = {}, trade = {} }\n'
+        '[[rule]]\ntype = "p-percent"\np = 40\n[limits]\nseconds = 20\n',
+        encoding="utf-8",
+    )
+    outcome = folders.protect_to_folder(read_job(tmp_path / "job.toml"), tmp_path / "out")
+    assert outcome.release.sensitivity.sensitive.sum() >= 5
+    assert outcome.attacks["T13"].status is VerdictStatus.PASSED
+
+
+@pytest.mark.slow
 def test_no_time_no_attack(tmp_path: Path) -> None:
     made = job(tmp_path)
     report = attack_release(folders.protect(made), origin_of(made), seconds=0)
     assert {each.reason for each in report.verdicts} == {OVER}
     assert not report.failed
+
+
+@pytest.mark.slow
+def test_what_others_take_is_not_taken_from_the_way_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, given = job(tmp_path), []
+    release = folders.protect(made)
+
+    def attacked(*_: Any, only: tuple[str], **__: Any) -> SuiteReport:
+        time.sleep(0.1)
+        return SuiteReport(target="", verdicts=(not_applicable(THREAT_BY_ID[only[0]], "tried"),), facts={})
+
+    monkeypatch.setattr(own_attacks, "reverse_by_adjustment", lambda *, seconds, longest: given.append((seconds, longest)))
+    monkeypatch.setattr(own_attacks, "attack_system", attacked)
+    report = attack_release(release, origin_of(made), seconds=0.05)
+    assert {each.threat.id for each in report.verdicts if each.reason == OVER} == set(OWN_ATTACKS) - {"T11", "T12"}
+    assert given[-1] == (0.025, own_attacks.TUNING.longest)
 
 
 def test_attacks_take_a_share_of_the_time_and_no_more_than_some_seconds() -> None:

@@ -14,9 +14,10 @@ from statveil.protect.build import nearest
 from statveil.protect.options import Options
 from statveil.protect.singletons import Singletons
 from statveil.risk.assess import assess, candidate_sets, unsafe_sets, without_safe_unions
+from statveil.risk.coalitions import TUNING as COALITIONS
+from statveil.risk.coalitions import opponents
 from statveil.risk.hold import hold_totals
-from statveil.risk.levels import TUNING as LEVELS
-from statveil.risk.levels import opponents, raise_levels
+from statveil.risk.levels import raise_levels
 from statveil.risk.rules import Rule, contributions_needed
 from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.linked import CellSet, Equation
@@ -103,13 +104,13 @@ def find_sets(data: Microdata, specs: Sequence[TableSpec], rules: Sequence[Rule]
 
 def _top(rules: Sequence[Rule]) -> int:
     """Contributions as many as the rules look at, and as are needed to withstand coalitions."""
-    return max(LEVELS.contributions, contributions_needed(rules))
+    return max(COALITIONS.contributions, contributions_needed(rules))
 
 
 def singletons_of(table: Table, sensitivity: Sensitivity, rules: Sequence[Rule]) -> Singletons:
     """The sensitive cells of a single respondent, in published units."""
     near, _ = opponents(rules)
-    single = np.asarray(sensitivity.sensitive & (table.units == 1) & (table.value > 0))
+    single = np.asarray(sensitivity.sensitive & (table.units == 1) & (table.value != 0))
     return Singletons(single=single, value=nearest(table.value, 10 ** (table.scale - table.decimals)), near=near)
 
 

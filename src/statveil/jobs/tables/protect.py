@@ -40,6 +40,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.singletons import keep_apart, undrawn_cost
 from statveil.publish.release import Release
 from statveil.risk.assess import check_rules
+from statveil.risk.coalitions import opponents, still_told
 from statveil.risk.hold import hold_totals
 from statveil.risk.levels import still_standing_out, with_key
 from statveil.risk.rules import Rule
@@ -279,16 +280,22 @@ def _hidden(
         cost = undrawn_cost(problem, undrawn, adjustment, seconds=seconds)
         adjustment = replace(adjustment, drawing_cost=adjustment.objective / cost - 1 if cost else None)
     if plain and floors.coalitions:
-        lift = partial(_lift, table, found, problem) if floors.tiny else None
-        adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds, lift=lift)
+        further = partial(_further, table, found, problem, rules, tiny=floors.tiny)
+        adjustment = keep_apart(problem, adjustment, singletons_of(table, found, rules), seconds=seconds, further=further)
     return adjustment
 
 
-def _lift(table: Table, found: Sensitivity, problem: ProtectionProblem, deviation: IntArray) -> IntArray:
-    """How far tiny cells must go up, in published units."""
+def _further(
+    table: Table, found: Sensitivity, problem: ProtectionProblem, rules: Sequence[Rule], deviation: IntArray, *, tiny: bool
+) -> tuple[IntArray, IntArray]:
+    """How far cells must fall or rise that still stand out or still tell a coalition, in published units."""
     unit = 10 ** (table.scale - table.decimals)
-    needed = still_standing_out(table, found, (problem.value + deviation) * unit)
-    return np.asarray(-(-needed // unit))
+    released = (problem.value + deviation) * unit
+    fall, rise = still_told(table, found, *opponents(rules), released)
+    if tiny:
+        rise = np.maximum(rise, still_standing_out(table, found, released))
+    down, up = problem.value - (table.value - fall) // unit, -(-(table.value + rise) // unit) - problem.value
+    return np.where(fall > 0, down, 0), np.where(rise > 0, up, 0)
 
 
 def _adjusted(table: Table, sensitivity: Sensitivity, problem: ProtectionProblem, how: ProtectionSettings) -> tuple[Adjustment, Options]:

@@ -55,9 +55,7 @@ def bound_by_copies(search: Search) -> LiftedRoot | None:
     ascent, before, idle = Ascent(model, model.root()), max(known.bound, search.proved), 0
     while idle < TUNING.patience and not search.done and time.monotonic() < end:
         last = ascent.best.bound
-        for _ in range(TUNING.looks):
-            ascent.look()
-        if ascent.last.promised < before * TUNING.hopeless:
+        if not _looked(ascent, end) or ascent.last.promised < before * TUNING.hopeless:
             return None
         ascent.fit()
         idle = 0 if ascent.best.bound > last * (1 + TUNING.settled) else idle + 1
@@ -65,6 +63,17 @@ def bound_by_copies(search: Search) -> LiftedRoot | None:
             search.offer_bound(*model.proof(ascent.held, ascent.best))
     search.offer_bound(*model.proof(ascent.held, ascent.best))
     return LiftedRoot(model, ascent.state(), ascent.best)
+
+
+def _looked(ascent: Ascent, end: float) -> bool:
+    """Whether there was time for all the looks after which multipliers are mended; if not, that shows early."""
+    for left in reversed(range(TUNING.looks)):
+        began = time.monotonic()
+        ascent.look()
+        now = time.monotonic()
+        if now + left * (now - began) > end:
+            return False
+    return True
 
 
 def draw_senses(search: Search, root: LiftedRoot) -> None:

@@ -183,7 +183,8 @@ def _floors_sentence(release: AuditedTable) -> list[str]:
     floors, cost = release.provenance.parameters.get("options", {}).get("floors", {}), release.adjustment.drawing_cost
     if floors.get("scheme") != "drawn" or cost is None:
         return []
-    return [f"Levels were drawn up to {floors['cap']:g} times those of the rules; at the same senses that costs {percent(max(cost, 0))}."]
+    raised = f"Levels were drawn up to {floors['cap']:g} times those of the rules"
+    return [f"{raised}: with every cell moved the same way, that makes changes {percent(max(cost, 0))} dearer."]
 
 
 def _others_sentence(others: int) -> str:
