@@ -128,7 +128,7 @@ def load_dataset(config: ServerConfig, part: DatasetPart, key: SecretKey) -> Ser
         columns = check_columns(session, data, specs)
         full = find_dimensions(session, data, specs[0], columns.records)
         weighted = [weighted_units(spec, columns) for spec in specs]
-        records = _Records(session, data, part, [amount for amount, _ in weighted], key)
+        records = _Records(session, data, part, [amount for amount, _ in weighted], key, count=columns.records)
     words = read_labels(data.origin)
     found = [
         served_dimension(
@@ -209,37 +209,41 @@ class _Records:
     """Codes, amounts and keyed ids of the records, by holding and unit: the order of the file decides nothing. Texts are turned into
     numbers as they come, for those of millions of records are gigabytes."""
 
-    def __init__(self, session: Session, data: Microdata, part: DatasetPart, amounts: Sequence[str], key: SecretKey) -> None:
+    def __init__(self, session: Session, data: Microdata, part: DatasetPart, amounts: Sequence[str], key: SecretKey, *, count: int) -> None:
         where = f"{data.origin}: %s in {' and '.join(part.unit_columns)}."
-        codes: list[dict[str, int]] = [{} for _ in part.dimensions]
-        pieces: list[list[AnyArray]] = [[] for _ in range(len(codes) + len(amounts) + 2)]
+        prints, holding = np.empty((count, 2), np.uint64), np.empty(count, np.uint64)
+        self._codes: list[dict[str, int]] = [{} for _ in part.dimensions]
+        self._place = [np.empty(count, np.int32) for _ in part.dimensions]
+        self.amounts = [np.empty(count, np.int64) for _ in amounts]
         batches = read_units(
             session, data.engine, list(part.dimensions), amounts, unit=part.unit_columns, holding=part.holding, rows=TUNING.rows
         )
+        end = 0
         for batch in batches:
             if batch["unit"].null_count:
                 raise InputError(where % "a record has no id", hint="Every record needs a stable id.")
-            units, holdings = (batch[name].to_pylist() for name in ("unit", "holding"))
-            found = [unit_prints(key, part.id, units), permanent_ids(key, holdings)]
-            found += [_numbers(batch[f"code{axis}"], known) for axis, known in enumerate(codes)]
-            found += [_whole(data, measure, batch[f"amount{place}"]) for place, measure in enumerate(part.measure)]
-            for piece, each in zip(pieces, found, strict=True):
-                piece.append(each)
-        prints, holding = (_joined(piece) for piece in pieces[:2])
-        order = np.lexsort((prints[:, 0], prints[:, 1], holding))
-        prints, holding = prints[order], holding[order]
+            start, end = end, end + batch.num_rows
+            prints[start:end] = unit_prints(key, part.id, batch["unit"].to_pylist())
+            holding[start:end] = permanent_ids(key, batch["holding"].to_pylist())
+            for axis, known in enumerate(self._codes):
+                self._place[axis][start:end] = _numbers(batch[f"code{axis}"], known)
+            for place, measure in enumerate(part.measure):
+                self.amounts[place][start:end] = _whole(data, measure, batch[f"amount{place}"])
+        order = np.lexsort((prints[:, 0], holding))
+        self.prints, holding = prints[order], holding[order]
         if _repeated(prints):
             raise InputError(
                 where % "several records have the same id",
                 hint="Give unit all columns that make a record unique, such as the enterprise and the year.",
             )
-        self.prints, self._codes = prints, codes
-        self.start: IntArray = np.append(np.flatnonzero(np.diff(holding, prepend=~holding[:1])), holding.size).astype(np.int64)
+        del prints
+        self.start: IntArray = np.append(np.flatnonzero(np.diff(holding, prepend=~holding[:1])), count).astype(np.int64)
         self.permanent = holding[self.start[:-1]]
-        self._place = [_joined(piece)[order] for piece in pieces[2 : 2 + len(codes)]]
-        self.amounts = [
-            _summable(data, measure, _joined(piece)[order]) for measure, piece in zip(part.measure, pieces[2 + len(codes) :], strict=True)
-        ]
+        for column in (self._place, self.amounts):
+            for place, each in enumerate(column):
+                column[place] = each[order]
+        for measure, each in zip(part.measure, self.amounts, strict=True):
+            _check_sums(data, measure, each)
 
     def places(self, leaves: Sequence[str], axis: int) -> AnyArray:
         """Where the records' codes of a dimension are among its leaves."""
@@ -248,13 +252,6 @@ class _Records:
         of_code = np.array([place[code] for code in self._codes[axis]], dtype=narrow)
         found: AnyArray = of_code[self._place[axis]]
         return found
-
-
-def _joined(pieces: list[AnyArray]) -> AnyArray:
-    """The pieces as one, and not kept twice."""
-    found = np.concatenate(pieces)
-    pieces.clear()
-    return found
 
 
 def _numbers(column: pa.Array, known: dict[str, int]) -> AnyArray:
@@ -285,11 +282,10 @@ def _whole(data: Microdata, measure: MeasurePart, column: pa.Array) -> IntArray:
     return found
 
 
-def _summable(data: Microdata, measure: MeasurePart, found: IntArray) -> IntArray:
-    """The same; refused where a cell could be too large to be computed with."""
+def _check_sums(data: Microdata, measure: MeasurePart, found: IntArray) -> None:
+    """Refused where a cell could be too large to be computed with."""
     if np.abs(found.astype(np.float64)).sum() * TUNING.room >= LARGEST_EXACT:
         raise _too_large(data, measure)
-    return found
 
 
 def _block(
