@@ -239,9 +239,8 @@ class _Records:
         del prints
         self.start: IntArray = np.append(np.flatnonzero(np.diff(holding, prepend=~holding[:1])), count).astype(np.int64)
         self.permanent = holding[self.start[:-1]]
-        for column in (self._place, self.amounts):
-            for place, each in enumerate(column):
-                column[place] = each[order]
+        self._place = [each[order] for each in self._place]
+        self.amounts = [each[order] for each in self.amounts]
         for measure, each in zip(part.measure, self.amounts, strict=True):
             _check_sums(data, measure, each)
 
