@@ -15,6 +15,7 @@ from tests.jobs.tradeoff.market_fronts import LIMITS, scripted
 from tests.jobs.tradeoff.stories import market
 
 
+@pytest.mark.slow
 def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
     monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.INTERRUPTED))

@@ -28,7 +28,10 @@ from statveil.protect.dense.search import DenseSearch, DenseTable, Stage
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search_state import DualMultipliers, Search, SearchNews
-from statveil.solve.tensors import Tensors, has_gpu, tensors_on
+from statveil.solve.tensors import PLACES, Tensors, has_gpu, tensors_on
+
+DEVICES = PLACES
+"""What the setting `device` may be: `search.methods` looks it up by the setting's name."""
 
 
 class DenseTuning(NamedTuple):
