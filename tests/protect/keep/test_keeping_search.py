@@ -12,6 +12,7 @@ from statveil.protect.keep.keeping_search import TUNING, KeepingMessage, Keeping
 from statveil.protect.keep.wishes import Keep, targets_of
 from tests.protect.keep.tables import AMPLE, small_table
 
+pytestmark = pytest.mark.slow  # the plain table is found in a process of its own
 S = "sensitive"
 
 
