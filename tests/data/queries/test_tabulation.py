@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import statveil as sv
+from statveil.core.errors import InputError
+from statveil.data.queries import tabulation
 from statveil.data.queries.tabulation import (
     CodedRecords,
     CodeKeys,
@@ -18,7 +21,7 @@ from statveil.data.queries.tabulation import (
     leaf_sums,
     read_coded,
     read_units,
-    sums_exceed,
+    refuse_large_sums,
 )
 
 SHOPS = sv.read_microdata(
@@ -46,13 +49,15 @@ def coded(*, holding: str | None = "owner") -> CodedRecords:
     )
 
 
-def test_sums_of_each_cell() -> None:
+def test_sums_of_each_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     with SHOPS.engine.session() as session:
         keep_coded_records(session, SHOPS.engine, coded())
-        found = leaf_sums(session, 0, 0, 1)
-        assert not sums_exceed(session, 1, 10**6)
-        assert sums_exceed(session, 1, 20)  # 5 + 7 + 2 + 1 + 9 is more
-    assert found.drop_columns(["low_print", "high_print"]).to_pydict() == {
+        found = leaf_sums(session, 0, 0)
+        refuse_large_sums(session, 1)
+        monkeypatch.setattr(tabulation, "LARGEST_SUM", 20)  # 5 + 7 + 2 + 1 + 9 is more
+        with pytest.raises(InputError, match="too large"):
+            refuse_large_sums(session, 1)
+    assert found.to_pydict() == {
         "key": [0, 10],
         "records": [3, 2],
         "value": [12, 8],
@@ -62,13 +67,15 @@ def test_sums_of_each_cell() -> None:
 
 
 def test_what_each_holding_gives_to_each_cell() -> None:
+    """In this process its records come one by one; whoever ranks them adds them up."""
     with SHOPS.engine.session() as session:
         keep_coded_records(session, SHOPS.engine, coded())
         parts = list(holding_parts(session, 0, 0, 1))
         inside = amounts_in(session, 0, 0, np.array([0]), holdings=True)
     ((amounts, names),) = parts
     assert sorted((each["key"], each["amount"], each["flags"]) for each in amounts.to_pylist()) == [
-        (0, 3, 0),
+        (0, -2, 0),
+        (0, 5, 0),
         (0, 9, 0),
         (10, 1, 0),
         (10, 7, 2),
@@ -92,9 +99,10 @@ def test_the_largest_records_of_each_cell_without_their_signs() -> None:
 def test_records_one_by_one() -> None:
     with SHOPS.engine.session() as session:
         found = read_coded(session, SHOPS.engine, ["area"], [SALES], owner=None, order=["sales"])
-        units = read_units(session, SHOPS.engine, ["area"], [SALES], unit=["area", "sales"], holding="owner")
+        batches = list(read_units(session, SHOPS.engine, ["area"], [SALES], unit=["area", "sales"], holding="owner", rows=2))
+    units = pa.Table.from_batches(batches)
     assert found["code0"].to_pylist() == ["p", "q", "p", "q", "p"]
     assert found["amount0"].to_pylist() == [-2, 1, 5, 7, 9]
     assert len(set(found["owner"].to_pylist())) == 5
-    assert units["unit"].to_pylist() == sorted(["1:p1:5", "1:q1:7", "1:p2:-2", "1:q1:1", "1:p1:9"])
+    assert sorted(units["unit"].to_pylist()) == sorted(["1:p1:5", "1:q1:7", "1:p2:-2", "1:q1:1", "1:p1:9"])
     assert dict(zip(units["unit"].to_pylist(), units["holding"].to_pylist(), strict=True))["1:p1:9"] == "z"

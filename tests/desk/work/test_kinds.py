@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from statveil.core.errors import InputError
-from statveil.desk.work.kinds import COMPARE, EVALUATE, FRONT, PREPARE, PROTECT, WORKS, comparison_wish, methods
+from statveil.desk.work.kinds import COMPARE, EVALUATE, FRONT, PREPARE, PROTECT, SERVE, WORKS, comparison_wish, methods
 from statveil.jobs.compare.methods import COMPARED
 
 
 def test_every_kind_has_its_work_and_every_method_its_words() -> None:
-    assert set(WORKS) == {PROTECT, COMPARE, FRONT, EVALUATE, PREPARE}
+    assert set(WORKS) == {PROTECT, COMPARE, FRONT, EVALUATE, PREPARE, SERVE}
     assert list(methods()) == list(COMPARED)
 
 
