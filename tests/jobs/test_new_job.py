@@ -46,3 +46,23 @@ def test_a_server_weighs_its_records(tmp_path: Path) -> None:
     assert part["unit"] == "person"
     assert "hh_id" not in part["dimensions"]
     assert {each.get("column") for each in part["measure"]} == {"pay", None}
+
+
+def of_firms(size: int = 60) -> str:
+    """Two firms in three have an owner with a number of its own; a group of ages, and one of few codes, are no owners."""
+    rows = (f"F{n:03},{n // 3 * 2 + 9_901},{'abc'[n % 3]},{'xy'[n % 2]},{'ABC'[n % 3]}{1 + n % 4},{10 * n}" for n in range(size))
+    return "firm,group_id,age_group,group,trade,turnover\n" + "\n".join(rows)
+
+
+def test_the_number_of_an_owner_is_no_amount_and_groups_of_few_codes_are_no_owners(tmp_path: Path) -> None:
+    table = first_job(tmp_path, of_firms())["table"]
+    assert table["holding"] == "group_id"
+    assert table["measure"] == "turnover"
+    assert set(table["dimensions"]) == {"age_group", "group", "trade"}
+
+
+def test_codes_whose_first_letters_are_shared_may_have_a_tree_and_are_told(tmp_path: Path) -> None:
+    first_job(tmp_path, of_firms())
+    text = (tmp_path / "job.toml").read_text()
+    assert "# If the first character of trade is a group: trade = { digits = [1, 1] }" in text
+    assert "first character of group" not in text

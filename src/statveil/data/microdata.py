@@ -57,6 +57,10 @@ class ColumnProfile(NamedTuple):
     """From the smallest to the largest, where all values are numbers."""
     spread: AmountSpread | None = None
     """Of a column of amounts. Confidential."""
+    width: int = 0
+    """Of codes that are all as long."""
+    heads: int = 0
+    """How many different first characters there are."""
 
 
 def profile(data: Microdata) -> list[ColumnProfile]:
@@ -74,7 +78,8 @@ def _facts(data: Microdata, place: int) -> str:
     return (
         f"count(DISTINCT nullif({text}, '')) AS distinct{place}, count(nullif({text}, '')) AS given{place}, "
         f"count(*) FILTER (WHERE {number}) AS numbers{place}, count(DISTINCT length(nullif({text}, ''))) AS widths{place}, "
-        f"coalesce(max({amount}) - min({amount}), 0) AS span{place}, "
+        f"coalesce(max({amount}) - min({amount}), 0) AS span{place}, coalesce(max(length({text})), 0) AS width{place}, "
+        f"count(DISTINCT left(nullif({text}, ''), 1)) AS heads{place}, "
         f"count(DISTINCT nullif({text}, '')) FILTER (WHERE NOT {number}) AS words{place}, "
         f"quantile_disc({amount}, [0, 0.5, 0.99, 1]) AS spread{place}, max(abs({amount})) / nullif(sum(abs({amount})), 0) AS share{place}, "
         f"count(*) FILTER (WHERE {number} AND regexp_matches({text}, '[.,]')) AS broken{place}"
@@ -86,7 +91,8 @@ def _column(name: str, place: int, row: dict[str, Any]) -> ColumnProfile:
     span = facts["span"] if facts["given"] and facts["numbers"] == facts["given"] else None
     look = _look(**facts)
     spread = AmountSpread._make([*row[f"spread{place}"], row[f"share{place}"] or 0.0]) if look == "number" else None
-    return ColumnProfile(name, look, facts["distinct"], row["records"] - facts["given"], span, spread)
+    width = row[f"width{place}"] if facts["widths"] == 1 else 0
+    return ColumnProfile(name, look, facts["distinct"], row["records"] - facts["given"], span, spread, width, row[f"heads{place}"])
 
 
 def _look(*, distinct: int, given: int, numbers: int, broken: int, widths: int, span: float, words: int) -> Look:

@@ -220,11 +220,13 @@ class Shown(NamedTuple):
     codes: int = 200
     """A column with more codes wants a tree, and is suggested as a dimension only where there is none with fewer."""
     classes: int = 15
-    """Ages and years with no fewer different values get classes."""
+    """Ages and years with no fewer different values get classes; of owners there are more."""
 
 
 SHOWN = Shown()
-WEIGHTS, HOLDINGS = ("weight", "wgt"), ("holding", "owner", "group", "parent")
+WEIGHTS = ("weight", "wgt")
+HOLDINGS = frozenset(("holding", "owner", "group", "parent"))
+"""Words in the name of a column that tells owners apart, beside words for a number; `age_group` is another."""
 HOUSEHOLDS = frozenset(("household", "hh", "hid", "hhid", "hhnr", "hhno", "family"))
 """Words in the name of a column that tells households apart, beside words for a number; `hhsize` and `household_type` are others."""
 _SERIAL = frozenset(("id", "ori", "nr", "no", "number", "code", ""))
@@ -262,7 +264,8 @@ def new_job(data: Path, target: Path, kind: Kind = "table") -> list[ColumnProfil
     gaps = _gaps(content, columns)
     doubtful = {name: words for name, words in doubtful_words(records).items() if name not in missing}
     head = _HEADS[kind].format(target=target.name) + gaps.in_words() + _household_in_words(kind, columns)
-    text = head + to_toml(_with_gaps_settled(content, gaps)) + _columns_in_words(columns) + _doubts_in_words(doubtful)
+    trees = "" if kind == "records" else _trees_in_words(columns)
+    text = head + trees + to_toml(_with_gaps_settled(content, gaps)) + _columns_in_words(columns) + _doubts_in_words(doubtful)
     write_new(target, text)
     return columns
 
@@ -325,6 +328,13 @@ def _gaps(content: dict[str, object], columns: Sequence[ColumnProfile]) -> Gaps:
     )
 
 
+def _trees_in_words(columns: Sequence[ColumnProfile]) -> str:
+    """Codes that share their first characters may be a tree; only who knows them can say so."""
+    likely = [each for each in roles_of(columns).dimensions[: SHOWN.dimensions] if each.width > 1 and 1 < each.heads <= each.distinct // 2]
+    lines = [f"# If the first character of {each.name} is a group: {each.name} = {{ digits = [1, {each.width - 1}] }}" for each in likely]
+    return "\n".join(lines) + "\n\n" if lines else ""
+
+
 def _household_in_words(kind: Kind, columns: Sequence[ColumnProfile]) -> str:
     household = roles_of(columns).household if kind == "records" else None
     if household is None:
@@ -360,7 +370,7 @@ def _doubts_in_words(doubtful: Mapping[str, list[str]]) -> str:
 
 def roles_of(columns: Sequence[ColumnProfile]) -> Roles:
     weights = [each.name for each in columns if each.span is not None and _is_weight(each)]
-    holding = _named([each for each in columns if each.look in ("code", "identifier")], HOLDINGS)
+    holding = next((each.name for each in columns if _is_holding(each)), None)
     household = next((each.name for each in columns if _is_household(each)), None)
     rest = [each for each in columns if each.name not in (holding, household, *weights)]
     codes = [each for each in rest if each.look == "code" and each.distinct > 1]
@@ -382,8 +392,9 @@ def _is_household(column: ColumnProfile) -> bool:
     return column.distinct > 1 and bool(words & HOUSEHOLDS) and words <= HOUSEHOLDS | _SERIAL
 
 
-def _named(columns: Sequence[ColumnProfile], words: Sequence[str]) -> str | None:
-    return next((each.name for each in columns if any(word in each.name.lower() for word in words)), None)
+def _is_holding(column: ColumnProfile) -> bool:
+    words = _words_of(column)
+    return column.distinct > SHOWN.classes and bool(words & HOLDINGS) and words <= HOLDINGS | _SERIAL
 
 
 def _content(kind: Kind, file: str, columns: Sequence[ColumnProfile]) -> dict[str, object]:
