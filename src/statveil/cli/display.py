@@ -186,6 +186,8 @@ def show_release(outcome: FolderRelease, *, as_json: bool) -> None:
     _show_floors(numbers["floors"])
     typer.echo(f"{audit_in_words(release.audit)}\n")
     typer.echo(f"{attacks_in_words(outcome.attacks)}\n")
+    if "narrow" in numbers:
+        typer.echo(f"{numbers['narrow']}\n")
     _show_repairs(release.repairs_in_words(), weakened=release.protection_weakened)
     _show_spread([each.words for each in release.sensitivity.spread])
     width = max(len(words) for words in outcome.files)

@@ -201,3 +201,14 @@ def test_cells_of_one_level_have_one_number(tmp_path: Path) -> None:
     level, view = levels_of(table), table.views[0]
     assert len(np.unique(level)) == 6  # three depths of streets times two of trades
     assert level[view.cell[0]] == 0
+
+
+@pytest.mark.slow
+def test_bounds_that_a_reader_may_know_are_told_and_the_way_back_is_still_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The summary says that they narrow the way back, which T12 tries with them."""
+    monkeypatch.setenv("STATVEIL_KEY", "5a" * 32)
+    narrow = 'attacks = "report"\n[protection.bounds]\npercent_down = 60\npercent_up = 60'
+    made = job(tmp_path, more=RICH, rules=RULES, protection=narrow)
+    outcome = folders.protect_to_folder(made, tmp_path / "out")
+    assert outcome.attacks["T12"].status != "not applicable"
+    assert "wider ones help" in folders.figures(outcome.release)["narrow"]

@@ -339,6 +339,12 @@ class SystemOriginals:
         given: dict[str, Any] = {name: array[cells] for name, array in vars(self).items() if array is not None}
         return SystemOriginals(**given)
 
+    def bounds_around(self, published: ReleasedSystem) -> ReleasedSystem:
+        """The released system with bounds that its sensitive cells keep: such a cell moved by its level, whatever the bounds of the others."""
+        low = np.where(self.sensitive, np.minimum(published.low, published.released - self.upper), published.low)
+        high = np.where(self.sensitive, np.maximum(published.high, published.released + self.lower), published.high)
+        return replace(published, low=np.where(published.low >= 0, np.maximum(low, 0), low), high=high)
+
     def draws(self, cells: AnyArray) -> int:
         """How many of these cells are moved independently of each other: levels are drawn from who leads."""
         return int(np.count_nonzero(cells)) if self.leader is None else int(np.unique(self.leader[cells]).size)

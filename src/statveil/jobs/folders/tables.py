@@ -32,7 +32,7 @@ from statveil.jobs.schema import FileFormat, TradeoffPart
 from statveil.jobs.staging import moved, staged, write_run, write_text
 from statveil.jobs.table_job import TableJob
 from statveil.jobs.tables.earlier import refuse_other_key, table_print
-from statveil.jobs.tables.own_attacks import ReleaseOrigin, attack_release, refuse_if_broken, seconds_for_attacks
+from statveil.jobs.tables.own_attacks import NARROW, ReleaseOrigin, attack_release, is_narrow, refuse_if_broken, seconds_for_attacks
 from statveil.jobs.tables.protect import ProtectionSettings, protect_records, settled
 from statveil.jobs.tables.released import as_json, keep_as_json
 from statveil.jobs.tradeoff.tradeoff import TableTradeoff, tradeoff_table
@@ -109,7 +109,7 @@ def attack_own(job: TableJob, release: Release, *, on_progress: OnProgress | Non
     origin = ReleaseOrigin(data=job.microdata, linked=job.linked(), rules=job.rules(), options=job.options())
     report = attack_release(release, origin, seconds=seconds_for_attacks(job.limits()), tell=stages(on_progress, job.limits()))
     if job.parts.protection.attacks == "refuse":
-        refuse_if_broken(report, origin.options)
+        refuse_if_broken(report, release)
     return report
 
 
@@ -203,6 +203,7 @@ def figures(release: Release, attacks: SuiteReport | None = None) -> dict[str, A
         "floors": floor_figures(release),
         "moved_totals": moved_in_words(release.table, release.protected),
         **({} if attacks is None else {"attacks": attacks.as_json()}),
+        **({"narrow": NARROW} if is_narrow(release.requirements) else {}),
         **({"safe_by_spread": [each.words for each in release.sensitivity.spread]} if release.sensitivity.spread else {}),
     }
 

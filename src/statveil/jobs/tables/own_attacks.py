@@ -18,13 +18,14 @@ from statveil.audit.attacks.case import Contributions, Respondents, ReverseSolve
 from statveil.audit.attacks.public import ReleasedSystem, around
 from statveil.audit.attacks.suite import THREAT_BY_ID, attack_system
 from statveil.audit.attacks.verdict import SuiteReport, Verdict, not_applicable
+from statveil.audit.tables import Requirements
 from statveil.core.arrays import IntArray
 from statveil.core.errors import AuditFailed
 from statveil.core.limits import Limits
 from statveil.data.microdata import Microdata
 from statveil.jobs.reverse import reverse_by_adjustment
 from statveil.jobs.tables.assess import LinkedTables
-from statveil.protect.options import Bounds, Options
+from statveil.protect.options import Options
 from statveil.publish.release import Release
 from statveil.risk.assess import assess
 from statveil.risk.coalitions import opponents
@@ -38,6 +39,7 @@ OWN_ATTACKS = ("T11", "T17", "T27", "T19", "T14", "T13", "T12")
 """In the order in which they are made: the quick ones first."""
 ONLY_TOLD = ("T19",)
 """Its chi-square fails one sound release in fifty; the decimals themselves are a matter of the audit."""
+NARROW = "Bounds and caps that a reader may know narrow the way back: wider ones help against T11 and T12."
 OVER = "The time for attacks was over before this one."
 
 
@@ -99,18 +101,22 @@ def _name(release: Release) -> str:
     return ", ".join(view.name for view in release.protected.views)
 
 
-def refuse_if_broken(report: SuiteReport, options: Options) -> None:
+def refuse_if_broken(report: SuiteReport, release: Release) -> None:
     """Nothing is released of which an attack learns more than its mark allows; of what chance alone may bring about it is only told."""
     failed = [each for each in report.failed if each.threat.id not in ONLY_TOLD]
     if failed:
         told = "; ".join(f"{each.threat.id} {each.threat.name}: {each.number}" for each in failed)
-        narrow = options.cap is not None or options.bounds != Bounds()
-        wider = "Bounds and caps that a reader may know narrow the way back: wider ones help against T11 and T12. " if narrow else ""
+        wider = f"{NARROW} " if is_narrow(release.requirements) else ""
         raise AuditFailed(
             f"Attacks on the release learn more than they may; nothing is released. {told}.",
             hint=f"{wider}docs/attacks.md says what each attack does and what helps against it. To release it all the same, with the "
             'attacks reported, write attacks = "report" under [protection].',
         )
+
+
+def is_narrow(asked: Requirements) -> bool:
+    """Whether it is said how far cells may move, which a reader may know."""
+    return any(each is not None for each in (asked.cap, asked.percent_down, asked.percent_up))
 
 
 def release_case(
@@ -123,22 +129,24 @@ def release_case(
     released = protected.value * unit
     low, high = around(released, most_change(origin.options))
     matrix = relations(table)
+    published = ReleasedSystem(
+        relations=matrix,
+        rhs=np.zeros(matrix.shape[0], dtype=np.int64),
+        released=released,
+        low=low,
+        high=high,
+        known_bounds=most_change(origin.options) is not None,
+    )
+    originals = SystemOriginals(
+        value=table.value * step,
+        sensitive=np.array(sensitivity.sensitive),
+        lower=sensitivity.lower_level * step,
+        upper=sensitivity.upper_level * step,
+        leader=table.leader,
+    )
     return SystemCase(
-        published=ReleasedSystem(
-            relations=matrix,
-            rhs=np.zeros(matrix.shape[0], dtype=np.int64),
-            released=released,
-            low=low,
-            high=high,
-            known_bounds=most_change(origin.options) is not None,
-        ),
-        originals=SystemOriginals(
-            value=table.value * step,
-            sensitive=np.array(sensitivity.sensitive),
-            lower=sensitivity.lower_level * step,
-            upper=sensitivity.upper_level * step,
-            leader=table.leader,
-        ),
+        published=originals.bounds_around(published),
+        originals=originals,
         cap=float(origin.options.cap or TUNING.usual_cap),
         effort=effort,
         reverse=reverse,

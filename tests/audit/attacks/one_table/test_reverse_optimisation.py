@@ -70,3 +70,18 @@ def test_the_way_back_is_looked_for_in_published_units() -> None:
     assert heard[0].lower.tolist() == [1, 1, 1]
     assert verdict.figures["cells"] == 3
     assert verdict.figures["recovered within 0.1 p"] == 1.0
+
+
+def test_bounds_that_a_reader_knows_leave_sensitive_cells_room_for_their_levels() -> None:
+    """Others lie within 20% of the truth. A sensitive cell of 1,000 that had to move by 300 does not, and its reader knows it."""
+    public, secret = chain(1)
+    narrow = dataclasses.replace(public, low=np.full(3, 833.0), high=np.full(3, 1250.0), known_bounds=True)
+    levels = np.array([300, 300, 300])
+    secret = dataclasses.replace(secret, sensitive=np.array([True, False, False]), lower=levels, upper=levels)
+    wide = secret.bounds_around(narrow)
+    assert wide.low.tolist() == [700, 833, 833]
+    assert wide.high.tolist() == [1300, 1250, 1250]
+    assert secret.bounds_around(public).low.tolist() == [0, 0, 0]
+    heard: list[ReverseProblem] = []
+    reversed_verdict([(narrow, secret)], heard.append, 2.0)
+    assert heard[0].published.low.tolist() == [700, 833, 833]

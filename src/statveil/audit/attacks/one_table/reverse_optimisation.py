@@ -67,7 +67,8 @@ def reversed_verdict(
 
 
 def in_published_units(published: ReleasedSystem, secret: SystemOriginals, unit: int) -> ReverseProblem:
-    """What is released is whole in these; levels are rounded up."""
+    """What is released is whole in these; levels are rounded up, and sensitive cells may have moved by them."""
+    published = secret.bounds_around(published)
     released = replace(
         published, rhs=published.rhs // unit, released=published.released // unit, low=published.low / unit, high=published.high / unit
     )
