@@ -340,7 +340,7 @@ class SystemOriginals:
         return SystemOriginals(**given)
 
     def bounds_around(self, published: ReleasedSystem) -> ReleasedSystem:
-        """The released system with bounds that its sensitive cells keep: such a cell moved by its level, whatever the bounds of the others."""
+        """The released system with bounds that its sensitive cells keep: they moved by their levels, whatever the bounds of others."""
         low = np.where(self.sensitive, np.minimum(published.low, published.released - self.upper), published.low)
         high = np.where(self.sensitive, np.maximum(published.high, published.released + self.lower), published.high)
         return replace(published, low=np.where(published.low >= 0, np.maximum(low, 0), low), high=high)
