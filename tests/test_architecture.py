@@ -160,7 +160,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let what runs in a child run here, where it is heard; tells the functions that would have run there."""
     made: list[str] = []
 
-    def run_here(calls: Sequence[Call], *, seconds: float, on_message: Callable[[Any], object]) -> Halt:
+    def run_here(calls: Sequence[Call], *, seconds: float, on_message: Callable[[Any], object], over: Callable[[], bool]) -> Halt:
         for function, arguments in calls:
             made.append(function.__name__)
             function(*arguments, on_message)

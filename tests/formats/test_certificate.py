@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from statveil.core.errors import FormatError
-from statveil.formats.certificate import TUNING, Cases, Certificate, Multipliers, read_certificate, write_certificate
+from statveil.formats.certificate import (
+    TUNING,
+    Alike,
+    Cases,
+    Certificate,
+    Copies,
+    Multipliers,
+    packed,
+    read_certificate,
+    write_certificate,
+)
 
 NOTHING = Multipliers((), (), (), (), ())
 PROOF = Cases(0, Cases(1, NOTHING, NOTHING, -3), NOTHING, 10**30)
@@ -84,3 +96,15 @@ def test_a_negative_amount_is_read(tmp_path: Path) -> None:
     write_certificate(certificate(worth=-5), path)
     assert read_certificate(path).worth == -5
     assert json.loads(path.read_text())["worth"] == "-5"
+
+
+def test_copies_are_read_back_from_a_compressed_file(tmp_path: Path) -> None:
+    """Whatever they are packed by, gzip unpacks the file and zlib the factors; the same certificate gives the same bytes."""
+    factors = np.arange(-6, 6).reshape(3, 4) * 10**8
+    copies = Copies(NOTHING, (0, 1, 2, 3), (0, 0, 0), packed(factors), (0, 1, 2))
+    proof = Alike(0, 1, copies, NOTHING)
+    for name in ("bound.json", "bound.json.gz", "again.json.gz"):
+        write_certificate(certificate(proof=proof), tmp_path / name, compressed=name.endswith(".gz"))
+        assert read_certificate(tmp_path / name).proof == proof
+    assert (tmp_path / "bound.json.gz").read_bytes() == (tmp_path / "again.json.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "bound.json.gz").read_bytes()) == (tmp_path / "bound.json").read_bytes()

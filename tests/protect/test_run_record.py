@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+import time
 
-from statveil.protect.run_record import _ComponentRecord
-from statveil.protect.search_state import NO_MULTIPLIERS, SearchNews
+import numpy as np
+import pytest
+
+from statveil.core.limits import Limits
+from statveil.formats.certificate import Alike
+from statveil.protect.bounds.check_time import seconds_to_check
+from statveil.protect.presolve.components import components_of
+from statveil.protect.presolve.reduce import reduce_problem
+from statveil.protect.run_record import RunRecord, _ComponentRecord
+from statveil.protect.search_state import NO_MULTIPLIERS, AnyMultipliers, LiftedMultipliers, Proof, SearchNews
 from tests.protect.claims import CHEAP, ROW
 
 DEARER = np.array([5, -5, 0, 0])
@@ -89,3 +97,50 @@ def test_a_gap_that_only_a_solver_claims_ends_nothing() -> None:
     assert not part.settles(0)
     part.hear(0, ROW, SearchNews("proof", 7.0, 6.0, proof=NO_MULTIPLIERS))
     assert part.settles(0)
+
+
+class Clock:
+    """A clock that stands where it is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+def one_copy(cells: int) -> AnyMultipliers:
+    none = np.zeros(0, dtype=np.int64)
+    copies = np.zeros((ROW.rhs.size, cells), dtype=np.int64)
+    return LiftedMultipliers(NO_MULTIPLIERS, np.zeros(cells, dtype=np.int64), copies, copies[:, 0], none, none, np.zeros(0))
+
+
+def test_the_larger_the_proof_the_sooner_a_run_must_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree took eighteen seconds to be checked and written after a limit of sixty."""
+    clock, record = Clock(monkeypatch), RunRecord(Limits(seconds=60), None)
+    reduction = reduce_problem(ROW)
+    record.expect(reduction, components_of(reduction.problem))
+    without = record.kept
+    lifted = one_copy(1)
+    record.hear((0, 0, SearchNews("lifting the bound", 5.0, 5.0, proof=lifted)))
+    tree: Proof = Alike(0, 1, Alike(1, 2, lifted, lifted), lifted)
+    record.hear((0, 0, SearchNews("proving by relative signs", 6.0, 6.0, proof=tree)))
+    leaf = seconds_to_check(record.components.whole, lifted)
+    assert record.kept == pytest.approx(without + 3 * leaf)
+    clock.now = 60 - record.kept
+    assert record.is_late(by=0.0)
+    assert not record.is_late(by=0.5)
+    record.hear((0, 0, SearchNews("proving by relative signs", 5.5, 5.5, proof=Alike(0, 1, tree, tree))))
+    assert record.kept == pytest.approx(without + 3 * leaf), "what proves less is not at hand"
+
+
+def test_what_is_too_large_to_be_checked_in_time_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, record = Clock(monkeypatch), RunRecord(Limits(seconds=60), None)
+    reduction = reduce_problem(ROW)
+    record.expect(reduction, components_of(reduction.problem))
+    lifted = one_copy(1)
+    tree: Proof = Alike(0, 1, Alike(1, 2, lifted, lifted), lifted)
+    record.hear((0, 0, SearchNews("lifting the bound", 5.0, 5.0, proof=lifted)))
+    record.hear((0, 0, SearchNews("proving by relative signs", 6.0, 6.0, proof=tree)))
+    assert record.proofs()[:2] == [tree, lifted]
+    assert all(map(record.in_time, record.proofs()))
+    clock.now = 66 - 2 * seconds_to_check(reduction.original, lifted)
+    assert [record.in_time(proof) for proof in record.proofs()[:2]] == [False, True]

@@ -122,6 +122,14 @@ def test_the_quick_of_two_is_heard_and_the_slow_one_killed() -> None:
     assert len(processes._idle) == 1
 
 
+def test_who_is_told_that_it_is_over_stops_before_the_time_given() -> None:
+    """What is heard may shorten the time: what comes after it is to be paid for from it."""
+    messages: list[Any] = []
+    halt = run_isolated([(jobs.sleep_for_ever, ())], seconds=PATIENCE, on_message=messages.append, over=lambda: "asleep" in messages)
+    assert halt is Halt.OUT_OF_TIME
+    assert is_gone(messages[0])
+
+
 @pytest.mark.parametrize("failing", [jobs.stumble, jobs.kill_itself], ids=["it raises", "it is killed"])
 def test_a_failure_of_one_is_told_once_the_others_have_ended(failing: Callable[..., None]) -> None:
     messages: list[Any] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,29 +14,24 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InfeasibleProblem, InputError, NoTableFound, OutOfTime, SolverFailed
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed
 from statveil.protect.adjustment import Adjustment, BoundBy, ending_of
-from statveil.protect.bounds.certificate import Certified, certify, certify_levels
+from statveil.protect.bounds.certificate import Certified, Certifier, certify_levels
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.components import Components, components_of
 from statveil.protect.presolve.reduce import Reduction, reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.run_record import RunRecord
 from statveil.protect.search.methods import Task, check_method, plan_jobs, run_jobs
-from statveil.protect.search_state import SIGN_TREES
 from statveil.protect.warm_up import KernelSet, make_ready
 from statveil.solve.processes import Halt, run_isolated
 
 
 class AdjustTuning(NamedTuple):
-    """What is kept of the time for checking the table and the bound afterwards; all by judgement."""
+    """How long steps may take beyond their time; all by judgement."""
 
     grace: float = 1.0  # seconds a child may overrun before it is killed, where there is no table yet
     overrun: float = 0.1  # of the time, the same where there is one: what a late child would add is not worth the wait
     explaining: float = 0.1  # of the time, on top of it, to find why there is no table, where nobody says that there is none
     explaining_at_least: float = 0.5  # seconds
-    check_share: float = 0.03  # of the time
-    check_per_cell: float = 3.5e-6  # seconds, beside that share
-    uneven_per_cell: float = 7e-6  # where weights differ: their products need integers of more than 64 bits
-    most_of_the_time: float = 0.35  # the largest share
     dense_from: int = 300_000  # cells from which a GPU is looked for, for full tables (docs/methods.md, `dense`)
 
 
@@ -124,8 +120,10 @@ def _without_search(problem: ProtectionProblem, record: RunRecord, method: str, 
 
 
 def _certified(record: RunRecord, objective: float) -> Certified | None:
-    """The certificate that proves most."""
-    found = [certify(record.reduction, proof, objective) for proof in record.proofs()]
+    """The certificate that proves most, of those that there is time to check; there is always time for that of plain multipliers."""
+    certifier = Certifier(record.reduction, objective)
+    *others, plain = record.proofs()
+    found = [certifier.certified(proof) for proof in (*filter(record.in_time, others), plain)]
     return max((each for each in found if each is not None), key=lambda each: each.bound, default=None)
 
 
@@ -169,11 +167,12 @@ def _run(record: RunRecord, method: str, settings: dict[str, Any], start: IntArr
         halt = _made_ready(record, "network")
         if halt is not Halt.FINISHED:
             return halt
-    kept = _kept_for_checks(reduction.original, limits) + _kept_for_trees(components, limits)
-    left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - kept, 0.1))
+    left = dataclasses.replace(limits, seconds=max(limits.seconds - record.seconds - record.kept, 0.1))
+    grace = _grace(record)
     calls = [(run_jobs, (components, jobs, left, time.time())) for jobs in plan]
     try:
-        return run_isolated(calls, seconds=left.seconds + _grace(record), on_message=record.hear)
+        over = partial(record.is_late, by=grace)
+        return run_isolated(calls, seconds=left.seconds + grace, on_message=record.hear, over=over)
     except SolverFailed:
         if not record.has_table:
             raise
@@ -184,17 +183,6 @@ def _run(record: RunRecord, method: str, settings: dict[str, Any], start: IntArr
 def _grace(record: RunRecord) -> float:
     """How long a child may overrun: seconds, before it is killed."""
     return min(TUNING.grace, TUNING.overrun * record.limits.seconds) if record.has_table else TUNING.grace
-
-
-def _kept_for_checks(problem: ProtectionProblem, limits: Limits) -> float:
-    even = bool((problem.weight == problem.weight[:1]).all())
-    per_cell = TUNING.check_per_cell if even else TUNING.uneven_per_cell
-    return min(TUNING.check_share * limits.seconds + per_cell * problem.size, TUNING.most_of_the_time * limits.seconds)
-
-
-def _kept_for_trees(components: Components, limits: Limits) -> float:
-    """What checking a tree of relative signs takes, where there may be a large one."""
-    return SIGN_TREES.kept_for_checks * limits.seconds if SIGN_TREES.fit(components.whole) else 0.0
 
 
 def _in_words(reduction: Reduction, components: Components) -> str:
@@ -219,8 +207,7 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     from statveil.protect.infeasible.explain import explain
     from statveil.protect.infeasible.feasibility import TUNING as FEASIBILITY
 
-    in_time = record.seconds < limits.seconds - _kept_for_checks(problem, limits) - _kept_for_trees(record.components, limits)
-    ended = halt is Halt.FINISHED and in_time  # a method that the clock stopped ends by itself too
+    ended = halt is Halt.FINISHED and not record.is_late(by=0.0)  # a method that the clock stopped ends by itself too
     record.say("looking for what clashes")
     late = max(TUNING.explaining * limits.seconds, TUNING.explaining_at_least)
     longest = FEASIBILITY.explanation_seconds

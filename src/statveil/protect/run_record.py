@@ -16,18 +16,19 @@ from statveil.core.limits import Limits, OnProgress, Progress
 from statveil.formats.certificate import ProofSum
 from statveil.protect.adjustment import CLAIMED, PROVED, BoundBy, TracePoint
 from statveil.protect.bounds.certificate import Certified
+from statveil.protect.bounds.check_time import seconds_kept, seconds_to_check
 from statveil.protect.presolve.components import Components
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.methods import TeamNews
 from statveil.protect.search.plain_table import plain_table
-from statveil.protect.search_state import NO_MULTIPLIERS, ROUNDING, DualMultipliers, Proof, SearchNews, leaves, renumbered
+from statveil.protect.search_state import NO_MULTIPLIERS, ROUNDING, DualMultipliers, LiftedMultipliers, Proof, SearchNews, renumbered
 
 
 class RecordTuning(NamedTuple):
-    """Limits of what is put together from several components; by judgement."""
+    """By judgement."""
 
-    most_for_cases: int = 200_000_000  # leaves times cells up to which proofs by cases of several components are put together
+    late: float = 0.1  # of the time, that checking a proof may take beyond it
     together: float = 0.02  # seconds within which improvements of several components are one point of the trace
 
 
@@ -46,6 +47,7 @@ class RunRecord:
         self._parts: list[_ComponentRecord] = []
         self._plain: tuple[float, IntArray | None] = (math.inf, None)
         self._objectives, self._bounds, self._fixed_cost = np.full(1, np.inf), np.zeros(1), 0.0
+        self._kept, self._to_check = 0.0, np.zeros(1)
 
     def start_with(self, problem: ProtectionProblem) -> None:
         """Have a table at once, if there is a plain one: whatever becomes of the search, there is an answer."""
@@ -62,6 +64,7 @@ class RunRecord:
         self._parts = [_ComponentRecord(self.limits.gap) for _ in range(len(components))]
         self._objectives, self._bounds = np.full(len(components), np.inf), np.zeros(len(components))
         self._open = len(components)
+        self._kept, self._to_check = seconds_kept(reduction.original, self.limits), np.zeros(len(components))
         self._record()
 
     @contextlib.contextmanager
@@ -93,6 +96,19 @@ class RunRecord:
     def has_table(self) -> bool:
         return math.isfinite(self.objective)
 
+    @property
+    def kept(self) -> float:
+        """Seconds that checking the table, and the proofs at hand, takes after the search."""
+        return self._kept + float(self._to_check.sum())
+
+    def is_late(self, *, by: float) -> bool:
+        """Whether so many seconds have passed since no more time was left than what is kept."""
+        return self.seconds + self.kept >= self.limits.seconds + by
+
+    def in_time(self, proof: Proof) -> bool:
+        """Whether what is left of the time, and what it may be passed by, is enough to check the proof."""
+        return self.seconds + seconds_to_check(self.reduction.original, proof) <= self.limits.seconds * (1 + TUNING.late)
+
     def say(self, stage: str) -> None:
         self._tell(Progress(stage, self.seconds, self.objective, self.bound, max(0.0, self.limits.seconds - self.seconds)))
 
@@ -102,6 +118,8 @@ class RunRecord:
         part = self._parts[component]
         self.infeasible |= found.infeasible
         part.hear(rank, self.components.problem(component), found)
+        if found.proof is not None:
+            self._to_check[component] = seconds_to_check(self.components.whole, part.known.proof)
         settled = part.settles(rank)
         self._objectives[component], self._bounds[component] = part.known.objective, part.known.proved
         self._record()
@@ -130,14 +148,12 @@ class RunRecord:
         return deviation
 
     def proofs(self) -> list[Proof]:
-        """The best proof of the bound for the reduced problem, and that of plain multipliers: in whole numbers it may prove more."""
+        """The best proof of the bound for the reduced problem; the best without cases, which is checked sooner; and that of plain
+        multipliers, which in whole numbers may prove more."""
         plain = self._plain_proof(range(len(self._parts)))
         if self.components.is_whole:
-            best = self._parts[0].known.proof
-            return [plain] if isinstance(best, DualMultipliers) else [best, plain]
+            return [*self._parts[0].known.beside_plain(), plain]
         by_cases = [number for number, part in enumerate(self._parts) if not isinstance(part.known.proof, DualMultipliers)]
-        if sum(leaves(self._parts[number].known.proof) for number in by_cases) * self.components.whole.size > TUNING.most_for_cases:
-            by_cases = []
         if not by_cases:
             return [plain]
         rest = self._plain_proof(number for number in range(len(self._parts)) if number not in by_cases)
@@ -180,13 +196,17 @@ class RunRecord:
 
 
 class _BestKnown:
-    """The best table, bound and proof of one component, as far as some of the teams have told."""
+    """The best table, bound and proof of one component, as far as some of the teams have told.
+
+    `plain` is the best proof of plain multipliers; `single` the best of copies without cases, if there is one.
+    """
 
     def __init__(self) -> None:
         self.best: IntArray | None = None
         self.objective, self.bound, self.proved, self.claimed = float("inf"), 0.0, 0.0, 0.0
         self.proof: Proof = NO_MULTIPLIERS
         self.plain = NO_MULTIPLIERS
+        self.single: LiftedMultipliers | None = None
         self.rank, self._claims_false = 0, False
 
     def weigh(self, found: SearchNews) -> None:
@@ -196,8 +216,16 @@ class _BestKnown:
         self.bound = max(self.bound, found.proved, self.claimed)
         if found.proof is not None and found.proved > self.proved:
             self.proof, self.proved = found.proof, found.proved
-            self.plain = found.proof if isinstance(found.proof, DualMultipliers) else self.plain
+            if isinstance(found.proof, DualMultipliers):
+                self.plain = found.proof
+            elif isinstance(found.proof, LiftedMultipliers):
+                self.single = found.proof
         self._drop_false_claim()
+
+    def beside_plain(self) -> list[Proof]:
+        """The best proof, and, if that has cases, the best of copies without them, which is checked sooner."""
+        alone = [] if self.single is None or self.single is self.proof else [self.single]
+        return [each for each in (self.proof, *alone) if not isinstance(each, DualMultipliers)]
 
     def compare(self, rank: int, objective: float, deviation: IntArray) -> None:
         """Between tables of equal cost the first team's counts, so that the answer does not depend on who was quicker."""

@@ -64,9 +64,9 @@ AnyMultipliers = DualMultipliers | LiftedMultipliers
 Proof = AnyMultipliers | Cases[AnyMultipliers] | Alike[AnyMultipliers] | ProofSum[AnyMultipliers]
 
 
-def leaves(proof: Proof) -> int:
-    """How many sets of multipliers a proof has."""
-    return 1 if isinstance(proof, AnyMultipliers) else sum(map(leaves, _parts(proof)))
+def leaves_of(proof: Proof) -> list[AnyMultipliers]:
+    """The sets of multipliers that a proof has."""
+    return [proof] if isinstance(proof, AnyMultipliers) else [leaf for part in _parts(proof) for leaf in leaves_of(part)]
 
 
 def _parts(proof: Cases[AnyMultipliers] | Alike[AnyMultipliers] | ProofSum[AnyMultipliers]) -> tuple[Proof, ...]:
@@ -103,7 +103,6 @@ class SignTreeLimits(NamedTuple):
 
     fewest_copies: int = 13  # sensitive cells from which a tree may be large
     most_copies: int = 128  # and up to which there is one: four nodes of hier16 (87) take its root's 62,032 to 62,705 in 2 CPU s
-    kept_for_checks: float = 0.05  # of the time: each leaf of a tree takes the checker milliseconds
 
     def fit(self, problem: ProtectionProblem) -> bool:
         """Whether there may be a large tree."""

@@ -31,6 +31,7 @@ used."""
 
 Send = Callable[[Any], None]
 Call = tuple[Callable[..., None], tuple[Any, ...]]
+Over = Callable[[], bool]
 
 
 class ProcessTuning(NamedTuple):
@@ -53,35 +54,36 @@ class Halt(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[[Any], object]) -> Halt:
+def run_isolated(calls: Sequence[Call], *, seconds: float, on_message: Callable[[Any], object], over: Over | None = None) -> Halt:
     """Make each call `function(*arguments, send)` in a child of its own, side by side; `on_message` gets each thing they send.
 
-    It may answer True: that is enough, stop.
+    It may answer True: that is enough, stop. `over` is asked now and then whether the time is up sooner than was said.
 
     The functions must be importable by name. Ctrl-C in the parent ends the children and is told as INTERRUPTED, not raised.
     """
     deadline = time.monotonic() + seconds
+    listener = _Listener(deadline, on_message, over or (lambda: False))
     warm = bool(_idle)
     try:
-        return _run(calls, deadline, on_message)
+        return _run(calls, listener)
     except (BrokenPipeError, EOFError):  # before anybody has spoken
         if not warm:  # a child kept from an earlier call may have died unseen: then a new one is worth a try
             raise _no_answer() from None
     dismiss_idle()
     try:
-        return _run(calls, deadline, on_message)
+        return _run(calls, listener)
     except (BrokenPipeError, EOFError):
         raise _no_answer() from None
 
 
-def _run(calls: Sequence[Call], deadline: float, on_message: Callable[[Any], object]) -> Halt:
+def _run(calls: Sequence[Call], listener: _Listener) -> Halt:
     children: list[subprocess.Popen[bytes]] = []
     finished: list[subprocess.Popen[bytes]] = []
     try:
         children.extend(_warm() or _start() for _ in calls)  # all at first: a long message to one waits until it is awake
         for child, (function, arguments) in zip(children, calls, strict=True):
             _write(child.stdin, (function.__module__, function.__qualname__, arguments))
-        return _listen(children, finished, deadline, on_message)
+        return _listen(children, finished, listener)
     except KeyboardInterrupt:
         return Halt.INTERRUPTED
     finally:
@@ -129,9 +131,15 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _listen(
-    children: list[subprocess.Popen[bytes]], finished: list[subprocess.Popen[bytes]], deadline: float, on_message: Callable[[Any], object]
-) -> Halt:
+class _Listener(NamedTuple):
+    """Until when children are heard, and by whom."""
+
+    deadline: float
+    on_message: Callable[[Any], object]
+    over: Over
+
+
+def _listen(children: list[subprocess.Popen[bytes]], finished: list[subprocess.Popen[bytes]], listener: _Listener) -> Halt:
     """Hear all children until each has finished or the time is up. One that fails does not end the others; its failure is raised at last.
 
     A child that dies before anybody has spoken is another matter: it may have been dead all along (`run_isolated`).
@@ -144,15 +152,15 @@ def _listen(
             selector.register(child.stdout, selectors.EVENT_READ, child)
         while selector.get_map():
             note_memory(child.pid for child in children)
-            left = deadline - time.monotonic()
-            if left <= 0:  # one that never stops talking has its time too
+            left = listener.deadline - time.monotonic()
+            if left <= 0 or listener.over():  # one that never stops talking has its time too
                 return Halt.OUT_OF_TIME
             ready = selector.select(min(left, TUNING.interval))
             for key, _ in ready:
                 kind, content = _read_or_failure(key.fileobj, alone=not spoken)
                 if kind == "message":
                     spoken = True
-                    if on_message(content) is True:
+                    if listener.on_message(content) is True:
                         return Halt.FINISHED
                     continue
                 selector.unregister(key.fileobj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 import numpy as np
@@ -37,11 +38,11 @@ def _worth(bound: float, promised: float) -> Worth:
     return Worth(bound, promised, 1.0, none, none, none, np.zeros((0, 0)))
 
 
-def climbed(promises: list[float], enough: float) -> tuple[Ascent, Told]:
+def climbed(promises: list[float], enough: float, end: float = math.inf) -> tuple[Ascent, Told]:
     model = Told(promises)
     none: Any = np.zeros(0, dtype=np.float32)
     ascent = Ascent(cast("CopyModel", model), CopyNode(*[none] * 13))
-    ascent.climb(enough)
+    ascent.climb(enough, end)
     return ascent, model
 
 
@@ -66,3 +67,8 @@ def test_it_ends_whatever_happens() -> None:
     ascent, model = climbed([0.0, 900.0] * 20, enough=1000)
     assert ascent.looks == TUNING.most
     assert (ascent.best.bound, model.mended) == (899, 1)
+
+
+def test_the_clock_ends_it_between_two_looks() -> None:
+    ascent, model = climbed([20.0, 40.0, 80.0], enough=15, end=0.0)
+    assert (ascent.looks, ascent.best.bound, model.mended) == (0, 0, 0)

@@ -15,7 +15,7 @@ from statveil.protect.bounds import branch_and_bound
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search_state import DualMultipliers, Search, SearchNews, leaves, renumbered
+from statveil.protect.search_state import DualMultipliers, Search, SearchNews, leaves_of, renumbered
 from tests.audit.certificates import certificate_of
 from tests.protect.bounds.proofs import table
 from tests.protect.problems import problem_of, small_problems
@@ -112,7 +112,7 @@ def test_a_proof_of_a_part_is_renumbered_for_the_whole() -> None:
     assert split.up.relations.tolist() == [0, 0, 0, 2, 0]
     assert split.up.cut_relation.tolist() == [3, 3]
     assert split.up.cut_cell.tolist() == [-1, 9]
-    assert leaves(proof) == 2
+    assert len(leaves_of(proof)) == 2
 
 
 def test_a_cover_cut_asks_for_more_once_senses_are_settled() -> None:

@@ -14,7 +14,7 @@ from statveil.protect.adjust import adjust_problem
 from statveil.protect.bounds import lifted
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search_state import DualMultipliers, LiftedMultipliers, leaves, renumbered
+from statveil.protect.search_state import DualMultipliers, LiftedMultipliers, leaves_of, renumbered
 from tests.protect.bounds.copies import bounds_of, three_way
 from tests.protect.problems import small_problems
 from tests.reference.cta import cheapest_cost
@@ -63,7 +63,7 @@ def test_a_part_of_a_problem_in_the_numbers_of_the_whole() -> None:
     proof = LiftedMultipliers(plain, np.array([1, 0]), np.array([[3, 0], [0, 4]]), np.array([5, 6]), none, none, np.zeros(0))
     whole = renumbered(Alike(0, 1, proof, plain), rows=np.array([5, 2]), cells=np.array([7, 9]), count=6)
     assert isinstance(whole, Alike)
-    assert (whole.cell, whole.other, leaves(whole)) == (7, 9, 2)
+    assert (whole.cell, whole.other, len(leaves_of(whole))) == (7, 9, 2)
     same = whole.same
     assert isinstance(same, LiftedMultipliers)
     assert same.cells.tolist() == [9, 7]

@@ -7,6 +7,7 @@ near. So they are mended where they do not fit, which costs as much as some fift
 from __future__ import annotations
 
 import math
+import time
 from typing import NamedTuple
 
 from statveil.protect.bounds.copy_model import CopyModel, Worth, kept
@@ -35,9 +36,9 @@ class Ascent:
         self.best = kept(model.worth(node, node.relations, node.cuts, node.triangles))
         self.last, self.moved, self.looks = self.best, math.inf, 0
 
-    def climb(self, enough: float) -> None:
-        """Until the multipliers prove enough, or have settled."""
-        while self.best.bound < enough and self.looks < TUNING.most:
+    def climb(self, enough: float, end: float = math.inf) -> None:
+        """Until the multipliers prove enough, or have settled, or the clock (`time.monotonic`) is at the end."""
+        while self.best.bound < enough and self.looks < TUNING.most and time.monotonic() < end:
             self.look()
             settled = self.looks >= TUNING.first and self.moved < TUNING.moves * abs(enough - self.last.promised)
             first, every = TUNING.early

@@ -26,6 +26,7 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.formats.certificate import COVER, Cases
+from statveil.protect.bounds.check_time import seconds_for_leaves
 from statveil.protect.bounds.cuts import SizeCuts, least_imbalance, least_sizes
 from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
@@ -77,7 +78,7 @@ def prove_by_tree(search: Search, *, polish: Polish | None = None, share: float 
     root = program.root(search.seconds_left - leave)
     tree = _SenseTree(search, program, root)
     told = TUNING.first_news
-    while tree.open and tree.count < TUNING.most_nodes and search.seconds_left > leave and not tree.stuck:
+    while tree.open and tree.count < TUNING.most_nodes and search.seconds_left > max(leave, tree.seconds_to_check) and not tree.stuck:
         tree.branch(search.seconds_left - leave)
         if tree.count > told:  # now and then, in case this process is ended before it can say more
             tree.offer()
@@ -142,6 +143,11 @@ class _SenseTree:
         """Whether many nodes have raised the bound by next to nothing: then a tree will not do it."""
         rise, gap = self.open[0][0] - self.root.value, self.search.objective - self.root.value
         return self.count > TUNING.patience and rise < TUNING.least_rise * gap
+
+    @property
+    def seconds_to_check(self) -> float:
+        """What its proof takes as it is now: a leaf more than half of its nodes."""
+        return seconds_for_leaves(self.search.problem, (self.count + 1) // 2, 0)
 
     def _push(self, node: _TreeNode) -> None:
         worth_it = node.value < self.program.enough(self.search.objective) and node.depth < TUNING.deepest

@@ -52,11 +52,23 @@ class Certified(NamedTuple):
     bound: float
 
 
+class Certifier:
+    """Certificates of proofs found on the reduced problem, for tables cheaper than `objective`. What they share is worked out once."""
+
+    def __init__(self, reduction: Reduction, objective: float) -> None:
+        self._problem, self._objective = reduction.original, objective
+        self._translation = _Translation(reduction, _scale(reduction.original.weight))
+        self._ties = _derived(reduction)
+
+    def certified(self, proof: Proof) -> Certified | None:
+        """The certificate of a proof; None if the checker refuses it."""
+        draft = _draft(self._problem, self._translation.scale, self._objective, self._translation.node(proof))
+        return _checked(self._problem, dataclasses.replace(draft, derived=self._ties))
+
+
 def certify(reduction: Reduction, proof: Proof, objective: float) -> Certified | None:
-    """The certificate of a proof found on the reduced problem, for tables cheaper than `objective`; None if the checker refuses it."""
-    scale = _scale(reduction.original.weight)
-    draft = _draft(reduction.original, scale, objective, _Translation(reduction, scale).node(proof))
-    return _checked(reduction.original, dataclasses.replace(draft, derived=_derived(reduction)))
+    """The certificate of one proof."""
+    return Certifier(reduction, objective).certified(proof)
 
 
 def certify_levels(problem: ProtectionProblem, objective: float) -> Certified | None:
@@ -205,7 +217,8 @@ def _derived(reduction: Reduction) -> tuple[written.Combination, ...]:
         return ()
     rows = independent_short_rows(reach.matrix, reach.right)
     basis = reach.matrix[rows].astype(np.float64)
-    solver = splu((basis @ basis.T).tocsc())
+    # of a symmetric matrix: so ordered its factors have half the entries, in a quarter of the time
+    solver = splu((basis @ basis.T).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     found = []
     for one, other, turn in unseen:
         target = np.zeros(reach.matrix.shape[1])

@@ -23,6 +23,7 @@ from statveil.core.arrays import FloatArray
 from statveil.formats.certificate import Alike
 from statveil.protect.bounds.ascent import Ascent
 from statveil.protect.bounds.branch_and_bound import cost_step
+from statveil.protect.bounds.check_time import seconds_for_leaves
 from statveil.protect.bounds.copy_model import Worth
 from statveil.protect.bounds.copy_steps import CopyNode, join_gains
 from statveil.protect.bounds.joins import joined
@@ -35,8 +36,7 @@ class SignTreeTuning(NamedTuple):
     """How far the tree goes; by judgement, but for what is said."""
 
     most_bytes: int = 2_000_000_000  # of multipliers and states held
-    share_of_time: float = 0.9  # of the time left
-    to_check: float = 3e-6  # seconds that a leaf of the proof takes to be checked, for each cell and relation: measured, with room
+    share_of_time: float = 0.95  # of the time left
     threads: tuple[tuple[int, int], ...] = ((60, 2), (2**62, 1))
     """Up to so many copies: two where the tree may close, one where the search beside it needs its core to the end."""
     apart: float = 0.3  # what a unit of |G| counts beside one of |Q| in the choice of a branch: the prototype's
@@ -83,23 +83,27 @@ class _SignTree:
         self.number, self.held, self.lock = count(1), 0, Lock()
         self.leaves, self.told = 1, TUNING.first_news
         self.threads = next(threads for most, threads in TUNING.threads if self.model.cells.size <= most)
-        self.to_check = TUNING.to_check * (search.problem.size + search.problem.rhs.size)
 
     @property
     def enough(self) -> float:
         """What a node must prove to be done with."""
         return self.search.objective - max(TUNING.close * self.search.objective, TUNING.margin * self.step)
 
+    @property
+    def seconds_to_check(self) -> float:
+        """What its proof takes as it is now."""
+        factors = self.leaves * self.model.cells.size * self.model.problem.rhs.size
+        return seconds_for_leaves(self.model.problem, self.leaves, factors)
+
     def run(self, seconds: float) -> None:
         """Until nothing is open, the time is up or memory is full; the time that the proof takes afterwards is kept."""
         end = time.monotonic() + seconds
-        kept_for_checks = SIGN_TREES.kept_for_checks * self.search.limits.seconds
         under_way: dict[Future[tuple[_SignCase, _SignCase]], _SignCase] = {}
         with ThreadPoolExecutor(self.threads) as pool:
-            while time.monotonic() + max(0.0, self.leaves * self.to_check - kept_for_checks) < end and self.held < TUNING.most_bytes:
+            while time.monotonic() + self.seconds_to_check < end and self.held < TUNING.most_bytes:
                 while self.open and len(under_way) < self.threads and self.open[0][0] < self.enough:
                     case = heapq.heappop(self.open)[2]
-                    under_way[pool.submit(self._branched, case, end)] = case
+                    under_way[pool.submit(self._branched, case, end - self.seconds_to_check)] = case
                 if not under_way:
                     break
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
@@ -139,7 +143,7 @@ class _SignTree:
                 bound, proof = prove_settled(self.search, self.model.heads(node)[0], node.cluster, node.turn, end - time.monotonic())
             return _SignCase(bound, None, None, proof)
         ascent = Ascent(self.model, node)
-        ascent.climb(self.enough)
+        ascent.climb(self.enough, end)
         return _SignCase(ascent.best.bound, ascent.state(), ascent.best)
 
     def _choice(self, node: CopyNode, worth: Worth) -> tuple[int, int]:
@@ -173,19 +177,23 @@ class _SignTree:
 
     def offer(self) -> None:
         """The tree's bound, and its proof. Costs are whole: the bound is, too."""
-        value, proof = self._proof(self.root)
+        value, proof = self._proof(self.root, self._value(self.root) - 0.1 * self.step)
         if self.step:
             value = math.ceil((value - (1 - TUNING.margin) * self.step) / self.step) * self.step
         if proof is not None:
             self.search.offer_bound(value, proof)
 
-    def _proof(self, case: _SignCase) -> tuple[float, Proof | None]:
-        """The tree below a node; where it proves no more than the node by itself, the node."""
+    def _value(self, case: _SignCase) -> float:
+        """What the tree below a node proves."""
+        return case.bound if case.children is None else min(map(self._value, case.children))
+
+    def _proof(self, case: _SignCase, enough: float) -> tuple[float, Proof | None]:
+        """The tree below a node, in as few digits as prove enough, and what it is worth."""
         if case.children is None:
             if case.node is not None and case.worth is not None:
-                return case.bound, self.model.proof(case.node, case.worth, enough=case.bound - 0.1 * self.step)[1]
+                return case.bound, self.model.proof(case.node, case.worth, enough=enough)[1]
             return case.bound, case.proof
-        (one_value, one), (other_value, other) = map(self._proof, case.children)
+        (one_value, one), (other_value, other) = (self._proof(child, enough) for child in case.children)
         if one is None or other is None:  # a program that was not solved in time
             return case.bound, None
         return min(one_value, other_value), Alike(*case.cells, one, other)
