@@ -12,6 +12,7 @@ from statveil.cli.polite import polite
 from statveil.core.errors import InputError
 
 if TYPE_CHECKING:
+    from statveil.formats.system import LinearSystem
     from statveil_lab.generators.one_hierarchy import Shape, Values, Where
 
 generate = typer.Typer(help="Invent tables to try methods on.", no_args_is_help=True)
@@ -87,8 +88,42 @@ def office(
         check_targets([out], sources=())
         with written_together([out]) as places:
             write_system(system, places[0])
-        count = int((system.status == "u").sum())
-        typer.echo(f"Wrote {out}: {system.value.size:,} cells, {count:,} of them sensitive, {system.rhs.size:,} relations.")
+        typer.echo(_told(out, system))
+
+
+@generate.command("public")
+def public(
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="F.jj|F.npz", help="File to write; its ending tells the form.")],
+    codes: Annotated[str, typer.Option(metavar="N,N[,N,N]", help="Codes of each dimension.")] = "9,9,9,9",
+    inner: Annotated[str, typer.Option(metavar="N,N[,N,N]", help="Of them, codes that are sums of others.")] = "1,1,1,1",
+    sensitive: Annotated[str, typer.Option(metavar="P%", help="Share of the cells that are sensitive.")] = "10%",
+    empty: Annotated[str, typer.Option(metavar="P%", help="Share of the finest cells that are empty.")] = "30%",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random numbers.")] = 0,
+) -> None:
+    """A table like CSPLIB's: three or four dimensions, small values, equal costs."""
+    with polite(as_json=False, debug=False):
+        from statveil.core.atomic import check_targets, written_together
+        from statveil.formats.system import write_system
+        from statveil_lab.generators.public import PublicShape, public_system
+
+        check_ending(out)
+        shape = PublicShape(
+            codes=_whole("--codes", codes),
+            inner=_whole("--inner", inner),
+            sensitive=float(percent_of("--sensitive", sensitive)),
+            empty=float(percent_of("--empty", empty)),
+        )
+        system = public_system(shape, seed=seed)
+        check_targets([out], sources=())
+        with written_together([out]) as places:
+            write_system(system, places[0])
+        typer.echo(_told(out, system))
+
+
+def _told(out: Path, system: LinearSystem) -> str:
+    count = int((system.status == "u").sum())
+    return f"Wrote {out}: {system.value.size:,} cells, {count:,} of them sensitive, {system.rhs.size:,} relations."
 
 
 def _whole(option: str, words: str) -> tuple[int, ...]:
