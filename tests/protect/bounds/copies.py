@@ -27,7 +27,7 @@ def bounds_of(problem: ProtectionProblem, *, worth: float = 1e6) -> tuple[float,
     """What cuts prove, what copies do, and what the checker makes of the last proof."""
     heard: list[SearchNews] = []
     reduction = reduce_problem(problem)
-    search = Search(reduction.problem, Limits(seconds=60), 0, heard.append)
+    search = Search(reduction.problem, Limits(seconds=1_200), 0, heard.append)  # on a busy machine too: compiling counts
     bound_by_cuts(search)
     cuts = search.proved
     bound_by_copies(search)
