@@ -47,3 +47,18 @@ def test_the_same_pattern_as_a_ready_table_and_as_a_system(tmp_path: Path) -> No
 def test_nothing_is_suppressed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no suppressed cell"):
         read_pattern(file(tmp_path, HEAD))
+
+
+def test_totals_of_a_file_without_levels_are_doubted(tmp_path: Path) -> None:
+    """A is A1 and A2: read as three parts of the total they make twice the total, and the file does not say so."""
+    flat = [("Total", 60, "V"), ("A", 30, "V"), ("A1", 10, "A"), ("A2", 20, "D"), ("B", 30, "V")]
+    path = tmp_path / "flat.sbs"
+    path.write_text("".join(f"{code},{value},5,{flag}\n" for code, value, flag in flat))
+    report, _ = check_pattern(path)
+    assert any("lacks its levels" in each for each in report.checks[0].findings)
+    path.write_text(
+        "".join(f"{code},{value},5,{flag}\n" for code, value, flag in flat if code not in ("A1", "A2")).replace("30,5,V", "30,5,A", 1)
+    )
+    report, _ = check_pattern(path)
+    assert report.checks[0].passed
+    assert not report.checks[0].findings

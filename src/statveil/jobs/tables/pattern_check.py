@@ -25,6 +25,7 @@ _WORDS = {
     Disclosure.UNPROVED: "What protects a sensitive cell could be checked in whole numbers",
     Disclosure.SINGLETON: "No respondent who is alone in a cell recovers another sensitive one",
 }
+NO_LEVELS = "No code is below another but the total. If codes are totals too, the file lacks its levels: write it with HL+"
 _OF_INTERVALS = (Disclosure.INFERENTIAL, Disclosure.UNPROVED)
 
 
@@ -47,6 +48,8 @@ class PatternQuestion:
 class LabelledPattern:
     pattern: SuppressionPattern
     labels: tuple[str, ...]
+    doubt: str = ""
+    """What may be wrong with the sums, where they do not hold."""
 
 
 def read_pattern(path: Path, question: PatternQuestion | None = None) -> LabelledPattern:
@@ -57,6 +60,8 @@ def read_pattern(path: Path, question: PatternQuestion | None = None) -> Labelle
     else:
         cells = read_sbs(path) if ending == ".sbs" else read_cells(path, question.metadata)
         found = pattern_of_cells(cells, question)
+        if ending == ".sbs" and all(set(tree.parent.values()) == {tree.total} for each in cells.dimensions for tree in each.trees):
+            found = replace(found, doubt=NO_LEVELS)
     if not found.pattern.primary.any() and not found.pattern.suppressed.any():
         raise InputError(f"{path.name} has no suppressed cell.", hint="There is nothing to check: no status says unsafe or secondary.")
     within = question.known_within
@@ -127,13 +132,14 @@ def _levels(column: ExactColumn | None, default: IntArray, decimals: int) -> Int
 
 def _sums(found: LabelledPattern, audit: PatternAudit) -> Check:
     relations = found.pattern.relations
+    doubt = (found.doubt,) if found.doubt and audit.broken else ()
     first = [relations.indices[relations.indptr[row]] for row in audit.broken[:FINDINGS_SHOWN]]
     return Check(
         name="sums",
         words="Every total is the sum of its parts",
         checked=relations.shape[0],
         faults=len(audit.broken),
-        findings=tuple(f"{found.labels[cell]}: a sum with this cell does not hold" for cell in first),
+        findings=(*doubt, *(f"{found.labels[cell]}: a sum with this cell does not hold" for cell in first)),
     )
 
 
