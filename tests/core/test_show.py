@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
-from statveil.core.show import MOST_LINES, Preview, ShortDisplay, counted
+from statveil.core.show import MOST_LINES, OnlyWhatIsSet, Preview, ShortDisplay, counted
 
 
 class Long(ShortDisplay):
@@ -46,3 +48,16 @@ def test_nothing_to_tell_is_a_line() -> None:
 
 def test_one_is_no_plural() -> None:
     assert (counted(1, "cell"), counted(0, "cell"), counted(1234, "cell")) == ("1 cell", "0 cells", "1,234 cells")
+
+
+@dataclass(repr=False)
+class Settings(OnlyWhatIsSet):
+    name: str
+    size: int = 3
+    words: list[str] = field(default_factory=list)
+    secret: str = field(default="", repr=False)
+
+
+def test_settings_show_what_was_set() -> None:
+    assert repr(Settings("a")) == "Settings(name='a')"
+    assert repr(Settings("a", size=4, words=["b"], secret="c")) == "Settings(name='a', size=4, words=['b'])"

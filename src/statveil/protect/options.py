@@ -10,6 +10,7 @@ from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
 from statveil.core.floors import Floors
 from statveil.core.limits import Limits, OnProgress, check_kind, check_seed, is_finite, known
+from statveil.core.show import OnlyWhatIsSet
 from statveil.formats.rcta import MayGive
 
 Variant = Literal["at-least", "exact"]
@@ -121,8 +122,8 @@ class TableRepair:
             raise InputError("What alone may give must be a list of GivingCells.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Options(OnlyWhatIsSet):
     """variant: move sensitive cells by `at-least` their level, or by `exact`-ly it.
     norm: least sum of weighted absolute (`l1`) or squared (`l2`) changes.
     weights: cost of a unit's change: `unit`, `inverse` of the value, `inverse-sqrt`; a cost given for a cell replaces it.

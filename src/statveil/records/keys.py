@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from statveil.core.errors import InputError
 from statveil.core.limits import known
+from statveil.core.show import OnlyWhatIsSet
 from statveil.data.hierarchy import Hierarchy
 from statveil.records.models import MODELS, SLACK, HouseholdRisk, IndividualRisk, RiskModel
 from statveil.records.recode.recodings import AS_IT_IS, Menu
@@ -44,8 +45,8 @@ class EditRule:
     then: Mapping[str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeyVariables:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class KeyVariables(OnlyWhatIsSet):
     """Key fields with their menus, and the rule that a safe file obeys.
 
     fields: key field to its menu (a `Menu`, a `Hierarchy` whose levels are the menu, or None).

@@ -11,6 +11,7 @@ import numpy as np
 
 from statveil.core.arrays import IntArray
 from statveil.core.errors import HierarchyError, InputError
+from statveil.core.show import OnlyWhatIsSet
 from statveil.data.hierarchy import Hierarchy
 
 Trees = Hierarchy | Sequence[Hierarchy] | None
@@ -80,8 +81,8 @@ class Dimension:
         return np.array([self.position[parent[code]] if code in parent else -1 for code in self.codes], dtype=np.int64)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableSpec:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TableSpec(OnlyWhatIsSet):
     """A table to build from records.
 
     dimensions: column -> a `Hierarchy`, several alternative ones over the same leaves, or None (flat: the codes found).

@@ -48,3 +48,14 @@ def test_altair_is_asked_for_where_it_is_missing(release: sv.Release, monkeypatc
     monkeypatch.setattr(notebook, "find_spec", lambda _name: None)
     with pytest.raises(sv.errors.BackendMissing, match="pip install altair"):
         release.chart().to_altair()
+
+
+def test_a_chart_stands_in_an_exported_notebook_without_a_network(release: sv.Release) -> None:
+    """What exports notebooks draws HTML and no Vega-Lite: the chart brings all that draws it, in a frame of its own."""
+    frame = release.chart()._repr_mimebundle_()["text/html"]
+    assert frame.startswith("<iframe srcdoc=")
+    page = frame.removeprefix('<iframe srcdoc="').split('" style=')[0]
+    assert '"' not in page
+    assert "vegaEmbed" in page
+    assert "&lt;script src" not in page
+    assert "&lt;link" not in page

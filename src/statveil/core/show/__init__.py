@@ -6,8 +6,9 @@ They leave as frames too: what a result's own `to_...` gives may be published; w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, Field, fields
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,18 @@ class ShortDisplay:
         facts = "".join(f"<li>{escape(fact)}</li>" for fact in self._facts())
         listed = f'<ul style="margin:0.2em 0 0.4em 0">{facts}</ul>' if facts else ""
         return f"<div><strong>{escape(self._headline())}</strong>{listed}{_table(self._preview())}</div>"
+
+
+class OnlyWhatIsSet:
+    """Mixin of a dataclass of settings (`repr=False`): shows the fields that differ from their defaults."""
+
+    def __repr__(self) -> str:
+        told = [each for each in fields(self) if each.repr and getattr(self, each.name) != _default(each)]  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in told)})"
+
+
+def _default(each: Field[Any]) -> object:
+    return each.default if each.default_factory is MISSING else each.default_factory()
 
 
 def counted(number: int, word: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,24 +34,31 @@ WIDTH = 520
 
 @dataclass(frozen=True, kw_only=True)
 class NotebookChart:
-    """A chart as a Vega-Lite specification. It shows itself in a notebook; `to_html` writes a page that needs no network."""
+    """A chart as a Vega-Lite specification. It shows itself in a notebook, and in what a notebook is exported to, without any network;
+    `to_html` writes it as a page."""
 
     name: str
     confidential: bool
     spec: Spec = field(repr=False)
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
-        return {MIME: self.spec, "text/plain": repr(self)}
+        frame = f'<iframe srcdoc="{escape(self._page())}" style="width: 100%; max-width: 720px; border: 0"></iframe>'
+        return {MIME: self.spec, "text/html": frame, "text/plain": repr(self)}
 
     def to_json(self) -> str:
         return json.dumps(self.spec, ensure_ascii=False)
 
     def to_html(self, path: str | Path) -> Path:
         """One page with all that is needed to draw it."""
+        return write_bytes(Path(path), self._page().encode())
+
+    def _page(self) -> str:
+        """The page gives its frame, where it stands in one, the height of the chart."""
         scripts = "".join(f"<script>{asset(f'static/{name}')}</script>" for name in VEGA)
         draw = f"vegaEmbed('#chart', {json_for_page(self.spec)}, {{actions: false, renderer: 'svg'}})"
-        page = f"<!doctype html><meta charset='utf-8'>{scripts}<div id='chart'></div><script>{draw}</script>\n"
-        return write_bytes(Path(path), page.encode())
+        fit = "if (frameElement) frameElement.style.height = document.documentElement.offsetHeight + 8 + 'px'"
+        script = f"<script>{draw}.then(() => {{ {fit} }})</script>"
+        return f"<!doctype html><meta charset='utf-8'>{scripts}<div id='chart'></div>{script}\n"
 
     def to_altair(self) -> Any:
         """As a chart of altair, where that is installed."""
@@ -90,7 +98,7 @@ def _values(release: AuditedTable) -> Spec:
     ]
     encoding = {
         "y": {"field": "code", "type": "nominal", "sort": None, "title": dimension.name},
-        "x": {"field": "value", "type": "quantitative", "title": view.name, "axis": {"format": "~s"}},
+        "x": {"field": "value", "type": "quantitative", "title": view.name, "axis": {"format": "~s", "labelOverlap": "greedy", "labelSeparation": 4}},
         "color": {"value": OTHER_COLOUR},
         "tooltip": [{"field": "code"}, {"field": "value", "format": ","}],
     }
