@@ -96,9 +96,10 @@ def _values(release: AuditedTable) -> Spec:
     values = [{"code": labels[code], "value": number / 10**protected.decimals} for code, number in zip(codes, units, strict=True)][
         :MOST_BARS
     ]
+    axis = {"format": "~s", "labelOverlap": "greedy", "labelSeparation": 4}
     encoding = {
         "y": {"field": "code", "type": "nominal", "sort": None, "title": dimension.name},
-        "x": {"field": "value", "type": "quantitative", "title": view.name, "axis": {"format": "~s", "labelOverlap": "greedy", "labelSeparation": 4}},
+        "x": {"field": "value", "type": "quantitative", "title": view.name, "axis": axis},
         "color": {"value": OTHER_COLOUR},
         "tooltip": [{"field": "code"}, {"field": "value", "format": ","}],
     }
