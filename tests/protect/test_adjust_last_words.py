@@ -10,6 +10,9 @@ from statveil.core.limits import Ending, Limits, Progress
 from statveil.protect import adjust
 from statveil.protect.adjust import adjust_problem
 from statveil.protect.options import NO_LIMIT
+from statveil.protect.presolve.components import components_of
+from statveil.protect.presolve.reduce import reduce_problem
+from statveil.protect.run_record import RunRecord
 from statveil.solve.processes import Halt
 from tests.protect.problems import problem_of
 
@@ -56,3 +59,20 @@ def test_nobody_is_told_to_widen_bounds_that_nobody_set() -> None:
         problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5}, **bounds)
         assert adjust._ways_out(problem) == words
         assert adjust._is_bounded(problem) == ("bounds" in words)
+
+
+@pytest.mark.parametrize(("infeasible", "passed", "given"), [(True, 4.0, 7.0), (True, 12.0, 1.0), (False, 12.0, 1.0), (True, 0.0, 11.0)])
+def test_why_there_is_no_table_is_looked_for_within_the_limit(
+    monkeypatch: pytest.MonkeyPatch, infeasible: bool, passed: float, given: float
+) -> None:
+    """What is left of ten seconds, and a second beyond: a clash once took thirty, whatever the limit."""
+    asked: list[float] = []
+    monkeypatch.setattr("statveil.protect.infeasible.explain.explain", lambda _, seconds: asked.append(seconds))
+    problem = problem_of([50, 50, 100], [[1, 1, -1]], levels={0: 5})
+    record = RunRecord(Limits(seconds=10), None)
+    reduction = reduce_problem(problem)
+    record.expect(reduction, components_of(reduction.problem))
+    record.infeasible = infeasible
+    monkeypatch.setattr(RunRecord, "seconds", passed)
+    adjust._no_table(problem, record, Halt.OUT_OF_TIME, Limits(seconds=10))
+    assert asked == [pytest.approx(given)]

@@ -30,7 +30,7 @@ class AdjustTuning(NamedTuple):
 
     grace: float = 1.0  # seconds a child may overrun before it is killed, where there is no table yet
     overrun: float = 0.1  # of the time, the same where there is one: what a late child would add is not worth the wait
-    explaining: float = 0.1  # of the time, on top of it, to find why there is no table, where nobody says that there is none
+    explaining: float = 0.1  # of the time, beyond it, to find why there is no table
     explaining_at_least: float = 0.5  # seconds
     dense_from: int = 300_000  # cells from which a GPU is looked for, for full tables (docs/methods.md, `dense`)
 
@@ -210,8 +210,8 @@ def _no_table(problem: ProtectionProblem, record: RunRecord, halt: Halt, limits:
     ended = halt is Halt.FINISHED and not record.is_late(by=0.0)  # a method that the clock stopped ends by itself too
     record.say("looking for what clashes")
     late = max(TUNING.explaining * limits.seconds, TUNING.explaining_at_least)
-    longest = FEASIBILITY.explanation_seconds
-    explanation = explain(problem, seconds=longest if record.infeasible or ended else min(longest, late))
+    left = max(limits.seconds - record.seconds, 0.0)
+    explanation = explain(problem, seconds=min(left + late, FEASIBILITY.explanation_seconds))
     if explanation is not None:
         return InfeasibleProblem("No safe table exists within the bounds given.", hint=explanation.public(), explanation=explanation)
     widen = _ways_out(problem)
