@@ -21,7 +21,7 @@ class CheckTimeTuning(NamedTuple):
     uneven_per_cell: float = 7e-6  # where weights differ: their products need integers of more than 64 bits
     most_of_the_time: float = 0.35  # the largest share; by judgement
     leaf_per_entry: float = 9e-7  # for each leaf of a tree, and of the table's cells and relations
-    leaf_per_factor: float = 1.5e-7  # and of its factors of copies: to be told, translated, checked and written
+    leaf_per_factor: float = 1.2e-7  # and of its factors of copies: to be told, translated, checked and written
 
 
 TUNING = CheckTimeTuning()
