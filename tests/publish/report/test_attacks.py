@@ -9,13 +9,14 @@ from pathlib import Path
 from statveil.audit.attacks.verdict import SuiteReport, Threat, judged, not_applicable
 from statveil.publish.report.attacks import attack_report_html, in_words, write_attack_report
 
+HERE = "at most 12.0%"
 ONE = Threat(id="T02", name="averaging", does="Averages <b>.", mark="rho >= 1")
 OTHER = Threat(id="T07", name="differencing", does="Subtracts.", mark="0 records")
 LAST = Threat(id="T22", name="key rotation", does="Turns the key.", mark="refused")
 REPORT = SuiteReport(
     target="village",
     verdicts=(
-        judged(ONE, passed=True, number="least rho 1.50", figures={"least rho": 1.5, "targets": 1234, "no bound": math.inf}),
+        judged(ONE, passed=True, number="least rho 1.50", figures={"least rho": 1.5, "targets": 1234, "no bound": math.inf}, here=HERE),
         judged(OTHER, passed=False, number="5 of 5 exact", figures={"exact": 5}),
         not_applicable(LAST, "Needs the operator."),
     ),
@@ -28,6 +29,8 @@ def test_the_page_tells_every_verdict() -> None:
     for words in (
         "1 of 2 attacks succeeded beyond their mark: T07.",
         "least rho 1.50",
+        "<dd>rho &gt;= 1: here at most 12.0%</dd>",
+        "<dd>0 records</dd>",
         "FAILED",
         "Needs the operator.",
         "1,234",

@@ -163,6 +163,7 @@ def _order(traced: TracedFile) -> Verdict:
         return not_applicable(FILE_THREATS["M08"], f"Of fewer than {FEWEST_IN_ORDER} records it is certain which original they come from.")
     rank = np.argsort(np.argsort(traced.place[here]))
     correlation = float(np.corrcoef(np.arange(here.size), rank)[0, 1])
-    passed = abs(correlation) <= max(MOST_CORRELATED, MOST_DEVIATIONS / np.sqrt(here.size - 1))
+    most = max(MOST_CORRELATED, MOST_DEVIATIONS / float(np.sqrt(here.size - 1)))
     figures: dict[str, Number] = {"records": int(here.size), "rank correlation": correlation}
-    return judged(FILE_THREATS["M08"], passed=bool(passed), number=f"rank correlation {correlation:.3f}", figures=figures)
+    number, passed = f"rank correlation {correlation:.3f}", abs(correlation) <= most
+    return judged(FILE_THREATS["M08"], passed=passed, number=number, figures=figures, here=f"at most {most:.3f}")

@@ -34,13 +34,21 @@ class Threat:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """`number` is the measured figure in words that the mark speaks of; `figures` are all that was measured. No confidential values."""
+    """`number` is the measured figure in words that the mark speaks of; `figures` are all that was measured. No confidential values.
+
+    `here`: what a formula in the mark comes to in this case.
+    """
 
     threat: Threat
     status: VerdictStatus
     number: str
     figures: Mapping[str, Number]
     reason: str = ""
+    here: str = ""
+
+    @property
+    def mark(self) -> str:
+        return f"{self.threat.mark}: here {self.here}" if self.here else self.threat.mark
 
     @property
     def passed(self) -> bool:
@@ -67,7 +75,7 @@ class SuiteReport(ShortDisplay, FrameExports):
         """A row a threat: id, name, verdict, number, mark and reason."""
         import pyarrow as pa
 
-        rows = [{**_row(each), "mark": each.threat.mark, "reason": each.reason} for each in self.verdicts]
+        rows = [{**_row(each), "mark": each.mark, "reason": each.reason} for each in self.verdicts]
         return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in (*ROW, "mark", "reason")})
 
     def _headline(self) -> str:
@@ -88,7 +96,7 @@ class SuiteReport(ShortDisplay, FrameExports):
                 "name": each.threat.name,
                 "verdict": str(each.status),
                 "number": each.number,
-                "mark": each.threat.mark,
+                "mark": each.mark,
                 "reason": each.reason,
                 "figures": {name: _plain(number) for name, number in each.figures.items()},
             }
@@ -104,8 +112,9 @@ def _row(verdict: Verdict) -> dict[str, str]:
     return dict(zip(ROW, (verdict.threat.id, verdict.threat.name, str(verdict.status), verdict.number), strict=True))
 
 
-def judged(threat: Threat, *, passed: bool, number: str, figures: Mapping[str, Number]) -> Verdict:
-    return Verdict(threat=threat, status=VerdictStatus.PASSED if passed else VerdictStatus.FAILED, number=number, figures=figures)
+def judged(threat: Threat, *, passed: bool, number: str, figures: Mapping[str, Number], here: str = "") -> Verdict:
+    status = VerdictStatus.PASSED if passed else VerdictStatus.FAILED
+    return Verdict(threat=threat, status=status, number=number, figures=figures, here=here)
 
 
 def not_applicable(threat: Threat, reason: str, figures: Mapping[str, Number] | None = None) -> Verdict:

@@ -55,7 +55,7 @@ def _sentences(report: SuiteReport, count: dict[VerdictStatus, int]) -> list[str
 def attack_rows(report: SuiteReport | None) -> list[tuple[str, str, str, str]]:
     """Attack, verdict, what it found (or why it could not be made), and its mark."""
     verdicts = () if report is None else report.verdicts
-    return [(f"{e.threat.id} {e.threat.name}", str(e.status), e.reason or e.number, e.threat.mark) for e in verdicts]
+    return [(f"{e.threat.id} {e.threat.name}", str(e.status), e.reason or e.number, e.mark) for e in verdicts]
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "id": verdict.threat.id,
         "name": verdict.threat.name,
         "does": verdict.threat.does,
-        "mark": verdict.threat.mark,
+        "mark": verdict.mark,
         "status": str(verdict.status),
         "style": _STYLES[verdict.status],
         "number": verdict.number,

@@ -18,6 +18,7 @@ def test_a_few_lucky_guesses_are_no_leak_and_many_are() -> None:
     secret = SystemOriginals(value=np.full(8, 1000), sensitive=np.ones(8, dtype=bool), lower=np.full(8, 100), upper=np.full(8, 100))
     assert guessed(near, secret, cap=2.0).passed  # 3 of 8 lie near the level; half of them by the coin: 19%
     assert "of so few cells 25.0%" in guessed(near, secret, cap=2.0).number
+    assert guessed(near, secret, cap=2.0).mark.endswith("% at p, 25.0% guessed"), "what the formula comes to"
     assert guessed(np.full(8, 1101), secret, cap=2.0).status is VerdictStatus.FAILED
 
 

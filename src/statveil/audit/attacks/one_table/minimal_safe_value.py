@@ -69,7 +69,9 @@ def guessed(released: IntArray, secret: SystemOriginals, *, cap: float, unit: in
         "cap q / p": cap,
     }
     number = f"{percent(exact)} exactly at p, {percent(hit)} guessed ({in_words(allowed, lucky)})"
-    return judged(THREAT, passed=exact <= exact_allowed and hit <= max(allowed, lucky), number=number, figures=figures)
+    passed = exact <= exact_allowed and hit <= max(allowed, lucky)
+    here = f"at most {percent(exact_allowed)} at p, {percent(max(allowed, lucky))} guessed"
+    return judged(THREAT, passed=passed, number=number, figures=figures, here=here)
 
 
 def best_factor(moved: IntArray, level: IntArray) -> float:

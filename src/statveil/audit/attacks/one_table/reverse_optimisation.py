@@ -63,7 +63,8 @@ def reversed_verdict(
     lucky = by_chance(draws, allowed - SPARE)
     figures |= {"recovered within 0.1 p": float(hit.mean()), "allowed": allowed, "recoveries that luck explains": lucky}
     number = f"{percent(float(hit.mean()))} of {hit.size} cells recovered ({in_words(allowed, lucky)})"
-    return judged(THREAT, passed=float(hit.mean()) <= max(allowed, lucky), number=number, figures=figures)
+    most = max(allowed, lucky)
+    return judged(THREAT, passed=float(hit.mean()) <= most, number=number, figures=figures, here=f"at most {percent(most)}")
 
 
 def in_published_units(published: ReleasedSystem, secret: SystemOriginals, unit: int) -> ReverseProblem:
