@@ -18,6 +18,22 @@ PATIENCE = 300_000
 """Milliseconds that a browser may take for anything: machines are busy."""
 COMMAND = [sys.executable, "-c", "from statveil.cli import main; main()", "desk"]
 
+BROKEN_NUMBERS = r"""() => {
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = walk.nextNode(); text; text = walk.nextNode()) {
+    const around = text.parentElement;
+    if (around.closest('pre, code, script, style, svg, option, textarea, .unseen')) continue;
+    for (const number of text.data.matchAll(/(?<!\w)[+\-\u2212]?\d+(?:[.,:\/\u2013-]\d+)*(?:[\s\u00a0]?%)?(?!\w)/g)) {
+      const range = document.createRange();
+      range.setStart(text, number.index);
+      range.setEnd(text, number.index + number[0].length);
+      const lines = new Set([...range.getClientRects()].filter(each => each.width > 0).map(each => Math.round(each.top)));
+      if (lines.size > 1) found.push(`broken across lines: ${number[0]} in ${around.textContent.trim().slice(0, 80)}`);
+    }
+  }
+  return found; }"""
+"""Numbers, ratios and dates of a page that do not stand on one line. Hashes and file names are code and may break."""
+
 
 @contextmanager
 def desk_process(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
@@ -52,13 +68,13 @@ def browser_page(address: str, **how: Any) -> Iterator[Any]:
 
 
 def faults(page: Any) -> list[str]:
-    """What axe-core finds on the page as it stands, and whether it is wider than its window."""
+    """What axe-core finds on the page as it stands, numbers that are broken across lines, and whether it is wider than its window."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes with axe-playwright-python")
     found = axe.Axe().run(page).response["violations"]
     words = [f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:200]}" for each in found for node in each["nodes"]]
     width = page.viewport_size["width"]
     wide = page.evaluate("document.documentElement.scrollWidth")
-    return [*words, *([f"{wide} px wide in {width}"] if wide > width else [])]
+    return [*words, *page.evaluate(BROKEN_NUMBERS), *([f"{wide} px wide in {width}"] if wide > width else [])]
 
 
 @pytest.fixture

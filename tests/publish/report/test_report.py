@@ -8,6 +8,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from statveil.core.errors import InputError
@@ -15,7 +16,7 @@ from statveil.core.limits import Ending
 from statveil.data.hierarchy import Hierarchy
 from statveil.publish.report.changes import measure
 from statveil.publish.report.page import json_for_page
-from statveil.publish.report.report import key_figures, public_checks, report_html, summary, write_report
+from statveil.publish.report.report import far_in_words, key_figures, public_checks, report_html, summary, write_report
 from tests.publish.report.reports import page_data
 from tests.publish.stories import MakeRelease
 
@@ -106,6 +107,17 @@ def test_the_job_that_repeats_the_release_is_shown(make_release: MakeRelease) ->
     release = make_release({"r": Hierarchy.flat("ab")}, {("a",): 50, ("b",): 70}, job={"table": {"name": "turnover"}})
     assert 'name = "turnover"' in unescape(report_html(release, "internal"))
     assert "made in Python" not in report_html(release, "internal")
+
+
+def test_why_some_cells_change_by_many_times_their_value_is_said(make_release: MakeRelease) -> None:
+    release = make_release({"r": Hierarchy.flat("abc")}, {("a",): 5, ("b",): 7000, ("c",): 3000}, sensitive=(5, 3000))
+    assert far_in_words(release.table, release.sensitivity) == ""
+    level = np.where(release.table.value == 5, 900, release.sensitivity.lower_level)
+    found = dataclasses.replace(release.sensitivity, lower_level=level, upper_level=level)
+    assert far_in_words(release.table, found).startswith("1 sensitive cell has to move by more than the whole value: zero or tiny")
+    release.sensitivity = found
+    assert "make the largest changes in percent" in report_html(release, "internal")
+    assert "make the largest changes in percent" not in report_html(release, "external")
 
 
 def test_nothing_sensitive_is_said_so(make_release: MakeRelease) -> None:

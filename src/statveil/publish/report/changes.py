@@ -68,7 +68,7 @@ def _rows(
             relative_words(float(changes.relative[cell])),
             "sensitive" if changes.sensitive[cell] else "adjusted",
             _level_words(release, int(cell)),
-            reasons[reason[cell]],
+            reasons[reason[cell]].replace(" = ", "\u00a0=\u00a0"),
             intervals.get(cell, ""),
         ]
         for cell, labels in zip(cells.tolist(), words, strict=True)

@@ -41,7 +41,9 @@ from statveil.publish.report.page import ENDINGS, VEGA, asset, json_for_page, re
 from statveil.publish.report.slices import internal_slice, released_slice
 from statveil.publish.report.utility_tables import released_statistics, utility_charts, utility_section
 from statveil.publish.utility import utility_by_subset
+from statveil.risk.sensitivity import Sensitivity
 from statveil.tables.headlines import moved_in_words
+from statveil.tables.table import Table
 
 _PUBLIC_WORDS = {
     "protection": "Every cell that could tell too much about a respondent is moved as far as the office decided",
@@ -132,6 +134,7 @@ def _internal(release: AuditedTable, methods: MethodsSection | None) -> dict[str
         "by_status": by_status(changes),
         "by_level": by_level(changes),
         "by_reason": by_reason(release),
+        "far": far_in_words(release.table, release.sensitivity),
         "left_out": _left_out(slices),
         "utility": utility_section(release, changes, found),
         "compared": compared,
@@ -185,6 +188,19 @@ def _floors_sentence(release: AuditedTable) -> list[str]:
         return []
     raised = f"Levels were drawn up to {floors['cap']:g} times those of the rules"
     return [f"{raised}: with every cell moved the same way, that makes changes {percent(max(cost, 0))} dearer."]
+
+
+def far_in_words(table: Table, found: Sensitivity) -> str:
+    """Which sensitive cells change by more than all they are worth, and why: they make the largest changes in percent."""
+    least = np.minimum(found.lower_level, found.upper_level)
+    far = int((found.sensitive & (least > np.abs(table.value))).sum())
+    if not far:
+        return ""
+    cells = "1 sensitive cell has" if far == 1 else f"{far:,} sensitive cells have"
+    return (
+        f"{cells} to move by more than the whole value: zero or tiny beside the neighbours, and given a size that those have, as else "
+        "its smallness would give it away. These cells, and sums of them, make the largest changes in percent."
+    )
 
 
 def _others_sentence(others: int) -> str:

@@ -76,6 +76,10 @@ def _is_leaf(view: View, axis: int, coordinates: IntArray) -> AnyArray:
     return np.array([code in leaves for code in dimension.codes])[coordinates[:, axis]]
 
 
+EDGE = 8
+"""Pixels between a point and the edge of its chart: one on the edge would be cut in half."""
+APART: Spec = {"labelOverlap": "greedy", "labelSeparation": 3}
+"""Labels of an axis that would lie on one another are left out."""
 MEASURES = (
     ("correlation", "#222222", "circle"),
     ("slope", "#0072B2", "square"),
@@ -104,7 +108,8 @@ def measures(found: Sequence[SubsetUtility]) -> Spec:
     names = list(dict.fromkeys(row["cells"] for row in values))
     encoding = {
         "y": {"field": "cells", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 260, "grid": True}},
-        "x": {"field": "value", "type": "quantitative", "scale": {"zero": False}, "title": "one: nothing changed"},
+        "x": {"field": "value", "type": "quantitative", "scale": {"zero": False, "padding": EDGE}, "title": "one: nothing changed",
+              "axis": {"tickCount": 7}},
         "color": {"field": "measure", "type": "nominal", "sort": domain,
                   "scale": {"domain": domain, "range": [colour for _, colour, _ in MEASURES]}},
         "shape": {"field": "measure", "type": "nominal", "sort": domain,
@@ -123,12 +128,12 @@ def changes_by_size(changes: CellChanges) -> Spec:
         for row in _points(changes, group, _spread_out(changes, members & measured))
     ]
     encoding = {
-        "x": {"field": "size", "type": "quantitative", "scale": {"type": "symlog", "constant": 10},
+        "x": {"field": "size", "type": "quantitative", "scale": {"type": "symlog", "constant": 10, "padding": EDGE},
               "title": "original value (logarithmic)",
-              "axis": {"values": _powers(values, "size"), "labelExpr": "format(datum.value, '~s')", "labelOverlap": "greedy"}},
-        "y": {"field": "percent", "type": "quantitative", "scale": {"type": "symlog", "constant": 0.1},
+              "axis": APART | {"values": _powers(values, "size"), "labelExpr": "format(datum.value, '~s')"}},
+        "y": {"field": "percent", "type": "quantitative", "scale": {"type": "symlog", "constant": 0.1, "padding": EDGE},
               "title": "change, % of the original",
-              "axis": {"values": _powers(values, "percent"), "labelExpr": "datum.value", "labelOverlap": "greedy"}},
+              "axis": APART | {"values": _powers(values, "percent"), "labelExpr": "datum.value"}},
         "color": {"field": "group", "type": "nominal", "scale": {"domain": list(GROUPS), "range": [SENSITIVE_COLOUR, OTHER_COLOUR]}},
         "tooltip": [{"field": "group"}, {"field": "size", "format": ",", "title": "original"}, {"field": "percent", "format": "+.3~g"}],
     }  # fmt: skip

@@ -328,16 +328,23 @@
 
   /* ---- on paper: tables of many columns in pieces that fit the page ---- */
 
-  const perSheet = 14;
+  const mostPerSheet = 14;
+
+  // How many columns fit beside the names of the rows, by the longest number: a digit takes 4.5 pixels, the edges of a column 10.
+  function perSheet(table) {
+    const longest = Array.from(table.querySelectorAll("td")).reduce((most, each) => Math.max(most, each.textContent.length), 1);
+    return Math.max(1, Math.min(mostPerSheet, Math.floor(780 / (4.5 * longest + 10))));
+  }
 
   window.addEventListener("beforeprint", function () {
     const table = document.getElementById("map-table"), view = page.slices[state.view];
     const columns = state.columns < 0 ? 1 : view.dimensions[state.columns].codes.length;
-    if (columns <= perSheet) return;
-    table.replaceChildren.apply(table, grid(view, 0, perSheet));
-    for (let first = perSheet; first < columns; first += perSheet) {
+    const most = perSheet(table);
+    if (columns <= most) return;
+    table.replaceChildren.apply(table, grid(view, 0, most));
+    for (let first = most; first < columns; first += most) {
       const piece = make("table", { "class": "grid dense piece" });
-      piece.append.apply(piece, grid(view, first, Math.min(first + perSheet, columns)));
+      piece.append.apply(piece, grid(view, first, Math.min(first + most, columns)));
       table.parentNode.append(piece);
     }
   });
