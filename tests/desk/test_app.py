@@ -53,6 +53,7 @@ def test_a_fault_of_ours_tells_no_value(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_address_that_is_not_there(tmp_path: Path) -> None:
     desk = client(tmp_path)
     assert "There is no such page." in desk.get("/nothing").text
+    assert "<h1>Not found</h1>" in desk.get("/nothing").text
     assert desk.get("/static/..%2fdesk.html").status_code == 404
     assert desk.get("/runs/..%2f..").status_code in (404, 422)
     assert desk.get("/runs/0007").status_code == 422

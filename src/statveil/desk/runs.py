@@ -17,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -77,22 +78,22 @@ def _settings(content: Mapping[str, Any]) -> str:
 
 def _launch(project: Project, id_: str, folder: Path) -> None:
     with (folder / LOCK).open("w") as lock, (folder / "words.txt").open("w") as words:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the child inherits the open file and with it the lock
+        fcntl.flock(lock, fcntl.LOCK_EX)
         command = [sys.executable, "-m", "statveil.desk.runs", str(project.folder), id_]
-        child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=words, stderr=words, pass_fds=[lock.fileno()], start_new_session=True
-        )
+        # As its input the child inherits the open file and with it the lock, and so does a command that it starts: each is the run.
+        child = subprocess.Popen(command, stdin=lock, stdout=words, stderr=words, start_new_session=True)
         _note(folder / PID, {"pid": child.pid})
 
 
 def stop(project: Project, id_: str, person: Person) -> None:
-    """As Ctrl-C does: a search ends with its best table; where there is none yet, nothing is released."""
+    """As Ctrl-C does, for all processes of the run: a search ends with its best table; where there is none yet, nothing is released."""
     folder = _folder(project, id_)
     pid = _read(folder / PID).get("pid")
     if run_of(project, id_).status != "running" or pid is None:
         raise Conflict("This run has ended.")
     _note(folder / STOPPED, {"person": person.name})
-    os.kill(int(pid), signal.SIGINT)
+    with suppress(ProcessLookupError):  # it ended by itself meanwhile
+        os.killpg(int(pid), signal.SIGINT)
     project.log.write("stop", person=person.name, run=id_)
 
 

@@ -114,3 +114,11 @@ def test_counts_follow_the_form_before_anything_is_changed(tmp_path: Path) -> No
     made = desk.get("/keys").text.partition('id="priced"')[2]
     figures = [re.findall(r"<td>([\d,]+)</td>", page.partition("</table>")[0]) for page in (tried, made)]
     assert figures[0] == figures[1] != []
+
+
+def test_who_approves_a_safe_file_reads_that_an_attack_succeeds(tmp_path: Path) -> None:
+    """Blanks that are guessed, as only rare values are blanked."""
+    desk = village(tmp_path)
+    (tmp_path / "job.toml").write_text((tmp_path / "job.toml").read_text().replace("[10, 20]", "[2]"))
+    assert post(desk, "/runs") == 303
+    assert "Attacks succeed on this result: M03" in ended(desk, tmp_path)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
+import re
 import signal
 import time
 import zipfile
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from statveil.desk.people import invite
+from statveil.desk.screens.protect import attacks_that_succeed
 from statveil.jobs.folders.tables import protect_to_folder
 from statveil.jobs.kinds import kind_of
 from statveil.jobs.recheck import audit_folder
@@ -59,6 +63,35 @@ def test_from_records_to_a_release_that_the_command_line_gives_byte_for_byte(pro
     assert one.headers["content-disposition"] == 'attachment; filename="turnover.csv"'
     assert kind_of(tmp_path / "release") == "release"
     assert audit_folder(tmp_path / "release").passed
+
+
+def test_a_run_that_goes_on_tells_its_gap_as_one_that_has_ended(tmp_path: Path) -> None:
+    """In parts of the bound, as `statveil protect` does."""
+    desk, folder = tabulated(tmp_path), tmp_path / "results" / "0001.run"
+    folder.mkdir()
+    (folder / "asked.json").write_text(json.dumps({"state": 1}))
+    (folder / "progress.json").write_text(json.dumps({"stage": "search", "seconds": 2, "objective": 150.0, "bound": 100.0}))
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "<dt>gap</dt><dd>50.00%</dd>" in desk.get("/runs/0001").text
+
+
+def test_who_approves_reads_how_the_attacks_ended(protected: TestClient) -> None:
+    page = protected.get("/runs/0001").text
+    assert re.search(r"<dt>attacks tried</dt><dd>\d+, none of them succeeds</dd>", page)
+    assert "Attacks succeed" not in page
+
+
+@pytest.mark.parametrize(
+    ("found", "ended"),
+    [
+        ({}, (0, [])),
+        ({"verdicts": [{"id": "T11", "verdict": "failed"}, {"id": "T12", "verdict": "not applicable"}]}, (1, ["T11"])),
+        ({"M03": {"passed": False}, "M04": {"passed": True}}, (2, ["M03"])),
+    ],
+)
+def test_attacks_on_a_table_and_on_a_file_are_counted(found: dict[str, Any], ended: tuple[int, list[str]]) -> None:
+    assert attacks_that_succeed(found) == ended
 
 
 def test_who_had_a_part_in_it_cannot_approve_it(protected: TestClient, tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import time
 import tomllib
+import urllib.error
 import urllib.request
 from html import escape
 from pathlib import Path
@@ -220,9 +223,10 @@ def test_measured_and_prepared_as_by_the_command_line(tmp_path: Path) -> None:
     assert (tmp_path / "store.sqlite").stat().st_size > 0
     assert list(tmp_path.glob(".serve-*")) == []
     _opened_and_stopped(desk, tmp_path)
+    _killed_and_stopped(desk, tmp_path)
     (tmp_path / "secret.key").unlink()
     assert post(desk, "/server/prepare") == 303
-    assert "secret.key" in ended(desk, tmp_path, "0004"), "the words of the command line"
+    assert "secret.key" in ended(desk, tmp_path, "0005"), "the words of the command line"
 
 
 def _opened_and_stopped(desk: TestClient, folder: Path) -> None:
@@ -244,18 +248,38 @@ def _opened_and_stopped(desk: TestClient, folder: Path) -> None:
     assert "The server runs" in desk.get("/protect").text
     assert post(desk, "/runs/0003/stop") == 303
     assert "the server was stopped" in _page_that_says(desk, "was stopped|: failed|: lost")
-    assert [line["event"] for line in AuditLog(read_config(folder / "job.toml").audit_log_file).last(9)][-1] == "server stopped"
+    assert _last_event(folder) == "server stopped"
 
 
-def _where_it_listens(desk: TestClient) -> str:
-    found = re.search(r"Listening on (\S+)", _page_that_says(desk, "Listening on|: failed|: lost"))
+def _killed_and_stopped(desk: TestClient, folder: Path) -> None:
+    """A server whose run was killed goes on: it is still told, and can still be stopped."""
+    assert post(desk, "/server/serve", prepared="0002") == 303
+    address = _where_it_listens(desk, "0004")
+    os.kill(json.loads((folder / "results" / "0004.run" / "pid.json").read_text())["pid"], signal.SIGKILL)
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(address)
+    assert "Stop the server" in desk.get("/runs/0004").text
+    assert post(desk, "/server/serve", prepared="0002") == 409
+    assert post(desk, "/runs/0004/stop") == 303
+    assert "Stopped by Ada" in _page_that_says(desk, "was stopped", "0004")
+    assert _last_event(folder) == "server stopped"
+    with pytest.raises(urllib.error.URLError, match="refused"):
+        urllib.request.urlopen(address)
+
+
+def _last_event(folder: Path) -> str:
+    return str(AuditLog(read_config(folder / "job.toml").audit_log_file).last(1)[0]["event"])
+
+
+def _where_it_listens(desk: TestClient, id_: str = "0003") -> str:
+    found = re.search(r"Listening on (\S+)", _page_that_says(desk, "Listening on|: failed|: lost", id_))
     assert found
     return f"{found[1]}/v1/datasets"
 
 
-def _page_that_says(desk: TestClient, words: str) -> str:
+def _page_that_says(desk: TestClient, words: str, id_: str = "0003") -> str:
     for _ in range(3000):
-        page = desk.get("/runs/0003").text
+        page = desk.get(f"/runs/{id_}").text
         if re.search(words, page):
             return page
         time.sleep(0.1)

@@ -94,8 +94,8 @@ class Desk:
     def problem(self, request: Request, message: str, hint: str, *, status: int) -> Response:
         if person_of(request.scope) is None:
             return HTMLResponse(render("sign_in.html", wrong=message), status_code=status)
-        asked = request.method == "GET"
-        return self.page(request, "problem.html", status=status, message=self._short(message), hint=self._short(hint), asked=asked)
+        told = {"message": self._short(message), "hint": self._short(hint)}
+        return self.page(request, "problem.html", status=status, **told, asked=request.method == "GET", lost=status == 404)
 
     def said(self, error: StatveilError) -> str:
         return self._short(str(error))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
@@ -66,8 +68,9 @@ def _add_one_run(app: FastAPI, desk: Desk) -> None:
         run, approval = runs.run_of(project, id_), approvals.approval(project, id_)
         if run.status == "done" and run.kind in FIGURES:
             return figures_page(desk, request, run)
-        if run.kind == SERVE and run.status in ("running", "done"):
+        if run.kind == SERVE and run.status != "failed":
             return desk.page(request, "served.html", run=run)
+        tried, succeed = attacks_that_succeed(run.figures.get("attacks") or {})
         public = [name.removeprefix(f"{PUBLIC}/") for name in approval.get("files", {}) if name.startswith(f"{PUBLIC}/")]
         return desk.page(
             request,
@@ -77,12 +80,23 @@ def _add_one_run(app: FastAPI, desk: Desk) -> None:
             public=public,
             published=approvals.published(project) == id_,
             decisions=decisions_of(project, job_of(desk, run)),
+            tried=tried,
+            succeed=succeed,
         )
 
     @app.post("/runs/{id_}/stop")
     def stop(request: Request, id_: str) -> Response:
         runs.stop(project, id_, who(request))
         return back(f"/runs/{id_}")
+
+
+def attacks_that_succeed(found: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """How many attacks the run tried on its own result, and which of them succeed: of a table by verdict, of a file by mark."""
+    if "verdicts" in found:
+        ended = {each["id"]: each["verdict"] == "passed" for each in found["verdicts"] if each["verdict"] != "not applicable"}
+    else:
+        ended = {name: each["passed"] for name, each in found.items()}
+    return len(ended), [name for name, withstood in ended.items() if not withstood]
 
 
 def _set(desk: Desk, request: Request, form: Form) -> str:

@@ -68,7 +68,7 @@ def _run(words: Sequence[str], tell: OnProgress) -> list[str]:
     command = [*STATVEIL, *words]
     with (
         tempfile.TemporaryFile("w+") as faults,  # a pipe that nobody empties would be full one day
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=faults, text=True) as child,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=faults, text=True) as child,  # its input is the lock of the run
     ):
         assert child.stdout is not None
         try:
