@@ -22,6 +22,9 @@ class NetworkBoundTuning(NamedTuple):
     the search each bring where totals are sensitive": on table26 with 209,456 cells it raises the bound within a run's time."""
     far_small: float = 0.002  # gap above which the bound of a small table is worth raising by polygons
     far_large: float = 0.01  # the same of a large one
+    near: float = 0.1  # slack, as a share of a cut's terms, up to which a tree of senses keeps it: 2,184 of 7,023 on table16
+    undecided: float = 1e-6  # share of a table's cost that a cell must move both ways for its sense to count as open
+    longest_ray: int = 40  # doublings of a ray that shows a case impossible, until what it proves passes the best table
     negligible: float = 0.2  # share of the average below which a subtable's gap is left alone
 
 

@@ -9,7 +9,9 @@ for the whole table: a merged relation's goes to each of the relations merged in
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags, hstack, vstack
@@ -34,17 +36,36 @@ class _RiseFallProgram:
         levels = np.maximum(problem.lower_level, problem.upper_level)[problem.sensitive]
         self.unit = max(float(np.median(levels)), 1.0) if levels.size else 1.0
         self.price = 1.0 / float(np.median(problem.weight)) if problem.size else 1.0
+        self.last: FloatArray | None = None
+        """The point of the last solution."""
 
     def solve(self, seconds: float, *, crossover: bool) -> LinearSolution:
         from statveil.solve import highs
 
+        options = highs.EXACTING if crossover else highs.NO_CROSSOVER
+        solution = highs.solve(self.model(), seconds=seconds, algorithm="ipm", options=options)
+        self.last = solution.x
+        return solution
+
+    def thinned(self) -> _RiseFallProgram:
+        """The program with those cuts alone that are near what the last solution needs, and all covers: settled senses raise those."""
+        if self.last is None:
+            return self
+        rise, fall = np.split(self.last, 2)
+        cuts, size = self.cuts, rise + fall
+        slack = np.asarray(cuts.matrix @ size) - cuts.rhs / self.unit
+        near = slack <= TUNING.near * np.asarray(abs(cuts.matrix) @ size)
+        return _RiseFallProgram(self.problem, self.relations, self.weight, cuts.some(np.flatnonzero(near | (cuts.cell == COVER))))
+
+    def model(self) -> LinearModel:
+        """Rises of all cells, then falls. Rows: the relations, the cuts, the hulls of sensitive cells."""
         problem, unit = self.problem, self.unit
         relations, cuts, hull = problem.relations[self.relations].astype(np.float64), self.cuts.matrix, senses_hull(problem, unit)
         right = problem.residual[self.relations] / unit
         lower = np.concatenate([right, self.cuts.rhs / unit, np.ones(hull.shape[0])])
         least = np.concatenate([np.maximum(problem.free.low, 0), np.maximum(-problem.free.high, 0)])
         most = np.concatenate([np.maximum(problem.free.high, 0), np.maximum(-problem.free.low, 0)]).astype(np.float64)
-        model = LinearModel(
+        return LinearModel(
             cost=np.tile(self.weight * self.price, 2),
             matrix=vstack([hstack([relations, -relations]), hstack([cuts, cuts]), hull], format="csr"),
             row_lower=lower,
@@ -52,7 +73,6 @@ class _RiseFallProgram:
             lower=least / unit,
             upper=np.where(most >= NO_LIMIT // 2, np.inf, most / unit),
         )
-        return highs.solve(model, seconds=seconds, algorithm="ipm", options=highs.EXACTING if crossover else highs.NO_CROSSOVER)
 
     def multipliers(self, duals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Those of the relations, and of the cuts, in the problem's own costs."""
@@ -67,6 +87,16 @@ def senses_hull(problem: ProtectionProblem, unit: float) -> csr_matrix:
     fall = np.where(problem.can_go_down[cell], unit / np.maximum(-problem.down.high[cell], 1), 0.0)
     places = (np.tile(np.arange(cell.size), 2), np.concatenate([cell, cell + problem.size]))
     return csr_matrix((np.concatenate([rise, fall]), places), shape=(cell.size, 2 * problem.size))
+
+
+class CasesProgram(NamedTuple):
+    """A program to be solved under many cases of senses: the cell of the whole table that each of its cells is (of merged ones any), the
+    relation of each cut there, and how multipliers of its rows become some for the whole table."""
+
+    program: _RiseFallProgram
+    cells: IntArray
+    relation: IntArray
+    in_whole_table: Callable[[FloatArray], DualMultipliers]
 
 
 class CapacityProgram:
@@ -93,18 +123,22 @@ class CapacityProgram:
             solution = program.solve(max(deadline - time.monotonic(), 0.1), crossover=False)
             if solution.x is None or solution.row_duals is None:
                 return
-            yield self._multipliers(solution.row_duals)
+            yield self._multipliers(program, solution.row_duals)
             rise, fall = np.split(solution.x, 2)
             broken = broken_polygons(self.problem, (rise + fall) * program.unit)
             if broken.rhs.size == 0 or time.monotonic() > deadline:
                 return
             program.cuts = program.cuts.with_more(broken)
 
-    def _multipliers(self, duals: FloatArray) -> DualMultipliers:
-        of_relations, amount = self.program.multipliers(duals)
+    def by_cases(self) -> CasesProgram:
+        program = self.program.thinned()
+        return CasesProgram(program, np.arange(self.problem.size), program.cuts.relation, partial(self._multipliers, program))
+
+    def _multipliers(self, program: _RiseFallProgram, duals: FloatArray) -> DualMultipliers:
+        of_relations, amount = program.multipliers(duals)
         equality = np.zeros(self.problem.rhs.size)
-        equality[self.program.relations] = of_relations
-        return self.program.cuts.proof(amount)._replace(relations=equality)
+        equality[program.relations] = of_relations
+        return program.cuts.proof(amount)._replace(relations=equality)
 
 
 class CoarseBound:
@@ -127,7 +161,9 @@ class CoarseBound:
         sizes = (rows.tocsc()[:, self.table.cell] @ diags(np.where(self.table.free, 0.0, 1.0))).tocsr()
         sizes.eliminate_zeros()
         needs = cover_right_sides(whole, shortage)[self.relations] - given
-        covered = np.flatnonzero((shortage.amount[self.relations] > 0) & (shortage.longest[self.relations] == COVER))
+        several = abs(whole.relations[self.relations]) @ (whole.sensitive & self.coarse.totals).astype(np.int64) > 1
+        known = (shortage.amount[self.relations] > 0) & (shortage.longest[self.relations] == COVER)
+        covered = np.flatnonzero(known | several)  # with their senses settled, several need more
         cover = SizeCuts(sizes[covered], needs[covered].astype(np.float64), covered, np.full(covered.size, COVER))
         longest = np.flatnonzero(sizes.indices < int(self.coarse.totals.sum()))
         row = np.repeat(np.arange(sizes.shape[0]), np.diff(sizes.indptr))[longest]
@@ -139,19 +175,25 @@ class CoarseBound:
     def multipliers(self, *, seconds: float) -> DualMultipliers | None:
         """What the program's solution gives for the whole table; None without one."""
         solution = self.program.solve(seconds, crossover=True)
-        if solution.row_duals is None:
-            return None
-        of_relations, amount = self.program.multipliers(solution.row_duals)
+        return None if solution.row_duals is None else self._in_whole_table(self.program, solution.row_duals)
+
+    def by_cases(self) -> CasesProgram:
+        program = self.program.thinned()
+        return CasesProgram(program, self.table.cell, self.relations[program.cuts.relation], partial(self._in_whole_table, program))
+
+    def _in_whole_table(self, program: _RiseFallProgram, duals: FloatArray) -> DualMultipliers:
+        """Multipliers of the program's rows as multipliers for the whole table."""
+        of_relations, amount = program.multipliers(duals)
         at_node = np.append(of_relations, 0.0)[self.table.node]
         equality = self.coarse.network.of_relations(at_node, self.coarse.problem.rhs.size)
-        return self._in_whole_table(amount)._replace(relations=equality)
+        return self._cuts_of(program, amount)._replace(relations=equality)
 
-    def _in_whole_table(self, amount: FloatArray) -> DualMultipliers:
+    def _cuts_of(self, program: _RiseFallProgram, amount: FloatArray) -> DualMultipliers:
         """These amounts of the program's cuts, as cuts of the whole table."""
-        cuts = self.program.cuts.proof(amount)
+        cuts = program.cuts.proof(amount)
         cell = np.where(cuts.cut_cell == COVER, COVER, self.table.cell[cuts.cut_cell])
         return cuts._replace(cut_relation=self.relations[cuts.cut_relation], cut_cell=cell)
 
     @property
     def all_cuts(self) -> DualMultipliers:
-        return self._in_whole_table(np.ones(self.program.cuts.rhs.size))
+        return self._cuts_of(self.program, np.ones(self.program.cuts.rhs.size))

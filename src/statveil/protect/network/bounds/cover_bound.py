@@ -40,6 +40,20 @@ def shortages(problem: ProtectionProblem) -> Shortage:
     return Shortage(*_shortages(sparse_rows(problem.relations), problem.residual, cells, TUNING.most_sensitive))
 
 
+def least_imbalance(problem: ProtectionProblem, relation: int) -> int:
+    """The same of one relation, whatever its longest cell."""
+    part = slice(*problem.relations.indptr[relation : relation + 2])
+    cells, factors = problem.relations.indices[part], problem.relations.data[part]
+    cells, factors = cells[problem.sensitive[cells]], factors[problem.sensitive[cells]]
+    up, down = problem.can_go_up[cells], problem.can_go_down[cells]
+    one = factors * np.where(up, problem.up.low[cells], problem.down.high[cells])
+    two = factors * np.where(down, problem.down.high[cells], problem.up.low[cells])
+    open_, target = one != two, int(problem.residual[relation])
+    if open_.sum() > TUNING.most_sensitive:
+        return 0
+    return int(_least_imbalance(target - int(one[~open_].sum()), one[open_], two[open_]))
+
+
 class _CellLevels(NamedTuple):
     """Of each cell: its least size, the nearest it can go up and down, and whether it is sensitive."""
 

@@ -14,6 +14,7 @@ from statveil.protect.network.bounds import TUNING
 from statveil.protect.network.bounds.capacity_bound import CapacityProgram, CoarseBound
 from statveil.protect.network.bounds.cover_bound import cover_multipliers, dual_bound, shortages
 from statveil.protect.network.bounds.polygon_bound import PolygonBlocks, chosen_cuts, joined_cuts
+from statveil.protect.network.bounds.sense_tree import SenseTree
 from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.network.detect import Network
 from statveil.protect.search_state import DualMultipliers, Search
@@ -54,23 +55,38 @@ class LowerBound:
         """
         if not self.mixed:
             self.by_polygons()
-            if self.search.objective > self.search.bound * (1 + TUNING.far_large) and not self.knows_capacities:
+            if self._worth_a_program():
                 self.by_capacities(share)
         elif self.blocks is not None and not self.search.done:
-            self.search.enter("bounding with totals")
-            bound = CoarseBound(self.coarse, self.shortage)
-            if self.problem.size <= TUNING.whole_block:  # beyond, the coarse table has the same cuts where they matter
-                self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
-                self.tell_bound()
+            self.by_cases(share)
+
+    def _worth_a_program(self) -> bool:
+        """Whether a program of the whole table may bring much, and can be had."""
+        far = self.search.objective > self.search.bound * (1 + TUNING.far_large)
+        return (
+            far and not (self.knows_capacities or self.search.done or self.blocks is None) and self.problem.size <= TUNING.most_for_capacity
+        )
+
+    def by_cases(self, share: float) -> None:
+        """The coarse table's bound, and cases of senses: of the totals', or of all in a small table, whose program is quick."""
+        self.search.enter("bounding with totals")
+        bound = CoarseBound(self.coarse, self.shortage)
+        cases = bound.by_cases()
+        if self.problem.size <= TUNING.whole_block:  # beyond, the coarse table has the same cuts where they matter
+            assert self.blocks is not None
+            self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
+            self.tell_bound()
             multipliers = bound.multipliers(seconds=self.search.seconds_left / 2)
             if multipliers is not None:
                 self.offer_bound(multipliers)
-            self.by_capacities(share, bound)
+            cases = self.by_capacities(share / 2, bound).by_cases()
+        if not self.search.done:
+            self.search.enter("bounding by cases")
+            SenseTree(self.search, cases, self.shortage).run(seconds=share * self.search.seconds_left)
 
-    def by_capacities(self, share: float = 0.5, coarse: CoarseBound | None = None) -> None:
+    def by_capacities(self, share: float = 0.5, coarse: CoarseBound | None = None) -> CapacityProgram:
         """The polygon program that keeps relations and bounds as well, with the cuts known; for relations of totals, the coarse table's."""
-        if self.blocks is None or self.search.done or self.problem.size > TUNING.most_for_capacity:
-            return
+        assert self.blocks is not None, "it begins with known cuts"
         self.knows_capacities = True  # another time would bring the same
         self.search.enter("bounding with capacities")
         cuts = self.blocks.multipliers
@@ -78,6 +94,7 @@ class LowerBound:
             cuts = joined_cuts(coarse.all_cuts, chosen_cuts(cuts, ~np.isin(cuts.cut_relation, coarse.relations)))
         program = CapacityProgram(self.problem, self.network.relation[:-1], self.shortage, cuts)
         self.offer_bounds(program.rounds(seconds=share * self.search.seconds_left))
+        return program
 
     def offer_bounds(self, rounds: Iterable[DualMultipliers]) -> None:
         for multipliers in rounds:
