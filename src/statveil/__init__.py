@@ -70,8 +70,6 @@ if TYPE_CHECKING:
     from statveil.core import errors
     from statveil.core.errors import (
         AuditFailed,
-        BackendError,
-        DisclosureRefused,
         InfeasibleProblem,
         InputError,
         NoTableFound,

@@ -43,7 +43,15 @@ class TopOrder(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """Statistics of one set of cells. Confidential: the values before are the true ones."""
+    """Statistics of one set of cells. Confidential: the values `before` are the true ones.
+
+    cells: how many. mean, variance, gini, cramers_v: before and after. intercept: of the line with the slope.
+    top: how the largest cells fared. total_change, largest_change: of single cells, in the units given.
+
+    >>> found = statistics_of([1, 2, 3], [1, 2, 6])
+    >>> found.mean, found.total_change, found.rank_correlation
+    (BeforeAfter(before=2.0, after=3.0), 3.0, 1.0)
+    """
 
     cells: int
     mean: BeforeAfter
@@ -80,9 +88,14 @@ def statistics_of(
     columns: IntArray | None = None,
     top: int = TOP,
 ) -> Statistics:
-    """All statistics of the cells (of a `subset`: numbers or marks of cells), each counted `weights` times if given.
+    """All statistics of a set of cells, before and after.
 
-    `rows` and `columns` number the row and the column of each cell of a two-way table, for chi-square and Cramer's V.
+    true, released: values of all cells. subset: numbers or marks of those that are meant. weights: each cell is counted so many times.
+    rows, columns: numbers of the row and the column of each cell of a two-way table, for chi-square and Cramer's V.
+    top: how many of the largest cells are followed.
+
+    >>> statistics_of([1, 2, 3, 4], [1, 2, 3, 8], subset=[0, 1, 2]).slope
+    1.0
     """
     true, released = _floats(true), _floats(released)
     if true.shape != released.shape or true.ndim != 1:

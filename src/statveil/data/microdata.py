@@ -120,7 +120,8 @@ class Microdata(ShortDisplay):
     """Records behind an engine, read when a table asks for them.
 
     `decimal` is the mark in numbers written as text; None takes a comma in columns that use commas and no points. `delimiter` and
-    `encoding` are those that a user named for a text file, and None where they were found. origin: the file, or what else it came from.
+    `encoding` are those that a user named for a text file, and None where they were found.
+    engine: what holds the records. origin: the file, or what else they came from.
     wishes, prepared: what was asked of the records before they are used (missing words, a condition, new columns), and what came of it.
 
     >>> import pyarrow as pa, statveil as sv

@@ -94,9 +94,9 @@ def read_microdata(
     source: a path, a frame, a folder or pattern of CSV or Parquet files with the same columns, or `postgresql://host/database#table`.
     Streams, lazy frames and database tables are read piece by piece. A Spark frame stays in Spark.
     engine: "duckdb", or `sv.DuckDB(memory="8GB")` with what it may use; "spark" has Spark read Parquet files (see "Records in Spark").
-    For CSV, delimiter and encoding (UTF-8, Latin-1, cp1252) are detected unless given, and all columns are text:
-    the code "01" stays "01". Decimal commas are understood where the delimiter is not a comma; otherwise say
-    `decimal=","`. CSV and Parquet files are read when a table asks for them, so they must stay where they are.
+    delimiter, encoding: of CSV, detected unless given (UTF-8, Latin-1, cp1252). All its columns are text: the code "01" stays "01".
+    decimal: say `decimal=","` where commas are meant although the delimiter is one; otherwise they are understood.
+    CSV and Parquet files are read when a table asks for them, so they must stay where they are.
     missing: words that mean that a value is missing, such as `["NA", "."]`, or by column `{"income": ["-9"], "*": ["NA"]}`.
     where: the records to keep, such as `"year = 2024 and size > 0"`. derive: new columns by expressions: `{"net": "income - tax"}`.
 

@@ -26,9 +26,13 @@ What = Literal["lower", "upper", "overshoot", "relation", "protection-up", "prot
 
 
 class Relaxation(NamedTuple):
-    """One requirement that was not kept, and by how many units. `place` is a cell, or for what="relation" a relation.
+    """One requirement that was not kept, and by how many units.
 
-    A relation is off by `by`: its sum is the right-hand side plus it, of either sign. All else is by more than zero.
+    what: which kind. place: a cell, or for what="relation" a relation. by: more than zero; only a relation is off by an amount of either
+    sign: its sum is the right-hand side plus `by`.
+
+    >>> Relaxation("relation", 0, -2).by
+    -2
     """
 
     what: What
@@ -38,7 +42,13 @@ class Relaxation(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MayGive:
-    """What a repair may touch; nothing else gives."""
+    """What a repair may touch; nothing else gives.
+
+    relations: by their numbers.
+
+    >>> sorted(MayGive(relations=frozenset([0]), upper=frozenset([4, 2])).upper)
+    [2, 4]
+    """
 
     relations: frozenset[int] = frozenset()
     upper: frozenset[int] = frozenset()
@@ -111,7 +121,14 @@ def _relaxation(row: Any, decimals: int) -> Relaxation:
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """Value, released value and mark (`sensitive`) of each cell, amounts in integer units of 10**-decimals."""
+    """What was released of a linear system.
+
+    value, released: of each cell, before and after, in integer units of 10**-decimals. sensitive: which cells are.
+    decimals: of all amounts.
+
+    >>> Solution(value=np.array([205]), released=np.array([250]), sensitive=np.array([True]), decimals=1).released.tolist()  # 25.0
+    [250]
+    """
 
     value: IntArray
     released: IntArray

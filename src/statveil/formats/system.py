@@ -30,6 +30,14 @@ class LinearSystem:
 
     relations, rhs: a row for each, whose factors times the values are the right-hand side. value, cost: of each cell.
     lower, upper: its bounds. lower_level, upper_level: its protection levels. decimals: of all amounts.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> system = read_system(path)
+    >>> (system.relations @ system.value - system.rhs).tolist(), system.decimals
+    ([0], 0)
     """
 
     relations: csr_matrix

@@ -123,6 +123,9 @@ class SystemFiles:
     repairs: a file for the list of what gave; else beside the solution with the ending .repairs.json.
     may_give: a file that narrows a repair down to single cells and relations (as RCTA's).
     start: a direction file to begin with.
+
+    >>> SystemFiles("table.jj", options=SystemOptions(weights="unit"), summary="table.json").solution is None
+    True
     """
 
     system: str | Path
@@ -170,7 +173,19 @@ class SystemFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class AdjustedSystem:
-    """What `adjust` made of a file. `summary` is what the summary file holds; what a repair gave is in the adjustment."""
+    """What `adjust` made of a file; what a repair gave is in the adjustment.
+
+    adjustment: the table found. audit: the independent audit of what was written. summary: what the summary file holds.
+    solution: where the solution lies.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> found = adjust(SystemFiles(path), limits=Limits(seconds=600))
+    >>> found.solution.name, found.audit.passed, found.adjustment.objective
+    ('table.sol', True, 10.0)
+    """
 
     adjustment: Adjustment
     audit: AuditReport

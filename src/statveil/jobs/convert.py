@@ -53,6 +53,12 @@ class Conversion:
     metadata: the .rda file of a .asc or .tab file, by default the one beside it. dimensions: names for the codes of a .hst file.
     total: code of a tree's total. recompute: take a table's inner cells and add the totals up. drop: leave out what the target cannot hold.
     sdmx_csv: the version of SDMX-CSV to write.
+
+    >>> import tempfile
+    >>> tree = Path(tempfile.mkdtemp()) / "region.hrc"
+    >>> _ = tree.write_text("north\\nsouth\\n")
+    >>> convert(tree, tree.with_suffix(".csv"), Conversion(total="all"))[0].read_text().split()[1]
+    'all,,'
     """
 
     metadata: Path | None = None

@@ -27,8 +27,17 @@ MOST_NAMED = 8
 def build_problem(table: Table, sensitivity: Sensitivity, options: Options) -> ProtectionProblem:
     """The problem whose solutions are the safe tables that may be published.
 
+    table, sensitivity: the cells, and what the rules say of them. options: variant, norm, weights, bounds and cap.
+
     A table with more decimals than are published (weighted totals) is rounded first; the deviations then also restore the
     sums. Levels are measured from the exact value, so a cell is safe after rounding, not before it.
+
+    >>> import statveil as sv
+    >>> table = sv.table_from_cells({"shop": sv.Hierarchy.flat(["A", "B"])}, {("A",): 12, ("B",): 30})
+    >>> word = sv.rules.ManualCell(cell={"shop": "A"}, status="sensitive", level=25)
+    >>> problem = build_problem(table, sv.rules.assess(table, [sv.rules.Manual([word])]), Options())
+    >>> problem.lower_level.tolist(), problem.variant
+    ([0, 3, 0], 'at-least')
     """
     unit = _published_unit(table)
     value = nearest(table.value, unit)

@@ -56,9 +56,13 @@ class Bounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """What may give, first things first: bounds of sensitive cells (`cap`), of `inner` cells, of `margins`, `relations`, `protection`.
+    """What may give where a linear system has no safe solution.
 
-    `protection` gives only if `weaken_protection` says so as well. `may_give` narrows it all down to single cells and relations.
+    order: first things first: bounds of sensitive cells (`cap`), of `inner` cells, of `margins`, `relations`, `protection`.
+    may_give: narrows it all down to single cells and relations. weaken_protection: without it `protection` never gives.
+
+    >>> Repair(order=("margins", "relations")).weaken_protection
+    False
     """
 
     order: tuple[Giving, ...] = DEFAULT_ORDER
@@ -87,6 +91,9 @@ class GivingCells:
     """Cells whose bounds may give, or with `protection` whose protection may.
 
     cells: {dimension: code} each; a dimension left out means its total. view: which of several linked tables is meant.
+
+    >>> TableRepair(order=("margins",), only=(GivingCells(cells=[{"area": "north"}]),)).only[0].protection
+    False
     """
 
     cells: Sequence[Mapping[str, str]]
@@ -101,10 +108,13 @@ class GivingCells:
 
 @dataclass(frozen=True, kw_only=True)
 class TableRepair:
-    """What may give where a table from records has no safe release, first things first: bounds of sensitive cells (`cap`), of
-    `inner` cells, of `margins`, and `protection`, the last only if `weaken_protection` says so as well.
+    """What may give where a table from records has no safe release.
 
-    `only` narrows it down to single cells; without it all may give but frozen ones.
+    order: first things first: bounds of sensitive cells (`cap`), of `inner` cells, of `margins`, and `protection`.
+    only: narrows it down to single cells; without it all may give but frozen ones. weaken_protection: without it `protection` never gives.
+
+    >>> Options(repair=TableRepair(order=("inner",))).repair.order
+    ('inner',)
     """
 
     order: tuple[Giving, ...] = DEFAULT_TABLE_ORDER

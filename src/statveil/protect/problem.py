@@ -33,9 +33,10 @@ class ProtectionProblem:
     """Any linear system of cells to protect. All amounts are integers in units of the published decimal.
 
     `lower` and `upper` bound the released value (minus or plus `NO_LIMIT`: none). The levels are distances from the value and
-    mean something only where `sensitive`. `variant="exact"` moves sensitive cells by exactly their level.
-    `weight` is the cost of one unit of change (of its square when norm is l2).
-    relations, rhs: what must hold of released values: relations @ released = rhs. lower_level, upper_level: the least move down, and up.
+    mean something only where `sensitive`. `weight` is the cost of one unit of change (of its square under norm "l2").
+    value: of each cell. relations, rhs: what must hold of released values: relations @ released = rhs.
+    lower_level, upper_level: the least move down, and up. variant: "exact" moves sensitive cells by exactly their level.
+    norm: the sum of absolute ("l1") or squared ("l2") changes is least.
 
     >>> levels = {"lower_level": np.array([5, 0, 0]), "upper_level": np.array([5, 0, 0])}
     >>> bounds = {"lower": np.zeros(3, dtype=int), "upper": np.full(3, 1000)}

@@ -27,6 +27,9 @@ class SystemOptions:
     non_additive: accept relations that do not hold; they will hold in what is released.
     negative_levels: accept levels below zero: nothing is asked on that side, as with a level of zero.
     decimals: of what is released. None: those of the values; levels are rounded up to that. A number, or "all": those of the levels too.
+
+    >>> SystemOptions(weights="unit", norm="l2").variant
+    'at-least'
     """
 
     weights: SystemWeights = "file"
@@ -75,9 +78,17 @@ def read_jj(
 
 
 def write_jj(source: ProtectionProblem | LinearSystem, path: str | Path, *, decimals: int = 0) -> None:
-    """Write a system, or a problem whose amounts are in units of 10**-decimals, as a JJ file.
+    """Write a system, or a problem, as a JJ file. What such a file cannot tell, variant and norm, is given again when it is read.
 
-    What such a file cannot tell, variant and norm, is given again when it is read.
+    source: what to write. path: the file. decimals: the amounts of a problem are in units of 10**-decimals.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> write_jj(read_jj(path), path.with_name("again.jj"), decimals=1)
+    >>> path.with_name("again.jj").read_text().splitlines()[3].split()[:2]
+    ['1', '2.0']
     """
     write_system(source if isinstance(source, LinearSystem) else system_of(source, decimals=decimals), path)
 
@@ -85,7 +96,17 @@ def write_jj(source: ProtectionProblem | LinearSystem, path: str | Path, *, deci
 def problem_of(
     system: LinearSystem, *, weights: SystemWeights = "file", variant: Variant = "at-least", norm: Norm = "l1"
 ) -> ProtectionProblem:
-    """Sensitive are the cells of status u with a level; a cell of status z stays as it is. Costs are per unit of the file's own amounts."""
+    """Sensitive are the cells of status u with a level; a cell of status z stays as it is. Costs are per unit of the file's own amounts.
+
+    system: cells, relations, bounds and levels. weights, variant, norm: as in `sv.systems.SystemOptions`.
+
+    >>> import tempfile
+    >>> lines = ["0", "3", "0 100 1 s 0 200 0 0 0", "1 20 1 u 0 200 5 5 0", "2 80 1 s 0 200 0 0 0", "1", "0 3 : 0 (-1) 1 (1) 2 (1)"]
+    >>> path = Path(tempfile.mkdtemp()) / "table.jj"
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> problem_of(SystemOptions().read(path), weights="value").weight.tolist()
+    [100.0, 20.0, 80.0]
+    """
     known("weights", weights, ("file", "unit", "value", "inverse"))
     fixed = system.status == "z"
     return ProtectionProblem(

@@ -18,8 +18,13 @@ from statveil.records.plan import FilePlan
 
 @dataclass(frozen=True)
 class EarlierReleases:
-    """Safe files of the same records that are out already. `waiver` says why a value may all the same be blank in one and open in the
-    other; it is written into the certificate."""
+    """Safe files of the same records that are out already.
+
+    files: where they lie. waiver: why a value may all the same be blank in one and open in the other; it is written into the certificate.
+
+    >>> EarlierReleases(["people-2025.csv"]).waiver is None
+    True
+    """
 
     files: Sequence[str | Path]
     waiver: str | None = None

@@ -89,8 +89,8 @@ class FileRelease(AuditedFile, FrameExports):
     """A safe file that lies at `path`, with the audit that it passed; it cannot be made unless it did. Each `to_...` writes what goes
     with it. The plan is confidential and never shows up in `repr`.
 
-    file_hash: SHA-256 of the file. plan, data: what was done, to which records. dropped: columns left out. waiver: why an earlier release
-    may differ. job: the job that repeats it. `apply_plan` makes one.
+    file_hash: SHA-256 of the file. audit: of the file as written. plan, data: what was done, to which records. dropped: columns left out.
+    waiver: why an earlier release may differ. job: the job that repeats it. `apply_plan` makes one.
 
     >>> import pyarrow as pa, statveil as sv, tempfile
     >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))

@@ -34,7 +34,15 @@ class Subset(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SubsetUtility:
-    """Statistics of one set of cells, and which of them mean something there."""
+    """Statistics of one set of cells, and which of them mean something there.
+
+    subset: the set. statistics: before and after. before_varies, after_varies: whether its true, and its released, values differ at all.
+
+    >>> from statveil.core.statistics import statistics_of
+    >>> alike = Subset("cells", "the north", np.array([0, 1]))
+    >>> SubsetUtility(subset=alike, statistics=statistics_of([5, 5], [4, 6]), before_varies=False, after_varies=True).correlation is None
+    True
+    """
 
     subset: Subset
     statistics: Statistics
@@ -85,7 +93,16 @@ class SubsetUtility:
 
 
 def utility(release: AuditedTable) -> tuple[SubsetUtility, ...]:
-    """Statistics before and after over every set of cells that the internal report shows: rows last, those most changed first."""
+    """Statistics before and after over every set of cells that the internal report shows: rows last, those most changed first.
+
+    release: of `sv.protect_table`.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> shops, spec = pa.table({"area": list("ppq"), "sales": [7, 3, 50]}), sv.TableSpec(dimensions={"area": None}, measure="sales")
+    >>> release = sv.protect_table(shops, spec, rules=[sv.MinimumFrequency(2)], limits=sv.Limits(seconds=600))
+    >>> utility(release)[0].subset.name, utility(release)[0].statistics.cells
+    ('all cells', 3)
+    """
     from statveil.publish.report.changes import measure
 
     return tuple(utility_by_subset(release, measure(release)))

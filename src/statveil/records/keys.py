@@ -36,9 +36,12 @@ LARGEST_THRESHOLD = 10**12
 
 @dataclass(frozen=True, kw_only=True)
 class EditRule:
-    """What everybody knows: where each of these fields has one of these values, others have the ones stated.
+    """What everybody knows.
 
-    `EditRule(when={"age": ["13", "14"]}, then={"marital": "single"})`. Values are those of the original file.
+    when: values of some fields, as in the original file. then: the value that other fields have wherever those are.
+
+    >>> EditRule(when={"age": ["13", "14"]}, then={"marital": "single"}).then["marital"]
+    'single'
     """
 
     when: Mapping[str, Sequence[str]]
@@ -60,9 +63,9 @@ class KeyVariables(OnlyWhatIsSet):
         matches nothing and the released file is counted again. `wildcard`: a blank matches everything (weak; for comparison).
     missing: a missing value in the data is "unknown" (as good as blank) or a "category" of its own.
     missing_codes: by field, the codes that mean a missing value; compared as text in columns of text, as numbers in columns of decimals.
-    costs: of a blank, by field; record_cost is a column that multiplies them. ties: second objective among equal costs.
+    costs: of a blank, by field. record_cost: a column that multiplies them. ties: second objective among equal costs.
     recoding_costs: how much of a value a recoding loses: "entropy" (share of the field's entropy), "values" (of the values that a
-        code stands for, all but one), times recoding_weight (1: in the same unit as blanks); or numbers by field and recoding.
+        code stands for, all but one), times `recoding_weight` (1: in the same unit as blanks); or numbers by field and recoding.
     household, shared: a blank in a shared field is made for all members of the household.
     linked: groups of columns blanked together; a key field first, others may be any columns.
     caps: at most so many blanks in a field. candidates: each blank could hide at least so many values (keyed extra blanks, M03).

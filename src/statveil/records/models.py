@@ -48,7 +48,13 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class DistinctDiversity:
-    """l-diversity: at least so many different values of a column in every combination (Machanavajjhala et al., 2007)."""
+    """l-diversity: at least so many different values of a column in every combination (Machanavajjhala et al., 2007).
+
+    column: the sensitive one. least: how many values.
+
+    >>> print(DistinctDiversity("illness", 2))
+    at least 2 different values of illness
+    """
 
     column: str
     least: int
@@ -75,7 +81,13 @@ class DistinctDiversity:
 
 @dataclass(frozen=True)
 class EntropyDiversity:
-    """Entropy l-diversity: the entropy of a column in every combination is that of `least` equally frequent values, or more."""
+    """Entropy l-diversity: the entropy of a column in every combination is that of `least` equally frequent values, or more.
+
+    column: the sensitive one.
+
+    >>> print(EntropyDiversity("illness", 2.5))
+    the entropy of illness at least that of 2.5 equally frequent values
+    """
 
     column: str
     least: float
@@ -110,7 +122,13 @@ class EntropyDiversity:
 
 @dataclass(frozen=True)
 class RecursiveDiversity:
-    """Recursive (c, l)-diversity: the commonest value is rarer than c times those from the l-th commonest on together."""
+    """Recursive (c, l)-diversity: the commonest value is rarer than c times those from the l-th commonest on together.
+
+    column: the sensitive one. c: the factor. least: l.
+
+    >>> print(RecursiveDiversity("illness", 3, 2))
+    the commonest value of illness rarer than 3 times those from the 2. commonest on
+    """
 
     column: str
     c: float
@@ -151,6 +169,10 @@ class Closeness:
 
     Numbers are ordered: a step to the next of m values is a distance of 1/(m - 1). Other values are all equally far from each other
     (Li, Li and Venkatasubramanian, 2007). A missing value comes before all numbers.
+    column: the sensitive one.
+
+    >>> print(Closeness("income", 0.2))
+    the shares of income within 0.2 of those in the file
     """
 
     column: str
@@ -182,7 +204,11 @@ class Closeness:
 
 @dataclass(frozen=True)
 class IndividualRisk:
-    """The risk of each record (Benedetti and Franconi, 1998) is at most `most`; without weights it is one over those who share its key."""
+    """The risk of each record (Benedetti and Franconi, 1998) is at most `most`; without weights it is one over those who share its key.
+
+    >>> print(IndividualRisk(0.1))
+    the risk of a record at most 0.1
+    """
 
     most: float
     kind: ClassVar[str] = "individual-risk"
@@ -221,7 +247,11 @@ class IndividualRisk:
 
 @dataclass(frozen=True)
 class HouseholdRisk(IndividualRisk):
-    """The risk that a member of a household is recognised, one less the product of (1 - risk) over all members, is at most `most`."""
+    """The risk that a member of a household is recognised, one less the product of (1 - risk) over all members, is at most `most`.
+
+    >>> print(HouseholdRisk(0.1))
+    the risk of a household at most 0.1
+    """
 
     kind: ClassVar[str] = "household-risk"
 

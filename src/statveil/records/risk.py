@@ -41,7 +41,15 @@ class TableCount(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UnsafeCombinations(FrameExports):
-    """What `find_unsafe` found. Confidential: it names values of single records."""
+    """What `find_unsafe` found. Confidential: it names values of single records.
+
+    problem: keys, recoding and rule. patterns: of each key, which of the combinations asked for are too rare, as bits.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> sv.find_unsafe(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1))
+    UnsafeCombinations(1 of 3 records unsafe)
+    """
 
     problem: SuppressionProblem
     patterns: Words

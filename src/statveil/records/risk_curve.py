@@ -23,8 +23,15 @@ THRESHOLDS = (2, 3, 5, 10, 20)
 
 
 class RiskUtilityPoint(NamedTuple):
-    """One plan: expected share of records re-identified and the largest risk of one, by the combinations asked for; the share of the key's
-    entropy kept; and the cost with its bound. The first point of a curve, of threshold 0, is the file as it stands."""
+    """One plan of a risk-utility curve. The first point of a curve, of threshold 0, is the file as it stands.
+
+    threshold: of the plan. expected: share of records re-identified, by the combinations asked for. largest: risk of one record.
+    kept: share of the key's entropy. blanks, recoded: values that are blank, and fields that are recoded. cost, bound: of the plan, and the
+    least of any.
+
+    >>> RiskUtilityPoint(threshold=2, expected=0.25, largest=0.5, kept=0.8, blanks=3, recoded=1, cost=4.0, bound=4.0).kept
+    0.8
+    """
 
     threshold: int
     expected: float
@@ -44,7 +51,9 @@ def risk_utility(
     limits: Limits | None = None,
     seed: int = 0,
 ) -> list[RiskUtilityPoint]:
-    """The file as it stands, then a plan for each threshold, with everything else as `keys` says; the time is shared out evenly.
+    """The file as it stands, then a plan for each threshold, with everything else as `keys` says.
+
+    data: the records. thresholds: to plan for. limits: the time is shared out evenly. seed: of the searches.
 
     >>> import pyarrow as pa, statveil as sv
     >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))

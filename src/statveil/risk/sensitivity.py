@@ -39,11 +39,18 @@ class SafeSpread:
 class Sensitivity(ShortDisplay):
     """The verdict of the rules on every cell of a table, in the table's own units (10**-scale).
 
-    A sensitive cell must be released at `value - lower_level` or below, or at `value + upper_level` or above.
-    `reasons` maps the words of each rule to the cells it found; the strictest level has won, every reason is kept.
+    sensitive: which cells are. lower_level, upper_level: a sensitive cell must be released at `value - lower_level` or below, or at
+    `value + upper_level` or above; the strictest level has won.
+    `reasons` maps the words of each rule to the cells it found; every reason is kept.
     `frozen` cells must be released as they are. `weight` holds a user's cost per cell, NaN where none was given.
     `minimum` and `maximum` bound the released value of single cells (plus or minus `UNBOUNDED` where nothing was asked).
     `spread` tells which names of a cell were declared safe by another name of it.
+
+    >>> import statveil as sv
+    >>> table = sv.table_from_cells({"shop": sv.Hierarchy.flat(["A", "B"])}, {("A",): 12, ("B",): 30})
+    >>> word = sv.rules.ManualCell(cell={"shop": "A"}, status="sensitive", level=25)
+    >>> sv.rules.assess(table, [sv.rules.Manual([word])]).upper_level.tolist()  # of the total, A and B
+    [0, 3, 0]
     """
 
     sensitive: BoolArray = field(repr=False)

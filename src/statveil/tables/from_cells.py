@@ -34,7 +34,7 @@ def table_from_cells(
 ) -> Table:
     """A table from its inner cells, with or without its margins; margins that are given must be exact sums.
 
-    decimals, name: of the table.
+    dimensions: the tree of each. decimals, name: of the table.
     `non_additive` takes margins as they are given: what the table lacks is then brought by its adjustment (A z = b - A a).
 
     `cells` maps codes, in the order of the dimensions, to numbers as printed: 12, "12.5" or a Decimal, never a float. Cells left out are

@@ -17,8 +17,13 @@ _PRINT_SEED = 20_240_229
 def relations(table: Table) -> sparse.csr_matrix:
     """One row per total and tree: -1 for the total, +1 for each of its parts; `relations(table) @ value` is zero.
 
-    Rows come by view, dimension, tree and position, then those of equations and of sets of cells.
+    table: cells in one view or several. Rows come by view, dimension, tree and position, then those of equations and of sets of cells.
     A total that is its only part gives no row, and no row comes twice.
+
+    >>> import statveil as sv
+    >>> table = sv.table_from_cells({"shop": sv.Hierarchy.flat(["A", "B"])}, {("A",): 12, ("B",): 30})
+    >>> relations(table).toarray().tolist()
+    [[-1, 1, 1]]
     """
     blocks = [_block(table.size, *entries) for view in table.views for entries in _entries(view)]
     blocks += [_block(table.size, *entries) for entries in _linking(table)]

@@ -87,9 +87,10 @@ class TableSpec(OnlyWhatIsSet):
 
     dimensions: column -> a `Hierarchy`, several alternative ones over the same leaves, or None (flat: the codes found).
     measure: column to add up; None counts records.
-    weight: sampling weight column. `weight_policy="units"` repeats each unit weight times in the rules (weights are
-        secret or estimates); "contribution" takes weight x value as what the respondent contributes (weights are known).
-        With a holding column a holding's contribution is always the weighted sum of its records.
+    weight: sampling weight column.
+    weight_policy: "units" repeats each unit weight times in the rules (weights are secret or estimates); "contribution" takes
+        weight x value as what the respondent contributes (weights are known). With a holding column a holding's contribution is
+        always the weighted sum of its records.
     holding: column that names the owner; the records of one holding are one respondent.
     shadow: column the rules look at instead of the measure.
     request, waiver: boolean columns (true/1): the respondent asked for protection; permits publication.

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProtectedTable(ShortDisplay, ViewFrameExports):
-    """Released numbers: `value[view.cell[i]]` stands at position i of a view (one of `views`), in units of 10**-decimals.
+    """Released numbers: `value[view.cell[i]]` stands at position i of a view (one of `views`).
+
+    value: of each cell, in units of 10**-decimals. decimals: that are published.
 
     >>> ProtectedTable(views=(), value=np.array([420, 120, 300]), decimals=1).decimals
     1
@@ -98,10 +100,10 @@ class UnionCell:
 class Table(ShortDisplay):
     """Cells with all that the sensitivity rules ask about them. Confidential; `internal` gives them as frames.
 
-    `value` is an exact integer in units of 10**-scale (measure decimals plus weight decimals); the table is
+    `value` is an exact integer in units of 10**-`scale` (measure decimals plus weight decimals); the table is
     published with `decimals` decimals. The rules see respondents: holdings when the spec names a holding
     column, records otherwise. Their contributions are absolute values of the shadow variable if there is one
-    (else of the measure), in units of 10**-rule_scale. views: the tables that show the cells. equations: between measures.
+    (else of the measure), in units of 10**-`rule_scale`. views: the tables that show the cells. equations: between measures.
     records, respondents: how many each cell has (-1: not known). frequency_scale: decimals of `frequency`.
 
     >>> import statveil as sv

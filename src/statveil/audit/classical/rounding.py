@@ -21,7 +21,14 @@ from statveil.tables.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class RoundingAsked:
-    """What a rounded table was to be: the base and how far each cell may go, in published units."""
+    """What a rounded table was to be.
+
+    base: in published units. zero_restricted: a multiple of the base stays as it is; otherwise it may move by one base.
+    steps: how many bases further than that a cell may be; 0 means that every cell is within one base.
+
+    >>> RoundingAsked(base=5).zero_restricted
+    True
+    """
 
     base: int
     zero_restricted: bool = True

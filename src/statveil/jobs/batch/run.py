@@ -39,7 +39,13 @@ _PREFIX = ".statveil-"
 
 @dataclass(frozen=True, kw_only=True)
 class BatchSettings:
-    """What tau-ARGUS hides of RCTA: how long, how close, by which method and seed; and the options of the adjustment."""
+    """What tau-ARGUS hides of RCTA, and its batch files cannot say.
+
+    limits: how long to look, and how close. method: by name, or with settings and seed. options: of the adjustment.
+
+    >>> BatchSettings(limits=Limits(seconds=10)).options.floors.scheme
+    'exact'
+    """
 
     limits: Limits = field(default_factory=Limits)
     method: str | Method = "auto"
@@ -48,7 +54,13 @@ class BatchSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchResult:
-    """What a batch did: the releases by table, the files written, and what it had to say."""
+    """What a batch did.
+
+    releases: by table. files: that were written. notes: what it had to say.
+
+    >>> BatchResult(releases=(), files=(Path("safe.txt"),), notes=("Table 1: 3 cells, 1 unsafe",)).files[0].name
+    'safe.txt'
+    """
 
     releases: tuple[Release, ...] = field(repr=False)
     files: tuple[Path, ...]

@@ -43,7 +43,15 @@ class _ExplorerState(NamedTuple):
 
 
 class RecodingExplorer:
-    """A recoding under the user's hand. Every change is priced incrementally; `undo` goes back one step."""
+    """A recoding under the user's hand. Every change is priced incrementally; `undo` goes back one step.
+
+    data: the records. coded: their keys. `explore_recoding` makes one of both.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> explore_recoding(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1))
+    RecodingExplorer(nothing recoded; 1 of 3 records unsafe; recoding 0 + blanks 1; 0 steps)
+    """
 
     def __init__(self, data: Microdata, coded: CodedFile) -> None:
         self._data = data

@@ -33,7 +33,17 @@ TUNING = FrontTuning()
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FileTradeoffPoint:
-    """A recoding with its blanks. `proved`: these are the fewest, and no recoding that loses less by recoding has so few."""
+    """A recoding with its blanks.
+
+    recoding: by field. recoding_loss: values that it loses. blanks: how many. blank_cost, blank_bound: what they cost, and the least that
+    any blanks would. loss: of each field. proved: these are the fewest, and no recoding that loses less by recoding has so few.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> (point,) = tradeoff_file(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1)).points
+    >>> point.blanks, point.recoding_loss, point.proved
+    (1, 0.0, True)
+    """
 
     recoding: Mapping[str, str]
     recoding_loss: float
@@ -61,9 +71,16 @@ class FileTradeoffPoint:
 class FileTradeoff:
     """A front from the least recoding to the fewest blanks, both in values lost. Confidential.
 
-    knee: number of the point farthest below the straight line between the ends. least: number of the point that loses least in all: what
-    `plan_recoding` chooses. found: points of the whole front, of which those shown lie as far apart as can be; complete: whether the
-    front is proved to be whole. `plan` makes any point a plan.
+    points: what is shown of it. knee: number of the point farthest below the straight line between the ends.
+    least: number of the point that loses least in all: what `plan_recoding` chooses.
+    found: points of the whole front, of which those shown lie as far apart as can be. tried: recodings that were priced.
+    complete: whether the front is proved to be whole. seconds: it took. coded: the keys of the records. `plan` makes any point a plan.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"age": ["30", "31", "40", "50", "51"]}))
+    >>> front = tradeoff_file(people, sv.KeyVariables(fields={"age": sv.recode.Menu.intervals(10, 100)}, threshold=2, order=1))
+    >>> front.found, front.complete, front.plan(1).recoding
+    (3, True, {'age': 'as it is'})
     """
 
     points: tuple[FileTradeoffPoint, ...]

@@ -63,7 +63,18 @@ Specs = TableSpec | Sequence[TableSpec] | LinkedTables
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasesTogether:
-    """A release for each variable, by the name of its table, and what became of their relations to one another."""
+    """A release for each variable, and what became of their relations to one another.
+
+    releases: by the names of the tables. together: correlations and slopes before and after.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> shops = pa.table({"area": list("ppqq"), "sales": [7, 3, 50, 20], "wages": [3, 2, 20, 9]})
+    >>> specs = [sv.TableSpec(dimensions={"area": None}, measure=name, name=name) for name in ("sales", "wages")]
+    >>> safe = {name: [sv.MinimumFrequency(2)] for name in ("sales", "wages")}
+    >>> made = sv.protect_table(shops, specs, rules=safe, limits=sv.Limits(seconds=600))
+    >>> list(made.releases), made.together.correlations[1].shape
+    (['sales', 'wages'], (2, 2))
+    """
 
     releases: Mapping[str, Release]
     together: Together

@@ -60,7 +60,15 @@ TUNING = TradeoffTuning()
 
 @dataclass(frozen=True, kw_only=True)
 class FrontPoint:
-    """A safe, audited table and what it is worth. Confidential."""
+    """A safe, audited table and what it is worth. Confidential.
+
+    deviation: of each cell, in units of the published decimal. audit: the independent audit, which it passed.
+
+    >>> import numpy as np
+    >>> found, audit = {"deviation": np.array([2])}, AuditReport(checks=())
+    >>> FrontPoint(change=2.0, distortion=0.1, cap=1.5, percent=3.0, outcomes=(), by="plain", audit=audit, **found).cap
+    1.5
+    """
 
     change: float
     """Total weighted change: the objective of the plain adjustment."""
@@ -84,6 +92,16 @@ class Tradeoff:
 
     `tighter` are tables off the front that get by with smaller caps than any table that is as good in both. `plain` is what
     the plain adjustment found, and proved. `complete` tells whether the search ended by itself rather than by time or by a signal.
+    keep: what was to be kept. tried: tables found on the way. seed, seconds: of the search.
+
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> none = np.zeros(3, dtype=int)  # nothing is sensitive: the table itself is all there is
+    >>> problem = ProtectionProblem(relations=csr_matrix([[1, 1, -1]]), rhs=np.zeros(1, dtype=int), value=np.array([20, 80, 100]),
+    ...     weight=np.ones(3), sensitive=none > 0, lower=none, upper=np.full(3, 200), lower_level=none, upper_level=none)
+    >>> front = tradeoff(problem, limits=Limits(seconds=600))
+    >>> [point.change for point in front.points], front.complete
+    ([0.0], True)
     """
 
     points: tuple[FrontPoint, ...]
@@ -319,7 +337,16 @@ def _in_words(target: Target) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableTradeoff:
-    """The front of a table. `release` gives any of its points as an audited release; publish one of them, never two."""
+    """The front of a table. `release` gives any of its points as an audited release; publish one of them, never two.
+
+    front: its points. table, sensitivity: what was to be protected. problem, options: how. parameters: as the certificate tells them.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> shops, spec = pa.table({"area": list("ppqq"), "sales": [7, 3, 50, 20]}), sv.TableSpec(dimensions={"area": None}, measure="sales")
+    >>> found = tradeoff_table(shops, spec, rules=[sv.MinimumFrequency(2)], limits=Limits(seconds=600))
+    >>> len(found.front.points), found.release(1).audit.passed
+    (1, True)
+    """
 
     front: Tradeoff
     table: Table = field(repr=False)

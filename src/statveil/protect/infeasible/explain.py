@@ -30,7 +30,21 @@ from statveil.solve.processes import run_isolated
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Requirements that clash. `minimal`: proved that any one of them, given up, ends the clash (else some may be needless)."""
+    """Requirements that clash.
+
+    requirements: of cells and relations. minimal: proved that any one of them, given up, ends the clash (else some may be needless).
+    problem: the one that they are of.
+
+    >>> import numpy as np, statveil as sv
+    >>> from scipy.sparse import csr_matrix
+    >>> level = np.array([5, 0, 0])  # of 20 + 80 = 100, where the other two may not move
+    >>> problem = sv.ProtectionProblem(relations=csr_matrix([[1, 1, -1]]), rhs=np.zeros(1, dtype=int), value=np.array([20, 80, 100]),
+    ...     weight=np.ones(3), sensitive=level > 0, lower=np.array([0, 80, 100]), upper=np.array([99, 80, 100]),
+    ...     lower_level=level, upper_level=level)
+    >>> found = explain(problem)
+    >>> len(found.requirements), found.minimal
+    (6, True)
+    """
 
     requirements: tuple[Requirement, ...]
     minimal: bool

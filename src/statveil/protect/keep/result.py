@@ -35,7 +35,13 @@ class OnFront(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """The statistics of the released table beside those of the plain one, and what they cost. Holds no value of a cell."""
+    """The statistics of the released table beside those of the plain one, and what they cost. Holds no value of a cell.
+
+    kept: of the released table. plain_objective, objective: what the plain table costs, and the released one.
+
+    >>> Quality(plain=(), kept=(), plain_objective=20.0, objective=25.0, found_by="programs").price
+    0.25
+    """
 
     plain: tuple[Outcome, ...]
     """Of the table that costs least, whatever becomes of the statistics."""

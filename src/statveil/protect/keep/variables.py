@@ -33,7 +33,14 @@ KEPT = Keep(mean="all", variance="all", coefficients=Coefficients(correlation=10
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """An adjustment for each variable, and the variables' relations to one another over all cells, before and after."""
+    """An adjustment for each variable, and the variables' relations to one another over all cells, before and after.
+
+    adjustments: by the names of the variables.
+
+    >>> before, after = np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([[1.0, 0.8], [0.8, 1.0]])
+    >>> round(Together(adjustments={}, correlations=(before, after), slopes=(before, after)).correlation_change, 3)
+    0.1
+    """
 
     adjustments: Mapping[str, Adjustment]
     correlations: tuple[FloatArray, FloatArray] = field(repr=False)

@@ -32,7 +32,13 @@ NAMED: Mapping[str, str] = {"sensitive": "the sensitive cells", "all": "all cell
 
 
 class Cells(NamedTuple):
-    """A list of cells by their numbers, and what to call it."""
+    """A set of cells whose statistics are kept.
+
+    numbers: of the cells. words: what to call it.
+
+    >>> Keep(mean=Cells((1, 2), "the north")).mean.words
+    'the north'
+    """
 
     numbers: tuple[int, ...]
     words: str
@@ -44,7 +50,13 @@ also {dimension: code} (a row) and {dimension: level} (0 is the total). Dimensio
 
 
 class Coefficients(NamedTuple):
-    """What each term of the objective counts for: `change` in shares of the plain table's cost, the others as Cox and Kelly have them."""
+    """What each term of the objective counts for.
+
+    change: in shares of the plain table's cost. correlation, slope, variance: as Cox and Kelly have them. measures: those of the user.
+
+    >>> Coefficients(change=2.0).slope
+    1000.0
+    """
 
     change: float = 1.0
     correlation: float = 1000.0
@@ -61,14 +73,18 @@ DEFAULT = Coefficients()
 class Keep:
     """Statistics to keep, each over one set of cells or several.
 
-    mean: kept exactly, to the published unit. variance, correlation (of released with true values), slope (of released on true values):
-        as close as can be; or, with `within`, at least that close to one, and then with the least change.
+    mean: kept exactly, to the published unit.
+    variance, correlation, slope: of released with, and on, true values; as close to one as can be; or, with `within`, at least that
+        close, and then with the least change.
     measures: more to keep, by tabu search alone: "chi-square", "cramers-v", "ranks", "quantiles", "gini", "distance", or functions of
         (true, released) values of all cells that are zero when nothing is lost.
     senses: of the linear programs: `free` (a mixed-integer program), `fixed` (those of the plain table), `searched`; `auto` chooses.
     by: linear `programs`, `tabu` search, or `both`, the second from where the first ended.
     coefficients: what the terms of the tabu search's objective count for.
     widen: caps to try in turn, as multiples of the protection levels, where what is asked cannot be met within the bounds given.
+
+    >>> Keep(mean="all", slope="sensitive", within=0.005).by
+    'both'
     """
 
     mean: Where | Sequence[Where] | None = None

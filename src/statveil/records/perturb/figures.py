@@ -27,12 +27,19 @@ TUNING = LinkageTuning()
 class PerturbedColumn:
     """Figures of one column; None where one has no meaning for it.
 
-    method: in words. values: that are not missing, of which `changed` (share) differ now; blanked: values that went. Utility: mean and
-    standard deviation before and after, correlation of released and true values, loss: mean distance over the standard deviation and the
-    root of two (IL1s of Yancey, Winkler and Creecy 2002), moved: half the sum of differences of shares, of codes. Risk: linked: share of
-    records whose released values are nearest to their own true ones (distance-based linkage, Domingo-Ferrer and Torra 2001), of all columns
-    of the step together; near: share within a hundredth of a standard deviation of the truth; sure: probability that a released code
-    is true, for the code where it is largest.
+    column: its name. method: in words. values: that are not missing, of which `changed` (share) differ now; blanked: values that went.
+    Utility. mean, deviation: before and after (deviation is the standard deviation). correlation: of released and true values.
+    loss: mean distance over the standard deviation and the root of two (IL1s of Yancey, Winkler and Creecy 2002).
+    moved: half the sum of differences of shares, of codes.
+    Risk. linked: share of records whose released values are nearest to their own true ones (distance-based linkage, Domingo-Ferrer and
+    Torra 2001), of all columns of the step together. near: share within a hundredth of a standard deviation of the truth.
+    sure: probability that a released code is true, for the code where it is largest.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> wages = sv.read_microdata(pa.table({"wage": [1, 2, 3, 10, 11, 12]}))
+    >>> (figures,) = sv.perturb.perturb_records(wages, [sv.perturb.Microaggregation(["wage"], k=3)]).figures
+    >>> figures.mean, round(figures.changed, 2)
+    ((6.5, 6.5), 0.67)
     """
 
     column: str

@@ -32,6 +32,11 @@ class PerturbedRecords:
 
     original, data: the records before and after. before, after: the same in one order, record by record. steps: what was done.
     decimals: of the columns that hold new numbers. marks: the decimal marks of columns of numbers. fingerprint: names the key of the draws.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> wages = sv.read_microdata(pa.table({"wage": [1, 2, 3, 10, 11, 12]}))
+    >>> perturb_records(wages, [sv.perturb.Microaggregation(["wage"], k=3)])
+    PerturbedRecords(wage: microaggregation)
     """
 
     original: Microdata

@@ -61,7 +61,7 @@ class _Step(ABC):
 class Noise(_Step):
     """Normal noise of `level` times a column's standard deviation; several columns get noise that is correlated as they are (Kim 1986).
 
-    minimum, maximum: what no released number passes. decimals: of the released numbers; else those of the data.
+    columns: of numbers. minimum, maximum: what no released number passes. decimals: of the released numbers; else those of the data.
 
     >>> Noise(["wage"], level=0.2).words
     'noise, level = 0.2'
@@ -87,7 +87,13 @@ class Noise(_Step):
 
 @dataclass(frozen=True)
 class RankSwapping(_Step):
-    """Every value changes places with one that is at most `percent` of the ranks away (Moore 1996); each column on its own."""
+    """Every value changes places with one that is at most `percent` of the ranks away (Moore 1996); each column on its own.
+
+    columns: of numbers.
+
+    >>> RankSwapping(["wage"], percent=2).words
+    'rank-swapping, percent = 2'
+    """
 
     percent: float = 5.0
 
@@ -103,7 +109,10 @@ class Microaggregation(_Step):
     """At least `k` records share each released value, the mean of theirs: one column in the best possible groups (Hansen and Mukherjee
     2003), several together by MDAV (Domingo-Ferrer and Mateo-Sanz 2002).
 
-    decimals: of the released means; else those of the data.
+    columns: of numbers. decimals: of the released means; else those of the data.
+
+    >>> Microaggregation(["wage", "age"], k=5).columns
+    ('wage', 'age')
     """
 
     k: int = 3
@@ -120,7 +129,13 @@ class Microaggregation(_Step):
 @dataclass(frozen=True)
 class Pram(_Step):
     """A code stays with probability `keep` and is otherwise drawn anew from the codes of the column, as often as they occur: an invariant
-    matrix of the post-randomisation method (Gouweleeuw, Kooiman, Willenborg and de Wolf 1998), under which expected frequencies stay."""
+    matrix of the post-randomisation method (Gouweleeuw, Kooiman, Willenborg and de Wolf 1998), under which expected frequencies stay.
+
+    columns: of codes; each is drawn on its own.
+
+    >>> Pram(["job"], keep=0.9).draws  # by the office's key
+    True
+    """
 
     keep: float = 0.8
 
@@ -133,7 +148,13 @@ class Pram(_Step):
 
 @dataclass(frozen=True)
 class QuantileCoding(_Step):
-    """What lies below the quantile `bottom`, or above the quantile `top`, is released as that quantile: top and bottom coding."""
+    """What lies below the quantile `bottom`, or above the quantile `top`, is released as that quantile: top and bottom coding.
+
+    columns: of numbers.
+
+    >>> QuantileCoding(["wage"], top=0.95).words
+    'quantile-coding, top = 0.95'
+    """
 
     bottom: float | None = None
     top: float | None = None

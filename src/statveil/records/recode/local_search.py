@@ -21,13 +21,17 @@ OBJECTIVES = ("true", "relaxed")
 
 @dataclass(frozen=True, kw_only=True)
 class RecodingSearchOptions:
-    """What a search goes by: the `true` cost or the `relaxed` one of eq. 5, where it begins (by default: at random), and its parameters.
+    """What a search goes by. With the usual parameters all methods but the first meet the optimum from 10 of 10 starts
+    (benchmarks/RESULTS.md, `adult`).
 
-    With the usual parameters all methods but the first meet the optimum from 10 of 10 starts (benchmarks/RESULTS.md, `adult`).
+    objective: the `true` cost or the `relaxed` one of eq. 5. start: where it begins (by default: at random).
     restarts: starts of repeated improvement. tenure: steps for which tabu search does not undo a change (by default half the fields, two
     at least). patience: steps without a better recoding after which it ends (by default twice the size of the neighbourhood, ten at
-    least). steps: steps of annealing for each adjacent pair of levels. hottest, coldest: its first and last temperature, in typical
+    least). steps: of annealing, for each adjacent pair of levels. hottest, coldest: its first and last temperature, in typical
     worsenings of a step.
+
+    >>> RecodingSearchOptions(start={"age": "width 10"}, tenure=4).objective
+    'true'
     """
 
     objective: str = "true"

@@ -32,7 +32,13 @@ _WHOLE = re.compile(r"(-?[0-9]+)\.0")
 
 @dataclass(frozen=True, kw_only=True)
 class Recoding:
-    """Old value to new value. `others` says what happens to values not listed: they are refused, or kept as they are."""
+    """Old value to new value.
+
+    name: in the menu. new: by the old value. others: what happens to values not listed: "refuse", or "keep" as they are.
+
+    >>> Recoding(name="by side", new={"Basel": "north", "Bern": "north", "Chur": "south"}).apply(["Bern", "Chur"], column="town")
+    ['north', 'south']
+    """
 
     name: str
     new: Mapping[str, str] = field(repr=False)
@@ -66,10 +72,14 @@ class Recoding:
 
 @dataclass(frozen=True, kw_only=True)
 class Intervals:
-    """Numbers into classes [edge, next edge); the first and the last class are open where `edges` end.
+    """Numbers into classes [edge, next edge).
 
-    Numbers are taken as they are written, 0.1 as one tenth, and everything is exact. `special` codes ("refused", 999) are in no class:
-    they stay as they are, values like others.
+    name: in the menu. width: of all classes, counted from `start`. edges: instead; the first and the last class are open where they end.
+    special: codes ("refused", 999) that are in no class: they stay as they are, values like others.
+    Numbers are taken as they are written, 0.1 as one tenth, and everything is exact.
+
+    >>> Intervals(name="tens", width=10, special=("999",)).apply(["34", "40", "999"], column="age")
+    ['30-39', '40-49', '999']
     """
 
     name: str
@@ -115,7 +125,13 @@ class Intervals:
 
 @dataclass(frozen=True, kw_only=True)
 class Extremes:
-    """Top and bottom coding: numbers at or beyond the ends share a code, all others and `special` codes stay as they are."""
+    """Top and bottom coding: numbers at or beyond the ends share a code, all others stay as they are.
+
+    name: in the menu. bottom, top: the ends. special: codes that stay as they are.
+
+    >>> Extremes(name="old together", top=90).apply(["89", "90", "97"], column="age")
+    ['89', '90 or more', '90 or more']
+    """
 
     name: str
     bottom: float | None = None
@@ -164,7 +180,13 @@ AnyRecoding = Recoding | Intervals | Extremes
 
 @dataclass(frozen=True, kw_only=True)
 class Menu:
-    """The recodings a field may get besides staying as it is. Menus are added with `+`."""
+    """The recodings a field may get besides staying as it is. Menus are added with `+`.
+
+    recodings: each with a name of its own.
+
+    >>> [each.name for each in (Menu.intervals(5, 10) + Menu(recodings=(Extremes(name="old together", top=90),))).recodings]
+    ['width 5', 'width 10', 'old together']
+    """
 
     recodings: tuple[AnyRecoding, ...] = ()
 

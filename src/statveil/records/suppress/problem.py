@@ -193,9 +193,17 @@ def shannon_entropy(row: IntArray, count: IntArray) -> float:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Suppression:
-    """`records[i]` records of key `key[i]` are released with the fields of `mask[i]` blank; every key is there with all its records.
+    """Which values are blank.
 
-    `bound` is a proved lower bound on the cost of any suppression that obeys the rule; `home` is set where blanks depend on households.
+    key, mask, records: `records[i]` records of key `key[i]` are released with the fields of `mask[i]` blank; every key is there with all
+    its records. problem: keys, recoding and rule. bound: proved, no suppression that obeys the rule costs less.
+    home: set where blanks depend on households. notes: counts of what was done.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> found = sv.recode.suppress(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1))
+    >>> sorted(zip(found.records.tolist(), found.mask.tolist())), found.bound
+    ([(1, 1), (2, 0)], 1.0)
     """
 
     problem: SuppressionProblem

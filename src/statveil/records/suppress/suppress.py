@@ -70,7 +70,16 @@ def suppress(
     limits: Limits | None = None,
     seed: int = 0,
 ) -> Suppression:
-    """Blank as little as possible under a given recoding (by default none); limits are counted from the call."""
+    """Blank as little as possible under a given recoding.
+
+    data, keys: as for `plan_recoding`. recoding: by field; by default none. limits: counted from the call. seed: of the blanks against
+    guessing.
+
+    >>> import pyarrow as pa, statveil as sv
+    >>> people = sv.read_microdata(pa.table({"job": ["vet", "cook", "cook"]}))
+    >>> sv.recode.suppress(people, sv.KeyVariables(fields={"job": None}, threshold=2, order=1))
+    Suppression(1 blanks, cost 1, bound 1)
+    """
     check_seed(seed)
     began = time.monotonic()
     coded = data if isinstance(data, CodedFile) else code_file(data, _given(keys))

@@ -115,10 +115,14 @@ class ManualCell:
 
 @dataclass(frozen=True)
 class Manual:
-    """An a-priori list. `level` (percent of |value|) serves the sensitive cells for which no level is given.
+    """An a-priori list.
 
-    A cell declared safe may stand at several places: a total and its only child are the same records. Where that frees a cell of few
-    respondents, name all its places, or say `spread=True`.
+    cells: the office's word on each. level: in percent of |value|, for the sensitive cells for which no level is given.
+    spread: a cell declared safe may stand at several places: a total and its only child are the same records. Where that frees a cell of
+        few respondents, name all its places, or say `spread=True`.
+
+    >>> Manual([ManualCell(cell={"shop": "A"}, status="sensitive")], level=50).words
+    'manual status'
     """
 
     cells: Sequence[ManualCell]

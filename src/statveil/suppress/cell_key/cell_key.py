@@ -22,7 +22,15 @@ PURPOSE = "record key"
 
 @dataclass(frozen=True, kw_only=True)
 class PerturbedCounts:
-    """Counts with noise, audited. They do not add up: totals have noise of their own."""
+    """Counts with noise, audited. They do not add up: totals have noise of their own.
+
+    released: a count for each that was given. audit: the independent audit, which they passed.
+
+    >>> from statveil.suppress.cell_key.ptable import make_ptable
+    >>> made = cell_key(np.array([0, 40]), np.array([0, 2**30]), make_ptable(2, 1.0))
+    >>> int(made.released[0]), made.audit.passed
+    (0, True)
+    """
 
     released: IntArray = field(repr=False)
     audit: AuditReport = field(repr=False)
@@ -30,6 +38,8 @@ class PerturbedCounts:
 
 def record_keys(identifiers: Iterable[str], key: SecretKey) -> IntArray:
     """A key for each record, from its identifier and the office's secret: the same for ever, and nobody else can work it out.
+
+    identifiers: one a record. key: the secret.
 
     >>> record_keys(["firm 1", "firm 1"], SecretKey(bytes(32))).tolist()[0] < 2**31
     True
@@ -51,6 +61,11 @@ def cell_key(counts: IntArray, key_sums: IntArray, ptable: Ptable) -> PerturbedC
 
     It hides whether a record is in a cell only as far as the noise reaches: at most D. Many overlapping tables average the noise away, and
     bounds of D together with sums that must hold may leave a single value. It is no protection of magnitudes.
+
+    >>> from statveil.suppress.cell_key.ptable import make_ptable
+    >>> made = cell_key(np.array([3, 40, 3]), np.array([2**30, 5, 2**30]), make_ptable(2, 1.0))  # equal records, equal noise
+    >>> int(made.released[0] - made.released[2]), bool(abs(made.released[1] - 40) <= 2)
+    (0, True)
     """
     counts, sums = (np.ascontiguousarray(each, dtype=np.int64) for each in (counts, key_sums))
     if counts.shape != sums.shape or (counts < 0).any() or (sums < 0).any():

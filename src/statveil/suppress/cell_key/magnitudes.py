@@ -25,7 +25,14 @@ TURN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class PerturbedMagnitudes:
-    """Magnitudes with noise, audited; in the units that were given. They do not add up."""
+    """Magnitudes with noise, audited. They do not add up.
+
+    released: in the units that were given. audit: the independent audit, which they passed.
+
+    >>> from statveil.suppress.cell_key.ptable import make_ptable
+    >>> cell_key_magnitudes(np.array([100]), np.array([[60]]), np.array([2**30]), make_ptable(2, 1.0)).audit.passed
+    True
+    """
 
     released: IntArray = field(repr=False)
     audit: AuditReport = field(repr=False)

@@ -34,10 +34,14 @@ TUNING = PtableTuning()
 
 @dataclass(frozen=True, kw_only=True)
 class Ptable:
-    """Row i - 1 is for the count i, the last row for all larger ones; column D + v holds the probability of the noise v.
+    """Probabilities of noise: row i - 1 is for the count i, the last row for all larger ones; column D + v of `p` is for the noise v.
 
     D: largest noise. V: its variance. js: counts from 1 to js are never published. pstay: least probability of no noise.
-    mono: whether smaller noise below zero is at least as likely as larger, and none at least as any of it.
+    spread: whether the variance is `at most` V, or `exactly` V. mono: whether smaller noise below zero is at least as likely as larger, and
+    none at least as any of it.
+
+    >>> make_ptable(2, 1.0).p[-1].round(3).tolist()  # of all counts from 2 on
+    [0.064, 0.245, 0.383, 0.245, 0.064]
     """
 
     D: int
@@ -55,6 +59,8 @@ class Ptable:
 
 def make_ptable(D: int, V: float, *, js: int = 0, pstay: float = 0.0, spread: Spread = "at most", mono: bool = True) -> Ptable:
     """The table of these parameters, as the R package ptable makes it; refused where a row cannot meet them.
+
+    D, V, js, pstay, spread, mono: as in `Ptable`.
 
     >>> table = make_ptable(2, 1.0)
     >>> table.p.shape, bool(abs(table.p[0] @ [-2, -1, 0, 1, 2]) < 1e-12)

@@ -20,10 +20,14 @@ EXACT_ONLY = ("elimination",)
 
 @dataclass(frozen=True, kw_only=True)
 class HypercubeOptions:
-    """What tau-ARGUS lets choose of GH. known_percent: how closely the cubes take every value to be known beforehand, in percent.
+    """What tau-ARGUS lets choose of GH.
 
+    known_percent: how closely the cubes take every value to be known beforehand, in percent.
     ratio: the width that every suppressed cell should have as a share of its value; None: the median of what sensitive cells need.
     singleton: whether the only respondent of a cell gets two cubes.
+
+    >>> SuppressionOptions(hypercube=HypercubeOptions(ratio=0.2)).hypercube.singleton
+    True
     """
 
     known_percent: float = 100.0
@@ -39,8 +43,15 @@ class HypercubeOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ModularOptions:
-    """What tau-ARGUS lets choose of MOD. minutes: for each simple table. margins: LOWERMARG and UPPERMARG, the narrow levels of cells
-    suppressed in a table above. minimum_frequency: two sensitive cells alone in a sum must have so many respondents together (0: need not).
+    """What tau-ARGUS lets choose of MOD.
+
+    minutes: for each simple table. two_singletons: whether two only respondents must not be alone in a sum.
+    singleton_and_other: nor an only respondent with one other suppressed cell.
+    minimum_frequency: two sensitive cells alone in a sum must have so many respondents together (0: need not).
+    margins: LOWERMARG and UPPERMARG, the narrow levels of cells suppressed in a table above.
+
+    >>> SuppressionOptions(modular=ModularOptions(minimum_frequency=3)).modular.margins
+    (0.99, 1.01)
     """
 
     minutes: float = 1.0

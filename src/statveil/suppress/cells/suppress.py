@@ -66,7 +66,7 @@ def suppress_cells(
 ) -> CellSuppression:
     """The cheapest safe pattern that the method finds within the limits, with a lower bound on the cost of any.
 
-    source: a table, which comes with its sensitivity, or a linear system, which has its own. method: `auto`; `optimal`, which goes on
+    source, sensitivity: a table comes with its sensitivity; a linear system has its own. method: `auto`; `optimal`, which goes on
         until its bound meets its pattern; `hypercube`, `modular` and `network` by their own rules, mended where these leave something open;
         `elimination`, which keeps sensitive cells from being known exactly and promises nothing of intervals.
     readers: respondents, holdings or coalitions who know part of the table; sensitive cells of others are kept from them too.

@@ -43,10 +43,17 @@ TUNING = RoundingTuning()
 
 @dataclass(frozen=True, kw_only=True)
 class RoundedTable:
-    """A rounded table, audited. released: in published units. cost, bound: how far all cells move together, and the least that any table
-    within the same steps does, in the table's own units. proved: both are equal, and the audit worked the bound out for itself.
+    """A rounded table, audited.
 
-    steps: how many bases further than asked by zero steps a cell may be; 0 means that every cell is within one base.
+    released: in published units. asked: what it was to be. cost, bound: how far all cells move together, and the least that any table
+    within the same steps does, in the table's own units. audit: the independent audit, which it passed. proof: of the bound.
+    `proved`: cost and bound are equal, and the audit worked the bound out for itself.
+
+    >>> import statveil as sv
+    >>> table = sv.table_from_cells({"region": sv.Hierarchy.flat(["A", "B"])}, {("A",): 4, ("B",): 8})
+    >>> rounded = round_table(table, 3)
+    >>> rounded.cost, rounded.bound, rounded.asked.base
+    (2, 2, 3)
     """
 
     released: IntArray = field(repr=False)

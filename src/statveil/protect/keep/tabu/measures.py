@@ -22,7 +22,14 @@ Function = Callable[[AnyArray, AnyArray], float]
 
 @dataclass(frozen=True)
 class Measure:
-    """A named measure. `two_way`: it needs the cells of a two-way table, given by `on`."""
+    """A measure with its name.
+
+    name: in messages and results. function: of (true, released) values of all cells; zero when nothing is lost.
+    two_way: it needs the cells of a two-way table, given by `on`.
+
+    >>> Measure("largest move", lambda true, released: float(abs(released - true).max())).function(np.array([7, 3]), np.array([5, 4]))
+    2.0
+    """
 
     name: str
     function: Function
@@ -98,12 +105,24 @@ def _layout(cells: Any) -> IntArray:
 
 
 def chi_square(cells: IntArray | Sequence[Sequence[int]]) -> Measure:
-    """Relative change of chi-square of independence over a two-way layout of cells."""
+    """Relative change of chi-square of independence over a two-way layout of cells.
+
+    cells: their numbers, a list for each row.
+
+    >>> chi_square([[0, 1], [2, 3]]).function(np.array([10, 0, 0, 10]), np.array([5, 5, 5, 5]))  # all dependence is lost
+    1.0
+    """
     return Measure("chi-square", TwoWay(statistics.chi_square_of, _layout(cells)))
 
 
 def cramers_v(cells: IntArray | Sequence[Sequence[int]]) -> Measure:
-    """Relative change of Cramer's V over a two-way layout of cells."""
+    """Relative change of Cramer's V over a two-way layout of cells.
+
+    cells: their numbers, a list for each row.
+
+    >>> cramers_v([[0, 1], [2, 3]]).function(np.array([10, 0, 0, 10]), np.array([20, 0, 0, 20]))  # as dependent as before
+    0.0
+    """
     return Measure("cramers-v", TwoWay(statistics.cramers_v_of, _layout(cells)))
 
 
