@@ -42,7 +42,7 @@ def test_progress_is_told_from_start_to_end() -> None:
     stages = [progress.stage for progress in heard]
     assert stages[0].startswith("plain: ")
     assert "least distortion" in stages
-    assert "gap 1 of at most 1" in stages
+    assert "polishing the front" in stages
     assert stages[-1] == "auditing the front"
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from statveil.core.arrays import FloatArray
 from statveil.core.statistics import statistics_of
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of
-from statveil.jobs.tradeoff.programs import TUNING, FrontProgram, largest_moves, least_moves, tangent_of, terms_of
+from statveil.jobs.tradeoff.programs import TUNING, FrontProgram, Piece, Term, largest_moves, least_moves, tangent_of, terms_of
 from statveil.protect.keep.wishes import Keep, targets_of
 from tests.jobs.tradeoff.stories import market
 
@@ -49,9 +50,35 @@ def test_a_tangent_of_the_variance_never_exceeds_it(first: list[int], second: li
 def test_the_terms_are_exact_where_they_are_taken() -> None:
     targets = targets_of(DEFAULT, MARKET)
     near = least_moves(MARKET, UP_AND_DOWN)
-    terms = [term for target in targets for term in terms_of(target, near, [tangent_of(target, near)])]
-    told = sum(max(0.0, *(float(piece.factor @ near[piece.cells]) + piece.shift for piece in term)) for term in terms)
-    assert told == pytest.approx(distortion_of(targets, near))
+    assert sum(told(term, near) for term in terms_at(near)) == pytest.approx(distortion_of(targets, near))
+
+
+def test_the_variance_is_told_as_well_where_sensitive_cells_go_the_other_way() -> None:
+    """Its distance from one, where it is below: a tangent in the deviations would take a cell's turn for four times its square."""
+    near = least_moves(MARKET, UP_AND_DOWN)
+    [target] = targets_of(Keep(variance="sensitive"), MARKET)
+    for cell in np.flatnonzero(MARKET.sensitive):
+        turned = near.copy()
+        turned[cell] = -near[cell]
+        [term] = terms_of(target, near, [tangent_of(target, near)], MARKET.sensitive[target.cells])
+        below = 1 - statistics_of(MARKET.value, MARKET.value + turned.astype(int), subset=MARKET.sensitive).variance_ratio
+        moved = turned[target.cells].mean() - near[target.cells].mean()
+        assert value_of(term[-1], turned) == pytest.approx(below - moved**2 / target.variance_before)
+
+
+def terms_at(near: FloatArray) -> list[Term]:
+    targets = targets_of(DEFAULT, MARKET)
+    return [term for each in targets for term in terms_of(each, near, [tangent_of(each, near)], MARKET.sensitive[each.cells])]
+
+
+def told(term: Term, deviation: FloatArray) -> float:
+    return max(0.0, *(value_of(piece, deviation) for piece in term))
+
+
+def value_of(piece: Piece, deviation: FloatArray) -> float:
+    own = deviation[piece.cells]
+    sizes = 0.0 if piece.sizes is None else float(piece.sizes @ np.abs(own))
+    return float(piece.factor @ own) + sizes + piece.shift
 
 
 def test_less_distortion_costs_more_change(program: FrontProgram) -> None:

@@ -9,9 +9,10 @@ import statveil as sv
 from statveil.core.errors import InputError
 from statveil.jobs.tradeoff import tradeoff
 from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, StageMessage
+from statveil.jobs.tradeoff.free_programs import FreeFrontProgram
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of
 from statveil.jobs.tradeoff.page import front_json, key_figures, sentences, tradeoff_html
-from statveil.jobs.tradeoff.seeds import SeedTable, _Seeds, explore_from_plain, least_distortion, seed_front
+from statveil.jobs.tradeoff.seeds import SeedTable, _Seeds, explore_from_plain, least_distortion, polish_front, seed_front
 from statveil.protect.keep.wishes import Keep, targets_of
 from statveil.solve.processes import Halt
 from tests.jobs.tradeoff.market_fronts import LIMITS, scripted
@@ -27,7 +28,9 @@ def plain() -> np.ndarray:
     return np.asarray(sv.adjust(market(), limits=PLAIN).deviation)
 
 
-def test_tables_of_keep_are_safe_and_come_from_both_ends(plain: np.ndarray) -> None:
+def test_tables_of_keep_are_safe_and_come_from_both_ends(plain: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a table that is too large for programs with free senses: else these find what `keep` would from the plain table."""
+    monkeypatch.setattr(FreeFrontProgram, "suits", staticmethod(lambda _: False))
     problem, targets = market(), targets_of(DEFAULT, market())
     heard: list[Candidate | StageMessage | LeastPossible] = []
     for search in (seed_front, explore_from_plain):
@@ -38,6 +41,8 @@ def test_tables_of_keep_are_safe_and_come_from_both_ends(plain: np.ndarray) -> N
     stages = [each.words for each in heard if isinstance(each, StageMessage)]
     assert stages[0] == "as near as can be"
     assert f"within {0.5 * _Seeds(problem, targets, DEFAULT, FrontPlan(2, 600.0, 0), heard.append).weigh(plain).distance:.3g}" in stages
+    assert "least distortion" in stages
+    assert "gap 1 of at most 2" in stages
     (possible,) = (each.distortion for each in heard if isinstance(each, LeastPossible))
     assert possible <= min(distortion_of(targets, table) for table in tables) < distortion_of(targets, plain)
 
@@ -60,6 +65,30 @@ def test_no_table_distorts_less_than_what_is_said_to_be_possible(seed: int) -> N
     targets = targets_of(DEFAULT, problem)
     least = min(distortion_of(targets, table) for table in safe_tables(problem)[::7])
     assert least_distortion(problem, targets, 300.0) <= least
+
+
+def test_with_free_senses_the_ends_are_all_that_one_process_looks_for(plain: np.ndarray) -> None:
+    problem, targets = market(), targets_of(DEFAULT, market())
+    heard: list[Candidate | StageMessage | LeastPossible] = []
+    explore_from_plain(problem, targets, DEFAULT, plain, FrontPlan(points=2, seconds=600.0, seed=0), heard.append)
+    assert [each.words for each in heard if isinstance(each, StageMessage)] == ["least distortion"]
+    tables = [each.deviation for each in heard if isinstance(each, Candidate)]
+    assert all(problem.accepts(table) for table in tables)
+    as_cheap = [table for table in tables if problem.cost(table) <= problem.cost(plain)]
+    assert min(distortion_of(targets, table) for table in as_cheap) <= distortion_of(targets, plain)
+    assert min(distortion_of(targets, table) for table in tables) < 0.5 * distortion_of(targets, plain)
+
+
+def test_a_polished_front_is_nowhere_worse_and_somewhere_better(plain: np.ndarray) -> None:
+    problem, targets = market(), targets_of(DEFAULT, market())
+    cost, before = problem.cost(plain), distortion_of(targets, plain)
+    heard: list[Candidate | StageMessage | LeastPossible] = []
+    plan = FrontPlan(points=2, seconds=600.0, seed=0)
+    polish_front(problem, targets, DEFAULT, [plain], [1.2 * cost, 1.5 * cost], 3, plan, heard.append)
+    tables = [each.deviation for each in heard if isinstance(each, Candidate)]
+    assert all(problem.accepts(table) for table in tables)
+    for change in (1.2 * cost, 1.5 * cost):
+        assert min(distortion_of(targets, table) for table in tables if problem.cost(table) <= change) < before
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.arrays import AnyArray, FloatArray, IntArray
+from statveil.jobs.tradeoff.free_programs import FreeFrontProgram
 from statveil.jobs.tradeoff.front import distortion_of, non_dominated
 from statveil.jobs.tradeoff.programs import FrontProgram, ProgramPoint
 from statveil.protect.keep.problems import means_off
@@ -51,6 +52,12 @@ class FrontSearchTuning(NamedTuple):
     """Cells up to which the percentages are columns of a program; the rows they need double it."""
     most_programs: int = 6
     """Choices of senses whose programs are kept."""
+    free_share: float = 0.25
+    """Share of the time left that one program with free senses may take,"""
+    deep_rounds: int = 4
+    """how many of these there are in a row, each with what is not linear taken at the last,"""
+    worth: float = 1e-3
+    """and the share of the distortion that a round must save for another."""
     most_within: float = 0.99
     """What a search may be asked to leave of a statistic at the most."""
 
@@ -81,12 +88,11 @@ Send = Callable[[Candidate | StageMessage | LeastPossible], None]
 
 
 class FrontPlan(NamedTuple):
-    """How to look: at so many gaps, for so long, from this seed; and from these tables beside the plain one."""
+    """How to look: at so many gaps, for so long, from this seed."""
 
     points: int
     seconds: float
     seed: int
-    seeds: tuple[IntArray, ...] = ()
 
 
 class FrontTable(NamedTuple):
@@ -117,27 +123,13 @@ class Gap(NamedTuple):
         return all(part <= TUNING.narrow * whole for both in moved for part, whole in zip(both, width, strict=True))
 
 
-def explore(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plain: IntArray, plan: FrontPlan, send: Send) -> None:
-    """Send tables from the plain one to the least distorted, filling the front between them."""
-    search = FrontSearch(problem, targets, keep, plan, send)
-    search.offer(plain, "plain")
-    for seed in plan.seeds:
-        search.offer(seed, "keep")
-    search.find_least_distortion()
-    for number in range(1, plan.points + 1):
-        gap = search.widest_gap()
-        if gap is None or search.out_of_time:
-            return
-        send(StageMessage(f"gap {number} of at most {plan.points}"))
-        search.fill(*gap)
-
-
 class FrontSearch:
     def __init__(self, problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plan: FrontPlan, send: Send) -> None:
         self.problem, self.targets, self.keep, self.plan, self._send = problem, targets, keep, plan, send
         self.deadline = time.monotonic() + plan.seconds
         self.found: list[FrontTable] = []
         self._programs: dict[bytes, FrontProgram] = {}
+        self._free = FreeFrontProgram(problem, targets) if FreeFrontProgram.suits(problem) else None
         self._filled: list[Gap] = []
         self._searches = 0
         self._looks = min(max(TUNING.looks_times_cells // max(problem.size, 1), TUNING.fewest_looks), TUNING.most_looks)
@@ -155,9 +147,12 @@ class FrontSearch:
         """Keep a table and send it, if it is one."""
         if deviation is None or not self.problem.accepts(deviation):
             return None
+        self._send(Candidate(deviation, by))
+        return self.know(deviation)
+
+    def know(self, deviation: IntArray) -> FrontTable:
         found = FrontTable(deviation, self.problem.cost(deviation), distortion_of(self.targets, deviation))
         self.found.append(found)
-        self._send(Candidate(deviation, by))
         return found
 
     def front(self) -> list[FrontTable]:
@@ -165,16 +160,26 @@ class FrontSearch:
         return [self.found[place] for place in places]
 
     def find_least_distortion(self) -> None:
-        """The least distortion: with the plain table's senses, then with those that tabu search finds, then with these by programs."""
+        """The least distortion for the plain table's change, and for any change: by programs, and by tabu search and programs."""
         self._send(StageMessage("least distortion"))
         plain = self.found[0]
-        least = self._least_distortion(plain) or plain
+        for change in (plain.change, *[TUNING.most_change * plain.change] * TUNING.deep_rounds):
+            before = self._least_distorted().distortion
+            self.deepen(change, self._least_distorted(), seconds=TUNING.free_share * self.seconds_left)
+            if change > plain.change and self._least_distorted().distortion >= before * (1 - TUNING.worth):
+                break
+        if self._free is not None:  # what tabu search looks for is found by then
+            return
+        least = self._least_distorted()
         saved = max(plain.distortion - least.distortion, TUNING.narrow * plain.distortion)
         steep = TUNING.steep * max(least.change - plain.change, TUNING.narrow * plain.change) / max(saved, 1e-12)
         for means in (True, False) if self.problem.size <= TUNING.small else (True,):
             other = self._tabu(least, steep, means=means)
-            if other is not None and not self.out_of_time:
-                self._least_distortion(other)
+            if other is not None:
+                self.deepen(max(TUNING.most_change * plain.change, other.change), other, seconds=TUNING.free_share * self.seconds_left)
+
+    def _least_distorted(self) -> FrontTable:
+        return min(self.found, key=lambda each: each.distortion)
 
     def widest_gap(self) -> Gap | None:
         """Two neighbours on the front that lie farthest apart, of those not looked between yet."""
@@ -203,6 +208,25 @@ class FrontSearch:
             if found is not None and found.distortion < one.distortion:
                 self._least_change(found, max(middle, found.distortion), tried)
 
+    def polish(self, changes: Sequence[float], ways: int) -> None:
+        """Less distortion for each change, in so many ways: from its dearer neighbour, the best table for it, and the one before it.
+
+        Where senses are fixed, by tabu search along the front as well.
+        """
+        for number, change in enumerate(changes):
+            until = time.monotonic() + self.seconds_left / (len(changes) - number)
+            front = self.front()
+            place = sum(each.change <= change for each in front) - 1
+            around = [*front[place + 1 : place + 2], front[place], *front[max(place - 1, 0) : place]]
+            for left, near in zip(range(ways, 0, -1), around, strict=False):
+                self.deepen(change, near, seconds=max(until - time.monotonic(), 0.0) / left)
+            if self._free is None and time.monotonic() < until and len(around) == 3:
+                dearer, here, cheaper = around
+                slope = (dearer.change - cheaper.change) / max(cheaper.distortion - dearer.distortion, 1e-12)
+                found = self._tabu(here, slope, means=not any(means_off(here.deviation, self.targets)))
+                if found is not None:
+                    self.deepen(change, found, seconds=max(until - time.monotonic(), 0.0))
+
     def _tabu(self, start: FrontTable, slope: float, *, means: bool, within: float | None = None) -> FrontTable | None:
         """Tabu search for change + slope * distortion, of which `within` costs nothing, in equal parts for each statistic.
 
@@ -222,25 +246,44 @@ class FrontSearch:
             search.run(self._looks // TUNING.slices)
         return self.offer(search.table, "tabu")
 
-    def _least_distortion(self, start: FrontTable) -> FrontTable | None:
-        program, near, best = self._program(start), start.deviation.astype(np.float64), start.distortion
+    def deepen(self, change: float, near: FrontTable, *, seconds: float) -> None:
+        """The least distortion with no more change, again and again from what was found, while that helps.
+
+        With free senses where a program finds these; else, and for what it is worth once it is whole, with those of the table.
+        """
+        if self.out_of_time:
+            return
+        until = time.monotonic() + seconds
+        found = None if self._free is None else self._deepened(self._free.start_at(near.deviation), near.deviation, change, until)
+        senses = self.problem.senses_of(near.deviation if found is None else np.rint(found.deviation).astype(np.int64))
+        program = self._program_with(senses)
+        settled = self._deepened(program, near.deviation if found is None else found.deviation, change, until)
+        for point in (found, settled):
+            table = None if point is None else self._offer_point(program, point, "program")
+            if table is not None and table.change > change:  # made whole, it costs a little more: so much less is asked
+                less = program.least_distortion(table.deviation.astype(np.float64), 2 * change - table.change, seconds=self.seconds_left)
+                if less is not None:
+                    self._offer_point(program, less, "program")
+
+    def _deepened(self, program: FrontProgram, near: AnyArray, change: float, until: float) -> ProgramPoint | None:
         found: ProgramPoint | None = None
-        for _ in range(TUNING.rounds):
-            better = program.least_distortion(near, max(TUNING.most_change * self.found[0].change, start.change), seconds=self.seconds_left)
-            if better is None or better.distortion >= best * (1 - TUNING.settled):
+        for _ in range(1 if program is self._free else TUNING.deep_rounds):
+            left = until - time.monotonic()
+            if left <= 0:
                 break
-            found, near, best = better, better.deviation, better.distortion
-        if found is None:
-            return None
-        return self._offer_point(program, self._settled(program, found.deviation, found.distortion) or found, "program")
+            better = program.least_distortion(near.astype(np.float64), change, seconds=left)
+            if better is None or (found is not None and better.distortion >= found.distortion * (1 - TUNING.worth)):
+                break
+            found, near = better, better.deviation
+        return found
 
     def _least_change(self, start: FrontTable, distortion: float, tried: set[bytes], *, caps: bool = False) -> None:
         """The least change within the distortion with the senses of a table, unless they were tried; and the smallest `caps` near it."""
-        senses = self.problem.senses_of(start.deviation).tobytes()
-        if senses in tried or self.out_of_time:
+        senses = self.problem.senses_of(start.deviation)
+        if senses.tobytes() in tried or self.out_of_time:
             return
-        tried.add(senses)
-        program = self._program(start)
+        tried.add(senses.tobytes())
+        program = self._program_with(senses)
         point = self._settled(program, start.deviation.astype(np.float64), distortion)
         if point is None:
             return
@@ -264,8 +307,7 @@ class FrontSearch:
                 break
         return found
 
-    def _program(self, start: FrontTable) -> FrontProgram:
-        senses = self.problem.senses_of(start.deviation)
+    def _program_with(self, senses: IntArray) -> FrontProgram:
         key = senses.tobytes()
         if key not in self._programs:
             while len(self._programs) >= TUNING.most_programs:

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
-from statveil.core.arrays import FloatArray, IntArray
+from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.jobs.tradeoff.front import distortion_of, mean_scale
 from statveil.protect.fixed_senses import FixedSenses, make_whole
 from statveil.protect.keep.tabu.objective import moments_of
 from statveil.protect.keep.wishes import Target
 from statveil.protect.problem import ProtectionProblem
-from statveil.solve.model import LinearModel
+from statveil.solve.model import LinearModel, LinearSolution
 
 
 class FrontProgramTuning(NamedTuple):
@@ -53,7 +53,7 @@ TUNING = FrontProgramTuning()
 
 
 class Piece(NamedTuple):
-    """A linear function of the deviations that a term is no less than: factor y + shift over the cells of a target.
+    """A linear function of the deviations that a term is no less than: factor y + sizes |y| + shift over the cells of a target.
 
     With `squares`, the mean square of the deviations by Var(a) is added, which column `target` of these stands for.
     """
@@ -63,6 +63,8 @@ class Piece(NamedTuple):
     shift: float
     squares: float = 0.0
     target: int = -1
+    sizes: FloatArray | None = None
+    """Of cells that either rise or fall, as the sensitive ones do; None where there are none."""
 
 
 Term = list[Piece]
@@ -97,12 +99,16 @@ class FrontProgram:
 
     def __init__(self, problem: ProtectionProblem, targets: Sequence[Target], senses: IntArray) -> None:
         self.problem, self.targets, self.senses = problem, targets, senses
-        self.fixed = FixedSenses(problem)
+        self.fixed, self.base = self._begin()
         self._nearest = FixedSenses(dataclasses.replace(problem, norm="l2"))
-        self.base = self.fixed.model(senses)
         self._squares = [self._with_squares(target) for target in targets]
         self._tangents: list[list[Tangent]] = [[] for _ in targets]
         self._learn(least_moves(problem, senses))
+
+    def _begin(self) -> tuple[FixedSenses, LinearModel]:
+        """What deviations are made of, and the program of all safe ones: its first columns are what each cell rises, and what it falls."""
+        fixed = FixedSenses(self.problem)
+        return fixed, fixed.model(self.senses)
 
     def least_distortion(self, near: FloatArray, change: float, *, seconds: float) -> ProgramPoint | None:
         """The least distortion with no more than this change."""
@@ -139,7 +145,8 @@ class FrontProgram:
         found: list[Term] = []
         for number, (target, known) in enumerate(zip(self.targets, self._tangents, strict=True)):
             exact = [square_tangent(target, near)] if self._squares[number] else []
-            found += [[piece._replace(target=number) for piece in term] for term in terms_of(target, near, [*known, *exact])]
+            one_way = self.problem.sensitive[target.cells]
+            found += [[piece._replace(target=number) for piece in term] for term in terms_of(target, near, [*known, *exact], one_way)]
         return found
 
     def _with_squares(self, target: Target) -> Squares | None:
@@ -186,15 +193,16 @@ class FrontProgram:
         lines, upper = list[csr_matrix](), list[float]()
         for number, term in enumerate(terms):
             for piece in term:
-                factor = np.zeros(self.problem.size)
+                factor, sizes = np.zeros(self.problem.size), np.zeros(self.problem.size)
                 factor[piece.cells] = piece.factor * (unit * scale[number])
-                own = factor[moving]
+                sizes[piece.cells] = 0.0 if piece.sizes is None else piece.sizes * (unit * scale[number])
+                own, either = factor[moving], sizes[moving]
                 rest = np.zeros(width - 2 * own.size + len(terms))
                 rest[width - 2 * own.size + number] = -1.0
                 squares = self._squares[piece.target]
                 if piece.squares and squares is not None:
                     rest[squares.column - 2 * own.size] = piece.squares * scale[number] / squares.scale
-                lines.append(csr_matrix(np.concatenate([own, -own, rest])))
+                lines.append(csr_matrix(np.concatenate([either + own, either - own, rest])))
                 upper.append(-piece.shift * scale[number])
         wide = _with_columns(self.base, np.concatenate([self.base.cost, np.zeros(len(terms))]), len(terms))
         return _with_rows(wide, csr_matrix(vstack(lines, format="csr")), np.array(upper)), scale
@@ -210,10 +218,13 @@ class FrontProgram:
         rows = csr_matrix((ones, (each, bound)), shape=shape) + csr_matrix((ones, (each, moving.size + bound)), shape=shape)
         return csr_matrix(rows - csr_matrix((reach[bound], (each, which)), shape=shape)), np.zeros(bound.size)
 
-    def _solved(self, model: LinearModel, *, seconds: float) -> ProgramPoint | None:
+    def _solve(self, model: LinearModel, seconds: float) -> LinearSolution:
         from statveil.solve import highs
 
-        solution = highs.solve(model, seconds=seconds, algorithm="simplex" if self.fixed.moving.size < TUNING.simplex_up_to else "ipm")
+        return highs.solve(model, seconds=seconds, algorithm="simplex" if self.fixed.moving.size < TUNING.simplex_up_to else "ipm")
+
+    def _solved(self, model: LinearModel, *, seconds: float) -> ProgramPoint | None:
+        solution = self._solve(model, seconds)
         if solution.x is None:
             return None
         deviation = self.fixed.deviation(solution.x)
@@ -235,8 +246,11 @@ def square_tangent(target: Target, near: FloatArray) -> Tangent:
     return Tangent(np.full(target.size, -2 * mean / (target.size * by)), mean * mean / by, 1.0)
 
 
-def terms_of(target: Target, near: FloatArray, known: Sequence[Tangent]) -> list[Term]:
-    """The terms of a set of cells. What is not convex, L^2 and the variance ratio where it is below one, is linear at `near`."""
+def terms_of(target: Target, near: FloatArray, known: Sequence[Tangent], one_way: BoolArray) -> list[Term]:
+    """The terms of a set of cells. What is not convex, L^2 and the variance ratio where it is below one, is linear at `near`.
+
+    Cells that go `one_way` rise or fall but not both: there the ratio is linear in their sizes, whichever way they go.
+    """
     cells, terms = target.cells, list[Term]()
     if target.mean:
         both = np.full(target.size, 1.0 / mean_scale(target))
@@ -255,7 +269,10 @@ def terms_of(target: Target, near: FloatArray, known: Sequence[Tangent]) -> list
         terms.append([Piece(cells, sign * gradient, 0.0) for sign in (1, -1)])
     if target.variance:
         above = [Piece(cells, 2 * gradient + each.factor, each.shift, each.squares) for each in (here, *known)]
-        terms.append([*above, Piece(cells, -(2 * gradient + here.factor), -here.shift)])
+        by = target.size * target.variance_before
+        sizes = np.where(one_way, np.abs(near[cells]), 0.0) * (2 / by)
+        signed = here.factor - np.where(one_way, near[cells], 0.0) * (2 / by)
+        terms.append([*above, Piece(cells, -(2 * gradient + signed), -here.shift, sizes=-sizes)])
     return terms
 
 
@@ -288,6 +305,7 @@ def _with_columns(model: LinearModel, cost: FloatArray, count: int) -> LinearMod
         matrix=hstack([model.matrix, csr_matrix((model.matrix.shape[0], count))], format="csr"),
         lower=np.concatenate([model.lower, np.zeros(count)]),
         upper=np.concatenate([model.upper, np.full(count, np.inf)]),
+        whole=None if model.whole is None else np.concatenate([model.whole, np.zeros(count, dtype=np.bool_)]),
     )
 
 

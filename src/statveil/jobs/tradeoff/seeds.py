@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from statveil.core.arrays import IntArray
-from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, Send, StageMessage, explore
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, FrontSearch, LeastPossible, Send, StageMessage
+from statveil.jobs.tradeoff.free_programs import FreeFrontProgram
 from statveil.jobs.tradeoff.front import distortion_of
 from statveil.protect.keep.keeping_search import KeepingMessage, KeepingSearch, KeepingTask
 from statveil.protect.keep.reach import Reach
@@ -62,15 +63,43 @@ class SeedTable(NamedTuple):
 def explore_from_plain(
     problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plain: IntArray, plan: FrontPlan, send: Send
 ) -> None:
-    """Send what `keep` finds at parts of the plain table's distance, and then what the front's own search finds from there."""
+    """Send what `keep` finds at parts of the plain table's distance, where programs with free senses are too large; then fill the front
+    between the plain table and the least distorted, the widest gap first."""
     seeds = _Seeds(problem, targets, keep, plan, send)
     first = seeds.weigh(plain)
     seeds.tables.append(first)
-    if first.distance > TUNING.nearest and any(target.spread for target in targets):
+    if not FreeFrontProgram.suits(problem) and first.distance > TUNING.nearest and any(target.spread for target in targets):
         for step in TUNING.steps:
             seeds.ask(step * first.distance, seeds.tables[-1], TUNING.for_holes)
-    found = tuple(each.deviation for each in seeds.tables[1:])
-    explore(problem, targets, keep, plain, plan._replace(seconds=max(seeds.seconds_left, 0.0), seeds=found), send)
+    search = FrontSearch(problem, targets, keep, plan._replace(seconds=max(seeds.seconds_left, 0.0)), send)
+    for table in seeds.tables:
+        search.offer(table.deviation, "keep")
+    search.find_least_distortion()
+    if FreeFrontProgram.suits(problem):  # what lies between is looked for by several processes
+        return
+    for number in range(1, plan.points + 1):
+        gap = search.widest_gap()
+        if gap is None or search.out_of_time:
+            return
+        send(StageMessage(f"gap {number} of at most {plan.points}"))
+        search.fill(*gap)
+
+
+def polish_front(
+    problem: ProtectionProblem,
+    targets: Sequence[Target],
+    keep: Keep,
+    tables: Sequence[IntArray],
+    changes: Sequence[float],
+    ways: int,
+    plan: FrontPlan,
+    send: Send,
+) -> None:
+    """Send tables with less distortion than those of a front, for each of some changes, looked for in so many ways."""
+    search = FrontSearch(problem, targets, keep, plan, send)
+    for table in tables:
+        search.know(table)
+    search.polish(changes, ways)
 
 
 def seed_front(problem: ProtectionProblem, targets: Sequence[Target], keep: Keep, plain: IntArray, plan: FrontPlan, send: Send) -> None:
