@@ -40,8 +40,6 @@ class SuppressTuning(NamedTuple):
     """Keys times tables up to which the blanks of `original` are thinned out for rule `wildcard`,"""
     programs: float = 0.5
     """share of the time that the programs of risk models may take,"""
-    cuts: float = 0.9
-    """of that the one with cuts before that for thresholds,"""
     taking_back: float = 0.3
     """and of what is left, taking needless blanks back; then blanks are improved in pieces,"""
     program: float = 0.4
@@ -200,10 +198,11 @@ def _alike(problem: SuppressionProblem, exact: RecountBlanks) -> Blanks:
 
 
 def _by_programs(problem: SuppressionProblem, lasting: Words, *, seconds: float) -> Iterator[tuple[RecountBlanks, bool]]:
-    """What the program with cuts finds, where all records of a key are alike (safe or not); what the one for thresholds does."""
+    """What the program with cuts finds, where the records of a key are told apart by what models look at (safe or not); elsewhere what
+    the one for thresholds does."""
     if problem.coded.judged_apart:
-        yield models_exactly(problem, lasting, seconds=TUNING.cuts * seconds)
-        seconds *= 1 - TUNING.cuts
+        yield models_exactly(problem, lasting, seconds=seconds)
+        return
     keys = problem.coded.keys
     settled = tuple(model for model in keys.models if model not in keys.judged)
     plain = problem_of(replace(problem.coded, keys=replace(keys, models=settled)), problem.levels, problem.maps)
