@@ -7,7 +7,7 @@ import pytest
 
 import statveil as sv
 from statveil.core.limits import Progress
-from statveil.jobs.tradeoff import tradeoff
+from statveil.jobs.tradeoff import run
 from statveil.jobs.tradeoff.page import front_csv, sentences, tradeoff_html
 from statveil.protect.keep.wishes import Keep
 from statveil.solve.processes import Halt
@@ -18,7 +18,7 @@ from tests.jobs.tradeoff.stories import market
 @pytest.mark.slow
 def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.INTERRUPTED))
+    monkeypatch.setattr(run, "run_isolated", scripted(problem, [], Halt.INTERRUPTED))
     found = sv.keep.tradeoff(problem, limits=LIMITS)
     assert not found.complete
     assert len(found.points) == 1
@@ -29,7 +29,7 @@ def test_a_stopped_search_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 def test_an_unsafe_table_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
+    monkeypatch.setattr(run, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
     found = sv.keep.tradeoff(problem, limits=LIMITS)
     assert found.tried == 1
     assert [point.by for point in found.points] == ["plain"]

@@ -67,3 +67,7 @@ def test_a_long_front_is_thinned_but_keeps_its_ends_and_its_knee() -> None:
 def test_a_short_front_is_shown_in_full() -> None:
     assert spread_out([1, 2, 3], [3, 2, 1], 3).tolist() == [0, 1, 2]
     assert spread_out([1, 2, 3], [3, 2, 1], 1).tolist() == [0]
+
+
+def test_points_next_to_each_other_are_shown_once() -> None:
+    assert spread_out([0, 1, 499, 500, 999, 1000], [1000, 999, 401, 400, 1, 0], 6).tolist() == [0, 3, 5]

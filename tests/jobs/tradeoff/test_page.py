@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import statveil as sv
-from statveil.jobs.tradeoff import tradeoff
+from statveil.jobs.tradeoff import run
 from statveil.jobs.tradeoff.page import front_csv, front_json, key_figures, sentences, tradeoff_html
 from statveil.solve.processes import Halt
 from tests.jobs.tradeoff.market_fronts import LIMITS, scripted
@@ -20,7 +20,7 @@ from tests.jobs.tradeoff.stories import market
 @pytest.mark.slow
 def test_a_front_of_one_table_has_nothing_to_trade(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = market()
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [], Halt.FINISHED))
+    monkeypatch.setattr(run, "run_isolated", scripted(problem, [], Halt.FINISHED))
     assert "there is nothing to trade" in sentences(sv.keep.tradeoff(problem, limits=LIMITS))[0]
 
 

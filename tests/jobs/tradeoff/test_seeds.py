@@ -7,7 +7,7 @@ import pytest
 
 import statveil as sv
 from statveil.core.errors import InputError
-from statveil.jobs.tradeoff import tradeoff
+from statveil.jobs.tradeoff import run
 from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, StageMessage
 from statveil.jobs.tradeoff.free_programs import FreeFrontProgram
 from statveil.jobs.tradeoff.front import DEFAULT, distortion_of
@@ -113,7 +113,7 @@ def test_fewer_than_four_points_recommend_nothing(monkeypatch: pytest.MonkeyPatc
     """The plain table and one other: whichever is taken, somebody must say so."""
     problem = market()
     other = np.asarray(sv.adjust(problem, keep=Keep(slope=S, by="programs"), limits=PLAIN).deviation)
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [other], Halt.FINISHED))
+    monkeypatch.setattr(run, "run_isolated", scripted(problem, [other], Halt.FINISHED))
     front = sv.keep.tradeoff(problem, limits=LIMITS)
     assert len(front.points) == 2
     assert front.recommended is None

@@ -13,7 +13,7 @@ import pytest
 import statveil as sv
 from statveil.core.errors import AuditFailed, InputError
 from statveil.core.statistics import statistics_of
-from statveil.jobs.tradeoff import tradeoff
+from statveil.jobs.tradeoff import run
 from statveil.jobs.tradeoff.front import DEFAULT, non_dominated
 from statveil.jobs.tradeoff.programs import FrontProgram, least_moves
 from statveil.protect.keep.wishes import Keep, targets_of
@@ -74,7 +74,7 @@ def test_a_table_that_fails_its_audit_stops_everything(monkeypatch: pytest.Monke
 
     problem = market()
     fields = {field.name: getattr(problem, field.name) for field in dataclasses.fields(problem)}
-    monkeypatch.setattr(tradeoff, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
+    monkeypatch.setattr(run, "run_isolated", scripted(problem, [np.zeros(problem.size, dtype=np.int64)], Halt.FINISHED))
     with pytest.raises(AuditFailed, match="nothing is shown"):
         sv.keep.tradeoff(Yes(**fields), limits=LIMITS)
 

@@ -41,6 +41,10 @@ NEGLIGIBLE = 1e-9
 """Relative differences below this are rounding."""
 
 
+NEXT_TO = 0.005
+"""Points of a front that differ by less than this share of its width and of its height are next to each other."""
+
+
 def non_dominated(*objectives: Sequence[float] | FloatArray) -> IntArray:
     """Numbers of the points that no other point beats: none is as good in every objective and better in one. Of equal points the first.
 
@@ -73,14 +77,16 @@ def _scaled(values: Sequence[float] | FloatArray) -> FloatArray:
 
 
 def spread_out(change: Sequence[float] | FloatArray, distortion: Sequence[float] | FloatArray, most: int) -> IntArray:
-    """At most so many points of a front (in ascending order of change): its ends, its knee, and others as far apart as can be."""
+    """At most so many points of a front (in ascending order of change): its ends, its knee, and others as far apart as can be.
+
+    Points next to one that is chosen are left out: they would say the same again.
+    """
     size = len(change)
-    if size <= most:
-        return np.arange(size)
     places = np.stack([_scaled(change), _scaled(distortion)], axis=1)
     chosen = list(dict.fromkeys([knee(change, distortion), 0, size - 1]))[:most]
-    while len(chosen) < most:
+    while len(chosen) < min(most, size):
         distance = np.abs(places[:, None, :] - places[None, chosen, :]).max(axis=2).min(axis=1)
-        distance[chosen] = -1.0
+        if distance.max() < NEXT_TO:
+            break
         chosen.append(int(np.argmax(distance)))
     return np.array(sorted(chosen), dtype=np.int64)

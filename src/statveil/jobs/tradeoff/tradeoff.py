@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from statveil.audit.report import AuditReport
 from statveil.audit.systems import audit_system
 from statveil.audit.tables import release_hash
 from statveil.core.arrays import IntArray, frozen_array
 from statveil.core.errors import AuditFailed, InputError
-from statveil.core.limits import Ending, Limits, OnProgress, Progress, check_kind, check_seed, stages
+from statveil.core.limits import Ending, Limits, OnProgress, check_kind, check_seed, stages
 from statveil.core.provenance import Provenance
 from statveil.formats.system import LinearSystem
 from statveil.jobs.tables.assess import LinkedTables, assess_records, settle_levels
 from statveil.jobs.tables.protect import Specs, in_labels, keyed, records_of, require_rules, settled
 from statveil.jobs.tables.released import as_json, links_as_json, requirements_of, run_as_json
-from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, StageMessage
-from statveil.jobs.tradeoff.free_programs import FreeFrontProgram
-from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated, spread_out
-from statveil.jobs.tradeoff.programs import largest_moves
-from statveil.jobs.tradeoff.seeds import explore_from_plain, polish_front, seed_front
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan
+from statveil.jobs.tradeoff.front import DEFAULT, distortion_of, knee, non_dominated
+from statveil.jobs.tradeoff.run import TUNING, AcceptedTable, FrontMonitor, objectives, search_front, thinned
 from statveil.protect.adjustment import Adjustment
 from statveil.protect.build import build_problem
 from statveil.protect.keep.adjust_keeping import plain_in_time
@@ -39,33 +34,10 @@ from statveil.protect.warm_up import make_ready_first
 from statveil.publish.release import Release
 from statveil.risk.rules import Rule
 from statveil.risk.sensitivity import Sensitivity
-from statveil.solve.processes import Call, Halt, run_isolated
 from statveil.tables.table import ProtectedTable, Table
 
 POINTS = 15
 """Points of a front, at most, where nothing else is asked."""
-
-
-class TradeoffTuning(NamedTuple):
-    """How the time of a front is shared out, by judgement."""
-
-    grace: float = 0.5
-    """Seconds a child may overrun before it is killed."""
-    most_for_audits: float = 0.2
-    """Part of the time that is kept for the audits of all points, at the most."""
-    fewest: int = 4
-    """Points below which none is recommended: the bend of so short a front says nothing."""
-    for_keep: float = 0.2
-    """Part of the time for the way of `keep`, where programs with free senses do the rest."""
-    for_polish: float = 0.4
-    """Part of the time that is kept for polishing the points to be shown,"""
-    ways: int = 3
-    """in so many ways each."""
-    narrow: float = 0.02
-    """Gaps narrower than this share of the front are left as they are."""
-
-
-TUNING = TradeoffTuning()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,51 +166,15 @@ def tradeoff(
     _check(problem, keep, points, limits, seed)
     make_ready_first(("search", "keep"), stages(on_progress, limits))
     targets = targets_of(keep, problem)
-    monitor = _FrontMonitor(problem, targets, limits, on_progress)
+    monitor = FrontMonitor(problem, targets, limits, on_progress)
     plain = plain_in_time(problem, {"method": method, "seed": seed, "on_progress": monitor.pass_on}, limits)
     monitor.bound = plain.bound
     monitor.hear(Candidate(plain.deviation, "plain"))
     complete = True
     if targets and problem.sensitive.any():  # else nothing need change, or nothing is to be kept: the plain table is all there is
-        complete = _search(monitor, keep, plain.deviation, FrontPlan(points, 0.0, seed))
+        complete = search_front(monitor, keep, plain.deviation, FrontPlan(points, 0.0, seed))
     monitor.say("auditing the front")
     return _settled(monitor, plain, keep, points, seed, complete=complete)
-
-
-def _search(monitor: _FrontMonitor, keep: Keep, plain: IntArray, plan: FrontPlan) -> bool:
-    """Look for both ends side by side, then between neighbours, then polish what is to be shown. Tells whether all that ended by itself."""
-    problem, targets, free = monitor.problem, monitor.targets, FreeFrontProgram.suits(monitor.problem)
-    whole = max(monitor.seconds_left - monitor.for_audits(plan.points), 0.0)
-    until = time.monotonic() + whole
-    kept = TUNING.for_polish * whole
-    first = plan._replace(seconds=whole - kept)
-    other = first._replace(seconds=TUNING.for_keep * whole) if free else first
-    ends: list[Call] = [
-        (search, (problem, targets, keep, plain, its)) for search, its in ((explore_from_plain, first), (seed_front, other))
-    ]
-    halt = run_isolated(ends, seconds=first.seconds + TUNING.grace, on_message=monitor.hear)
-    complete, settled = halt is Halt.FINISHED, False
-    while halt is not Halt.INTERRUPTED and (left := until - time.monotonic()) > 0:
-        between = monitor.between(plan.points) if free and (settled or left > kept) else []
-        if settled and not between:
-            break
-        monitor.say("between neighbours" if between else "polishing the front")
-        before = _objectives(monitor.front())
-        calls = _polishers(monitor, keep, plan._replace(seconds=max(left - kept, left / 2) if between else left), between)
-        halt = run_isolated(calls, seconds=left + TUNING.grace, on_message=monitor.hear)
-        settled = not between and _objectives(monitor.front()) == before
-    return complete and halt is Halt.FINISHED and monitor.seconds_left > 0
-
-
-def _polishers(monitor: _FrontMonitor, keep: Keep, plan: FrontPlan, between: list[float]) -> list[Call]:
-    """Every other change for each of two children: those between neighbours or, where there are none, those of the points to be shown."""
-    front = monitor.front()
-    changes = between or [each.change for each in _thinned(front, plan.points)]
-    monitor.asked |= {*between}
-    monitor.polished = monitor.polished if between else changes
-    tables, ways = [each.candidate.deviation for each in front], 1 if between else TUNING.ways
-    parts = [changes[start::2] for start in range(min(len(changes), 2))]
-    return [(polish_front, (monitor.problem, monitor.targets, keep, tables, part, ways, plan)) for part in parts]
 
 
 def check_keep(keep: Keep) -> None:
@@ -263,101 +199,13 @@ def _check(problem: ProtectionProblem, keep: Keep, points: int, limits: Limits, 
         raise InputError("The trade-off weighs sums of absolute changes.", hint="Choose norm 'l1'.")
 
 
-class _AcceptedTable(NamedTuple):
-    """A table that the problem accepts, with its objectives."""
-
-    candidate: Candidate
-    change: float
-    distortion: float
-    cap: float
-    percent: float
-
-
-class _FrontMonitor:
-    """What the parent knows: the clock, and the tables accepted of. It believes nothing: a table counts only if the problem accepts it."""
-
-    def __init__(self, problem: ProtectionProblem, targets: Sequence[Target], limits: Limits, on_progress: OnProgress | None) -> None:
-        self.problem, self.targets, self.limits, self._tell = problem, targets, limits, on_progress
-        self.began = time.monotonic()
-        self.found: list[_AcceptedTable] = []
-        self.bound, self.least_possible = 0.0, 0.0
-        self.asked: set[float] = set()
-        """The changes between neighbours for which less distortion was looked for,"""
-        self.polished: list[float] = []
-        """and those that were polished last."""
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.began
-
-    @property
-    def seconds_left(self) -> float:
-        return max(self.limits.seconds - self.seconds, 0.0)
-
-    def say(self, stage: str) -> None:
-        if self._tell is not None:
-            least = min((each.change for each in self.found), default=math.inf)
-            self._tell(Progress(stage, self.seconds, least, self.bound, self.seconds_left))
-
-    def pass_on(self, progress: Progress) -> None:
-        """Progress of the plain adjustment, with the clock of the whole."""
-        if self._tell is not None:
-            self._tell(progress._replace(stage=f"plain: {progress.stage}", seconds=self.seconds, seconds_left=self.seconds_left))
-
-    def for_audits(self, points: int) -> float:
-        """Seconds that the audits of the points will take, by that of the plain table; a front has others beside it."""
-        began = time.monotonic()
-        audit_system(system_of(self.problem), self.problem.value + self.found[0].candidate.deviation, variant=self.problem.variant)
-        return min(2 * points * (time.monotonic() - began), TUNING.most_for_audits * self.limits.seconds)
-
-    def hear(self, news: Candidate | StageMessage | LeastPossible) -> None:
-        if isinstance(news, StageMessage):
-            self.say(news.words)
-        elif isinstance(news, LeastPossible):
-            self.least_possible = news.distortion
-        elif self.problem.accepts(news.deviation):
-            senses = self.problem.senses_of(news.deviation)
-            cap, share = largest_moves(self.problem, senses, news.deviation).tolist()
-            change, distortion = self.problem.cost(news.deviation), distortion_of(self.targets, news.deviation)
-            self.found.append(_AcceptedTable(news, change, distortion, cap, 100 * share))
-
-    def front(self) -> list[_AcceptedTable]:
-        """The tables that no other beats. Two children find them, in whatever order: of equal tables one is taken by its numbers."""
-        self.found.sort(key=lambda each: (each.change, each.distortion, each.candidate.deviation.tobytes(), each.candidate.by))
-        return [self.found[place] for place in non_dominated(*_objectives(self.found)).tolist()]
-
-    def shown(self, points: int) -> list[_AcceptedTable]:
-        """At most so many tables of the front: where these were polished, the best for each change that was.
-
-        Others beside them had less care, and would look as if more change brought less.
-        """
-        front = self.front()
-        best = [
-            max((each for each in front if each.change <= change), key=lambda each: each.change)
-            for change in self.polished or sorted(self.asked)
-        ]
-        chosen = list({each.change: each for each in best}.values())
-        return _thinned(chosen if len(chosen) >= min(TUNING.fewest, len(front)) else front, points)
-
-    def between(self, points: int) -> list[float]:
-        """Changes between neighbours of the front, or between the last one asked for there and the dearer one; the widest gaps first."""
-        change = [each.change for each in self.front()]
-        gaps = [(max([one, *[each for each in self.asked if each < other]]), other) for one, other in pairwise(change)]
-        wide = [(other - one, (one + other) / 2) for one, other in gaps if other - one >= TUNING.narrow * (change[-1] - change[0])]
-        return [middle for _, middle in sorted(wide, reverse=True)[: max(points - len(change), 0)]]
-
-
-def _objectives(tables: Sequence[_AcceptedTable]) -> tuple[list[float], list[float]]:
-    return [each.change for each in tables], [each.distortion for each in tables]
-
-
-def _settled(monitor: _FrontMonitor, plain: Adjustment, keep: Keep, points: int, seed: int, *, complete: bool) -> Tradeoff:
+def _settled(monitor: FrontMonitor, plain: Adjustment, keep: Keep, points: int, seed: int, *, complete: bool) -> Tradeoff:
     """The tables that are shown, audited."""
     front, shown, found = monitor.front(), monitor.shown(points), monitor.found
     on_front = {id(each) for each in front}
     caps = [each.cap for each in found], [each.percent for each in found]
-    small = (found[place] for place in non_dominated(*_objectives(found), *caps).tolist())
-    tighter = _thinned([each for each in small if id(each) not in on_front], points)
+    small = (found[place] for place in non_dominated(*objectives(found), *caps).tolist())
+    tighter = thinned([each for each in small if id(each) not in on_front], points)
     system = system_of(monitor.problem)
     return Tradeoff(
         points=tuple(_point(monitor, each, system) for each in shown),
@@ -374,18 +222,14 @@ def _settled(monitor: _FrontMonitor, plain: Adjustment, keep: Keep, points: int,
     )
 
 
-def _knee(front: Sequence[_AcceptedTable], shown: Sequence[_AcceptedTable], *, complete: bool) -> int | None:
+def _knee(front: Sequence[AcceptedTable], shown: Sequence[AcceptedTable], *, complete: bool) -> int | None:
     """The place of the knee among the points shown; none where few were found."""
     if len(front) < TUNING.fewest:
         return 0 if len(front) == 1 and complete else None
-    return knee(*_objectives(shown))
+    return knee(*objectives(shown))
 
 
-def _thinned(front: Sequence[_AcceptedTable], most: int) -> list[_AcceptedTable]:
-    return [front[number] for number in spread_out(*_objectives(front), most).tolist()] if front else []
-
-
-def _point(monitor: _FrontMonitor, accepted: _AcceptedTable, system: LinearSystem) -> FrontPoint:
+def _point(monitor: FrontMonitor, accepted: AcceptedTable, system: LinearSystem) -> FrontPoint:
     """The independent audit's word on a table, and what it is worth."""
     deviation = accepted.candidate.deviation
     report = audit_system(system, monitor.problem.value + deviation, variant=monitor.problem.variant)
