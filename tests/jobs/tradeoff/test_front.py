@@ -70,4 +70,4 @@ def test_a_short_front_is_shown_in_full() -> None:
 
 
 def test_points_next_to_each_other_are_shown_once() -> None:
-    assert spread_out([0, 1, 499, 500, 999, 1000], [1000, 999, 401, 400, 1, 0], 6).tolist() == [0, 3, 5]
+    assert spread_out([0, 1, 499, 500, 999, 1000], [1000, 999, 401, 400, 1, 0], 6).tolist() == [0, 2, 5]
