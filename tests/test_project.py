@@ -68,6 +68,11 @@ def test_every_page_is_in_the_navigation_and_the_other_way_round() -> None:
     assert sorted(listed) == [page.name for page in DOCS]
 
 
+def test_the_site_is_light_or_dark_as_its_reader_is() -> None:
+    palette = re.findall(r"\(prefers-color-scheme: (\w+)\)\"\n +scheme: (\w+)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert dict(palette) == {"light": "default", "dark": "slate"}
+
+
 @pytest.mark.parametrize("page", [*DOCS, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))

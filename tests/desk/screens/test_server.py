@@ -166,6 +166,7 @@ def test_a_key_is_shown_once_and_stops_when_it_is_revoked(tmp_path: Path) -> Non
     assert KeyRing(keys).caller(token) is None
     told = [line["event"] for line in Project(tmp_path).log.last(9)]
     assert told[-2:] == ["server key made", "server key revoked"]
+    assert desk.get("/log").text.count(caller.id) == 2, "the log says which key"
 
 
 @pytest.mark.parametrize("wrong", [{"name": ""}, {"role": "king"}, {"dataset": "others"}, {"expires": "soon"}, {"name": "a\nb"}])
