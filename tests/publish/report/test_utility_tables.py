@@ -49,6 +49,17 @@ def test_the_public_section_holds_no_true_value_and_no_word_on_quality(village: 
 
 
 @pytest.mark.slow
+def test_scales_reach_a_little_beyond_the_points(village: Any) -> None:
+    """Amounts that are all positive have no negative half."""
+    spec = utility_charts(measure(village), [])["sizes"]
+    for axis, field in (("x", "size"), ("y", "percent")):
+        low, high = spec["encoding"][axis]["scale"]["domain"]
+        least, most = (end(each[field] for each in spec["data"]["values"]) for end in (min, max))
+        assert low < min(least, 0.0)
+        assert most < high < 2 * most
+    assert spec["encoding"]["x"]["scale"]["domain"][0] > -10
+
+
 def test_the_charts_of_three_hundred_thousand_cells_show_a_sample_of_them() -> None:
     rng = np.random.Generator(np.random.PCG64(3))
     codes = [[f"{name}{place}" for place in range(size)] for name, size in (("r", 550), ("c", 550))]

@@ -70,7 +70,7 @@ def distribution(changes: CellChanges) -> Spec:
             "type": "ordinal",
             "scale": {"domain": list(BIN_NAMES)},
             "title": "relative change, %",
-            "axis": {"labelAngle": 0},
+            "axis": {"labelAngle": 0, "labelOverlap": "greedy", "labelSeparation": 3},
         },
         "xOffset": {"field": "group", "sort": list(GROUPS)},
         "y": {"field": "share", "type": "quantitative", "title": "share of the group's cells", "axis": {"format": "%"}},
@@ -115,7 +115,7 @@ def ecdf_by_group(changes: CellChanges) -> Spec:
 def ecdf_by_level(changes: CellChanges) -> Spec:
     groups = level_groups(changes)
     colour = {"field": "group", "type": "ordinal", "sort": [name for name, _ in groups], "scale": {"scheme": "viridis"}}
-    return chart(_ecdf_rows(changes, groups), LINE, _ecdf_encoding({**colour, "legend": {"columns": 3}}))
+    return chart(_ecdf_rows(changes, groups), LINE, _ecdf_encoding({**colour, "legend": {"columns": 2}}))
 
 
 def balance(changes: CellChanges, *, amounts: bool) -> Spec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,8 +77,8 @@ def _is_leaf(view: View, axis: int, coordinates: IntArray) -> AnyArray:
     return np.array([code in leaves for code in dimension.codes])[coordinates[:, axis]]
 
 
-EDGE = 8
-"""Pixels between a point and the edge of its chart: one on the edge would be cut in half."""
+EDGE, ROOM = 8, 0.02
+"""Pixels, and the share of a scale, between a point and the edge of its chart: one on the edge would be cut in half."""
 APART: Spec = {"labelOverlap": "greedy", "labelSeparation": 3}
 """Labels of an axis that would lie on one another are left out."""
 MEASURES = (
@@ -110,9 +111,9 @@ def measures(found: Sequence[SubsetUtility]) -> Spec:
         "y": {"field": "cells", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 260, "grid": True}},
         "x": {"field": "value", "type": "quantitative", "scale": {"zero": False, "padding": EDGE}, "title": "one: nothing changed",
               "axis": {"tickCount": 7}},
-        "color": {"field": "measure", "type": "nominal", "sort": domain,
+        "color": {"field": "measure", "type": "nominal", "sort": domain, "legend": {"columns": 2},
                   "scale": {"domain": domain, "range": [colour for _, colour, _ in MEASURES]}},
-        "shape": {"field": "measure", "type": "nominal", "sort": domain,
+        "shape": {"field": "measure", "type": "nominal", "sort": domain, "legend": {"columns": 2},
                   "scale": {"domain": domain, "range": [shape for _, _, shape in MEASURES]}},
         "tooltip": [{"field": "cells"}, {"field": "measure"}, {"field": "value", "format": ".5f"}],
     }  # fmt: skip
@@ -128,16 +129,25 @@ def changes_by_size(changes: CellChanges) -> Spec:
         for row in _points(changes, group, _spread_out(changes, members & measured))
     ]
     encoding = {
-        "x": {"field": "size", "type": "quantitative", "scale": {"type": "symlog", "constant": 10, "padding": EDGE},
+        "x": {"field": "size", "type": "quantitative", "scale": _signed_scale(values, "size", 10.0),
               "title": "original value (logarithmic)",
               "axis": APART | {"values": _powers(values, "size"), "labelExpr": "format(datum.value, '~s')"}},
-        "y": {"field": "percent", "type": "quantitative", "scale": {"type": "symlog", "constant": 0.1, "padding": EDGE},
+        "y": {"field": "percent", "type": "quantitative", "scale": _signed_scale(values, "percent", 0.1),
               "title": "change, % of the original",
               "axis": APART | {"values": _powers(values, "percent"), "labelExpr": "datum.value"}},
         "color": {"field": "group", "type": "nominal", "scale": {"domain": list(GROUPS), "range": [SENSITIVE_COLOUR, OTHER_COLOUR]}},
         "tooltip": [{"field": "group"}, {"field": "size", "format": ",", "title": "original"}, {"field": "percent", "format": "+.3~g"}],
     }  # fmt: skip
     return chart(values, {"type": "point", "filled": True, "size": 16, "opacity": 0.6}, encoding, height=300)
+
+
+def _signed_scale(values: Sequence[Spec], field: str, constant: float) -> Spec:
+    """A logarithmic scale for numbers of either sign, with room at both ends for half a point: Vega's own padding is wrong on it."""
+    reached = [0.0, *(row[field] for row in values)]
+    low, high = (math.copysign(math.log1p(abs(end) / constant), end) for end in (min(reached), max(reached)))
+    room = ROOM * max(high - low, 1.0)
+    domain = [math.copysign(constant * math.expm1(abs(end)), end) for end in (low - room, high + room)]
+    return {"type": "symlog", "constant": constant, "domain": domain, "nice": False}
 
 
 def _powers(values: Sequence[Spec], field: str) -> list[float]:

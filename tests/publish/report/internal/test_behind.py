@@ -31,6 +31,9 @@ CUT = """() => [...document.querySelectorAll('#chart-sizes, #chart-measures')].f
     .filter(dot => dot.top < frame.top || dot.bottom > frame.bottom || dot.left < frame.left || dot.right > frame.right)
     .map(dot => `${chart.id}: ${dot.left - frame.left} ${dot.top - frame.top}`); })"""
 """Points that the edge of their chart cuts."""
+BEYOND = """() => [...document.querySelectorAll('.chart')].flatMap(chart => [...chart.querySelectorAll('.role-legend-label text')]
+  .filter(each => each.getBoundingClientRect().right > chart.getBoundingClientRect().right + 1).map(each => each.textContent))"""
+"""Words of legends that are wider than their chart."""
 SPILLED = """() => [...document.querySelectorAll('.figures dd')].filter(each => each.scrollWidth > each.clientWidth + 1)
   .map(each => each.textContent)"""
 """Figures of the summary that are wider than their place."""
@@ -94,6 +97,10 @@ def test_a_click_opens_the_cells_and_nothing_is_clipped_on_paper(make_release: A
         assert page.evaluate(beyond) == 0
         page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         assert page.locator("table.grid").count() == 1
+        page.set_viewport_size({"width": 390, "height": 860})
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("#chart-sizes svg")
+        assert [*page.evaluate(OVERLAPS), *page.evaluate(CUT), *page.evaluate(BEYOND)] == []
         for address in (page_file, attacks):
             page.goto(address.as_uri())
             for width, media in ((1280, "screen"), (390, "screen"), (718, "print"), (1009, "print")):
