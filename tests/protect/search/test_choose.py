@@ -99,6 +99,33 @@ def test_dives_that_bring_nothing_sit_out_ever_more_turns(monkeypatch: pytest.Mo
     assert calls == {"polish": 12, "flips": 12, "dives": 3, "walks": 3, "kicks": 3}
 
 
+def test_where_starts_pay_a_turn_is_a_short_polish_and_few_flips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of flips and kicks took 30 of 50 s on hier16, which new starts would have made better use of."""
+    asked: list[dict[str, int]] = []
+    calls: Counter[str] = Counter()
+    monkeypatch.setattr(walk, "walk_in_rounds", counted(Counter(), "walks"))
+    monkeypatch.setattr(ising, "polish", lambda _, **settings: asked.append(settings))
+    monkeypatch.setattr(flips, "flip_while_better", lambda *_, **settings: asked.append(settings))
+    monkeypatch.setattr(flips, "kick", counted(calls, "kicks"))
+    monkeypatch.setattr(dive, "run", counted(calls, "dives"))
+    monkeypatch.setattr(ising, "TUNING", ising.TUNING._replace(slow_from=1))
+    search = search_of(cube())
+    search.try_senses(search.problem.all_up())
+    choose.improve(search)
+    assert asked == [{"patience": choose.TUNING.short_patience}, {"rounds": choose.TUNING.first_flips}] * 12
+    assert not calls
+
+
+def test_starts_pay_on_tables_of_middling_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = cube()
+    assert not choose.starts_pay(problem)
+    monkeypatch.setattr(ising, "TUNING", ising.TUNING._replace(slow_from=problem.size))
+    assert choose.starts_pay(problem)
+    assert not choose.starts_pay(dataclasses.replace(problem, norm="l2")), "there is no form around the best table"
+    monkeypatch.setattr(choose, "TUNING", choose.TUNING._replace(slow_program=problem.size))
+    assert not choose.starts_pay(problem)
+
+
 def test_dives_that_bring_something_do_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first three dives find something, one a turn; then twelve turns are idle, in three of which they dive."""
     dives: list[int] = []

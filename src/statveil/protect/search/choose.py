@@ -50,6 +50,8 @@ class ChooseTuning(NamedTuple):
     """Of clauses and programs, where there is a table already: tables that need more of them are seldom worth the time."""
     first_flips: int = 20
     """Rounds of flips on senses from the products of signs: 200 took 40 of 60 s on hier16, and brought 16 of 76,292."""
+    short_patience: int = 60
+    """Tries in vain where new starts pay, instead of 150: of 50 CPU s on hier16 flips and kicks took 30 then, and brought nothing."""
     lifted_far: float = 1.02
     """Times the bound of cuts: where lifting brings more, but signs are too many for its tree, no other tree comes up to it."""
     kicks: int = 25  # of the best senses in a row that bring nothing: then the search goes on to something else
@@ -240,7 +242,7 @@ def improve(search: Search) -> None:
     """Members in turn, until several turns in a row bring nothing. For L2 they are those that need no duals of a linear program."""
     from statveil.protect.search.local import dive, flips, ising, nearby, walk
 
-    linear = search.problem.norm == "l1"
+    linear, dear = search.problem.norm == "l1", starts_pay(search.problem)
     walking = Resting(lambda: walk.walk_in_rounds(search, rounds=2, moves=TUNING.moves))
     shaking = Resting(lambda: flips.kick(search, patience=TUNING.kicks) if linear else nearby.run(search, patience=20))
     diving = Resting(lambda: dive.run(search, dives=TUNING.dives, patience=40))
@@ -251,15 +253,22 @@ def improve(search: Search) -> None:
             walking.take_turn(search)
         if ising.fits(search.problem) and not search.done:
             search.enter("polishing senses")
-            ising.polish(search)
+            ising.polish(search, **({"patience": TUNING.short_patience} if dear else {}))
         if linear and search.best is not None and not search.done:
             search.enter("flipping senses")
-            flips.flip_while_better(search, search.problem.senses_of(search.best))
-        if search.problem.size < TUNING.slow_program and not search.done:
+            flips.flip_while_better(search, search.problem.senses_of(search.best), **({"rounds": TUNING.first_flips} if dear else {}))
+        if search.problem.size < TUNING.slow_program and not dear and not search.done:
             shaking.take_turn(search)
-        if linear and search.problem.choices.size <= TUNING.dives_up_to and not search.done:
+        if linear and not dear and search.problem.choices.size <= TUNING.dives_up_to and not search.done:
             diving.take_turn(search)
         idle = 0 if search.objective < before else idle + 1
+
+
+def starts_pay(problem: ProtectionProblem) -> bool:
+    """Whether a program takes as long as several tries of the Ising form: then new starts bring more than flips, kicks and dives do."""
+    from statveil.protect.search.local import ising
+
+    return problem.size < TUNING.slow_program and ising.is_slow(problem)
 
 
 def reopen(search: Search) -> None:

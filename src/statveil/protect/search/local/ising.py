@@ -35,7 +35,10 @@ class IsingTuning(NamedTuple):
 
     most_sensitive: int = 4_000
     most_relations: int = 30_000
-    dense_up_to: int = 3_000  # rows up to which a dense factorisation is taken
+    dense_up_to: int = 3_000  # parts up to which there is a form over them
+    dense_relations: int = 6_000
+    """Relations up to which a dense factorisation is taken: of 4,574 of a table in four dimensions, with 1,426 right-hand sides, it took
+    2.3 CPU s, a sparse one 13; of ninenew's 5,320 with 561 it took 2.5 and 2.8."""
     large: int = 1_000  # sensitive cells from which a table is large
     sweeps_cold_start: int = 800
     sweeps_balance: int = 3_200
@@ -63,6 +66,7 @@ class IsingTuning(NamedTuple):
     slow_from: int = 2_500  # cells from which a program takes as long as several tries
     starts_if_slow: int = 4
     """Cold starts there, and then tries: two starts and 19 tries brought hier16 to 71,816 in 10 CPU s, 24 starts first to 72,090 in 14."""
+    tries_elsewhere: int = 30  # in vain, from new starts
     starts_elsewhere: int = 2  # of which the better one is gone on from, where tries from the best table bring no more
 
 
@@ -140,7 +144,7 @@ def _form_by_relations(problem: ProtectionProblem, forced: _Forced) -> tuple[Flo
     through = relations[:, moving]
     absorb = (through @ diags(1.0 / problem.weight[moving]) @ through.T).tocsc()
     absorb = absorb + 1e-9 * float(np.abs(absorb.diagonal()).mean()) * identity(absorb.shape[0], format="csc")
-    solve = _dense_solver(absorb) if absorb.shape[0] <= TUNING.dense_up_to else splu(absorb).solve
+    solve = _dense_solver(absorb) if absorb.shape[0] <= TUNING.dense_relations else splu(absorb).solve
     bring = (relations[:, forced.cells] @ diags(forced.half)).tocsc()
     solved = solve(np.column_stack([bring.toarray(), relations[:, forced.cells] @ forced.middle - problem.residual]))
     return np.asarray(bring.T @ solved[:, :-1]), np.asarray(bring.T @ solved[:, -1])
@@ -163,7 +167,7 @@ def _form_by_parts(problem: ProtectionProblem, parts: CellParts, forced: _Forced
 
 def _dense_solver(matrix: csc_matrix) -> Callable[[FloatArray], FloatArray]:
     """With many right-hand sides a small dense factorisation beats a sparse one by far."""
-    factor = cho_factor(matrix.toarray())
+    factor = cho_factor(matrix.toarray(order="F"), overwrite_a=True)
     return lambda right: np.asarray(cho_solve(factor, right))
 
 
@@ -174,7 +178,7 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     """
     problem, before = search.problem, search.objective
     form = ising_form(problem, search.program.parts)
-    slow = _is_around(problem, form) and problem.size >= TUNING.slow_from
+    slow = is_slow(problem)
     idle = 0
     for number in range(min(restarts, TUNING.starts_if_slow) if slow else restarts):
         if search.done or (idle >= TUNING.starts_in_vain and search.objective == before):
@@ -183,14 +187,19 @@ def polish(search: Search, *, restarts: int = 24, patience: int = 150) -> None:
     if search.objective < before:
         _try_near_best(search, form, patience)
     elif slow:
-        _try_elsewhere(search, form, patience // TUNING.hopeless)
+        _try_elsewhere(search, form, TUNING.tries_elsewhere)
     else:
         _try_near_best(search, form, patience // TUNING.hopeless)
 
 
-def _is_around(problem: ProtectionProblem, form: IsingForm) -> bool:
+def is_slow(problem: ProtectionProblem) -> bool:
+    """Whether a program takes as long as several tries, on a table where tries go by a form around the best one."""
+    return fits(problem) and _is_around(problem) and problem.size >= TUNING.slow_from
+
+
+def _is_around(problem: ProtectionProblem) -> bool:
     """Whether the form is built anew around each better table."""
-    return problem.norm == "l1" and form.cells.size < TUNING.large
+    return problem.norm == "l1" and int(problem.sensitive.sum()) < TUNING.large
 
 
 def _try_elsewhere(search: Search, form: IsingForm, patience: int) -> None:
@@ -210,7 +219,7 @@ def _try_elsewhere(search: Search, form: IsingForm, patience: int) -> None:
 def _try_near_best(search: Search, plain: IsingForm, patience: int) -> None:
     """Tries from the best senses, on the form around the best table: warmer while they lead to senses known, cooler after new ones."""
     problem, form, base = search.problem, plain, None
-    around = _is_around(problem, plain)
+    around = _is_around(problem)
     tried: set[bytes] = set()
     idle, turn, warmth = 0.0, 0, 1.0
     while search.best is not None and idle < patience and not search.done:
