@@ -87,6 +87,7 @@ def attacked(*folders: Path, only: tuple[str, ...] = ()) -> SuiteReport:
 def test_a_release_is_safe_by_itself_and_guessable(village: Path) -> None:
     report = attacked(release(village, "income"))
     assert report["T01"].passed
+    assert report["T01"].number == "0 faults in 1 table"
     assert report["T18"].passed
     assert report["T11"].status is VerdictStatus.FAILED  # L1 leaves sensitive cells at their level
     assert report["T20"].reason == "A release at rest has no times and no headers."

@@ -7,6 +7,7 @@ import numpy as np
 from statveil.audit.attacks.case import Case
 from statveil.audit.attacks.public import sums_of
 from statveil.audit.attacks.verdict import Threat, Verdict, judged, not_applicable
+from statveil.core.show import counted
 
 THREAT = Threat(
     id="T01",
@@ -39,7 +40,8 @@ def attack(case: Case) -> Verdict:
         "sums over codes of a filter inside the interval of their records": sums,
     }
     faults = unsafe + broken + negative
-    return judged(THREAT, passed=faults == 0, number=f"{faults} faults in {len(journal.answers):,} tables", figures=figures)
+    told = f"{counted(faults, 'fault')} in {counted(len(journal.answers), 'table')}"
+    return judged(THREAT, passed=faults == 0, number=told, figures=figures)
 
 
 def _broken(case: Case, number: int) -> int:
