@@ -29,6 +29,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,6 +55,7 @@ NOTHING_FOUND = 4
 DEMO_RECORDS = "60"
 DEMO_FILES = ("public/*", "internal/*.csv", "input/*", "provenance.json", "job.toml")
 
+TOML = Path(__file__).with_name("freeze_jobs")
 SYSTEMS = Path("shared", "data", "csplib")
 SMALL = ("cox3", "cox_kelly_4x9", "table7", "targus")
 SMALL_METHODS = ("alternate", "anneal", "bcd", "flips", "messages", "random", "sat")
@@ -167,71 +169,15 @@ def certificate(system: Path, folder: Path) -> bytes:
 
 PEOPLE = ("id", "age", "region", "sex", "job", "weight", "income")
 REGIONS = "code,parent\nTotal,\nN,Total\nS,Total\nN1,N\nN2,N\nN3,N\nS1,S\nS2,S\n"
-DATA = """\
-[data]
-file = "people.csv"
-
-[fields]
-age = { intervals = [5, 10, 20] }
-region = { hierarchy = "regions.csv" }
-sex = {}
-job = { own = { sector = { baker = "trade", smith = "trade", nurse = "care", judge = "public", clerk = "public" } } }
-
-[limits]
-seconds = 600
-"""
-JOBS = {
-    "original": """
-[safety]
-threshold = 3
-order = 3
-rule = "original"
-recoding_weight = 0.02
-
-[output]
-file = "safe.csv"
-drop = ["id"]
-sensitive = ["income"]
-key = "a fixed key of this benchmark"
-""",
-    "recount": """
-[safety]
-threshold = 3
-order = 2
-rule = "recount"
-recoding_weight = 0.1
-costs = "entropy"
-caps = { region = 100 }
-
-[recoding]
-fixed = { age = "width 10" }
-
-[output]
-file = "safe.parquet"
-key = "a fixed key of this benchmark"
-""",
-    "wildcard": """
-[safety]
-threshold = 2
-order = "full"
-rule = "wildcard"
-recoding_weight = 0.05
-costs = "priority"
-
-[output]
-file = "safe.sav"
-drop = ["income"]
-key = "a fixed key of this benchmark"
-""",
-}
+JOBS = ("original", "recount", "wildcard")
 FILE_RELEASE = ("public/*", "internal/*", "certificate.json", "job.toml")
 
 
 def record_files(folder: Path) -> Record:
     write_people(folder)
     found: Record = {}
-    for name, rest in JOBS.items():
-        (folder / f"{name}.toml").write_text(DATA + rest, encoding="utf-8")
+    for name in JOBS:
+        shutil.copyfile(TOML / f"{name}.toml", folder / f"{name}.toml")
         run_well("protect", f"{name}.toml", within=folder)
         refuse_clock(folder / f"{name}-release" / "run.json")
         found |= hashes_in(folder / f"{name}-release", FILE_RELEASE, f"files/{name}")
@@ -268,57 +214,6 @@ def write_csv(path: Path, header: tuple[str, ...], lines: list[list[object]]) ->
 FIRMS = ("firm", "group", "region", "industry", "size", "turnover")
 LEVELS = {"region": ("part", "province"), "industry": (), "size": ()}
 CODES = {"region": ("N1", "N2", "N3", "S1", "S2"), "industry": ("A", "B", "C", "D"), "size": ("S", "M", "L")}
-CONFIG = """\
-[key]
-file = "secret.key"
-
-[store]
-file = "store.sqlite"
-
-[limits]
-seconds = 120
-
-[web]
-port = 0
-workers = 1
-anonymous = true
-requests_per_minute = 1000000
-answer_seconds = 60
-
-[[dataset]]
-id = "firms"
-label = "Firms (invented)"
-file = "firms.csv"
-unit = "firm"
-holding = "group"
-filters = ["region", "size"]
-
-[dataset.dimensions]
-region = { hierarchy = "regions.csv", label = "Region", levels = ["part", "province"] }
-industry = { label = "Industry" }
-size = { label = "Size class", labels = { S = "small", M = "middle", L = "large" } }
-
-[[dataset.measure]]
-id = "turnover"
-column = "turnover"
-label = "Turnover"
-unit = "1000 EUR"
-
-[[dataset.measure]]
-id = "firms"
-count = true
-label = "Firms"
-unit = "firms"
-
-[[dataset.rule]]
-type = "p-percent"
-p = 10
-
-[[dataset.rule]]
-type = "minimum-frequency"
-n = 3
-level = 10
-"""
 
 
 def record_server(folder: Path) -> Record:
@@ -339,7 +234,7 @@ def write_server(folder: Path) -> None:
     draw = random.Random(SEED)
     write_csv(folder / "firms.csv", FIRMS, [[*firm(draw, number)] for number in range(1500)])
     (folder / "regions.csv").write_text(REGIONS, encoding="utf-8")
-    (folder / "server.toml").write_text(CONFIG, encoding="utf-8")
+    shutil.copyfile(TOML / "server.toml", folder / "server.toml")
     (folder / "secret.key").touch(mode=0o600)
     (folder / "secret.key").write_text(sha256(b"a fixed key of this benchmark") + "\n", encoding="ascii")
 

@@ -19,8 +19,8 @@ from statveil.formats.argus.batch_commands import (
     Suppress,
     UseApriori,
     WriteTable,
-    read_batch,
 )
+from tests.formats.argus.batches import read_batch
 
 TEXT = """//a comment
 \\\\another
@@ -58,7 +58,7 @@ def test_every_command_is_read(tmp_path: Path) -> None:
                 RuleCall(name="MIS", numbers=(Decimal(1),)),
             ),
         ),
-        ReadTable(line=line, totals=1, keep_statuses=True),
+        ReadTable(line=line, totals=1),
         UseApriori(line=line, file="x.hst", table=2, separator=",", ignore_errors=False, expand=True),
         Recode(line=line, table=1, variable="Region", by="GK.grc"),
         Suppress(line=line, method="GH", table=1, arguments=("75", "0")),

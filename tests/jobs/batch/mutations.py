@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from statveil.formats.argus.apriori import read_apriori
-from statveil.formats.argus.batch_commands import read_batch
 from statveil.formats.argus.metadata import read_metadata
 from statveil.formats.argus.outputs import read_code_value
 from statveil.formats.argus.records import dimension_trees, read_records
 from statveil.formats.argus.tab import read_cells
 from statveil.formats.argus.trees import read_labels, read_recoding, read_tree
 from statveil.formats.system import read_system
+from tests.formats.argus.batches import read_batch
 
 LONGEST = 40_000
 """Bytes of a sample that are used: a damaged line is as damaged in a short file."""

@@ -6,9 +6,10 @@ import pytest
 
 from statveil.core.errors import InputError
 from statveil.core.limits import Limits
-from statveil.formats.argus.batch_commands import Suppress, read_batch
+from statveil.formats.argus.batch_commands import Suppress
 from statveil.jobs.batch.run import run_batch
 from statveil.jobs.batch.suppression_wish import suppression_ask
+from tests.formats.argus.batches import read_batch
 from tests.jobs.batch.with_gaps import RULE, Batch
 
 

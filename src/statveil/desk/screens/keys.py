@@ -21,7 +21,6 @@ class PricedLevel(NamedTuple):
     unsafe: int
     recoding_cost: float
     blank_cost: float
-    is_now: bool
 
 
 def add(app: FastAPI, desk: Desk) -> None:
@@ -62,13 +61,13 @@ def _priced(looks: Looks, asked: Words) -> tuple[list[PricedLevel], str]:
         content = edits.with_keys(dict(looks.record_job().content), asked) if asked else None
         fixed = looks.record_job(content).parts.recoding.fixed or {}
         explorer = looks.explorer(content)
-        start = explorer.recode_all(fixed).recoding
+        explorer.recode_all(fixed)
         found = []
         for field, levels in explorer.menus.items():
             for level in levels:
                 seen = explorer.recode_all({field: level})
                 explorer.undo()
-                found.append(PricedLevel(field, level, seen.unsafe_records, seen.recoding_cost, seen.blank_cost, start[field] == level))
+                found.append(PricedLevel(field, level, seen.unsafe_records, seen.recoding_cost, seen.blank_cost))
     except StatveilError as error:
         return [], str(error)
     return found, ""

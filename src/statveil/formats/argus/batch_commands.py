@@ -70,10 +70,9 @@ class ReadMicrodata(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadTable(Command):
-    """`totals`: 0 check them, 1 add them up anew, 2 allow what does not add up."""
+    """`totals`: 0 check them, 1 add them up anew, 2 allow what does not add up. A T or F after it changes nothing: statuses stay."""
 
     totals: int = 0
-    keep_statuses: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,14 +154,6 @@ _NUMBERED: Mapping[int, Sequence[Mapping[str, bool]]] = {
 """What a number in place of options means, by format: batch files of tau-ARGUS 3 have them. Elsewhere 0 alone is known."""
 RULES = {"P": (1, 3), "NK": (2, 2), "FREQ": (2, 2), "ZERO": (1, 1), "REQ": (3, 4), "WGT": (1, 1), "MIS": (1, 1), "MAN": (1, 1)}
 SUPPRESSION_METHODS = ("GH", "MOD", "OPT", "NET", "RND", "CTA", "CKM")
-
-
-def read_batch(path: str | Path) -> Batch:
-    """Read a .arb file. Lines with wrong words are refused, all in one message."""
-    batch = scan_batch(path)
-    if batch.faults:
-        raise together(batch.faults)
-    return batch
 
 
 def scan_batch(path: str | Path) -> Batch:
@@ -287,10 +278,10 @@ def _rules(line: ArgusLine, _name: str, rest: str) -> SafetyRule:
 
 
 def _read_table(line: ArgusLine, _name: str, rest: str) -> ReadTable:
-    found = re.fullmatch(r"([012])?\s*([TtFf])?", rest)
+    found = re.fullmatch(r"([012])?\s*[TtFf]?", rest)
     if not found:
         raise line.fault("READTABLE takes 0, 1 or 2, perhaps with T or F")
-    return ReadTable(line=line, totals=int(found[1] or 0), keep_statuses=(found[2] or "F").upper() == "T")
+    return ReadTable(line=line, totals=int(found[1] or 0))
 
 
 def _apriori(line: ArgusLine, _name: str, rest: str) -> UseApriori:
