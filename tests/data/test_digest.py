@@ -28,6 +28,7 @@ def digests(secret: int, rows: list[tuple[str | None, str | None]]) -> list[str]
     return [told[row] for row in rows]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**63), st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4))
 def test_it_is_the_md5_of_the_secret_and_the_fenced_texts(secret: int, rows: list[tuple[str | None, str | None]]) -> None:
     assert digests(secret, rows) == [by_hand(secret, list(row)) for row in rows]

@@ -93,6 +93,7 @@ conditions = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.one_of(quotients, amounts.filter(lambda text: "(" in text)), st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4))
 def test_numbers_are_exact(expression: str, rows: list[tuple[Any, Any]]) -> None:
@@ -105,6 +106,7 @@ def test_numbers_are_exact(expression: str, rows: list[tuple[Any, Any]]) -> None
     assert [None if each is None else Fraction(each) for each in found] == wanted
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(conditions, st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4))
 def test_conditions_are_true_false_or_unknown(expression: str, rows: list[tuple[Any, Any]]) -> None:

@@ -86,6 +86,7 @@ def run(*words: object) -> tuple[int, str]:
     return found.exit_code, found.stdout + found.stderr
 
 
+@pytest.mark.slow
 def test_exit_codes_of_all_words(weak: FileFolder, good: FileFolder, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert run("audit", weak.folder)[0] == 0

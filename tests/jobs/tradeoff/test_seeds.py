@@ -28,6 +28,7 @@ def plain() -> np.ndarray:
     return np.asarray(sv.adjust(market(), limits=PLAIN).deviation)
 
 
+@pytest.mark.slow
 def test_tables_of_keep_are_safe_and_come_from_both_ends(plain: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a table that is too large for programs with free senses: else these find what `keep` would from the plain table."""
     monkeypatch.setattr(FreeFrontProgram, "suits", staticmethod(lambda _: False))
