@@ -87,7 +87,7 @@ def run(search: Search, *, sweeps: int = TUNING.sweeps, seeds: int = 0, role: st
 
 def bound_takes_long(problem: ProtectionProblem) -> bool:
     """Whether the bound of a table that fits is worth a process of its own: it has sensitive totals, and not too many cells."""
-    if problem.norm != "l1" or problem.size > BOUND_TUNING.most_for_capacity:
+    if problem.norm != "l1" or problem.size > BOUND_TUNING.most_for_cases:
         return False
     network = detect(problem)
     return isinstance(network, Network) and bool((problem.sensitive & Coarsening(problem, network).totals).any())

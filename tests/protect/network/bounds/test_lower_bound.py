@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from statveil.core.limits import Limits
+from statveil.protect.network.bounds import TUNING, lower_bound, sense_tree
 from statveil.protect.network.bounds.lower_bound import LowerBound
 from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.search_state import Search
 from tests.protect.network.bounds.covered import network_of
+from tests.protect.network.tables import small_hierarchy
 from tests.protect.problems import problem_of, two_way_relations
 from tests.reference.cta import cheapest_cost
 
@@ -54,3 +56,23 @@ def test_relations_of_subtables_are_those_of_the_problem(search: Search) -> None
     assert bound.relations_of(np.unique(bound.network.subtable)).tolist() == sorted(
         set(bound.network.relation[bound.network.relation >= 0])
     )
+
+
+def stages_of(monkeypatch: pytest.MonkeyPatch, least_rise: float) -> list[str]:
+    """The stages that the bound of a table with open totals goes through, told from the first to the last."""
+    problem = small_hierarchy(levels={3: 7, 4: 5, 6: 6, 1: 9})
+    told: list[str] = []
+    search = Search(problem, Limits(seconds=600), 0, lambda news: told.append(news.stage))
+    assert search.try_senses(problem.all_up())
+    monkeypatch.setattr(lower_bound, "TUNING", TUNING._replace(whole_block=0))
+    monkeypatch.setattr(sense_tree, "TUNING", TUNING._replace(least_rise=least_rise))
+    bound = bound_of(search)
+    bound.by_cover()
+    bound.raise_further()
+    assert search.proved <= cheapest_cost(problem) + 1e-6
+    return list(dict.fromkeys(told))
+
+
+def test_cases_that_pay_go_on_and_others_give_way_to_capacities(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stages_of(monkeypatch, least_rise=0.0)[-1] == "bounding by cases"
+    assert stages_of(monkeypatch, least_rise=2.0)[-1] == "bounding with capacities"

@@ -22,6 +22,13 @@ class NetworkBoundTuning(NamedTuple):
     the search each bring where totals are sensitive": on table26 with 209,456 cells it raises the bound within a run's time."""
     far_small: float = 0.002  # gap above which the bound of a small table is worth raising by polygons
     far_large: float = 0.01  # the same of a large one
+    most_for_cases: int = 3_000_000
+    """Cells up to which a process of its own raises the bound by cases of senses: two of them hold table36 in 4 GB."""
+    slow_simplex: int = 30_000
+    """Cells of a program from which each case begins anew with an interior point: on table36 7 s, by the simplex method 13 to 26 s."""
+    first_cases: float = 0.2  # of the time for the bound: by then cases pay, or
+    least_rise: float = 0.03
+    """part of the gap that they have not closed: with unit weights they close half of it on table16, with inverse ones a thousandth."""
     near: float = 0.1  # slack, as a share of a cut's terms, up to which a tree of senses keeps it: 2,184 of 7,023 on table16
     undecided: float = 1e-6  # share of a table's cost that a cell must move both ways for its sense to count as open
     longest_ray: int = 40  # doublings of a ray that shows a case impossible, until what it proves passes the best table

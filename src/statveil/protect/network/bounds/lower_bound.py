@@ -68,21 +68,29 @@ class LowerBound:
         )
 
     def by_cases(self, share: float) -> None:
-        """The coarse table's bound, and cases of senses: of the totals', or of all in a small table, whose program is quick."""
-        self.search.enter("bounding with totals")
+        """The coarse table's bound, then cases of senses: of all in a small table, whose program is quick, else of the totals'. Where those
+        bring little at first, as with weights that fall with values, the program with capacities brings more.
+        """
+        assert self.blocks is not None, "it begins with known cuts"
+        search, small = self.search, self.problem.size <= TUNING.whole_block
+        search.enter("bounding with totals")
         bound = CoarseBound(self.coarse, self.shortage)
-        cases = bound.by_cases()
-        if self.problem.size <= TUNING.whole_block:  # beyond, the coarse table has the same cuts where they matter
-            assert self.blocks is not None
-            self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=self.search.seconds_left / 8)
+        if small:  # beyond, the coarse table has the same cuts where they matter
+            self.blocks.raise_block(np.arange(self.problem.rhs.size), self.likely(), seconds=search.seconds_left / 8)
             self.tell_bound()
-            multipliers = bound.multipliers(seconds=self.search.seconds_left / 2)
-            if multipliers is not None:
-                self.offer_bound(multipliers)
-            cases = self.by_capacities(share / 2, bound).by_cases()
-        if not self.search.done:
-            self.search.enter("bounding by cases")
-            SenseTree(self.search, cases, self.shortage).run(seconds=share * self.search.seconds_left)
+        multipliers = bound.multipliers(seconds=search.seconds_left / 2)
+        if multipliers is not None:
+            self.offer_bound(multipliers)
+        cases = self.by_capacities(share / 2, bound).by_cases() if small else bound.by_cases()
+        if search.done:
+            return
+        search.enter("bounding by cases")
+        tree = SenseTree(search, cases, self.shortage)
+        if not small and self.problem.size <= TUNING.most_for_capacity:
+            tree.run(seconds=TUNING.first_cases * share * search.seconds_left)
+            if not tree.pays and not search.done:
+                self.by_capacities(share, bound)
+        tree.run(seconds=share * search.seconds_left)
 
     def by_capacities(self, share: float = 0.5, coarse: CoarseBound | None = None) -> CapacityProgram:
         """The polygon program that keeps relations and bounds as well, with the cuts known; for relations of totals, the coarse table's."""

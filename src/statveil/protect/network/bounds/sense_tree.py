@@ -62,6 +62,12 @@ class SenseTree:
         self._push(self.root)
 
     @property
+    def pays(self) -> bool:
+        """Whether the cases so far have closed a part of the gap that counts."""
+        rise = _value(self.root) - self.root.value
+        return rise >= TUNING.least_rise * (self.search.objective - self.root.value)
+
+    @property
     def seconds_to_check(self) -> float:
         """What its proof takes as it is now."""
         return seconds_for_leaves(self.problem, self.count // 2 + 1, 0)
@@ -116,7 +122,8 @@ class SenseTree:
         """Solve a node that begins with what its parent has proved; what its own multipliers prove counts, if it is more."""
         lower, upper = self._columns(node.senses)
         needs = (self.covers.row, (node.needs - self.covers.given) / self.unit)
-        solution = self.warm.solve(lower, upper, seconds=self.search.seconds_left, row_lower=needs)
+        afresh = self.width > TUNING.slow_simplex
+        solution = self.warm.solve(lower, upper, seconds=self.search.seconds_left, row_lower=needs, afresh=afresh)
         if solution.ending is Ending.OPTIMAL and solution.row_duals is not None:
             self._take(node, solution.row_duals)
             node.branch = self._undecided(node.senses, solution)
