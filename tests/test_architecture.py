@@ -113,6 +113,11 @@ def test_the_drawing_names_every_folder() -> None:
     assert sorted(drawn) == sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
 
 
+def test_the_page_names_every_folder_within_a_folder() -> None:
+    within = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.glob("*/*/**/__init__.py")}
+    assert sorted(path for path in within if not re.search(rf"\b{path.rpartition('/')[2]}/", PAGE)) == []
+
+
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("__init__.py")), ids=lambda path: path.parent.relative_to(SOURCE).as_posix())
 def test_every_package_says_in_one_line_what_it_is(path: Path) -> None:
     words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -251,7 +256,7 @@ def test_what_runs_in_a_child_is_marked(number: int) -> None:
     marked = [step.in_a_child for step in steps_of(number)]
     first, last = marked.index(True), len(marked) - marked[::-1].index(True)
     assert all(marked[first:last])
-    assert steps_of(number)[last].name == "certify"
+    assert steps_of(number)[last].name == "Certifier.certified"
 
 
 # --- the recipes work
