@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.csv
@@ -60,6 +61,9 @@ def test_protect_says_first_what_is_wiped(job: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("WIPED in every record: age (5 of 5 key values).")
     assert "blanks alone would lose" in done.stdout
+    assert re.search(r"Made 5 records safe in [\d.]+ s \(plan [\d.]+ s, then writing, audit and report\)", done.stdout)
+    run = json.loads((job.with_name("job-release") / "run.json").read_text())
+    assert 0 < run["planned_in"] < run["seconds"]
     told = CliRunner().invoke(app, ["protect", str(job), "--json", "--force"]).stdout.splitlines()[-1]
     assert next(iter(json.loads(told).items())) == ("wiped", ["age"])
     assert "Wiped in every record: age (5 values)." in (job.with_name("job-release") / "internal" / "report.html").read_text()

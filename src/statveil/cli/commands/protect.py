@@ -62,7 +62,8 @@ def _show_file(outcome: FileFolder, warned: Sequence[str], *, as_json: bool) -> 
     recoded = [f"{name} ({level})" for (name, level), chosen in zip(plan.recoding.items(), plan.levels, strict=True) if chosen]
     if plan.loss.wiped:
         typer.echo(f"WIPED in every record: {', '.join(plan.loss.wiped)} ({plan.loss.wiped_values:,} of {plan.loss.values:,} key values).")
-    typer.echo(f"Made {plan.coded.records:,} records safe in {outcome.seconds:.1f} s: {plan.suppression.total:,} values blanked, "
+    typer.echo(f"Made {plan.coded.records:,} records safe in {outcome.seconds:.1f} s (plan {plan.seconds:.1f} s, "
+               f"then writing, audit and report): {plan.suppression.total:,} values blanked, "
                f"recoded: {', '.join(recoded) or 'nothing'}; {_quality(plan.gap)}{_extra(plan.suppression.notes)}.")  # fmt: skip
     typer.echo(f"Lost: {plan.loss.lost:,.0f} of {plan.loss.values:,} key values ({plan.loss.share:.1%}){_alone(plan)}.\n")
     if release.perturbed is not None:

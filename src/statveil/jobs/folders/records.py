@@ -108,6 +108,7 @@ def figures(release: FileRelease) -> dict[str, Any]:
         "bound": plan.bound,
         "ending": str(plan.ending),
         "method": plan.method,
+        "planned_in": round(plan.seconds, 3),
         "perturbed": None if release.perturbed is None else release.perturbed.as_json(),
         "unsafe": dict(release.unsafe),
         "attacks": {each.name: {"value": each.value, "limit": each.limit, "passed": each.passed} for each in release.attacks},

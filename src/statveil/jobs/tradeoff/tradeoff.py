@@ -209,7 +209,7 @@ def _settled(monitor: FrontMonitor, plain: Adjustment, keep: Keep, points: int, 
     system = system_of(monitor.problem)
     return Tradeoff(
         points=tuple(_point(monitor, each, system) for each in shown),
-        knee=_knee(front, shown, complete=complete),
+        knee=_knee(front, shown, points, complete=complete),
         tighter=tuple(_point(monitor, each, system) for each in tighter),
         plain=plain,
         keep=keep,
@@ -222,9 +222,9 @@ def _settled(monitor: FrontMonitor, plain: Adjustment, keep: Keep, points: int, 
     )
 
 
-def _knee(front: Sequence[AcceptedTable], shown: Sequence[AcceptedTable], *, complete: bool) -> int | None:
-    """The place of the knee among the points shown; none where few were found."""
-    if len(front) < TUNING.fewest:
+def _knee(front: Sequence[AcceptedTable], shown: Sequence[AcceptedTable], points: int, *, complete: bool) -> int | None:
+    """The place of the knee among the points shown; none where few were found, or fewer than could have been shown tell apart."""
+    if len(front) < TUNING.fewest or len(shown) < min(TUNING.fewest, points):
         return 0 if len(front) == 1 and complete else None
     return knee(*objectives(shown))
 
