@@ -25,6 +25,11 @@ OVERLAPS = """() => [...document.querySelectorAll('.chart .role-axis-label')].fl
   return boxes.flatMap(([one, a], place) =>
     boxes.slice(place + 1).filter(([, b]) => !apart(a, b)).map(([other]) => one + ' on ' + other)); })"""
 """Labels of an axis that lie on one another."""
+ON_EACH_OTHER = """() => [...document.querySelectorAll('.pair')].flatMap(pair => {
+  const boxes = [...pair.querySelectorAll(':scope > figure > table')].map(each => each.getBoundingClientRect());
+  return boxes.flatMap((a, place) => boxes.slice(place + 1)
+    .filter(b => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom).map(b => `${a.right} on ${b.left}`)); })"""
+"""Tables side by side of which one lies on the other."""
 CUT = """() => [...document.querySelectorAll('#chart-sizes, #chart-measures')].flatMap(chart => {
   const frame = chart.querySelector('.background').getBoundingClientRect();
   return [...chart.querySelectorAll('.role-mark .mark-symbol path, .mark-symbol.role-mark path')].map(each => each.getBoundingClientRect())
@@ -90,6 +95,11 @@ def test_a_click_opens_the_cells_and_nothing_is_clipped_on_paper(make_release: A
         assert page.locator("details.how").count() == page.locator(".chart").count(), "each chart says how it is read"
         page.locator('tr[data-behind="sensitive cells"] .opener').first.press("Enter")
         assert page.locator("tr.behind tbody tr").count() == 30
+        page.set_viewport_size({"width": 1000, "height": 700})
+        page.locator('.pair tr[data-behind="sensitive"] .opener').first.press("Enter")
+        assert page.evaluate(ON_EACH_OTHER) == []
+        page.locator('.pair tr[data-behind="sensitive"] .opener').first.press("Enter")
+        page.set_viewport_size({"width": 1009, "height": 700})
         page.emulate_media(media="print")
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         assert page.locator("table.grid").count() == pieces
