@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from statveil.core.errors import SolverFailed
 from statveil.core.limits import Ending
-from statveil.records.suppress.integer_programs import ChoiceQueue, ProgramAnswer, Rows, _checked, _the_better
+from statveil.records.suppress.integer_programs import (
+    ChoiceQueue,
+    LinearAnswer,
+    ProgramAnswer,
+    Rows,
+    _checked,
+    _the_better,
+    bound_by_prices,
+    solve_linear,
+)
+from statveil.solve.model import LinearModel
 
 
 def test_a_second_program_that_ends_without_a_bound_leaves_ties_open() -> None:
@@ -45,3 +60,29 @@ def test_what_a_solver_says_must_hold_in_whole_numbers() -> None:
     assert _checked(model, Ending.OPTIMAL, np.array([0.9999999, 1.0]), 2.0).numbers.tolist() == [1, 1]
     with pytest.raises(SolverFailed):
         _checked(model, Ending.OPTIMAL, np.array([0.6, 0.2]), 0.8)
+
+
+def two_columns() -> LinearModel:
+    """x + 2 y with x + y >= 3 and x <= y, x up to 4, y up to 5: the least is 4.5, and 5 in whole numbers."""
+    return LinearModel(
+        cost=np.array([1.0, 2.0]),
+        matrix=csr_matrix([[1.0, 1.0], [1.0, -1.0]]),
+        row_lower=np.array([3.0, -np.inf]),
+        row_upper=np.array([np.inf, 0.0]),
+        lower=np.zeros(2),
+        upper=np.array([4.0, 5.0]),
+        whole=np.ones(2, dtype=np.bool_),
+    )
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=2))
+def test_any_prices_give_a_bound(prices: list[float]) -> None:
+    assert bound_by_prices(two_columns(), LinearAnswer(prices=np.array(prices))) <= 4.5 + 1e-9
+
+
+def test_the_best_prices_give_the_cost_of_the_linear_program() -> None:
+    model = two_columns()
+    assert bound_by_prices(model, solve_linear(model, seconds=600)) == pytest.approx(4.5)
+    assert bound_by_prices(model, LinearAnswer()) == 0
+    endless = replace(model, upper=np.full(2, np.inf))
+    assert bound_by_prices(endless, LinearAnswer(prices=np.array([3.0, 0.0]))) == 0

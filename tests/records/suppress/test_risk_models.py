@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from statveil.recode import DistinctDiversity, EntropyDiversity, suppress
 from statveil.records.coding import code_file, level_of
 from statveil.records.suppress import suppress as suppress_module
 from statveil.records.suppress.problem import problem_of
+from statveil.records.suppress.recount import price, relaxed_bound
 from statveil.records.suppress.recount_rounds import add_rounds
 from statveil.records.suppress.risk_models import ModelProgram, PieceSearch
 from statveil.records.suppress.suppress import lasting_patterns
@@ -63,6 +65,19 @@ def test_pieces_make_blanks_in_rounds_cheaper_and_keep_them_safe(seed: int) -> N
         assert cost == pytest.approx(float((problem.units_cost(blanks) * problem.record_mass[key] * records).sum()))
     assert [cost for cost, _ in found] == sorted((cost for cost, _ in found), reverse=True)
     assert found[-1][0] == pytest.approx(least_recounted_by_program(file))
+
+
+@pytest.mark.parametrize("seed", range(3000, 3010))
+def test_the_linear_form_bounds_the_blanks_before_the_program_has_an_answer(seed: int) -> None:
+    """Where the program did not come to its first answer, nothing above the bound of `original` was known."""
+    data, keys, file = random_model_file(seed, rule="recount", records=8, fields=3)
+    coded = code_file(data, keys)
+    problem = problem_of(coded, level_of(coded, {}))
+    program = ModelProgram(problem, lasting_patterns(problem, problem.patterns()))
+    rows = (np.arange(coded.size), program.free, coded.count)
+    assert relaxed_bound(program, rows, time.monotonic() - 1) <= price(program, rows)
+    bound = relaxed_bound(program, rows, time.monotonic() + 600)
+    assert price(program, rows) - 1e-6 <= bound <= least_recounted_by_program(file) + 1e-6
 
 
 def test_without_time_one_start_of_rounds_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,10 +159,23 @@ def solve_linear(model: LinearModel, *, seconds: float) -> LinearAnswer:
     return heard[-1] if heard else LinearAnswer()
 
 
+def bound_by_prices(model: LinearModel, answer: LinearAnswer) -> float:
+    """What every solution costs at the least by these prices, whoever found them (weak duality); zero where there are none."""
+    if answer.prices is None:
+        return 0.0
+    prices = np.where(np.isinf(np.where(answer.prices > 0, model.row_lower, model.row_upper)), 0.0, answer.prices)
+    rows = np.where(prices > 0, model.row_lower, model.row_upper)
+    left = model.cost - model.matrix.T @ prices
+    ends = np.where(left > 0, model.lower, model.upper)
+    if np.isinf(ends[left != 0]).any():
+        return 0.0
+    return max(0.0, float(prices @ np.where(prices == 0, 0.0, rows) + left @ np.where(left == 0, 0.0, ends)))
+
+
 def _solve_linear(model: LinearModel, seconds: float, send: Callable[[Any], None]) -> None:
     from statveil.solve.highs import solve
 
-    found = solve(model, seconds=seconds)
+    found = solve(replace(model, whole=None), seconds=seconds)
     send(LinearAnswer(found.x, found.row_duals))
 
 

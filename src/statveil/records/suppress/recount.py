@@ -27,7 +27,16 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.records.frequencies import Words, distinct_patterns
 from statveil.records.suppress.covers import minimal_sets
-from statveil.records.suppress.integer_programs import SAME_COST, ChoiceQueue, ProgramAnswer, Rows, settle_ties, solve_each
+from statveil.records.suppress.integer_programs import (
+    SAME_COST,
+    ChoiceQueue,
+    ProgramAnswer,
+    Rows,
+    bound_by_prices,
+    settle_ties,
+    solve_each,
+    solve_linear,
+)
 from statveil.records.suppress.problem import SuppressionProblem, merged, row_amount
 from statveil.records.suppress.recount_annealing import Blanked, RecountAnnealing
 from statveil.records.suppress.recount_rounds import add_rounds, numbered_cells, take_back
@@ -367,6 +376,22 @@ def grown(program: RecountProgram, rows: Blanked, deadline: float, *, ties: bool
             return rows, bound, False
         rows, bound = step[0], max(bound, step[1])
     return rows, bound, not program.enter(*rows)
+
+
+def relaxed_bound(program: RecountProgram, rows: Blanked, deadline: float) -> float:
+    """A bound on all safe rows by the linear programs of the components, solved in moments where the integer ones take minutes.
+
+    The cells enter that these rows break. Zero where the programs are too large, or not solved in time.
+    """
+    program.enter(*rows)
+    total = 0.0
+    for keys, cells in program.components():
+        kinds, left = program.kinds(keys), deadline - time.monotonic()
+        if kinds is None or left <= 0 or sum(len(kind.masks) for kind in kinds) > TUNING.most_columns:
+            return 0.0
+        model, _ = program.model(kinds, sorted(cells))
+        total += program.raised(bound_by_prices(model, solve_linear(model, seconds=left)))
+    return _all_rows(program, [], total)[1]
 
 
 def _with_ties_settled(program: RecountProgram, rows: Blanked, deadline: float) -> tuple[Blanked, int]:

@@ -27,7 +27,7 @@ from statveil.records.models import SLACK, HouseholdRisk, IndividualRisk
 from statveil.records.suppress.integer_programs import SAME_COST, ProgramAnswer
 from statveil.records.suppress.joint_program import cover_households, shared_units
 from statveil.records.suppress.problem import SuppressionProblem, known_only, merged, row_amount
-from statveil.records.suppress.recount import Cell, CellCut, DoubtfulCells, RecountBlanks, RecountProgram, grown, price
+from statveil.records.suppress.recount import Cell, CellCut, DoubtfulCells, RecountBlanks, RecountProgram, grown, price, relaxed_bound
 from statveil.records.suppress.recount_annealing import Blanked
 from statveil.records.suppress.recount_rounds import alike_rows
 from statveil.solve.processes import run_isolated
@@ -46,6 +46,8 @@ class RiskModelTuning(NamedTuple):
     """pieces in all have brought nothing since the last that did."""
     nodes: int = 300
     """Nodes of a piece's program."""
+    relaxed: float = 0.3
+    """Share of the time of the program with cuts in which its linear form gives a first bound."""
 
 
 TUNING = RiskModelTuning()
@@ -211,9 +213,11 @@ class ModelProgram(RecountProgram):
 
 def models_exactly(problem: SuppressionProblem, patterns: Words, *, seconds: float) -> tuple[RecountBlanks, bool]:
     """The optimum under `recount` and risk models, or rows that are not safe yet, with a bound; and whether they are safe."""
-    coded, program = problem.coded, ModelProgram(problem, patterns)
-    rows, bound, safe = grown(program, (np.arange(coded.size), program.free, coded.count), time.monotonic() + seconds, ties=False)
-    return RecountBlanks(*merged(*rows), bound=bound, cells=len(program.members), open_ties=1), safe
+    coded, program, began = problem.coded, ModelProgram(problem, patterns), time.monotonic()
+    first = (np.arange(coded.size), program.free, coded.count)
+    least = relaxed_bound(program, first, began + TUNING.relaxed * seconds)
+    rows, bound, safe = grown(program, first, began + seconds, ties=False)
+    return RecountBlanks(*merged(*rows), bound=max(bound, least), cells=len(program.members), open_ties=1), safe
 
 
 def improved_in_pieces(
