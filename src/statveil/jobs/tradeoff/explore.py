@@ -53,7 +53,9 @@ class FrontSearchTuning(NamedTuple):
     most_programs: int = 6
     """Choices of senses whose programs are kept."""
     free_share: float = 0.25
-    """Share of the time left that one program with free senses may take,"""
+    """Share of the time left that one program with free senses may take at the ends,"""
+    one_share: float = 0.5
+    """and between them;"""
     deep_rounds: int = 4
     """how many of these there are in a row, each with what is not linear taken at the last,"""
     worth: float = 1e-3
@@ -84,7 +86,13 @@ class LeastPossible(NamedTuple):
     distortion: float
 
 
-Send = Callable[[Candidate | StageMessage | LeastPossible], None]
+class Polished(NamedTuple):
+    """A change for which less distortion was looked for to the end."""
+
+    change: float
+
+
+Send = Callable[[Candidate | StageMessage | LeastPossible | Polished], None]
 
 
 class FrontPlan(NamedTuple):
@@ -166,7 +174,12 @@ class FrontSearch:
         for change in (plain.change, *[TUNING.most_change * plain.change] * TUNING.deep_rounds):
             before = self._least_distorted().distortion
             self.deepen(change, self._least_distorted(), seconds=TUNING.free_share * self.seconds_left)
-            if change > plain.change and self._least_distorted().distortion >= before * (1 - TUNING.worth):
+            if self.out_of_time:
+                return
+            if change == plain.change:
+                self._send(Polished(change))
+            elif self._least_distorted().distortion >= before * (1 - TUNING.worth):
+                self._send(Polished(self._least_distorted().change))
                 break
         if self._free is not None:  # what tabu search looks for is found by then
             return
@@ -211,21 +224,23 @@ class FrontSearch:
     def polish(self, changes: Sequence[float], ways: int) -> None:
         """Less distortion for each change, in so many ways: from its dearer neighbour, the best table for it, and the one before it.
 
-        Where senses are fixed, by tabu search along the front as well.
+        Where senses are fixed, by tabu search along the front as well. Each takes what it needs; those that are done are told.
         """
-        for number, change in enumerate(changes):
-            until = time.monotonic() + self.seconds_left / (len(changes) - number)
+        for change in changes:
             front = self.front()
             place = sum(each.change <= change for each in front) - 1
             around = [*front[place + 1 : place + 2], front[place], *front[max(place - 1, 0) : place]]
-            for left, near in zip(range(ways, 0, -1), around, strict=False):
-                self.deepen(change, near, seconds=max(until - time.monotonic(), 0.0) / left)
-            if self._free is None and time.monotonic() < until and len(around) == 3:
+            for near in around[:ways]:
+                self.deepen(change, near, seconds=TUNING.one_share * self.seconds_left)
+            if self._free is None and not self.out_of_time and len(around) == 3:
                 dearer, here, cheaper = around
                 slope = (dearer.change - cheaper.change) / max(cheaper.distortion - dearer.distortion, 1e-12)
                 found = self._tabu(here, slope, means=not any(means_off(here.deviation, self.targets)))
                 if found is not None:
-                    self.deepen(change, found, seconds=max(until - time.monotonic(), 0.0))
+                    self.deepen(change, found, seconds=TUNING.one_share * self.seconds_left)
+            if self.out_of_time:
+                return
+            self._send(Polished(change))
 
     def _tabu(self, start: FrontTable, slope: float, *, means: bool, within: float | None = None) -> FrontTable | None:
         """Tabu search for change + slope * distortion, of which `within` costs nothing, in equal parts for each statistic.

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from statveil.audit.systems import audit_system
 from statveil.core.arrays import IntArray
 from statveil.core.limits import Limits, OnProgress, Progress
-from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, StageMessage
+from statveil.jobs.tradeoff.explore import Candidate, FrontPlan, LeastPossible, Polished, StageMessage
 from statveil.jobs.tradeoff.free_programs import FreeFrontProgram
-from statveil.jobs.tradeoff.front import distortion_of, non_dominated, spread_out
+from statveil.jobs.tradeoff.front import distortion_of, knee, non_dominated, spread_out
 from statveil.jobs.tradeoff.programs import largest_moves
 from statveil.jobs.tradeoff.seeds import explore_from_plain, polish_front, seed_front
 from statveil.protect.keep.wishes import Keep, Target
@@ -73,8 +73,11 @@ def _polishers(monitor: FrontMonitor, keep: Keep, plan: FrontPlan, between: list
     """Every other change for each of two children: those between neighbours or, where there are none, those of the points to be shown."""
     front = monitor.front()
     changes = between or [each.change for each in thinned(front, plan.points)]
-    monitor.asked |= {*between}
-    monitor.polished = monitor.polished if between else changes
+    if between:
+        monitor.asked |= {*between}
+    else:
+        bend, (*inner, last) = knee(*objectives(front)), changes
+        changes = [*dict.fromkeys([front[bend].change, last, *inner])]
     tables, ways = [each.candidate.deviation for each in front], 1 if between else TUNING.ways
     parts = [changes[start::2] for start in range(min(len(changes), 2))]
     return [(polish_front, (monitor.problem, monitor.targets, keep, tables, part, ways, plan)) for part in parts]
@@ -100,8 +103,8 @@ class FrontMonitor:
         self.bound, self.least_possible = 0.0, 0.0
         self.asked: set[float] = set()
         """The changes between neighbours for which less distortion was looked for,"""
-        self.polished: list[float] = []
-        """and those that were polished last."""
+        self.polished: set[float] = set()
+        """and those for which this was done to the end."""
 
     @property
     def seconds(self) -> float:
@@ -127,11 +130,13 @@ class FrontMonitor:
         audit_system(system_of(self.problem), self.problem.value + self.found[0].candidate.deviation, variant=self.problem.variant)
         return min(2 * points * (time.monotonic() - began), TUNING.most_for_audits * self.limits.seconds)
 
-    def hear(self, news: Candidate | StageMessage | LeastPossible) -> None:
+    def hear(self, news: Candidate | StageMessage | LeastPossible | Polished) -> None:
         if isinstance(news, StageMessage):
             self.say(news.words)
         elif isinstance(news, LeastPossible):
             self.least_possible = news.distortion
+        elif isinstance(news, Polished):
+            self.polished.add(news.change)
         elif self.problem.accepts(news.deviation):
             senses = self.problem.senses_of(news.deviation)
             cap, share = largest_moves(self.problem, senses, news.deviation).tolist()
@@ -144,17 +149,14 @@ class FrontMonitor:
         return [self.found[place] for place in non_dominated(*objectives(self.found)).tolist()]
 
     def shown(self, points: int) -> list[AcceptedTable]:
-        """At most so many tables of the front: where these were polished, the best for each change that was.
+        """At most so many tables of the front: the best for each change that was looked at to the end.
 
         Others beside them had less care, and would look as if more change brought less.
         """
         front = self.front()
-        best = [
-            max((each for each in front if each.change <= change), key=lambda each: each.change)
-            for change in self.polished or sorted(self.asked)
-        ]
-        chosen = list({each.change: each for each in best}.values())
-        return thinned(chosen if len(chosen) >= min(TUNING.fewest, len(front)) else front, points)
+        changes = [change for change in sorted(self.polished) if change >= front[0].change]
+        best = [max((each for each in front if each.change <= change), key=lambda each: each.change) for change in changes]
+        return thinned(list({each.change: each for each in best}.values()) or front, points)
 
     def between(self, points: int) -> list[float]:
         """Changes between neighbours of the front, or between the last one asked for there and the dearer one; the widest gaps first."""
