@@ -27,8 +27,8 @@ class NetworkBoundTuning(NamedTuple):
     slow_simplex: int = 30_000
     """Cells of a program from which each case begins anew with an interior point: on table36 7 s, by the simplex method 13 to 26 s."""
     first_cases: float = 0.2  # of the time for the bound: by then cases pay, or
-    least_rise: float = 0.03
-    """part of the gap that they have not closed: with unit weights they close half of it on table16, with inverse ones a thousandth."""
+    least_rise: float = 0.005
+    """part of the gap that they have not closed: with unit weights half of it on table16, 2% on table26; with inverse ones next to none."""
     near: float = 0.1  # slack, as a share of a cut's terms, up to which a tree of senses keeps it: 2,184 of 7,023 on table16
     undecided: float = 1e-6  # share of a table's cost that a cell must move both ways for its sense to count as open
     longest_ray: int = 40  # doublings of a ray that shows a case impossible, until what it proves passes the best table
