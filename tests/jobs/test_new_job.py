@@ -35,6 +35,7 @@ def test_weights_and_the_number_of_the_household_are_no_keys(tmp_path: Path) -> 
     job = first_job(tmp_path, in_households(), "records")
     assert set(job["fields"]) == {"sex", "town", "hhsize", "growth"}
     assert job["safety"]["weight"] == "hwgt"
+    assert job["safety"]["candidates"] == 3  # what M03 cannot guess back
     assert job["output"]["drop"] == ["person", "hh_id"]
     assert "# hh_id tells households apart and is left out" in (tmp_path / "job.toml").read_text()
 

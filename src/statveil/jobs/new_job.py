@@ -164,6 +164,7 @@ sex = {}                                                    # as it is, or blank
 threshold = 3                  # fewer than three records with the same values are rare
 order = 3                      # in every combination of up to three fields; "full": of all of them (k-anonymity)
 rule = "original"              # what a blank means: "original", "recount" (strictest), "wildcard" (weak)
+# candidates = 3               # values that each blank could hide: further blanks, so that none can be guessed back (M03)
 # weight = "weight"            # sampling weights, for estimates of risk; counting = "weights" compares their sums
 # household = "household"      # with shared = ["region"]: a blank of one member is a blank of all
 
@@ -221,6 +222,8 @@ class Shown(NamedTuple):
     """A column with more codes wants a tree, and is suggested as a dimension only where there is none with fewer."""
     classes: int = 15
     """Ages and years with no fewer different values get classes; of owners there are more."""
+    candidates: int = 3
+    """Values that each blank could hide: what attack M03 cannot guess back."""
 
 
 SHOWN = Shown()
@@ -341,7 +344,7 @@ def _household_in_words(kind: Kind, columns: Sequence[ColumnProfile]) -> str:
         return ""
     return (
         f"# {household} tells households apart and is left out of the safe file. To blank a value for all members of a household:\n"
-        f'# household = {json.dumps(household, ensure_ascii=False)} and shared = ["region"], with fields of your own, under [safety].\n\n'
+        f'# household = {json.dumps(household, ensure_ascii=False)} and shared = ["region"], under [safety], in place of candidates.\n\n'
     )
 
 
@@ -417,7 +420,7 @@ def _records(file: str, roles: Roles) -> dict[str, object]:
     return {
         "data": {"file": file},
         "fields": fields,
-        "safety": {"threshold": 3, "order": 3, **({"weight": roles.weight} if roles.weight else {})},
+        "safety": {"threshold": 3, "order": 3, "candidates": SHOWN.candidates, **({"weight": roles.weight} if roles.weight else {})},
         "output": {"file": "safe.csv", "drop": dropped},
     }
 
@@ -473,7 +476,8 @@ _HEADS = {
 
 """,
     "records": """# A file of records to make safe: look it over, then run  statveil protect {target}
-# [fields] names what an intruder may know; `statveil new --kind records` without data explains every key.
+# [fields] names what an intruder may know; `statveil new --kind records` without data explains every key. With candidates = 3 further
+# values are blanked, so that nobody can guess those back that give themselves away; without it there are fewer blanks.
 
 """,
     "server": """# A table server: look it over, run  statveil serve --new-key secret.key,  then  statveil serve {target}
